@@ -8,8 +8,7 @@ from codecompass.query.hierarchy import get_symbol_hierarchy
 from codecompass.query.locate import locate_symbol
 from codecompass.query.options import QueryOptions
 from codecompass.query.outline import get_file_outline, read_file
-from codecompass.query.package_references import find_package_references
-from codecompass.query.references import find_references
+from codecompass.query.references import find_package_references, find_references
 from codecompass.query.related import find_related_symbols
 from codecompass.query.search import search_code
 from codecompass.query.status import JobsState, index_status

@@ -19,7 +19,7 @@ from codecompass.query.hierarchy import TypeTree
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.name_lookup import resolve_symbol
 from codecompass.query.options import no_deadline
-from codecompass.query.references import FoundUses, Uses
+from codecompass.query.uses import FoundUses, Uses
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot
 

@@ -16,8 +16,7 @@ from codecompass.errors import InvalidInput
 from codecompass.languages.words import split_identifier
 from codecompass.protocol.decode import SHOWN_VALUE_LENGTH, well_formed
 from codecompass.protocol.requests import SearchCode
-from codecompass.query.changed_files import ChangedFiles
-from codecompass.query.filters import chosen_files, filter_warnings, languages_meant, nothing_fits
+from codecompass.query.filters import ChangedFiles, chosen_files, filter_warnings, languages_meant, nothing_fits
 from codecompass.query.path_globs import WILDCARDS, expression_of, path_globs
 from codecompass.query.places import Hit, Hits, RankedPlace, Signals
 from codecompass.store.file_table import FileTable

@@ -1,4 +1,6 @@
-"""Filters of a request: language names as people write them, path globs, symbol kinds; warnings if nothing passes."""
+"""Filters of a request: language names as people write them, path globs, symbol kinds, files changed since a commit; warnings if
+nothing passes.
+"""
 
 import difflib
 from collections.abc import Mapping, Sequence
@@ -6,13 +8,16 @@ from itertools import compress
 from typing import Final
 
 import re2
+from msgspec import Struct
 
+from codecompass.amounts import count
 from codecompass.errors import InvalidInput
 from codecompass.languages.records import SymbolKind
 from codecompass.protocol.decode import SHOWN_VALUE_LENGTH, well_formed
 from codecompass.protocol.kinds import kinds_meant
 from codecompass.query.path_globs import expression_of, expressions_of, literal_expression, literal_start, path_globs
 from codecompass.query.path_globs import path_pattern as path_pattern
+from codecompass.scan.git_changes import Changes, Hunk
 from codecompass.store.facts import FactsReader
 from codecompass.store.file_table import FileTable
 from codecompass.store.rows import SymbolRow
@@ -50,6 +55,27 @@ _LANGUAGE_ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
     "yml": ("yaml",),
 }
 
+_COMMIT_CHARACTERS: Final = 10
+
+
+class ChangedFiles(Struct, frozen=True, kw_only=True):
+    """The existing files that differ from a commit."""
+
+    name: str
+    """The ref with its commit."""
+    lines: Mapping[str, tuple[Hunk, ...] | None]
+    """The hunks of each file by path; None if they are not known, so that all lines of the file count as changed."""
+    warnings: tuple[str, ...] = ()
+
+    def overlaps(self, path: str, first: int, last: int) -> bool:
+        """Whether any of these lines is new, or lines between two of them were deleted."""
+        if path not in self.lines:
+            return False
+        hunks = self.lines[path]
+        return hunks is None or any(
+            hunk.new <= last and first < hunk.new + hunk.n_new if hunk.n_new else first <= hunk.new < last for hunk in hunks
+        )
+
 
 def languages_meant(names: str | None) -> tuple[str, ...]:
     """Returns the index's names of comma-separated languages as people write them; none for None, which means all."""
@@ -59,21 +85,26 @@ def languages_meant(names: str | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(language for name in written if name for language in _LANGUAGE_ALIASES.get(name, (name,))))
 
 
-def index_filter(snapshot: Snapshot, language: str | None, path: str | None) -> Filter:
-    """Returns the filter that hits must pass. A path filter is matched with every path once.
+def index_filter(snapshot: Snapshot, language: str | None, path: str | None, changed: ChangedFiles | None = None) -> Filter:
+    """Returns the filter that hits must pass; with `changed` only those files pass. A path filter is matched with every path once.
 
     Raises InvalidInput for a path filter that is too large or empty.
     """
-    languages = languages_meant(language)
-    if path is None:
-        return Filter(languages)
-    files = snapshot.files()
-    chosen = chosen_files(files, path)
-    n_left_out = chosen.count(0)
-    if n_left_out == 0:
-        return Filter(languages)
-    left_out = compress(files.ids, chosen.translate(_OPPOSITE)) if n_left_out < len(files) / 2 else ()
-    return Filter(languages, tuple(compress(files.ids, chosen)), tuple(left_out))
+    ids: Sequence[int] | None = None
+    left_out: Iterable[int] = ()
+    files = snapshot.files() if path is not None or changed is not None else None
+    if path is not None and files is not None:
+        chosen = chosen_files(files, path)
+        n_left_out = chosen.count(0)
+        if n_left_out:
+            ids = tuple(compress(files.ids, chosen))
+            left_out = compress(files.ids, chosen.translate(_OPPOSITE)) if n_left_out < len(files) / 2 else ()
+    if changed is not None and files is not None:
+        allowed = None if ids is None else frozenset(ids)
+        changed_ids = [files.ids[number] for changed_path in changed.lines if (number := files.number(changed_path)) is not None]
+        ids = sorted(each for each in changed_ids if allowed is None or each in allowed)
+        left_out = ()
+    return Filter(languages_meant(language), None if ids is None else tuple(ids), tuple(left_out))
 
 
 def chosen_files(files: FileTable, path: str) -> bytearray:
@@ -211,3 +242,23 @@ def has_kind(row: SymbolRow, kinds: frozenset[SymbolKind] | None) -> bool:
     if kinds is None or row.kind in kinds:
         return True
     return "method" in kinds and row.kind == "fn" and row.parent_id is not None and row.language == "rust"
+
+
+def changed_files(changes: Changes) -> ChangedFiles:
+    """Returns the existing files that differ from the base of `changes`, whose head is the working tree."""
+    lines = {each.path: each.hunks if each.note in ("", "mode") else None for each in changes.files if each.status != "removed"}
+    return ChangedFiles(
+        name=f"{changes.base.name} ({changes.base.commit[:_COMMIT_CHARACTERS]})", lines=lines, warnings=changes.warnings
+    )
+
+
+def changed_warnings(changed: ChangedFiles | None, *, is_empty: bool) -> tuple[str, ...]:
+    """Returns the warnings of an answer about changed files: what was left out, and why an empty answer is empty."""
+    if changed is None:
+        return ()
+    if not changed.lines:
+        return (*changed.warnings, f"no existing file differs from {changed.name}, so changed_since excludes everything")
+    if not is_empty:
+        return changed.warnings
+    n_files = count(len(changed.lines), "file")
+    return (*changed.warnings, f"nothing found in what differs from {changed.name} ({n_files}); try without changed_since")

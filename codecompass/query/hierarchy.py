@@ -20,8 +20,8 @@ from codecompass.query.metadata import answer_metadata
 from codecompass.query.name_lookup import resolve_symbol
 from codecompass.query.options import MAX_HIERARCHY_BYTES, no_deadline
 from codecompass.query.query_words import name_parts
-from codecompass.query.references import Uses
 from codecompass.query.shaping import stable_handle
+from codecompass.query.uses import Uses
 from codecompass.query.written_types import base_names
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot

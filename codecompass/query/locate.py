@@ -10,7 +10,6 @@ from codecompass.protocol.decode import well_formed
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import LocateSymbolReply, NextAction
 from codecompass.protocol.requests import LocateSymbol
-from codecompass.query import changed_files
 from codecompass.query.exact_names import (
     MAX_NAMESAKES,
     NamedDefinition,
@@ -22,7 +21,7 @@ from codecompass.query.exact_names import (
     outdated,
     symbol_of_handle,
 )
-from codecompass.query.filters import filter_warnings, index_filter, symbol_kinds
+from codecompass.query.filters import changed_warnings, filter_warnings, index_filter, symbol_kinds
 from codecompass.query.intent import listed
 from codecompass.query.locations import AskedLines, asked_lines, places_of_lines
 from codecompass.query.metadata import answer_metadata
@@ -69,12 +68,12 @@ def locate_symbol(
     """
     limit = request.limit or options.default_limit
     request = relative_request(request, state.workspace)
-    where = changed_files.within(snapshot, index_filter(snapshot, request.language, request.path), options.changed)
+    where = index_filter(snapshot, request.language, request.path, options.changed)
     kinds = symbol_kinds(request.kind)
     found, warnings = _found(snapshot, request, state.workspace, where, kinds, is_expired)
     if options.changed is not None:
         found = [hit for hit in found if options.changed.overlaps(hit.place.file.path, hit.place.line_start, hit.place.line_end)]
-        warnings = (*changed_files.warnings(options.changed, is_empty=not found), *(warnings if found else ()))
+        warnings = (*changed_warnings(options.changed, is_empty=not found), *(warnings if found else ()))
     is_partial = is_expired()
     if is_partial:
         warnings = (*warnings, TIME_WAS_UP)

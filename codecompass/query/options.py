@@ -10,8 +10,8 @@ from codecompass.units import KIB
 
 if TYPE_CHECKING:
     from codecompass.protocol.replies import ImportedSymbol
-    from codecompass.query.changed_files import ChangedFiles
     from codecompass.query.file_versions import TreeDifference
+    from codecompass.query.filters import ChangedFiles
     from codecompass.query.meaning import QuestionMeaning
 
 MAX_RESULT_BYTES: Final = 64 * KIB

@@ -1,8 +1,15 @@
-"""`find_references`: where a definition is used, how certain that is, and what each use does."""
+"""`find_references`: the uses of a definition, page by page; and across repositories, by the names of packages.
 
-import re
+A definition of another repository is used in files that import its package, with this confidence:
+
+exact      its name is imported from its package, or it is used after the name of an imported package or module
+likely     its name, or every name, is imported from another package of the same repository, which may re-export it
+possible   a member of that name, in a file that imports the package
+"""
+
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Final
 
 from msgspec import Struct
@@ -10,181 +17,42 @@ from msgspec.structs import replace
 
 from codecompass.languages.language import CLASS_LIKE, FUNCTION_LIKE
 from codecompass.languages.lexis import LEXES
+from codecompass.languages.path_modules import python_module
 from codecompass.languages.records import Use
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import (
     Enclosing,
     FindReferencesReply,
+    ImportedSymbol,
     Reference,
     ReferenceCounts,
     ReferenceDefinition,
 )
-from codecompass.protocol.requests import Confidence, FindReferences, ReferenceRole
-from codecompass.query.binding import Binder
-from codecompass.query.definitions import FileNames, enclosing, entity
+from codecompass.protocol.requests import Confidence, FindReferences
+from codecompass.query.definitions import FileNames, enclosing, is_member, last_part, owner_name
 from codecompass.query.exact_names import symbol_handle
 from codecompass.query.excerpts import shortened
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.name_lookup import resolve_symbol
 from codecompass.query.options import QueryOptions, no_deadline
-from codecompass.query.package_names import imported_symbol
-from codecompass.query.regex_terms import regex_terms
 from codecompass.query.source_lines import lines_of
-from codecompass.scan.path_roles import PathReader
-from codecompass.store.rows import IndexedFile, SymbolRow
+from codecompass.query.uses import CONFIDENCES, FILES_BETWEEN_CHECKS, FoundUse, FoundUses, Uses, once, role_of_use
+from codecompass.store.rows import ImportRow, PackageRow, SymbolRow
 from codecompass.store.snapshot import Snapshot
-
-CONFIDENCES: Final[tuple[Confidence, ...]] = ("exact", "likely", "possible")
 
 MAX_LINE_CHARACTERS: Final = 240
 """Limit for a line of code in an answer; a longer one is cut around the name."""
 
-FILES_BETWEEN_CHECKS: Final = 20
+_MANIFESTS: Final[Mapping[str, str]] = {"go": "go.mod", "node": "package.json", "cargo": "Cargo.toml"}
+"""The files that name packages; other configuration files only say where modules are found."""
 
-_TYPE_KINDS: Final = CLASS_LIKE | {"type"}
+_SEPARATORS: Final[Mapping[str, str]] = {"python": ".", "go": "/", "ecmascript": "/", "rust": "::"}
 
+FAMILIES: Final = frozenset(_SEPARATORS)
+"""Language families whose packages have names here."""
 
-class FoundUse(Struct, frozen=True):
-    """A use of a definition."""
-
-    file: FileNames
-    line: int
-    role: ReferenceRole
-    confidence: Confidence
-    enclosing: SymbolRow | None
-    """The innermost function or test around the use, else the innermost definition."""
-    is_test: bool
-
-
-class FoundUses(Struct, frozen=True):
-    """The uses of a definition: product code before tests, by path and line."""
-
-    uses: tuple[FoundUse, ...]
-    n_elsewhere: int
-    """Uses of the name that refer to something else."""
-    is_cut: bool
-    """Whether the time was up before all files were read."""
-
-
-class Uses:
-    """Finds uses for one question, which may need those of several definitions."""
-
-    def __init__(self, snapshot: Snapshot, is_expired: Callable[[], bool] = no_deadline) -> None:
-        self.binder: Final = Binder(snapshot.facts)
-        self._snapshot = snapshot
-        self._is_expired = is_expired
-        self._paths = PathReader()
-
-    def of(self, target: SymbolRow) -> FoundUses:
-        """Returns the uses of a definition, including those under an alias."""
-        wanted = entity(target)
-        found: list[FoundUse] = []
-        n_elsewhere, is_cut = 0, False
-        if self._is_expired():
-            return FoundUses((), 0, is_cut=True)
-        for number, (file, uses) in enumerate(self.named(target.name, target.language)):
-            if number and not number % FILES_BETWEEN_CHECKS and self._is_expired():
-                is_cut = True
-                break
-            names = self.binder.definitions.names_of(file.id, file.path, file.language)
-            before = len(found)
-            found += self._meant(target, target.name, uses, names, wanted)
-            n_elsewhere += len(uses) - (len(found) - before)
-            for alias in self._aliases(target.name, names):
-                for _, aliased in self._snapshot.facts.uses([file.id], alias):
-                    found += self._meant(target, alias, aliased, names, wanted)
-        found.sort(key=lambda use: (use.is_test, use.file.path, use.line))
-        return FoundUses(tuple(once(found)), n_elsewhere, is_cut)
-
-    def is_test(self, row: SymbolRow) -> bool:
-        """Whether a definition is part of the tests."""
-        return row.kind == "test" or self.is_test_file(row.path)
-
-    def is_test_file(self, path: str) -> bool:
-        """Whether a file is part of the tests."""
-        return self._paths.role(path).is_test
-
-    def named(
-        self, name: str, language: str, among: Sequence[int] | None = None
-    ) -> Iterator[tuple[IndexedFile, tuple[Use, ...]]]:
-        """Yields the files of the language's family that use a name, with the uses, by path: all, or those `among` these ids."""
-        family = LEXES[language].family if language in LEXES else ""
-        found = [
-            (file, uses)
-            for file, uses in self._snapshot.facts.uses(self._files_with(name) if among is None else among, name)
-            if file.language in LEXES and LEXES[file.language].family == family
-        ]
-        found.sort(key=lambda item: item[0].path)
-        yield from found
-
-    def n_files(self, name: str) -> int:
-        """Returns how many files may use a name: the cost of finding its uses."""
-        return len(self._files_with(name))
-
-    def _files_with(self, name: str) -> list[int]:
-        plain = name.strip("$?!'@")
-        pattern = rf"\b{re.escape(plain)}\b" if re.fullmatch(r"\w+", plain, re.ASCII) else ""
-        return sorted(self._snapshot.text.chunks_holding(regex_terms(pattern or ".")).file_ids)
-
-    def heads(self, type_: SymbolRow) -> Iterator[tuple[FileNames, list[Use]]]:
-        """Yields the files in which heads of types have a supertype of this name, with these uses, by path."""
-        for file, uses in self.named(type_.name, type_.language):
-            inherited = [use for use in uses if use.usage == "inherit"]
-            if inherited:
-                yield self.binder.definitions.names_of(file.id, file.path, file.language), inherited
-
-    def _aliases(self, name: str, file: FileNames) -> list[str]:
-        return [
-            local for local, rows in file.imports.items() if local != name and any(row.name == name and row.alias for row in rows)
-        ]
-
-    def _meant(
-        self, target: SymbolRow, name: str, uses: Sequence[Use], file: FileNames, wanted: tuple[str, str]
-    ) -> Iterator[FoundUse]:
-        is_test = self._paths.role(file.path).is_test
-        imports = [row for rows in file.imports.values() for row in rows if row.name == target.name or row.alias == name]
-        for use in uses:
-            binding = self.binder.bind(name, use, file)
-            if binding.certainty == "elsewhere" or wanted not in map(entity, binding.symbols):
-                continue
-            is_import = any(row.line_start <= use.line <= row.line_end for row in imports)
-            around = enclosing(file, use.line)
-            functions = [row for row in around if row.kind in FUNCTION_LIKE or row.kind == "test"]
-            yield FoundUse(
-                file,
-                use.line,
-                "import" if is_import else role_of_use(use, target.kind),
-                binding.certainty,
-                functions[-1] if functions else around[-1] if around else None,
-                is_test or any(row.kind == "test" for row in around),
-            )
-
-
-def once(uses: Sequence[FoundUse]) -> Iterator[FoundUse]:
-    """Yields each line once for each role, with the most certain of its uses."""
-    best: dict[tuple[int, int, str], FoundUse] = {}
-    for use in uses:
-        key = (use.file.file_id, use.line, use.role)
-        known = best.get(key)
-        if known is None or CONFIDENCES.index(use.confidence) < CONFIDENCES.index(known.confidence):
-            best[key] = use
-    yield from best.values()
-
-
-def role_of_use(use: Use, kind: str) -> ReferenceRole:
-    """Returns the role of a use of a definition of this kind."""
-    is_type = kind in _TYPE_KINDS
-    match use.usage:
-        case "call":
-            return "construct" if is_type else "call"
-        case "inherit":
-            return "inherit"
-        case "decorate":
-            return "decorate"
-        case "write" | "key":
-            return "write" if not is_type else "type"
-        case "read":
-            return "type" if is_type else "read"
+_LANGUAGES: Final = {"python": "python", "go": "go", "ecmascript": "typescript", "rust": "rust"}
+"""One language of each family: uses are looked up by family."""
 
 
 def find_references(
@@ -283,4 +151,195 @@ def _reference(snapshot: Snapshot, use: FoundUse, name: str, *, has_text: bool) 
         ),
         is_test=use.is_test,
         text=text,
+    )
+
+
+def imported_symbol(snapshot: Snapshot, symbol: SymbolRow) -> ImportedSymbol | None:
+    """Returns how others import a definition; None if the language's packages have no names here, or no package contains it."""
+    family = LEXES[symbol.language].family if symbol.language in LEXES else ""
+    names_of = _PACKAGES.get(family)
+    if names_of is None:
+        return None
+    own, others = names_of(snapshot, symbol)
+    if not own:
+        return None
+    return ImportedSymbol(
+        name=symbol.name,
+        kind=symbol.kind,
+        family=family,
+        own=own,
+        others=tuple(sorted(set(others) - set(own))),
+        owner=owner_name(symbol) if is_member(symbol) and symbol.kind not in CLASS_LIKE else "",
+    )
+
+
+_Names = tuple[tuple[str, ...], tuple[str, ...]]
+
+
+def _python(snapshot: Snapshot, symbol: SymbolRow) -> _Names:
+    module = python_module(symbol.path)
+    return ((module[0],), ()) if module and module[0].isidentifier() else ((), ())
+
+
+def _go(snapshot: Snapshot, symbol: SymbolRow) -> _Names:
+    own = _nearest(snapshot, "go", symbol.path)
+    if own is None or not symbol.name[:1].isupper():
+        return (), ()
+    directory = symbol.path.rpartition("/")[0].removeprefix(_directory(own)).strip("/")
+    return (f"{own.prefix}/{directory}" if directory else own.prefix,), ()
+
+
+def _named_by_manifest(ecosystem: str, snapshot: Snapshot, symbol: SymbolRow) -> _Names:
+    own = _nearest(snapshot, ecosystem, symbol.path)
+    if own is None:
+        return (), ()
+    return (own.prefix,), tuple(row.prefix for row in snapshot.facts.packages(ecosystem, _MANIFESTS[ecosystem]))
+
+
+def _nearest(snapshot: Snapshot, ecosystem: str, path: str) -> PackageRow | None:
+    """Returns the package with the innermost manifest above a path."""
+    around = [row for row in snapshot.facts.packages(ecosystem, _MANIFESTS[ecosystem]) if path.startswith(_directory(row))]
+    return max(around, key=lambda row: len(_directory(row)), default=None)
+
+
+def _directory(row: PackageRow) -> str:
+    """Returns the directory of a manifest, with a trailing `/`; '' for the root."""
+    directory = row.path.rpartition("/")[0]
+    return directory + "/" if directory else ""
+
+
+_PACKAGES: Final[Mapping[str, Callable[[Snapshot, SymbolRow], _Names]]] = {
+    "python": _python,
+    "go": _go,
+    "ecmascript": partial(_named_by_manifest, "node"),
+    "rust": partial(_named_by_manifest, "cargo"),
+}
+
+
+def find_package_references(
+    snapshot: Snapshot,
+    request: FindReferences,
+    state: AnswerState,
+    symbol: ImportedSymbol,
+    is_expired: Callable[[], bool] = no_deadline,
+) -> FindReferencesReply:
+    """Returns the uses of a definition of another repository; of the definition itself only name and kind are known here."""
+    definition = ReferenceDefinition(
+        symbol_id="", path="", line_start=0, line_end=0, kind=symbol.kind, name=symbol.name, qualified_name="", signature=""
+    )
+    return references_reply(snapshot, request, state, definition, uses_from_outside(snapshot, symbol, is_expired))
+
+
+def uses_from_outside(snapshot: Snapshot, symbol: ImportedSymbol, is_expired: Callable[[], bool] = no_deadline) -> FoundUses:
+    """Returns the uses of another repository's definition; product code before tests, by path and line."""
+    uses = Uses(snapshot, is_expired)
+    found: list[FoundUse] = []
+    n_elsewhere, is_cut = 0, False
+    importing = snapshot.facts.files_importing([*symbol.own, *symbol.others], _SEPARATORS[symbol.family])
+    for number, (file, named) in enumerate(uses.named(symbol.name, _LANGUAGES[symbol.family], importing)):
+        if number and not number % FILES_BETWEEN_CHECKS and is_expired():
+            is_cut = True
+            break
+        names = uses.binder.definitions.names_of(file.id, file.path, file.language)
+        imported = _imported(symbol, names)
+        before = len(found)
+        for use in named:
+            certainty = _certainty(symbol, use, imported, names)
+            if certainty is not None:
+                found.append(_found(uses, symbol, use, names, certainty, is_import=use.line in imported.lines))
+        n_elsewhere += len(named) - (len(found) - before)
+        for alias, certainty in imported.names.items():
+            for _, aliased in snapshot.facts.uses([file.id], alias) if alias != symbol.name else ():
+                found += [
+                    _found(uses, symbol, use, names, certainty, is_import=False)
+                    for use in aliased
+                    if not use.receiver and use.line not in imported.lines
+                ]
+    found.sort(key=lambda use: (use.is_test, use.file.path, use.line))
+    return FoundUses(tuple(once(found)), n_elsewhere, is_cut)
+
+
+def _imports(names: FileNames) -> Iterator[ImportRow]:
+    for rows in names.imports.values():
+        yield from rows
+    yield from names.everything_from
+
+
+def _leads_to(symbol: ImportedSymbol, row: ImportRow) -> Confidence | None:
+    """Whether an import is of the symbol's package (`exact`) or of another package of the same repository (`likely`)."""
+    if row.target:
+        return None
+    if symbol.family == "go":
+        return "exact" if row.spec in symbol.own else None  # each directory below it is another package
+    between = _SEPARATORS[symbol.family]
+    if any(_is_in(row.spec, package, between) for package in symbol.own):
+        return "exact"
+    return "likely" if any(_is_in(row.spec, package, between) for package in symbol.others) else None
+
+
+def _is_in(spec: str, package: str, between: str) -> bool:
+    return spec == package or spec.startswith(package + between)
+
+
+class _Imported(Struct, frozen=True):
+    """What a file imports from the packages of a symbol, each with its confidence."""
+
+    names: dict[str, Confidence]
+    """The local names of the symbol."""
+    lines: dict[int, Confidence]
+    """The lines that import it."""
+    modules: dict[str, Confidence]
+    """The local names of other modules and definitions."""
+    everything: Confidence | None
+    """Set if it imports all names."""
+
+
+def _imported(symbol: ImportedSymbol, file: FileNames) -> _Imported:
+    names: dict[str, Confidence] = {}
+    lines: dict[int, Confidence] = {}
+    modules: dict[str, Confidence] = {}
+    everything: Confidence | None = None
+    for row in _imports(file):
+        certainty = _leads_to(symbol, row)
+        if certainty is None:
+            continue
+        if row.name == symbol.name:
+            names[row.alias or row.name] = certainty
+            lines.update(dict.fromkeys(range(row.line_start, row.line_end + 1), certainty))
+        elif row.name == "*" and not row.alias:
+            everything = certainty
+        else:
+            own = row.name if row.name not in ("", "*", "default") else last_part(row.spec, file.language)
+            modules[row.alias or own] = certainty
+            if symbol.family == "python" and not row.name and not row.alias:
+                modules[row.spec.partition(".")[0]] = certainty
+    return _Imported(names, lines, modules, everything)
+
+
+def _certainty(symbol: ImportedSymbol, use: Use, imported: _Imported, file: FileNames) -> Confidence | None:
+    """Returns the confidence that a use of the symbol's name refers to it, None if it refers to something else."""
+    if use.line in imported.lines:
+        return imported.lines[use.line]
+    if not use.receiver:
+        if symbol.owner:
+            return None
+        sure = imported.names.get(symbol.name)
+        return sure or ("likely" if imported.everything and symbol.name not in file.by_name else None)
+    path = use.receiver.replace("::", ".").strip("&*() ").split(".")
+    if not symbol.owner:
+        return imported.modules.get(path[0])
+    is_owner = path[-1] == symbol.owner and (path[0] in imported.modules or symbol.owner in imported.modules)
+    return "exact" if is_owner else "possible"
+
+
+def _found(uses: Uses, symbol: ImportedSymbol, use: Use, names: FileNames, certainty: Confidence, *, is_import: bool) -> FoundUse:
+    around = enclosing(names, use.line)
+    functions = [row for row in around if row.kind in FUNCTION_LIKE or row.kind == "test"]
+    return FoundUse(
+        names,
+        use.line,
+        "import" if is_import else role_of_use(use, symbol.kind),
+        certainty,
+        functions[-1] if functions else around[-1] if around else None,
+        uses.is_test_file(names.path) or any(row.kind == "test" for row in around),
     )

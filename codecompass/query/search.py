@@ -13,25 +13,24 @@ from codecompass.protocol.decode import well_formed
 from codecompass.protocol.metadata import AnswerState, PathExplanation, Verdict
 from codecompass.protocol.replies import NextAction, SearchCodeReply
 from codecompass.protocol.requests import SearchCode
-from codecompass.query import changed_files, retrieval
+from codecompass.query import retrieval
 from codecompass.query.best_definitions import with_best_definitions
+from codecompass.query.direct_answers import definition_place, named_definitions, relation_places
 from codecompass.query.exact_names import is_handle, outdated, symbol_of_handle
 from codecompass.query.exact_scan import scan
 from codecompass.query.excerpts import word_pattern
 from codecompass.query.file_listing import list_files
-from codecompass.query.filters import filter_warnings, index_filter, symbol_kinds
+from codecompass.query.filters import changed_warnings, filter_warnings, index_filter, symbol_kinds
 from codecompass.query.intent import QueryIntent, classify, listed, missing_names, unknown_words, unquoted
 from codecompass.query.locations import asked_lines, named_files
 from codecompass.query.merging import search_evidence
 from codecompass.query.message_search import find_messages, message_places
 from codecompass.query.metadata import answer_metadata
-from codecompass.query.named_definitions import definition_place, named_definitions
 from codecompass.query.options import QueryOptions, no_deadline
 from codecompass.query.path_globs import relative_request
 from codecompass.query.places import Hit, Hits, RankedPlace, fit_to_definition
 from codecompass.query.query_words import QueryWord, query_words
 from codecompass.query.ranking import MAX_IMPORTERS, NO_PHRASES, rank, with_importers
-from codecompass.query.relation_questions import relation_places
 from codecompass.query.retrieval import BREADTH, BREADTH_FOR_MERGING, retrieve
 from codecompass.query.shaping import Shape, ranking_reasons, shape
 from codecompass.query.traces_and_signatures import frames
@@ -71,7 +70,7 @@ def find(
         return Hits(shown=(), intent="path" if request.mode == "files" else classify(well_formed(request.query)), total=0)
     if request.mode == "files":
         return list_files(snapshot, request, limit, options.changed)
-    where = changed_files.within(snapshot, index_filter(snapshot, request.language, request.path), options.changed)
+    where = index_filter(snapshot, request.language, request.path, options.changed)
     kinds = symbol_kinds(request.kind)
     if request.mode != "auto":
         hits = scan(snapshot, request, limit, where, kinds, options, is_expired)
@@ -272,7 +271,7 @@ def _missing_words(snapshot: Snapshot, request: SearchCode, file_id: int) -> tup
 
 
 def _passes(snapshot: Snapshot, request: SearchCode, file_id: int, options: QueryOptions) -> bool:
-    where = changed_files.within(snapshot, index_filter(snapshot, request.language, request.path), options.changed)
+    where = index_filter(snapshot, request.language, request.path, options.changed)
     if where.file_ids is not None and file_id not in where.file_ids:
         return False
     file = snapshot.facts.indexed_files([file_id])[file_id]
@@ -316,7 +315,7 @@ def search_code(
         ),
     )
     level = request.ranking_explain_level or options.ranking_explain_level
-    warnings = (*changed_files.warnings(options.changed, is_empty=not hits.shown), *hits.warnings)
+    warnings = (*changed_warnings(options.changed, is_empty=not hits.shown), *hits.warnings)
     metadata = answer_metadata(snapshot, state, warnings=warnings, is_truncated=page.is_cut, is_partial=hits.is_partial)
     return SearchCodeReply(
         results=page.results,

@@ -15,7 +15,7 @@ from codecompass.query.definition_changes import DefinitionChange
 from codecompass.query.definitions import FileNames, enclosing, last_part
 from codecompass.query.exact_names import PROTOTYPE_LANGUAGES
 from codecompass.query.file_versions import Definition, TreeDifference
-from codecompass.query.references import Uses
+from codecompass.query.uses import Uses
 from codecompass.scan.path_roles import PathReader
 from codecompass.store.rows import ImportRow, SymbolRow
 from codecompass.store.snapshot import Snapshot

@@ -3,8 +3,7 @@
 import pytest
 
 from codecompass.query.exact_names import find_exactly
-from codecompass.query.package_names import imported_symbol
-from codecompass.query.package_references import uses_from_outside
+from codecompass.query.references import imported_symbol, uses_from_outside
 
 PYTHON = {
     "pyproject.toml": "[project]\nname = 'shop'\n",

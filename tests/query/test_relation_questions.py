@@ -4,7 +4,7 @@ import pytest
 
 from codecompass.protocol.requests import SearchCode
 from codecompass.query import search_code
-from codecompass.query.relation_questions import RelationQuestion, relation_question
+from codecompass.query.direct_answers import RelationQuestion, relation_question
 
 FILES = {
     "app/store.py": (

@@ -3,7 +3,7 @@
 import pytest
 
 from codecompass.query.context import surroundings
-from codecompass.query.named_definitions import definition_place
+from codecompass.query.direct_answers import definition_place
 from codecompass.query.options import no_deadline
 
 MONEY = "class Money:\n    pass\n\n\ndef get(it):\n    return it\n"

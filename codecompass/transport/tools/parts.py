@@ -11,7 +11,7 @@ from codecompass.projects.selection import SelectedProject
 from codecompass.protocol.encode import encode, one_line
 from codecompass.protocol.parts import PartRequest
 from codecompass.protocol.replies import AnswerPart, ImportedSymbol, PartsReply
-from codecompass.query.package_names import FAMILIES
+from codecompass.query.references import FAMILIES
 from codecompass.transport.tools.project_answers import Answers, ProjectAnswer, SharedRequest
 from codecompass.transport.tools.several_projects import ask_all, deadline_of, several_metadata
 from codecompass.transport.tools.toolkit import Call
