@@ -10,26 +10,23 @@ from typing import Final, Protocol
 import msgspec
 from msgspec import Struct
 
-from codecompass.errors import InvalidMaxTokens
 from codecompass.languages.language import CLASS_LIKE, FUNCTION_LIKE
 from codecompass.languages.lexis import LEXES
 from codecompass.languages.records import SymbolKind
-from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import CodeContextReply, ContextItem, Excerpt, MatchedLine
 from codecompass.protocol.requests import GetCodeContext, SearchCode, Strategy
-from codecompass.protocol.text import render
 from codecompass.query.call_graph import ANY_USAGE, Neighbours
 from codecompass.query.exact_names import symbol_handle
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.options import QueryOptions, no_deadline
-from codecompass.query.places import RankedPlace, Signals
+from codecompass.query.places import RankedPlace, Signals, definition_place
 from codecompass.query.search import find
 from codecompass.query.shaping import result_handle, stable_handle
 from codecompass.query.source_lines import excerpt, fitting_lines, lines_of
-from codecompass.query.token_budget import estimate_tokens, item_tokens
+from codecompass.query.token_budget import envelope_tokens, item_tokens
 from codecompass.scan.path_roles import PathReader
-from codecompass.store.rows import IndexedFile, SymbolRow
+from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot
 
 CANDIDATES: Final = 50
@@ -50,9 +47,6 @@ BODY_CHARACTERS: Final = 6_000
 SUGGESTION: Final = "Use locate_symbol for specific symbols, or increase max_tokens"
 LEAST_BUDGET: Final = 100
 """No answer is shorter than this, whatever the name of the workspace."""
-
-USEFUL_TOKENS: Final = 500
-"""Tokens that a refused request is advised to add to the minimum: room for three or four signatures."""
 
 READ_LINES: Final = 80
 """Lines of a place that are read."""
@@ -97,16 +91,7 @@ def get_code_context(
     # Room for the largest envelope: that of an incomplete answer, with figures of at least three digits.
     widest = max(request.max_tokens, LEAST_BUDGET)
     empty = _reply(snapshot, strategy, hits.warnings, state, (), len(candidates), widest)
-    envelope = estimate_tokens(render(empty).encode() if options.answers == "text" else encode(empty))
-    if request.max_tokens < envelope:
-        raise InvalidMaxTokens(
-            f"max_tokens must be at least {envelope} here, which an answer takes without any code, not {request.max_tokens}. "
-            f"Call again with {envelope + USEFUL_TOKENS} or more, or use locate_symbol.",
-            field="max_tokens",
-            value=request.max_tokens,
-            constraint=f"a whole number of {envelope} or more",
-            minimum=envelope,
-        )
+    envelope = envelope_tokens(empty, request.max_tokens, options.answers, "code", ", or use locate_symbol")
     free = request.max_tokens - envelope
     kept = _filling(groups, free)
     is_brief = bool(candidates) and not kept
@@ -144,10 +129,10 @@ def _groups(
     product = [place for place in places if place.final_score >= enough and paths.role(place.file.path).rank == 0]
     best = product[:BEST_HITS] or list(places[:1])
     others = [place for place in places if place not in best]
-    needs = [
-        msgspec.structs.replace(make(snapshot, _needed(row, by), with_body=False), score=round(NEED_SCALE * by.final_score, 4))
-        for row, by in surroundings(snapshot, best, is_expired)
-    ]
+    needs = []
+    for row, by in surroundings(snapshot, best, is_expired):
+        item = make(snapshot, definition_place(row, by.score, Signals()), with_body=False)
+        needs.append(msgspec.structs.replace(item, score=round(NEED_SCALE * by.final_score, 4)))
     items = {
         _identity(item): item
         for item in (
@@ -236,19 +221,6 @@ def _reply(
         suggestion=SUGGESTION if is_cut else "",
     )
     return CodeContextReply(context_items=items, estimated_tokens=tokens, truncated=is_cut, metadata=metadata)
-
-
-def _needed(row: SymbolRow, by: RankedPlace) -> RankedPlace:
-    """Returns a definition in the surroundings of a hit as a place."""
-    return RankedPlace(
-        file=IndexedFile(row.file_id, row.path, row.language, row.line_end),
-        type="symbol",
-        line_start=row.line_start,
-        line_end=row.line_end,
-        score=by.score,
-        signals=Signals(),
-        symbol=row,
-    )
 
 
 def _item(snapshot: Snapshot, place: RankedPlace, *, with_body: bool) -> ContextItem:

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from codecompass.languages.language import CLASS_LIKE
+from codecompass.languages.language import CLASS_LIKE, FUNCTION_LIKE
 from codecompass.languages.lexis import LEXES, Lexis
 from codecompass.store.facts import FactsReader
 from codecompass.store.rows import ImportRow, SymbolRow
@@ -81,6 +81,14 @@ def owner_name(symbol: SymbolRow) -> str:
 def enclosing(file: FileNames, line: int) -> list[SymbolRow]:
     """Returns the definitions around a line, outermost first."""
     return [row for row in file.symbols if row.line_start <= line <= row.line_end]
+
+
+def code_around(file: FileNames, line: int) -> tuple[SymbolRow | None, bool]:
+    """Returns the innermost function or test around a line, else the innermost definition; and whether a test is around it."""
+    around = enclosing(file, line)
+    functions = [row for row in around if row.kind in FUNCTION_LIKE or row.kind == "test"]
+    inner = functions[-1] if functions else around[-1] if around else None
+    return inner, any(row.kind == "test" for row in around)
 
 
 def entity(row: SymbolRow) -> tuple[str, str]:

@@ -9,7 +9,6 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.errors import InvalidMaxTokens
 from codecompass.protocol.decode import well_formed
 from codecompass.protocol.difference_replies import (
     DiffContextReply,
@@ -24,7 +23,6 @@ from codecompass.protocol.difference_replies import (
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import DiffContext
-from codecompass.protocol.text import render
 from codecompass.protocol.text.differences import file_line, item_lines
 from codecompass.query.compared_definition import compared_definition
 from codecompass.query.definition_changes import DefinitionChange, FileDefinitions, Piece, definition_changes
@@ -32,7 +30,8 @@ from codecompass.query.exact_names import symbol_handle
 from codecompass.query.file_versions import TreeDifference
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.options import QueryOptions, no_deadline
-from codecompass.query.token_budget import SEPARATOR, estimate_tokens
+from codecompass.query.source_lines import cut
+from codecompass.query.token_budget import SEPARATOR, envelope_tokens, estimate_tokens
 from codecompass.query.users_of_changes import ChangeUsers, UserOfChange, UsersOfChanges
 from codecompass.scan.git_changes import FileChange
 from codecompass.scan.git_revisions import Side
@@ -52,7 +51,6 @@ MAX_REMOVED_LINES: Final = 8
 
 MAX_CHANGED_LINES: Final = 120
 LARGEST_FIGURE: Final = 999_999
-USEFUL_TOKENS: Final = 500
 
 OF_WORKING_TREE: Final = "users are those of the working tree as it is indexed, not of {head}"
 TIME_WAS_UP: Final = "the time was up before the users of all changed definitions were looked up ({done} of {total})"
@@ -187,8 +185,7 @@ def _piece(piece: Piece) -> DiffPiece:
 
 
 def _line(text: str) -> str:
-    text = well_formed(text)
-    return text if len(text) <= MAX_LINE_CHARACTERS else text[: MAX_LINE_CHARACTERS - 1] + "…"
+    return cut(well_formed(text), MAX_LINE_CHARACTERS)
 
 
 def _user(user: UserOfChange) -> DiffUser:
@@ -260,16 +257,7 @@ def _within_budget(
 
     files = [] if request.symbol is not None else [_file(change) for change in changes.files]
     empty = reply((), (), _Figures(LARGEST_FIGURE, LARGEST_FIGURE, LARGEST_FIGURE))
-    envelope = estimate_tokens(render(empty).encode() if options.answers == "text" else encode(empty))
-    if request.max_tokens < envelope:
-        raise InvalidMaxTokens(
-            f"max_tokens must be at least {envelope} here, which an answer takes without any change, not {request.max_tokens}. "
-            f"Call again with {envelope + USEFUL_TOKENS} or more.",
-            field="max_tokens",
-            value=request.max_tokens,
-            constraint=f"a whole number of {envelope} or more",
-            minimum=envelope,
-        )
+    envelope = envelope_tokens(empty, request.max_tokens, options.answers, "change")
     kept = fitted(items, files, request.max_tokens - envelope, options.answers)
     figures = _Figures(envelope + kept.tokens, len(items) - len(kept.items), len(files) - len(kept.files))
     return reply(kept.items, kept.files, figures)

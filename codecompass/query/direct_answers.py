@@ -1,8 +1,8 @@
 """Places that answer a query directly and rank above those found by words.
 
 They are the definitions that a query names rather than describes (by frames of a stack trace, a signature, a misspelt name), and
-for questions about a relation ("who calls X", "subclasses of X", "tests for X") the users of a definition. Definitions with merely
-similar names rank below the best place found by words.
+the users of a definition for questions about a relation ("who calls X", "subclasses of X", "tests for X"). Definitions with
+merely similar names rank below the best place found by words.
 """
 
 import re
@@ -15,12 +15,12 @@ from msgspec import Struct
 from codecompass.languages.lexis import LEXES
 from codecompass.query.definitions import entity
 from codecompass.query.exact_names import Reading, exactly, find_exactly, without_declarations
+from codecompass.query.filters import passes
 from codecompass.query.hierarchy import direct_subtypes
 from codecompass.query.intent import QueryIntent
 from codecompass.query.name_lookup import find_named
-from codecompass.query.places import RankedPlace, Signals
+from codecompass.query.places import RankedPlace, Signals, definition_place, score_above
 from codecompass.query.query_words import name_parts
-from codecompass.query.ranking import KIND_WEIGHT
 from codecompass.query.source_lines import lines_of
 from codecompass.query.traces_and_signatures import FrameLocation, declared_name, frames, is_signature, locate_frames
 from codecompass.query.uses import FoundUse, Uses
@@ -82,9 +82,10 @@ def named_definitions(
 ) -> list[RankedPlace]:
     """Returns the places that `query` names, with scores that rank them among `ranked`; mostly none."""
     above = ranked[0].score if ranked else 0.0
-    framed = [place for place in locate_frames(snapshot, frames(query)) if _passes(place.file.language, place.file.id, where)]
+    is_allowed = passes(where)
+    framed = [place for place in locate_frames(snapshot, frames(query)) if is_allowed(place.file.id, place.file.language)]
     if framed:
-        return [_frame(place, _score(above, index)) for index, place in enumerate(framed)]
+        return [_frame(place, score_above(above, index)) for index, place in enumerate(framed)]
     rows: list[SymbolRow] = []
     if is_signature(query):
         rows = [named.row for named in exactly(snapshot, declared_name(query), where, None)]
@@ -95,7 +96,7 @@ def named_definitions(
         rows = [found.row for found in named if found.reading in sure]
         if not rows:
             return _behind_the_best([found.row for found in named if found.reading in weak], ranked)
-    return [definition_place(row, _score(above, index)) for index, row in enumerate(rows[:MAX_DEFINITIONS])]
+    return [definition_place(row, score_above(above, index)) for index, row in enumerate(rows[:MAX_DEFINITIONS])]
 
 
 def _behind_the_best(rows: Sequence[SymbolRow], ranked: Sequence[RankedPlace]) -> list[RankedPlace]:
@@ -118,36 +119,14 @@ def _is_known(snapshot: Snapshot, name: str, ranked: Sequence[RankedPlace]) -> b
     )
 
 
-def _score(above: float, index: int) -> float:
-    return above + 1.0 + 1.0 / (1 + index)
-
-
-def _passes(language: str, file_id: int, where: Filter) -> bool:
-    return (not where.languages or language in where.languages) and (where.file_ids is None or file_id in where.file_ids)
-
-
 def _frame(found: FrameLocation, score: float) -> RankedPlace:
     file = found.file
     if found.symbol is not None:
-        return definition_place(found.symbol, score, found.line)
+        return definition_place(found.symbol, score, line=found.line)
     indexed = IndexedFile(file.id, file.path, file.language, file.line_count)
     line = min(max(1, found.line), max(1, file.line_count))
     signals = Signals(exact=1.0, path=1.0)
     return RankedPlace(file=indexed, type="file", line_start=line, line_end=line, score=score, signals=signals, focus=line)
-
-
-def definition_place(row: SymbolRow, score: float, line: int = 0) -> RankedPlace:
-    """Returns a definition as a place with this score; `line` is the line in it that the query names, 0 if none."""
-    return RankedPlace(
-        file=IndexedFile(row.file_id, row.path, row.language, row.line_end),
-        type="symbol",
-        line_start=row.line_start,
-        line_end=row.line_end,
-        score=score,
-        signals=Signals(qualified=1.0, definition=1.0, kind=KIND_WEIGHT[row.kind]),
-        symbol=row,
-        focus=line,
-    )
 
 
 class RelationQuestion(Struct, frozen=True):

@@ -12,11 +12,12 @@ from msgspec import Struct
 
 from codecompass import identity
 from codecompass.errors import SymbolNotFound
+from codecompass.languages.language import CLASS_LIKE, FUNCTION_LIKE
 from codecompass.languages.records import SymbolKind, Visibility
 from codecompass.protocol.decode import well_formed
-from codecompass.query.filters import has_kind
+from codecompass.query.filters import has_kind, passes
+from codecompass.query.places import KIND_WEIGHT
 from codecompass.query.query_words import name_parts
-from codecompass.query.ranking import KIND_WEIGHT
 from codecompass.scan.path_roles import PathReader
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot
@@ -31,9 +32,6 @@ NameMatch = Literal["exact", "case", "parts", "similar"]
 MAX_NAMESAKES: Final = 1000
 """Definitions of one name that are read and sorted."""
 
-PROTOTYPE_LANGUAGES: Final = frozenset({"c", "cpp"})
-"""Languages in which a function is declared in one place and defined in another; the end of the signature tells which."""
-
 DECLARATION_FILES: Final[Mapping[str, str]] = {
     ".d.ts": "javascript",
     ".d.mts": "javascript",
@@ -44,9 +42,7 @@ DECLARATION_FILES: Final[Mapping[str, str]] = {
 
 _DECLARATION_ENDS: Final = tuple(DECLARATION_FILES)
 _FAMILY: Final[Mapping[str, str]] = {"typescript": "javascript", "tsx": "javascript"}
-_CALLED: Final[frozenset[SymbolKind]] = frozenset({"fn", "method"})
 _NO_DEFINITION: Final[frozenset[SymbolKind]] = frozenset({"impl", "test", "use"})
-_OWNERS: Final[frozenset[SymbolKind]] = frozenset({"class", "struct", "trait", "interface", "enum", "impl"})
 _VALUES: Final[frozenset[SymbolKind]] = frozenset({"const", "var"})
 _VISIBILITY_RANK: Final[Mapping[Visibility, int]] = {"private": 2, "protected": 1, "internal": 1}
 
@@ -87,7 +83,7 @@ def without_declarations(rows: Sequence[SymbolRow]) -> list[SymbolRow]:
 
 def _place_in_order(row: SymbolRow, defined: "_Defined", paths: PathReader, *, is_inner: bool) -> tuple[object, ...]:
     role = paths.role(row.path)
-    is_member = row.parent_kind in _OWNERS
+    is_member = row.parent_kind in CLASS_LIKE
     return (
         row.kind in _NO_DEFINITION,
         defined.elsewhere(row),
@@ -116,7 +112,9 @@ class _Defined:
 
     def __init__(self, rows: Sequence[SymbolRow]) -> None:
         defining = [row for row in rows if _declared_in(row) is None]
-        self._bodies = {row.name for row in defining if row.kind == "macro" or (row.kind in _CALLED and not _is_prototype(row))}
+        self._bodies = {
+            row.name for row in defining if row.kind == "macro" or (row.kind in FUNCTION_LIKE and not is_prototype(row))
+        }
         self._by_owner: set[tuple[str, str, str]] = set()
         # Deriving owners from qualified names is the most expensive step, and few trees have declaration files.
         if len(defining) < len(rows):
@@ -128,7 +126,7 @@ class _Defined:
         family = _declared_in(row)
         if family is not None:
             return (family, row.name, _owner(row)) in self._by_owner
-        return _is_prototype(row) and row.name in self._bodies
+        return is_prototype(row) and row.name in self._bodies
 
 
 def _declared_in(row: SymbolRow) -> str | None:
@@ -137,12 +135,13 @@ def _declared_in(row: SymbolRow) -> str | None:
     return next(family for end, family in DECLARATION_FILES.items() if row.path.endswith(end))
 
 
-def _is_prototype(row: SymbolRow) -> bool:
-    return row.language in PROTOTYPE_LANGUAGES and row.kind in _CALLED and row.signature.endswith(";")
+def is_prototype(row: SymbolRow) -> bool:
+    """Whether a row is the declaration of a C or C++ function that is defined elsewhere."""
+    return row.language in ("c", "cpp") and row.kind in FUNCTION_LIKE and row.signature.endswith(";")
 
 
 def _owner(row: SymbolRow) -> str:
-    parts = name_parts(row.qualified_name) if row.parent_kind in _OWNERS else ()
+    parts = name_parts(row.qualified_name) if row.parent_kind in CLASS_LIKE else ()
     return parts[-2] if len(parts) > 1 else ""
 
 
@@ -186,14 +185,8 @@ def _is_tail(path: tuple[str, ...], front: tuple[str, ...]) -> bool:
 
 def allowed(rows: Iterable[SymbolRow], where: Filter, kinds: frozenset[SymbolKind] | None) -> list[SymbolRow]:
     """Returns the rows that pass a request's filters, in their order."""
-    files = None if where.file_ids is None else frozenset(where.file_ids)
-    return [
-        row
-        for row in rows
-        if has_kind(row, kinds)
-        and (not where.languages or row.language in where.languages)
-        and (files is None or row.file_id in files)
-    ]
+    is_allowed = passes(where)
+    return [row for row in rows if has_kind(row, kinds) and is_allowed(row.file_id, row.language)]
 
 
 _HANDLE: Final = re.compile(r"[0-9a-f]{16}")

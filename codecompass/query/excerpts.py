@@ -16,7 +16,8 @@ from codecompass.protocol.requests import DetailLevel
 from codecompass.query.locations import lines_shown
 from codecompass.query.places import MAX_SYMBOL_LINES, RankedPlace
 from codecompass.query.query_words import query_words, stem
-from codecompass.query.source_lines import comment_marks, lines_of
+from codecompass.query.source_lines import comment_marks, cut, lines_of
+from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot
 
 MATCHING_LINES: Final = 3
@@ -59,7 +60,7 @@ def excerpt_of(
 ) -> Excerpt:
     """Returns the lines of `place` to show, in order. `matched` are the lines that matched a literal or regular expression: they
     are shown unchanged, except at the levels `context` and `body`, which show the beginning and the whole of the place."""
-    enclosing = _enclosing(place)
+    enclosing = None if place.symbol is not None else enclosing_of(place.enclosing)
     if level == "location" or place.type == "file":
         return Excerpt(enclosing=enclosing)
     if level == "body":
@@ -80,9 +81,9 @@ def excerpt_of(
     return Excerpt(lines=_best(candidates, pattern, place.focus), enclosing=enclosing)
 
 
-def _enclosing(place: RankedPlace) -> Enclosing | None:
-    row = place.enclosing
-    if place.symbol is not None or row is None:
+def enclosing_of(row: SymbolRow | None) -> Enclosing | None:
+    """Returns a definition as an answer shows it around a place or a use."""
+    if row is None:
         return None
     return Enclosing(
         kind=row.kind, name=row.name, qualified_name=row.qualified_name, line_start=row.line_start, line_end=row.line_end
@@ -198,7 +199,7 @@ def body_lines(snapshot: Snapshot, file_id: int, first: int, last: int) -> Body:
     kept: list[str] = []
     size = 0
     for line in lines:
-        shown = line if len(line) <= BODY_LINE_CHARACTERS else line[: BODY_LINE_CHARACTERS - 1] + "…"
+        shown = cut(line, BODY_LINE_CHARACTERS)
         size += len(shown.encode("utf-8", "replace")) + 1
         if kept and size > BODY_BYTES:
             break

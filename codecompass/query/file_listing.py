@@ -14,11 +14,11 @@ import re2
 
 from codecompass.errors import InvalidInput
 from codecompass.languages.words import split_identifier
-from codecompass.protocol.decode import SHOWN_VALUE_LENGTH, well_formed
+from codecompass.protocol.decode import SHOWN_VALUE_LENGTH
 from codecompass.protocol.requests import SearchCode
 from codecompass.query.filters import ChangedFiles, chosen_files, filter_warnings, languages_meant, nothing_fits
-from codecompass.query.path_globs import WILDCARDS, expression_of, path_globs
-from codecompass.query.places import Hit, Hits, RankedPlace, Signals
+from codecompass.query.path_globs import WILDCARDS, expression_of, path_globs, plain_path
+from codecompass.query.places import Hit, Hits, RankedPlace, Signals, score_in_order
 from codecompass.store.file_table import FileTable
 from codecompass.store.rows import IndexedFile
 from codecompass.store.snapshot import Snapshot
@@ -45,7 +45,7 @@ def list_files(snapshot: Snapshot, request: SearchCode, limit: int, changed: Cha
     if changed is not None:
         for number, path in enumerate(files.paths):
             allowed[number] &= path in changed.lines
-    query = well_formed(request.query).strip().replace("\\", "/").removeprefix("./")
+    query = plain_path(request.query)
     warnings: tuple[str, ...] = ()
     numbers: Sequence[int]
     if WILDCARDS.intersection(query) and files.number(query) is None:
@@ -210,6 +210,6 @@ def _place(files: FileTable, number: int, index: int) -> RankedPlace:
         line_start=1,
         line_end=max(1, file.line_count),
         # The order is already final.
-        score=20.0 / (1.0 + 0.05 * index),
+        score=score_in_order(index),
         signals=Signals(path=1.0),
     )

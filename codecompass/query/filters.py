@@ -3,7 +3,7 @@ nothing passes.
 """
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import compress
 from typing import Final
 
@@ -15,8 +15,7 @@ from codecompass.errors import InvalidInput
 from codecompass.languages.records import SymbolKind
 from codecompass.protocol.decode import SHOWN_VALUE_LENGTH, well_formed
 from codecompass.protocol.kinds import kinds_meant
-from codecompass.query.path_globs import expression_of, expressions_of, literal_expression, literal_start, path_globs
-from codecompass.query.path_globs import path_pattern as path_pattern
+from codecompass.query.path_globs import expression_of, expressions_of, literal_expression, literal_start, path_globs, plain_path
 from codecompass.scan.git_changes import Changes, Hunk
 from codecompass.store.facts import FactsReader
 from codecompass.store.file_table import FileTable
@@ -86,7 +85,7 @@ def languages_meant(names: str | None) -> tuple[str, ...]:
 
 
 def index_filter(snapshot: Snapshot, language: str | None, path: str | None, changed: ChangedFiles | None = None) -> Filter:
-    """Returns the filter that hits must pass; with `changed` only those files pass. A path filter is matched with every path once.
+    """Returns the filter that hits must pass; with `changed` only those files do. A path filter is matched with every path once.
 
     Raises InvalidInput for a path filter that is too large or empty.
     """
@@ -109,7 +108,7 @@ def index_filter(snapshot: Snapshot, language: str | None, path: str | None, cha
 
 def chosen_files(files: FileTable, path: str) -> bytearray:
     """Returns for each file 1 if it passes a path filter, else 0. Raises the same errors as `index_filter`."""
-    written = well_formed(path).strip().replace("\\", "/").removeprefix("./").strip("/")
+    written = plain_path(path).strip("/")
     if ("," in written or "{" in written or written.startswith("!")) and _is_there(files, written):
         # The name of an existing path means that path.
         wanted: tuple[str, ...] = (literal_expression(written),)
@@ -132,7 +131,7 @@ def chosen_files(files: FileTable, path: str) -> bytearray:
 
 def chosen_paths(paths: Sequence[str], path: str) -> list[bool]:
     """Returns for each of any paths whether it passes a path filter. Raises the same errors as `index_filter`."""
-    written = well_formed(path).strip().replace("\\", "/").removeprefix("./").strip("/")
+    written = plain_path(path).strip("/")
     globs = path_globs(path)
     try:
         wanted = re2.compile("|".join(f"(?:{one})" for one in expressions_of(globs.wanted)) or r"[^\n]*")
@@ -235,6 +234,13 @@ def symbol_kinds(kind: str | None) -> frozenset[SymbolKind] | None:
     if kind is None:
         return None
     return frozenset().union(*(kinds_meant(word.strip()) for word in kind.split(",") if word.strip()))
+
+
+def passes(where: Filter) -> Callable[[int, str], bool]:
+    """Returns a predicate that tells of a file id and its language whether the file passes."""
+    files = None if where.file_ids is None else frozenset(where.file_ids)
+    languages = where.languages
+    return lambda file_id, language: (files is None or file_id in files) and (not languages or language in languages)
 
 
 def has_kind(row: SymbolRow, kinds: frozenset[SymbolKind] | None) -> bool:

@@ -15,6 +15,7 @@ from codecompass.query.query_words import (
     is_code_name,
     name_parts,
 )
+from codecompass.query.source_lines import cut
 from codecompass.store.snapshot import Snapshot
 
 QueryIntent = Literal["symbol", "path", "error", "natural_language"]
@@ -135,7 +136,7 @@ def missing_names(snapshot: Snapshot, query: str) -> tuple[str, ...]:
 
 def listed(words: tuple[str, ...]) -> str:
     """Returns words as a warning lists them."""
-    shown = [word if len(word) <= MAX_SHOWN_CHARACTERS else word[: MAX_SHOWN_CHARACTERS - 1] + "…" for word in words]
+    shown = [cut(word, MAX_SHOWN_CHARACTERS) for word in words]
     return ", ".join(shown[:MAX_NAMED]) + (", …" if len(shown) > MAX_NAMED else "")
 
 

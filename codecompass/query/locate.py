@@ -21,7 +21,7 @@ from codecompass.query.exact_names import (
     outdated,
     symbol_of_handle,
 )
-from codecompass.query.filters import changed_warnings, filter_warnings, index_filter, symbol_kinds
+from codecompass.query.filters import changed_warnings, filter_warnings, index_filter, passes, symbol_kinds
 from codecompass.query.intent import listed
 from codecompass.query.locations import AskedLines, asked_lines, places_of_lines
 from codecompass.query.metadata import answer_metadata
@@ -29,13 +29,12 @@ from codecompass.query.name_lookup import NAME_MATCH, READING_SCORE, find_named
 from codecompass.query.options import QueryOptions, no_deadline
 from codecompass.query.outline import import_name
 from codecompass.query.path_globs import relative_request
-from codecompass.query.places import Hit, RankedPlace, Signals
+from codecompass.query.places import KIND_WEIGHT, Hit, RankedPlace, Signals, definition_place, score_in_order
 from codecompass.query.query_words import name_parts
-from codecompass.query.ranking import KIND_WEIGHT
 from codecompass.query.search import TIME_WAS_UP
 from codecompass.query.shaping import Shape, ranking_reasons, shape
 from codecompass.scan.path_roles import role_of
-from codecompass.store.rows import ImportRow, IndexedFile
+from codecompass.store.rows import ImportRow
 from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import Filter
 
@@ -162,21 +161,14 @@ def _of_short_files(asked: AskedLines | None, places: Sequence[RankedPlace]) -> 
 def _place(named: NamedDefinition, index: int) -> RankedPlace:
     row = named.row
     base = READING_SCORE[named.reading]
-    return RankedPlace(
-        file=IndexedFile(row.file_id, row.path, row.language, row.line_end),
-        type="symbol",
-        line_start=row.line_start,
-        line_end=row.line_end,
-        # The order is already final; the score only tells how certain each reading of the name is.
-        score=20.0 * base / (1.0 + 0.05 * index),
-        signals=Signals(
-            exact=1.0 if named.reading == "exact" else 0.0,
-            qualified=1.0 if named.reading == "qualified" else 0.0,
-            definition=base,
-            kind=KIND_WEIGHT[row.kind],
-        ),
-        symbol=row,
+    signals = Signals(
+        exact=1.0 if named.reading == "exact" else 0.0,
+        qualified=1.0 if named.reading == "qualified" else 0.0,
+        definition=base,
+        kind=KIND_WEIGHT[row.kind],
     )
+    # The order is already final; the score only tells how certain each reading of the name is.
+    return definition_place(row, score_in_order(index, base), signals)
 
 
 def _tests_titled(snapshot: Snapshot, name: str, where: Filter) -> list[NamedDefinition]:
@@ -191,14 +183,10 @@ def _imports(snapshot: Snapshot, name: str, where: Filter) -> list[RankedPlace]:
     parts = name_parts(well_formed(name))
     if not parts:
         return []
-    files = None if where.file_ids is None else frozenset(where.file_ids)
-    rows = [
-        row
-        for row in snapshot.facts.imports_named(parts[-1], IMPORT_LIMIT)
-        if (files is None or row.file_id in files) and _is_from(row, parts[:-1])
-    ]
+    rows = [row for row in snapshot.facts.imports_named(parts[-1], IMPORT_LIMIT) if _is_from(row, parts[:-1])]
     indexed = snapshot.facts.indexed_files([row.file_id for row in rows])
-    rows = [row for row in rows if not where.languages or indexed[row.file_id].language in where.languages]
+    is_allowed = passes(where)
+    rows = [row for row in rows if is_allowed(row.file_id, indexed[row.file_id].language)]
     rows.sort(key=lambda row: (role_of(row.path).rank, row.path, row.line_start))
     return [
         RankedPlace(
@@ -206,7 +194,7 @@ def _imports(snapshot: Snapshot, name: str, where: Filter) -> list[RankedPlace]:
             type="import",
             line_start=row.line_start,
             line_end=row.line_end,
-            score=20.0 / (1.0 + 0.05 * index),
+            score=score_in_order(index),
             signals=Signals(exact=1.0, kind=KIND_WEIGHT["use"]),
             imported=import_name(row, indexed[row.file_id].language),
         )

@@ -12,9 +12,9 @@ from codecompass.languages.records import SymbolKind
 from codecompass.protocol.decode import well_formed
 from codecompass.protocol.replies import MatchedLine
 from codecompass.protocol.requests import MAX_PATH_LENGTH
-from codecompass.query.filters import has_kind
-from codecompass.query.places import ENCLOSING_KINDS, RankedPlace, Signals, as_symbol
-from codecompass.query.source_lines import lines_of
+from codecompass.query.filters import has_kind, passes
+from codecompass.query.places import ENCLOSING_KINDS, RankedPlace, Signals, as_symbol, score_above, score_in_order
+from codecompass.query.source_lines import cut, lines_of
 from codecompass.scan.path_roles import role_of
 from codecompass.store.rows import FileRow, IndexedFile, SymbolRow
 from codecompass.store.snapshot import Snapshot
@@ -77,11 +77,8 @@ def places_of_lines(
     else:
         ending = [snapshot.facts.file(found) for found in snapshot.facts.paths_ending(path, MAX_FILES)]
         files = [file for file in ending if file is not None]
-    files = [
-        file
-        for file in files
-        if (where.file_ids is None or file.id in where.file_ids) and (not where.languages or file.language in where.languages)
-    ]
+    is_allowed = passes(where)
+    files = [file for file in files if is_allowed(file.id, file.language)]
     files = [file for file in files if asked.first <= file.line_count] or files
     files.sort(key=lambda file: (role_of(file.path).rank, len(file.path), file.path))
     return [_place_of_line(snapshot, file, asked, kinds, index) for index, file in enumerate(files)]
@@ -93,7 +90,7 @@ def lines_shown(snapshot: Snapshot, place: RankedPlace) -> tuple[MatchedLine, ..
         return ()
     first = max(1, place.asked_first - LINES_AROUND)
     lines = lines_of(snapshot, place.file.id, first, place.asked_last + LINES_AROUND)
-    return tuple(MatchedLine(line=number, text=_shown(line)) for number, line in enumerate(lines, first))
+    return tuple(MatchedLine(line=number, text=cut(line.rstrip(), SHOWN_CHARACTERS)) for number, line in enumerate(lines, first))
 
 
 def innermost(rows: list[SymbolRow], first: int, last: int, kinds: frozenset[SymbolKind] | None) -> SymbolRow | None:
@@ -124,7 +121,7 @@ def _place_of_line(
         type="snippet",
         line_start=first,
         line_end=last,
-        score=20.0 / (1.0 + 0.05 * index),
+        score=score_in_order(index),
         signals=Signals(exact=1.0, path=1.0),
         focus=first,
         asked_first=first,
@@ -132,11 +129,6 @@ def _place_of_line(
     )
     found = innermost(snapshot.facts.symbols_around(file.id, first, last), first, last, kinds)
     return place if found is None else as_symbol(place, found, first)
-
-
-def _shown(line: str) -> str:
-    text = line.rstrip()
-    return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…"
 
 
 MAX_NAMED_FILES: Final = 50
@@ -150,24 +142,19 @@ def named_files(snapshot: Snapshot, query: str, where: Filter, limit: int, above
     asked = asked_lines(query)
     if asked is not None:
         places = places_of_lines(snapshot, asked, root, where)[:limit]
-        return [msgspec.structs.replace(place, score=_score(above, index)) for index, place in enumerate(places)]
+        return [msgspec.structs.replace(place, score=score_above(above, index)) for index, place in enumerate(places)]
     suffix = query.strip().replace("\\", "/").removeprefix(root.rstrip("/") + "/").removeprefix("./").strip("/")
     if not suffix:
         return []
     files = [snapshot.facts.file(path) for path in snapshot.facts.paths_ending(suffix, MAX_NAMED_FILES)]
+    is_allowed = passes(where)
     found = [
         IndexedFile(file.id, file.path, file.language, file.line_count)
         for file in files
-        if file is not None
-        and (not where.languages or file.language in where.languages)
-        and (where.file_ids is None or file.id in where.file_ids)
+        if file is not None and is_allowed(file.id, file.language)
     ]
     found.sort(key=lambda place: (role_of(place.path).rank, len(place.path), place.path))
-    return [_place(place, _score(above, index)) for index, place in enumerate(found[:limit])]
-
-
-def _score(above: float, index: int) -> float:
-    return above + 1.0 + 1.0 / (1 + index)
+    return [_place(place, score_above(above, index)) for index, place in enumerate(found[:limit])]
 
 
 def _place(file: IndexedFile, score: float) -> RankedPlace:

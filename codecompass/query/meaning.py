@@ -15,7 +15,7 @@ from codecompass.protocol.decode import well_formed
 from codecompass.protocol.requests import GetCodeContext, Request, SearchCode
 from codecompass.query.best_definitions import MAX_ALSO
 from codecompass.query.exact_names import is_handle
-from codecompass.query.filters import has_kind
+from codecompass.query.filters import has_kind, passes
 from codecompass.query.intent import classify, unquoted
 from codecompass.query.locations import asked_lines
 from codecompass.query.places import RankedPlace, Signals
@@ -141,11 +141,11 @@ def _paths(snapshot: Snapshot, where: Filter) -> list[str] | None:
     if where == Filter():
         return None
     files = snapshot.files()
-    allowed = None if where.file_ids is None else frozenset(where.file_ids)
+    is_allowed = passes(where)
     return [
         path
         for file_id, path, language in zip(files.ids, files.paths, files.languages, strict=True)
-        if (allowed is None or file_id in allowed) and (not where.languages or language in where.languages)
+        if is_allowed(file_id, language)
     ]
 
 

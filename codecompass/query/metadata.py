@@ -26,7 +26,7 @@ from codecompass.store.snapshot import Snapshot
 
 
 def answer_metadata(
-    snapshot: Snapshot,
+    snapshot: Snapshot | None,
     state: AnswerState,
     *,
     warnings: Sequence[str] = (),
@@ -34,7 +34,7 @@ def answer_metadata(
     is_partial: bool = False,
     is_of_content: bool = True,
 ) -> Metadata:
-    """Returns the metadata that all answers share.
+    """Returns the metadata that all answers share; `snapshot` is None for a workspace without a readable index.
 
     An answer is `partial` if the index lacks symbols or is not known to be fresh. With `is_of_content` False, for answers about
     the index itself, freshness does not count.
@@ -44,6 +44,7 @@ def answer_metadata(
         is_partial
         or state.is_partial
         or (is_of_content and state.freshness_status != "fresh")
+        or snapshot is None
         or snapshot.meta.completeness == "partial"
     ):
         completeness = "partial"
@@ -58,7 +59,7 @@ def answer_metadata(
         workspace=state.workspace,
         project_id=state.project_id,
         schema_name=state.schema_name,
-        generation=snapshot.generation,
+        generation=snapshot.generation if snapshot else 0,
         warnings=(*state.warnings, *warnings),
         hint=state.hint,
     )

@@ -20,7 +20,7 @@ from codecompass.query.metadata import answer_metadata
 from codecompass.query.options import QueryOptions
 from codecompass.query.query_words import query_words
 from codecompass.query.retrieval import file_query
-from codecompass.query.source_lines import lines_of
+from codecompass.query.source_lines import cut, lines_of
 from codecompass.store.rows import FileRow, ImportRow, SymbolRow
 from codecompass.store.snapshot import Snapshot
 
@@ -87,7 +87,7 @@ def read_file(snapshot: Snapshot, request: ReadFile, state: AnswerState) -> File
     kept: list[str] = []
     size = 0
     for line in lines_of(snapshot, file.id, first, first + request.line_count - 1):
-        shown = line if len(line) <= LINE_CHARACTERS else line[: LINE_CHARACTERS - 1] + "…"
+        shown = cut(line, LINE_CHARACTERS)
         size += len(shown) + 1
         if kept and size > MAX_TEXT_CHARACTERS:
             break

@@ -99,11 +99,6 @@ def relative_request(request: _Filtered, root: str) -> _Filtered:
     return structs.replace(request, path=path)
 
 
-def path_pattern(glob: str) -> "re2._Regexp":
-    """Returns the pattern of the whole paths that a glob matches."""
-    return re2.compile(expression_of(glob))
-
-
 def expression_of(glob: str, *, is_whole: bool = False) -> str:
     """Returns the RE2 expression of the paths that a glob matches; it never matches a line break.
 
@@ -143,10 +138,14 @@ def literal_start(glob: str) -> tuple[str, ...]:
     return tuple(segments)
 
 
+def plain_path(text: str) -> str:
+    """Returns a path as people write it in the form of indexed paths: with `/` for `\\`, without a leading `./`."""
+    return well_formed(text).strip().replace("\\", "/").removeprefix("./")
+
+
 def _plain(glob: str) -> str:
-    """Returns the glob with `/` for `\\`, without a leading `./`, repeated `**` as one."""
-    bare = well_formed(glob).strip().replace("\\", "/").removeprefix("./")
-    return _STARS.sub("**", bare)
+    """Returns the glob as a plain path, with repeated `**` as one."""
+    return _STARS.sub("**", plain_path(glob))
 
 
 _ANY_DIRECTORIES: Final = r"(?:[^\n]*/)?"

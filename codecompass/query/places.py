@@ -5,7 +5,7 @@ the function or class that contains its best lines, if it is short enough. It re
 it, so it is done only for the places on the page.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -32,6 +32,26 @@ SHOWN_KINDS: Final[frozenset[SymbolKind]] = frozenset(
     {"fn", "method", "class", "struct", "enum", "trait", "interface", "macro", "type", "module", "test"}
 )
 ENCLOSING_KINDS: Final[frozenset[SymbolKind]] = SHOWN_KINDS | {"impl"}
+
+KIND_WEIGHT: Final[Mapping[SymbolKind, float]] = {
+    "class": 1.0,
+    "struct": 1.0,
+    "trait": 1.0,
+    "interface": 1.0,
+    "enum": 0.95,
+    "type": 0.9,
+    "fn": 0.85,
+    "macro": 0.85,
+    "module": 0.8,
+    "method": 0.75,
+    "const": 0.6,
+    "var": 0.55,
+    "field": 0.4,
+    "impl": 0.3,
+    "use": 0.1,
+    "test": 0.3,
+}
+"""How much a name of this kind counts in a ranking by names."""
 
 
 class Signals(Struct, frozen=True, kw_only=True):
@@ -108,6 +128,33 @@ class Hits(Struct, frozen=True, kw_only=True):
     """The words that were searched for, if any were."""
     is_partial: bool = False
     """Whether the search ended early."""
+
+
+def score_above(above: float, index: int) -> float:
+    """Returns a score over `above` for the place with this index, so that places keep their order."""
+    return above + 1.0 + 1.0 / (1 + index)
+
+
+def score_in_order(index: int, certainty: float = 1.0) -> float:
+    """Returns the score for the place with this index among places whose order is final; `certainty` is 0..1."""
+    return 20.0 * certainty / (1.0 + 0.05 * index)
+
+
+def definition_place(row: SymbolRow, score: float, signals: Signals | None = None, line: int = 0) -> RankedPlace:
+    """Returns a definition as a place with this score; by default its signals are those of a definition that the query names.
+
+    `line` is the line in it that the query names, 0 if none.
+    """
+    return RankedPlace(
+        file=IndexedFile(row.file_id, row.path, row.language, row.line_end),
+        type="symbol",
+        line_start=row.line_start,
+        line_end=row.line_end,
+        score=score,
+        signals=signals or Signals(qualified=1.0, definition=1.0, kind=KIND_WEIGHT[row.kind]),
+        symbol=row,
+        focus=line,
+    )
 
 
 def fit_to_definition(

@@ -15,7 +15,7 @@ from msgspec import Struct
 from codecompass.languages.records import SymbolKind
 from codecompass.languages.words import split_identifier
 from codecompass.query.filters import has_kind
-from codecompass.query.places import PlaceType, RankedPlace, Signals
+from codecompass.query.places import KIND_WEIGHT, PlaceType, RankedPlace, Signals
 from codecompass.query.query_words import STOP_WORDS, Coverage, WantedWords, could_name, name_parts
 from codecompass.query.retrieval import Candidates, ChunkKey, FileCandidate, NamedSymbol, Weights
 from codecompass.scan.path_roles import PRODUCT_CODE, PathReader, PathRole
@@ -42,25 +42,6 @@ EXACT_NAME: Final = 10.0
 
 LEADING_DEFINITION: Final = 0.3
 """The score of a definition above which it, and not the best chunk, is a file's first place."""
-
-KIND_WEIGHT: Final[Mapping[SymbolKind, float]] = {
-    "class": 1.0,
-    "struct": 1.0,
-    "trait": 1.0,
-    "interface": 1.0,
-    "enum": 0.95,
-    "type": 0.9,
-    "fn": 0.85,
-    "macro": 0.85,
-    "module": 0.8,
-    "method": 0.75,
-    "const": 0.6,
-    "var": 0.55,
-    "field": 0.4,
-    "impl": 0.3,
-    "use": 0.1,
-    "test": 0.3,
-}
 
 NO_PHRASES: Final[Mapping[ChunkKey, float]] = {}
 

@@ -15,13 +15,12 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.languages.language import CLASS_LIKE, FUNCTION_LIKE
+from codecompass.languages.language import CLASS_LIKE
 from codecompass.languages.lexis import LEXES
 from codecompass.languages.path_modules import python_module
 from codecompass.languages.records import Use
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import (
-    Enclosing,
     FindReferencesReply,
     ImportedSymbol,
     Reference,
@@ -29,9 +28,9 @@ from codecompass.protocol.replies import (
     ReferenceDefinition,
 )
 from codecompass.protocol.requests import Confidence, FindReferences
-from codecompass.query.definitions import FileNames, enclosing, is_member, last_part, owner_name
+from codecompass.query.definitions import FileNames, code_around, is_member, last_part, owner_name
 from codecompass.query.exact_names import symbol_handle
-from codecompass.query.excerpts import shortened
+from codecompass.query.excerpts import enclosing_of, shortened
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.name_lookup import resolve_symbol
 from codecompass.query.options import QueryOptions, no_deadline
@@ -129,7 +128,6 @@ def _counts(found: FoundUses) -> ReferenceCounts:
 
 
 def _reference(snapshot: Snapshot, use: FoundUse, name: str, *, has_text: bool) -> Reference:
-    around = use.enclosing
     lines = lines_of(snapshot, use.file.file_id, use.line, use.line) if has_text else []
     text = lines[0] if lines else ""
     if len(text) > MAX_LINE_CHARACTERS:
@@ -140,15 +138,7 @@ def _reference(snapshot: Snapshot, use: FoundUse, name: str, *, has_text: bool) 
         line_end=use.line,
         role=use.role,
         confidence=use.confidence,
-        enclosing=None
-        if around is None
-        else Enclosing(
-            kind=around.kind,
-            name=around.name,
-            qualified_name=around.qualified_name,
-            line_start=around.line_start,
-            line_end=around.line_end,
-        ),
+        enclosing=enclosing_of(use.enclosing),
         is_test=use.is_test,
         text=text,
     )
@@ -333,13 +323,6 @@ def _certainty(symbol: ImportedSymbol, use: Use, imported: _Imported, file: File
 
 
 def _found(uses: Uses, symbol: ImportedSymbol, use: Use, names: FileNames, certainty: Confidence, *, is_import: bool) -> FoundUse:
-    around = enclosing(names, use.line)
-    functions = [row for row in around if row.kind in FUNCTION_LIKE or row.kind == "test"]
-    return FoundUse(
-        names,
-        use.line,
-        "import" if is_import else role_of_use(use, symbol.kind),
-        certainty,
-        functions[-1] if functions else around[-1] if around else None,
-        uses.is_test_file(names.path) or any(row.kind == "test" for row in around),
-    )
+    around, is_in_test = code_around(names, use.line)
+    role = "import" if is_import else role_of_use(use, symbol.kind)
+    return FoundUse(names, use.line, role, certainty, around, is_in_test or uses.is_test_file(names.path))

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from codecompass.query.asked_roles import Asked, asked_roles
+from codecompass.query.filters import passes
 from codecompass.query.intent import QueryIntent
 from codecompass.query.lexicon import related_words
 from codecompass.query.query_words import QueryWord, WantedWords, could_name, identifiers, inflections, name_parts, query_words
@@ -211,13 +212,13 @@ def _symbols(snapshot: Snapshot, query: str, words: tuple[QueryWord, ...], limit
     hits = snapshot.text.search_symbols(symbol_query(words), limit, where)
     rows = facts.symbols_by_id([hit.symbol_id for hit in hits])
     found = {hit.symbol_id: NamedSymbol(rows[hit.symbol_id], hit.score) for hit in hits if hit.symbol_id in rows}
-    allowed = None if where.file_ids is None else frozenset(where.file_ids)
+    is_allowed = passes(where)
     names = [parts for parts in map(name_parts, identifiers(query)[:MAX_NAMES]) if parts]
     for name in names:
         if not could_name(name, len(names)):
             continue
         for row in facts.symbols_named(name[-1], MAX_NAMESAKES):
-            if (not where.languages or row.language in where.languages) and (allowed is None or row.file_id in allowed):
+            if is_allowed(row.file_id, row.language):
                 found.setdefault(row.id, NamedSymbol(row, 0.0))
     return sorted(found.values(), key=lambda symbol: symbol.row.id)
 

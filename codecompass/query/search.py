@@ -15,20 +15,20 @@ from codecompass.protocol.replies import NextAction, SearchCodeReply
 from codecompass.protocol.requests import SearchCode
 from codecompass.query import retrieval
 from codecompass.query.best_definitions import with_best_definitions
-from codecompass.query.direct_answers import definition_place, named_definitions, relation_places
+from codecompass.query.direct_answers import named_definitions, relation_places
 from codecompass.query.exact_names import is_handle, outdated, symbol_of_handle
 from codecompass.query.exact_scan import scan
 from codecompass.query.excerpts import word_pattern
 from codecompass.query.file_listing import list_files
-from codecompass.query.filters import changed_warnings, filter_warnings, index_filter, symbol_kinds
+from codecompass.query.filters import changed_warnings, filter_warnings, index_filter, passes, symbol_kinds
 from codecompass.query.intent import QueryIntent, classify, listed, missing_names, unknown_words, unquoted
 from codecompass.query.locations import asked_lines, named_files
 from codecompass.query.merging import search_evidence
 from codecompass.query.message_search import find_messages, message_places
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.options import QueryOptions, no_deadline
-from codecompass.query.path_globs import relative_request
-from codecompass.query.places import Hit, Hits, RankedPlace, fit_to_definition
+from codecompass.query.path_globs import plain_path, relative_request
+from codecompass.query.places import Hit, Hits, RankedPlace, definition_place, fit_to_definition
 from codecompass.query.query_words import QueryWord, query_words
 from codecompass.query.ranking import MAX_IMPORTERS, NO_PHRASES, rank, with_importers
 from codecompass.query.retrieval import BREADTH, BREADTH_FOR_MERGING, retrieve
@@ -251,7 +251,7 @@ def explain_path(
 
 
 def _file(snapshot: Snapshot, path: str) -> FileRow | None:
-    tail = well_formed(path).strip().replace("\\", "/").removeprefix("./").strip("/")
+    tail = plain_path(path).strip("/")
     named = snapshot.facts.file(path) or snapshot.facts.file(tail)
     if named is not None or not tail:
         return named
@@ -272,10 +272,7 @@ def _missing_words(snapshot: Snapshot, request: SearchCode, file_id: int) -> tup
 
 def _passes(snapshot: Snapshot, request: SearchCode, file_id: int, options: QueryOptions) -> bool:
     where = index_filter(snapshot, request.language, request.path, options.changed)
-    if where.file_ids is not None and file_id not in where.file_ids:
-        return False
-    file = snapshot.facts.indexed_files([file_id])[file_id]
-    return not where.languages or file.language in where.languages
+    return passes(where)(file_id, snapshot.facts.indexed_files([file_id])[file_id].language)
 
 
 NEAR_MISS_LOOKS: Final = 1_000

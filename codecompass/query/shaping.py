@@ -23,7 +23,15 @@ from codecompass.query.excerpts import CONTEXT_LINES, Body, body_of, excerpt_of
 from codecompass.query.locations import lines_shown
 from codecompass.query.places import Hit, RankedPlace
 from codecompass.query.query_words import WantedWords, stem, word_bag
-from codecompass.query.source_lines import CONTENT_CHARACTERS, CONTENT_LINES, PREVIEW_CHARACTERS, PREVIEW_LINES, excerpt, lines_of
+from codecompass.query.source_lines import (
+    CONTENT_CHARACTERS,
+    CONTENT_LINES,
+    PREVIEW_CHARACTERS,
+    PREVIEW_LINES,
+    cut,
+    excerpt,
+    lines_of,
+)
 from codecompass.settings import AnswerForm
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot
@@ -208,15 +216,17 @@ def _text_result(snapshot: Snapshot, item: Hit, wanted: Shape) -> Result:
         signature=row.signature if row and not is_brief else "",
         result_type="symbol" if row else place.type,
         excerpt=excerpt_of(snapshot, place, item.matched_lines, level, wanted.pattern, with_docs=wanted.with_docs),
-        also=()
-        if is_brief
-        else tuple(FurtherDefinition(name=row.name, line_start=row.line_start, line_end=row.line_end) for row in place.also),
+        also=() if is_brief else _further(place),
     )
+
+
+def _further(place: RankedPlace) -> tuple[FurtherDefinition, ...]:
+    return tuple(FurtherDefinition(name=row.name, line_start=row.line_start, line_end=row.line_end) for row in place.also)
 
 
 def _with_further(result: Result, place: RankedPlace, most_bytes: int) -> Result:
     """Returns a result with as many definitions beside it as fit; a signature is cut to make room for them."""
-    further = tuple(FurtherDefinition(name=row.name, line_start=row.line_start, line_end=row.line_end) for row in place.also)
+    further = _further(place)
     found = _with_fitting(result, further, most_bytes)
     if len(found.also) < len(further) and len(result.signature) > LEAST_SIGNATURE:
         brief = _with_fitting(_with_signature(result, LEAST_SIGNATURE), further, most_bytes)
@@ -255,8 +265,7 @@ def result_handle(snapshot: Snapshot, place: RankedPlace) -> str:
 
 def _snippet(snapshot: Snapshot, place: RankedPlace) -> str:
     lines = lines_of(snapshot, place.file.id, place.focus, place.focus) if place.focus else []
-    text = lines[0].strip() if lines else ""
-    return text if len(text) <= SNIPPET_CHARACTERS else text[: SNIPPET_CHARACTERS - 1] + "…"
+    return cut(lines[0].strip(), SNIPPET_CHARACTERS) if lines else ""
 
 
 def _preview(snapshot: Snapshot, place: RankedPlace) -> str:

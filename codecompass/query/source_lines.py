@@ -48,9 +48,14 @@ def fitting_lines(lines: Sequence[str], max_lines: int, max_characters: int) -> 
     for line in lines[:max_lines]:
         if kept and size + len(line) > max_characters:
             break
-        kept.append(line if len(line) <= max_characters else line[: max_characters - 1] + "…")
+        kept.append(cut(line, max_characters))
         size += len(line) + 1
     return kept
+
+
+def cut(text: str, max_characters: int) -> str:
+    """Returns the text, cut to `max_characters` with `…` as the last one if it is longer."""
+    return text if len(text) <= max_characters else text[: max_characters - 1] + "…"
 
 
 def comment_marks(language: str) -> tuple[str, ...]:

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from codecompass.jobs import Interruption, Job
-from codecompass.protocol.decode import well_formed
-from codecompass.protocol.metadata import PROTOCOL_VERSION, AnswerState, Completeness, Metadata
+from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import IndexStatus
 from codecompass.protocol.state_replies import (
     ActiveJob,
@@ -17,6 +16,7 @@ from codecompass.protocol.state_replies import (
 )
 from codecompass.protocol.times import iso_time
 from codecompass.query.metadata import answer_metadata
+from codecompass.query.path_globs import plain_path
 from codecompass.store.job_log import JobRecord
 from codecompass.store.snapshot import Snapshot
 
@@ -42,7 +42,7 @@ def index_status(
     return IndexStatusReply(
         project_id=state.project_id,
         repo_root=state.workspace,
-        index_status=_status(state, jobs),
+        index_status="indexing" if jobs.active_job is not None else state.indexing_status,
         ref=state.ref,
         schema_status=state.schema_status,
         current_schema_version=current_schema_version,
@@ -52,45 +52,19 @@ def index_status(
         symbol_count=snapshot.meta.symbol_count if snapshot else 0,
         source_bytes=snapshot.meta.source_bytes if snapshot else 0,
         pending_files=snapshot.facts.pending_file_count() if snapshot else 0,
-        languages=_counts(snapshot.facts.files_by_language()) if snapshot else {},
-        skipped=_counts(snapshot.facts.skipped_by_reason()) if snapshot else {},
-        text_only=_counts(snapshot.facts.text_only_by_reason()) if snapshot else {},
+        languages=dict(snapshot.facts.files_by_language()) if snapshot else {},
+        skipped=dict(snapshot.facts.skipped_by_reason()) if snapshot else {},
+        text_only=dict(snapshot.facts.text_only_by_reason()) if snapshot else {},
         file=_file(snapshot, request.path) if snapshot and request.path else None,
         active_job=jobs.active_job,
         recent_jobs=jobs.recent_jobs,
         interrupted_recovery_report=jobs.interrupted_recovery_report,
-        metadata=answer_metadata(snapshot, state, is_of_content=False) if snapshot else unindexed_metadata(state),
+        metadata=answer_metadata(snapshot, state, is_of_content=False),
     )
-
-
-def unindexed_metadata(state: AnswerState, completeness: Completeness = "partial") -> Metadata:
-    """Returns the metadata of an answer for a workspace without an index."""
-    return Metadata(
-        codecompass_protocol_version=PROTOCOL_VERSION,
-        freshness_status=state.freshness_status,
-        indexing_status=state.indexing_status,
-        result_completeness=completeness,
-        ref=state.ref,
-        commit=state.commit,
-        schema_status=state.schema_status,
-        workspace=state.workspace,
-        project_id=state.project_id,
-        schema_name=state.schema_name,
-        warnings=state.warnings,
-        hint=state.hint,
-    )
-
-
-def _status(state: AnswerState, jobs: JobsState) -> str:
-    return "indexing" if jobs.active_job is not None else state.indexing_status
-
-
-def _counts(pairs: Sequence[tuple[str, int]]) -> dict[str, int]:
-    return dict(pairs)
 
 
 def _file(snapshot: Snapshot, path: str) -> FileState:
-    row = snapshot.facts.file(well_formed(path).strip().replace("\\", "/").removeprefix("./"))
+    row = snapshot.facts.file(plain_path(path))
     if row is None:
         return FileState(path=path, status="unknown", reason="not part of the index: missing, ignored, or new")
     is_indexed = row.status == "indexed"

@@ -10,6 +10,7 @@ from typing import Final
 
 from msgspec.structs import fields
 
+from codecompass.errors import InvalidMaxTokens
 from codecompass.protocol.difference_replies import (
     DiffContextReply,
     DiffFile,
@@ -23,7 +24,9 @@ from codecompass.protocol.difference_replies import (
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import Metadata
 from codecompass.protocol.replies import CodeContextReply, ContextItem
+from codecompass.protocol.text import render
 from codecompass.protocol.text.code import STALE, context_lines
+from codecompass.settings import AnswerForm
 
 SEPARATOR: Final = b",\n"
 
@@ -44,6 +47,9 @@ PER_WORD_OF_KEY: Final = 2.0
 PER_HANDLE: Final = 14.0
 """An id of 16 hex digits with its quotes: 11.5 tokens on average, 15 at the 99th percentile."""
 
+USEFUL_TOKENS: Final = 500
+"""Tokens that a refused request is advised to add to the minimum: room for three or four signatures."""
+
 _DIFFERENCES: Final = (DiffContextReply, DiffSide, DiffTotals, DiffItem, DiffFile, DiffPiece, DiffUser, DiffVersion)
 _KEYS: Final = sorted({field.name for kind in (CodeContextReply, ContextItem, Metadata, *_DIFFERENCES) for field in fields(kind)})
 # Quotes inside our texts follow a backslash, so neither pattern can match there.
@@ -52,6 +58,26 @@ _HANDLE: Final = re.compile(rb'(?<!\\)"[0-9a-f]{16}"')
 _WORD: Final = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+")
 _DIGIT: Final = re.compile(rb"[0-9]")
 _MARK: Final = re.compile(rb"[^A-Za-z0-9 \x80-\xff]")
+
+
+def envelope_tokens(
+    empty: CodeContextReply | DiffContextReply, max_tokens: int, form: AnswerForm, without: str, alternative: str = ""
+) -> int:
+    """Returns the tokens of an answer without items.
+
+    Raises InvalidMaxTokens, with the `minimum`, if `max_tokens` is smaller; `without` names the items in its message.
+    """
+    envelope = estimate_tokens(render(empty).encode() if form == "text" else encode(empty))
+    if max_tokens >= envelope:
+        return envelope
+    raise InvalidMaxTokens(
+        f"max_tokens must be at least {envelope} here, which an answer takes without any {without}, not {max_tokens}. "
+        f"Call again with {envelope + USEFUL_TOKENS} or more{alternative}.",
+        field="max_tokens",
+        value=max_tokens,
+        constraint=f"a whole number of {envelope} or more",
+        minimum=envelope,
+    )
 
 
 def item_tokens(item: ContextItem) -> int:

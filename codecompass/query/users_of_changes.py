@@ -7,13 +7,12 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.languages.language import FUNCTION_LIKE
 from codecompass.languages.lexis import LEXES
 from codecompass.languages.records import Use
 from codecompass.protocol.requests import Confidence
 from codecompass.query.definition_changes import DefinitionChange
-from codecompass.query.definitions import FileNames, enclosing, last_part
-from codecompass.query.exact_names import PROTOTYPE_LANGUAGES
+from codecompass.query.definitions import FileNames, code_around, last_part
+from codecompass.query.exact_names import is_prototype
 from codecompass.query.file_versions import Definition, TreeDifference
 from codecompass.query.uses import Uses
 from codecompass.scan.path_roles import PathReader
@@ -114,25 +113,22 @@ class UsersOfChanges:
             for use in uses:
                 confidence = self._confidence(name, use, names, old, imports)
                 if confidence is not None:
-                    around = enclosing(names, use.line)
-                    functions = [row for row in around if row.kind in FUNCTION_LIKE or row.kind == "test"]
-                    inner = functions[-1] if functions else around[-1] if around else None
-                    is_test = self.is_test(file.path) or any(row.kind == "test" for row in around)
-                    places.add(file.path, use.line, inner, confidence, is_test=is_test)
+                    around, is_in_test = code_around(names, use.line)
+                    places.add(file.path, use.line, around, confidence, is_test=is_in_test or self.is_test(file.path))
             for row in imports:
                 places.add(file.path, row.line_start, None, "exact", is_test=self.is_test(file.path))
 
     def _confidence(self, name: str, use: Use, names: FileNames, old: Definition, imports: list[ImportRow]) -> Confidence | None:
         """Returns how certain it is that a use refers to a removed definition, None if it does or may refer to another."""
         # A prototype that is left in a header defines nothing: the definition of its uses is gone.
-        if use.usage == "key" or any(not _is_prototype(row) for row in self._uses.binder.bind(name, use, names).symbols):
+        if use.usage == "key" or any(not is_prototype(row) for row in self._uses.binder.bind(name, use, names).symbols):
             return None
         is_member = bool(old.scope)
         if imports and not use.receiver:
             return "exact"
         if names.path in (old.path, self._renamed.get(old.path)) and (is_member == bool(use.receiver)):
             return "exact" if not is_member else "likely"
-        if any(not _is_prototype(row) for row in self._uses.binder.definitions.family(name, names)):
+        if any(not is_prototype(row) for row in self._uses.binder.definitions.family(name, names)):
             return None
         if is_member != bool(use.receiver):
             # A module before a function: only if that module is, or contains, the file.
@@ -174,10 +170,6 @@ class _Places:
                 is_test=is_test,
                 in_diff=self._owner.in_diff(path, lines, around),
             )
-
-
-def _is_prototype(row: SymbolRow) -> bool:
-    return row.language in PROTOTYPE_LANGUAGES and row.kind in FUNCTION_LIKE and row.signature.endswith(";")
 
 
 def _module_path(target: str) -> str:

@@ -9,12 +9,12 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.languages.language import CLASS_LIKE, FUNCTION_LIKE
+from codecompass.languages.language import CLASS_LIKE
 from codecompass.languages.lexis import LEXES
 from codecompass.languages.records import Use
 from codecompass.protocol.requests import Confidence, ReferenceRole
 from codecompass.query.binding import Binder
-from codecompass.query.definitions import FileNames, enclosing, entity
+from codecompass.query.definitions import FileNames, code_around, entity
 from codecompass.query.options import no_deadline
 from codecompass.query.regex_terms import regex_terms
 from codecompass.scan.path_roles import PathReader
@@ -132,16 +132,9 @@ class Uses:
             if binding.certainty == "elsewhere" or wanted not in map(entity, binding.symbols):
                 continue
             is_import = any(row.line_start <= use.line <= row.line_end for row in imports)
-            around = enclosing(file, use.line)
-            functions = [row for row in around if row.kind in FUNCTION_LIKE or row.kind == "test"]
-            yield FoundUse(
-                file,
-                use.line,
-                "import" if is_import else role_of_use(use, target.kind),
-                binding.certainty,
-                functions[-1] if functions else around[-1] if around else None,
-                is_test or any(row.kind == "test" for row in around),
-            )
+            around, is_in_test = code_around(file, use.line)
+            role = "import" if is_import else role_of_use(use, target.kind)
+            yield FoundUse(file, use.line, role, binding.certainty, around, is_test or is_in_test)
 
 
 def once(uses: Sequence[FoundUse]) -> Iterator[FoundUse]:

@@ -1,12 +1,13 @@
 """Filters as people write them."""
 
 import pytest
+import re2
 
 from codecompass.errors import InvalidInput
 from codecompass.protocol.requests import LocateSymbol, SearchCode
 from codecompass.query import locate_symbol, search_code
-from codecompass.query.filters import languages_meant, path_pattern, symbol_kinds
-from codecompass.query.path_globs import PathGlobs, path_globs, relative_to_root
+from codecompass.query.filters import languages_meant, symbol_kinds
+from codecompass.query.path_globs import PathGlobs, expression_of, path_globs, relative_to_root
 
 
 @pytest.mark.parametrize(
@@ -30,7 +31,7 @@ from codecompass.query.path_globs import PathGlobs, path_globs, relative_to_root
     ],
 )
 def test_globs(glob, inside, outside):
-    pattern = path_pattern(glob)
+    pattern = re2.compile(expression_of(glob))
 
     assert all(pattern.fullmatch(path) for path in inside)
     assert not any(pattern.fullmatch(path) for path in outside)
@@ -61,7 +62,7 @@ def test_languages_go_by_their_common_names():
     ],
 )
 def test_globs_of_braces_and_brackets(glob, inside, outside):
-    pattern = path_pattern(glob)
+    pattern = re2.compile(expression_of(glob))
 
     assert all(pattern.fullmatch(path) for path in inside)
     assert not any(pattern.fullmatch(path) for path in outside)

@@ -17,7 +17,7 @@ from codecompass.errors import DeadlineExceeded, IndexStale, PermissionDenied
 from codecompass.jobs import Progress
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import LocateSymbolReply, Reply
-from codecompass.query.status import unindexed_metadata
+from codecompass.query.metadata import answer_metadata
 from codecompass.scan.files import Stamp
 from codecompass.store.registry import Project
 from codecompass.store.snapshot import IndexMeta
@@ -125,7 +125,7 @@ class FakeWorkbench:
         if chance < 0.08:
             raise InjectedCrash("in a query")
         state = AnswerState(workspace=str(self._project.root), project_id=self._id, ref="live", freshness_status=view.freshness)
-        metadata = unindexed_metadata(state)
+        metadata = answer_metadata(None, state)
         return LocateSymbolReply(results=(), total_candidates=self._world.edits.get(self._id, 0), metadata=metadata)
 
     async def index(
