@@ -192,7 +192,7 @@ ROLES: Final = (
 )
 
 
-class Asked(Struct, frozen=True):
+class AskedRoles(Struct, frozen=True):
     """The roles that a query asks for, in the order of ROLES."""
 
     roles: Sequence[Role] = ()
@@ -215,14 +215,14 @@ class Asked(Struct, frozen=True):
         return tuple(role.lines for role in self.roles if role.lines is not None)
 
 
-NOTHING_ASKED: Final = Asked()
+NOTHING_ASKED: Final = AskedRoles()
 
 _FIRST_WORD: Final = re.compile(r"[^\W_]+(?=[\s:(]|$)")
 
 
-def asked_roles(query: str) -> Asked:
+def asked_roles(query: str) -> AskedRoles:
     """Returns the roles that a query asks for: none if it begins like an order or the subject of a commit."""
     first = _FIRST_WORD.match(query.strip())
     if first is not None and first[0].lower() in WORDS_OF_CHANGE:
         return NOTHING_ASKED
-    return Asked(tuple(role for role in ROLES if role.question.search(query) is not None))
+    return AskedRoles(tuple(role for role in ROLES if role.question.search(query) is not None))

@@ -16,7 +16,7 @@ from codecompass.query.definition_values import (
     ValuedDefinition,
     ValuedFile,
     n_lines,
-    question_of,
+    prepared_question,
     valued_file,
 )
 from codecompass.query.places import RankedPlace, as_symbol
@@ -63,7 +63,7 @@ def with_best_definitions(
     chunks = _chunks_to_read(found, chosen)
     snapshot.text.expect_texts(hit for file_id in chosen for hit in chunks[file_id])
     spans = snapshot.facts.spans_in_files(chosen)
-    question = question_of(found)
+    question = prepared_question(found)
     valued: dict[int, ValuedFile] = {}
     for file_id in chosen:
         if is_expired():

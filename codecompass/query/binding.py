@@ -46,7 +46,7 @@ class Binder:
 
     def __init__(self, facts: FactsReader) -> None:
         self.definitions: Final = Definitions(facts)
-        self.types: Final = ReceiverTypes(self.definitions, self._alone)
+        self.types: Final = ReceiverTypes(self.definitions, self._unqualified)
         self._bound: dict[tuple[int, int, str], Binding] = {}
         self._n_parameters: dict[int, int | None] = {}
 
@@ -65,11 +65,11 @@ class Binder:
             elif use.usage == "inherit" and not use.receiver:
                 # In the head of a type its members, including constructors, are not in scope.
                 inside = [row for row in around if row.line_start < use.line or row.kind == "module"]
-                known = self._alone(name, file, [row for row in inside if row.kind != "impl"], are_types=True)
+                known = self._unqualified(name, file, [row for row in inside if row.kind != "impl"], are_types=True)
             elif use.receiver:
                 known = self._member(name, use, file, around)
             else:
-                known = self._alone(name, file, around)
+                known = self._unqualified(name, file, around)
             self._bound[key] = known
         return known
 
@@ -78,7 +78,7 @@ class Binder:
             return ELSEWHERE
         return Binding("likely" if len({entity(row) for row in symbols}) == 1 else "possible", tuple(symbols))
 
-    def _alone(
+    def _unqualified(
         self, name: str, file: FileNames, around: Sequence[SymbolRow], *, are_types: bool = False, is_receiver: bool = False
     ) -> Binding:
         """Binds an unqualified name: only to types with `are_types`; with `is_receiver` it stands before another name."""
@@ -116,7 +116,9 @@ class Binder:
             found = self.definitions.in_module(row.target, name, 0) if row.target else []
             if not found and lexis.family == "rust":
                 found = [
-                    each for each in self.definitions.family(name, file) if owner_name(each) == last_part(row.spec, file.language)
+                    each
+                    for each in self.definitions.in_family(name, file)
+                    if owner_name(each) == last_part(row.spec, file.language)
                 ]
             if found:
                 return Binding("exact", tuple(found))
@@ -124,7 +126,7 @@ class Binder:
             return ELSEWHERE
         if is_receiver and lexis.family in ("jvm", "csharp", "swift") and not name[:1].isupper():
             return ELSEWHERE  # a variable; only types are visible everywhere
-        family = [row for row in self.definitions.family(name, file) if not are_types or row.kind in TYPE_KINDS]
+        family = [row for row in self.definitions.in_family(name, file) if not are_types or row.kind in TYPE_KINDS]
         free = [row for row in family if not is_member(row) or row.kind in TYPE_KINDS]
         if lexis.family == "rust":
             macros = [row for row in free if row.kind == "macro"]
@@ -145,7 +147,7 @@ class Binder:
         if not paths:
             # A namespace that is declared for a whole file is not a definition.
             paths = {name_path(row)[:-1] for row in file.symbols if row.parent_id is None}
-        family = [row for row in self.definitions.family(name, file) if row.kind in TYPE_KINDS or not is_member(row)]
+        family = [row for row in self.definitions.in_family(name, file) if row.kind in TYPE_KINDS or not is_member(row)]
         for path in sorted(paths, key=len, reverse=True):
             found = [row for row in family if path and name_path(row)[:-1] == path]
             if found:
@@ -175,12 +177,14 @@ class Binder:
                 found += self.definitions.by_path(row.spec.split("::"), row.name or name, file)
             if not found and file.lexis.family in ("jvm", "csharp", "rust", "php"):
                 last = last_part(row.spec, file.language) if not row.name else row.name
-                found += [each for each in self.definitions.family(last, file) if not is_member(each) or each.kind in TYPE_KINDS]
+                found += [
+                    each for each in self.definitions.in_family(last, file) if not is_member(each) or each.kind in TYPE_KINDS
+                ]
         if found:
             return Binding("exact", tuple(unique(found)))
         if is_inside:
             # The module creates the name in a way that no definition shows.
-            return self._fitting([row for row in self.definitions.family(name, file) if not is_member(row)])
+            return self._fitting([row for row in self.definitions.in_family(name, file) if not is_member(row)])
         return None if is_module and file.lexis.family == "rust" else ELSEWHERE
 
     def _key(self, name: str, use: Use, file: FileNames, around: Sequence[SymbolRow]) -> Binding:
@@ -190,7 +194,7 @@ class Binder:
         members = [row for type_ in types for row in self.types.members(type_, name) if row.kind in ("field", "const", "var")]
         if members:
             return Binding("exact", tuple(unique(members)))
-        fields = tuple(row for row in self.definitions.family(name, file) if row.kind == "field")
+        fields = tuple(row for row in self.definitions.in_family(name, file) if row.kind == "field")
         if not fields or (things is not None and not any(self.types.is_open(type_) for type_ in types)):
             return ELSEWHERE
         return Binding("possible", fields)
@@ -212,11 +216,11 @@ class Binder:
                 if file.lexis.family != "rust" or use.receiver == LITERAL:
                     return ELSEWHERE
                 # A trait of the repository can be implemented for types from outside.
-                added = [row for row in self.definitions.family(name, file) if row.parent_kind == "trait"]
+                added = [row for row in self.definitions.in_family(name, file) if row.parent_kind == "trait"]
                 return self._fitting(added) if name not in _COMMON_MEMBERS else ELSEWHERE
             if all(isinstance(thing, SymbolRow) and not self.types.is_open(thing) for thing in things):
                 return ELSEWHERE
-        family = self.definitions.family(name, file)
+        family = self.definitions.in_family(name, file)
         last = _LAST_NAME.search(use.receiver)
         if last is not None and "()" not in use.receiver[last.start() :]:
             by_owner = [row for row in family if owner_name(row) == last[0] and last[0] != "self"]

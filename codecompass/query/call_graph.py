@@ -69,7 +69,7 @@ class Neighbours:
         """Yields what a definition uses in one of the `usages`, by default what it calls, in line order."""
         if row.language not in LEXES:
             return
-        file = self.uses.binder.definitions.names_of(row.file_id, row.path, row.language)
+        file = self.uses.binder.definitions.file_of(row)
         # Of overloads only one has a body.
         bodies = [each for each in file.by_name.get(row.name, ()) if entity(each) == entity(row)]
         for step in self.used_in(file, [(each.line_start, each.line_end) for each in bodies], usages):
@@ -168,7 +168,7 @@ def get_call_graph(
     warnings = (f"only {len(nodes) - 1} symbols are shown; raise limit, or ask for one of them",) * graph.is_cut
     found = graph.found.get(root.id)
     if len(nodes) == 1 and found is not None and not graph.is_cut:
-        warnings = _none(found)
+        warnings = _why_no_callers(found)
     return CallGraphReply(
         direction=request.direction,
         nodes=nodes,
@@ -178,7 +178,7 @@ def get_call_graph(
     )
 
 
-def _none(found: FoundUses) -> tuple[str, ...]:
+def _why_no_callers(found: FoundUses) -> tuple[str, ...]:
     """Returns a warning that explains why there are no callers; none if the name is used nowhere."""
     possible = sum(use.confidence == "possible" for use in found.uses)
     parts = [f"{count(found.n_elsewhere, 'use')} of the name bind elsewhere"] * bool(found.n_elsewhere)

@@ -11,7 +11,7 @@ from codecompass.protocol.decode import well_formed
 from codecompass.protocol.difference_replies import DiffVersion
 from codecompass.query.definition_changes import DefinitionChange, FileDefinitions
 from codecompass.query.exact_names import is_handle, symbol_of_handle
-from codecompass.query.file_versions import Definition, FileVersion, Node, TreeDifference, nodes_of
+from codecompass.query.file_versions import Definition, DefinitionNode, FileVersion, TreeDifference, nodes_of
 from codecompass.query.name_lookup import resolve_symbol
 from codecompass.query.query_words import name_parts
 from codecompass.query.source_lines import lines_of
@@ -104,7 +104,7 @@ def _the_one(name: str, changes: Sequence[DefinitionChange]) -> DefinitionChange
     return changes[0]
 
 
-def _nodes(difference: TreeDifference) -> Iterator[Node]:
+def _nodes(difference: TreeDifference) -> Iterator[DefinitionNode]:
     for file in difference.files:
         for node in nodes_of(file.new):
             yield node

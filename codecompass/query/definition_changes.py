@@ -2,7 +2,7 @@
 its signature, which includes annotations, or its body, and the lines. Blank lines never count. Pure.
 
 `definition_matching` decides which definitions are the same. Whether one differs is decided by its own lines alone
-(`file_versions.Node`): one that only moved within its file has not changed, nor has a class whose methods changed.
+(`file_versions.DefinitionNode`): one that only moved within its file has not changed, nor has a class whose methods changed.
 """
 
 import difflib
@@ -13,8 +13,8 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from codecompass.query.definition_matching import Matched, MatchingWork, Pair, matched, moved_definitions
-from codecompass.query.file_versions import ChangedFile, Definition, FileVersion, Node, nodes_of
+from codecompass.query.definition_matching import Matched, MatchingBudget, Pair, matched, moved_definitions
+from codecompass.query.file_versions import ChangedFile, Definition, DefinitionNode, FileVersion, nodes_of
 from codecompass.query.options import no_deadline
 from codecompass.query.source_lines import comment_marks
 from codecompass.scan.git_changes import Hunk
@@ -84,19 +84,19 @@ def definition_changes(files: Sequence[ChangedFile], is_expired: Callable[[], bo
 
     If the time is up or too much would have to be compared, the rest is matched by name alone.
     """
-    work = MatchingWork(is_expired)
-    compared = [_ComparedFile(file, work) for file in files]
-    moved = moved_definitions([each.matched for each in compared], work)
+    budget = MatchingBudget(is_expired)
+    compared = [_ComparedFile(file, budget) for file in files]
+    moved = moved_definitions([each.matched for each in compared], budget)
     found = tuple(each.result(moved) for each in compared)
-    return ComparedDefinitions(found, (NOT_ALL_MATCHED,) if work.is_cut else ())
+    return ComparedDefinitions(found, (NOT_ALL_MATCHED,) if budget.is_cut else ())
 
 
 class _ComparedFile:
     """The matched definitions of one file."""
 
-    def __init__(self, file: ChangedFile, work: MatchingWork) -> None:
+    def __init__(self, file: ChangedFile, budget: MatchingBudget) -> None:
         self.file = file
-        self._work = work
+        self._budget = budget
         self._lines = ChangedLines(file.change.hunks, file.old, file.new)
         self.matched = Matched([], [], [])
         # If one version cannot be parsed, the fate of the other's definitions is unknown.
@@ -104,19 +104,19 @@ class _ComparedFile:
         is_known = all(version.has_symbols and len(version.symbols) <= MAX_DEFINITIONS for version in versions)
         pending = [(nodes_of(file.old), nodes_of(file.new))] if is_known else []
         while pending:
-            found = matched(*pending.pop(), work)
+            found = matched(*pending.pop(), budget)
             self.matched.pairs.extend(found.pairs)
             self.matched.removed.extend(found.removed)
             self.matched.added.extend(found.added)
             pending += [(pair.old.children, pair.new.children) for pair in found.pairs]
 
-    def result(self, moved: Mapping[int, Node]) -> FileDefinitions:
+    def result(self, moved: Mapping[int, DefinitionNode]) -> FileDefinitions:
         """Returns the differences. `moved` maps the `id()` of each moved definition to its counterpart in the other version."""
         changes = [change for pair in self.matched.pairs if (change := self._changed(pair)) is not None]
         for node in self.matched.added:
             before = moved.get(id(node))
             if before is not None:
-                changes.append(_moved(before, node, self._work))
+                changes.append(_moved(before, node, self._budget))
             else:
                 changes.append(_whole("added", node))
         changes += [_whole("removed", node) for node in self.matched.removed if id(node) not in moved]
@@ -152,7 +152,7 @@ def _n_lines(version: FileVersion | None) -> int:
     return 0 if version is None else len(version.lines)
 
 
-def _whole(change: Change, node: Node) -> DefinitionChange:
+def _whole(change: Change, node: DefinitionNode) -> DefinitionChange:
     lines = tuple(node.lines(node.span))
     start = node.definition.head_start
     is_new = change == "added"
@@ -165,10 +165,10 @@ def _whole(change: Change, node: Node) -> DefinitionChange:
     )
 
 
-def _moved(old: Node, new: Node, work: MatchingWork) -> DefinitionChange:
+def _moved(old: DefinitionNode, new: DefinitionNode, budget: MatchingBudget) -> DefinitionChange:
     before, after = old.lines(old.span), new.lines(new.span)
     pieces: tuple[Piece, ...] = ()
-    if max(len(before), len(after)) <= MAX_ALIGNED_LINES and work.takes(alignment_lines(before, after)):
+    if max(len(before), len(after)) <= MAX_ALIGNED_LINES and budget.spend(alignment_lines(before, after)):
         pieces = tuple(aligned(old.definition.head_start, before, new.definition.head_start, after))
     parts = parts_that_differ(old, new) if [line.strip() for line in old.text()] != [line.strip() for line in new.text()] else ()
     return DefinitionChange(change="moved", parts=parts, old=old.definition, new=new.definition, pieces=pieces)
@@ -233,7 +233,7 @@ def aligned(first_old: int, old: Sequence[str], first_new: int, new: Sequence[st
             yield Piece(first_old + at, removed, first_new + new_at, added)
 
 
-def parts_that_differ(old: Node, new: Node) -> tuple[Part, ...]:
+def parts_that_differ(old: DefinitionNode, new: DefinitionNode) -> tuple[Part, ...]:
     """Returns which parts of a definition differ, apart from its name."""
     # Compared with and without masked names: a definition may call itself, or another one that has its old name.
     plain, named = [(_Text(old, has_name=keeps), _Text(new, has_name=keeps)) for keeps in (False, True)]
@@ -250,7 +250,7 @@ def parts_that_differ(old: Node, new: Node) -> tuple[Part, ...]:
 class _Text:
     """The own lines of a definition by part; its name is masked unless `has_name`."""
 
-    def __init__(self, node: Node, *, has_name: bool) -> None:
+    def __init__(self, node: DefinitionNode, *, has_name: bool) -> None:
         symbol = node.symbol
         name = re.compile(r"(?!)" if has_name else rf"(?<!\w){re.escape(symbol.name)}(?!\w)")
         is_value = node.group == "value"

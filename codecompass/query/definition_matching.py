@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.query.file_versions import Node
+from codecompass.query.file_versions import DefinitionNode
 from codecompass.query.options import no_deadline
 
 RENAMED_FROM: Final = 0.6
@@ -29,7 +29,7 @@ MAX_NAMESAKES: Final = 20
 """Old definitions of the same name that a new one is compared with to find where it came from."""
 
 
-class MatchingWork:
+class MatchingBudget:
     """The budget for comparing definitions with each other for one question, and how much is spent."""
 
     def __init__(self, is_expired: Callable[[], bool] = no_deadline, max_lines: int = MAX_COMPARED_LINES) -> None:
@@ -38,7 +38,7 @@ class MatchingWork:
         self.n_lines = 0
         self.is_cut = False
 
-    def takes(self, n_lines: int) -> bool:
+    def spend(self, n_lines: int) -> bool:
         """Spends this many lines. Returns False, and notes that something is left undone, if the budget or time is used up."""
         if self.n_lines + n_lines > self._max_lines or self._is_expired():
             self.is_cut = True
@@ -50,23 +50,23 @@ class MatchingWork:
 class Pair(Struct, frozen=True):
     """A definition in both versions."""
 
-    old: Node
-    new: Node
+    old: DefinitionNode
+    new: DefinitionNode
 
 
 class Matched(Struct, frozen=True):
     """The definitions of one level or file: those in both versions, those removed, those added."""
 
     pairs: list[Pair]
-    removed: list[Node]
-    added: list[Node]
+    removed: list[DefinitionNode]
+    added: list[DefinitionNode]
 
 
-def matched(old: list[Node], new: list[Node], work: MatchingWork) -> Matched:
+def matched(old: list[DefinitionNode], new: list[DefinitionNode], budget: MatchingBudget) -> Matched:
     """Returns which definitions of one level are the same."""
     pairs: list[Pair] = []
     for key in (_by_name_and_kind, _by_name):
-        groups: dict[object, tuple[list[Node], list[Node]]] = {}
+        groups: dict[object, tuple[list[DefinitionNode], list[DefinitionNode]]] = {}
         for side, nodes in enumerate((old, new)):
             for node in nodes:
                 groups.setdefault(key(node), ([], []))[side].append(node)
@@ -75,31 +75,31 @@ def matched(old: list[Node], new: list[Node], work: MatchingWork) -> Matched:
                 pairs += _in_turn(before, after)
         old, new = _left(old, [pair.old for pair in pairs]), _left(new, [pair.new for pair in pairs])
     pairs += _same_but_for_names(old, new)
-    pairs += _renamed(_left(old, [pair.old for pair in pairs]), _left(new, [pair.new for pair in pairs]), work)
+    pairs += _renamed(_left(old, [pair.old for pair in pairs]), _left(new, [pair.new for pair in pairs]), budget)
     return Matched(pairs, _left(old, [pair.old for pair in pairs]), _left(new, [pair.new for pair in pairs]))
 
 
-def _by_name_and_kind(node: Node) -> object:
+def _by_name_and_kind(node: DefinitionNode) -> object:
     return node.symbol.name, node.symbol.kind
 
 
-def _by_name(node: Node) -> object:
+def _by_name(node: DefinitionNode) -> object:
     return node.symbol.name, node.group
 
 
-def _left(nodes: Iterable[Node], taken: Iterable[Node]) -> list[Node]:
+def _left(nodes: Iterable[DefinitionNode], taken: Iterable[DefinitionNode]) -> list[DefinitionNode]:
     known = {id(node) for node in taken}
     return [node for node in nodes if id(node) not in known]
 
 
-def _in_turn(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
+def _in_turn(old: Sequence[DefinitionNode], new: Sequence[DefinitionNode]) -> list[Pair]:
     """Pairs definitions of one name: first those with the same text, then the same signature, then in order."""
     pairs: list[Pair] = []
     before, after = list(old), list(new)
     for key in (lambda node: tuple(node.text()), lambda node: node.symbol.signature, lambda _node: None):
         if not before or not after:
             break
-        waiting: dict[object, list[Node]] = {}
+        waiting: dict[object, list[DefinitionNode]] = {}
         for node in reversed(before):
             waiting.setdefault(key(node), []).append(node)
         for node in after:
@@ -110,11 +110,11 @@ def _in_turn(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
     return pairs
 
 
-def _same_but_for_names(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
+def _same_but_for_names(old: Sequence[DefinitionNode], new: Sequence[DefinitionNode]) -> list[Pair]:
     """Pairs definitions whose lines are equal apart from their names, in order."""
     if not old or not new:
         return []
-    waiting: dict[object, list[Node]] = {}
+    waiting: dict[object, list[DefinitionNode]] = {}
     for node in new:
         if node.bag:
             waiting.setdefault((node.group, frozenset(node.bag.items())), []).append(node)
@@ -127,17 +127,17 @@ def _same_but_for_names(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
     return pairs
 
 
-def _renamed(old: Sequence[Node], new: Sequence[Node], work: MatchingWork) -> list[Pair]:
+def _renamed(old: Sequence[DefinitionNode], new: Sequence[DefinitionNode], budget: MatchingBudget) -> list[Pair]:
     """Pairs similar definitions with different names, the most similar first."""
     # A single line says too little to be told apart from others.
     old, new = ([node for node in nodes if node.bag.total() > 1] for nodes in (old, new))
     if not old or not new:
         return []
     if len(old) * len(new) > MAX_PAIRS:
-        work.is_cut = True
+        budget.is_cut = True
         return []
     n_lines = min(len(new) * sum(len(node.bag) for node in old), len(old) * sum(len(node.bag) for node in new))
-    if not work.takes(n_lines):
+    if not budget.spend(n_lines):
         return []
     scored = sorted(
         (-likeness, n_before, n_after)
@@ -156,7 +156,7 @@ def _renamed(old: Sequence[Node], new: Sequence[Node], work: MatchingWork) -> li
     return pairs
 
 
-def _likeness(one: Node, other: Node, least: float) -> float:
+def _likeness(one: DefinitionNode, other: DefinitionNode, least: float) -> float:
     """Returns the share of the larger definition's characters that both have, 0 to 1; 0 if less than `least`."""
     smaller, larger = sorted((one.n_characters, other.n_characters))
     # They cannot share more than the smaller one has.
@@ -167,19 +167,19 @@ def _likeness(one: Node, other: Node, least: float) -> float:
     return likeness if likeness >= least else 0.0
 
 
-def moved_definitions(matches: Sequence[Matched], work: MatchingWork) -> dict[int, Node]:
+def moved_definitions(matches: Sequence[Matched], budget: MatchingBudget) -> dict[int, DefinitionNode]:
     """Returns the definitions that moved between files: the `id()` of each, old or new, mapped to its counterpart."""
-    waiting: dict[tuple[str, str], list[Node]] = {}
+    waiting: dict[tuple[str, str], list[DefinitionNode]] = {}
     for match in matches:
         for node in match.removed:
             waiting.setdefault((node.symbol.name, node.group), []).append(node)
-    found: dict[int, Node] = {}
+    found: dict[int, DefinitionNode] = {}
     if not waiting:
         return found
     for match in matches:
         for node in match.added:
             candidates = waiting.get((node.symbol.name, node.group), [])[:MAX_NAMESAKES]
-            if not candidates or not work.takes(sum(min(len(before.bag), len(node.bag)) + 1 for before in candidates)):
+            if not candidates or not budget.spend(sum(min(len(before.bag), len(node.bag)) + 1 for before in candidates)):
                 continue
             scored = [(_move_score(before, node), -number) for number, before in enumerate(candidates)]
             score, number = max(scored, default=(0.0, 0))
@@ -191,7 +191,7 @@ def moved_definitions(matches: Sequence[Matched], work: MatchingWork) -> dict[in
     return found
 
 
-def _move_score(old: Node, new: Node) -> float:
+def _move_score(old: DefinitionNode, new: DefinitionNode) -> float:
     """Returns how similar two definitions of one name are, 0 if too little for a move."""
     is_member = bool(old.definition.scope or new.definition.scope)
     has_same_owner = old.definition.scope == new.definition.scope

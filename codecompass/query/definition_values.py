@@ -15,7 +15,7 @@ from msgspec import Struct
 from codecompass.languages.language import CLASS_LIKE
 from codecompass.languages.records import SymbolKind
 from codecompass.languages.words import split_identifier
-from codecompass.query.asked_roles import OTHER_KIND, Asked
+from codecompass.query.asked_roles import OTHER_KIND, AskedRoles
 from codecompass.query.places import RankedPlace
 from codecompass.query.query_words import WantedWords, compound_words
 from codecompass.query.retrieval import Candidates
@@ -148,11 +148,11 @@ class Question(Struct, frozen=True):
     lines: Sequence[re.Pattern[str]]
     kinds: Mapping[SymbolKind, float]
     """Factors for the kinds that compete."""
-    asked: Asked
+    asked: AskedRoles
     asked_kinds: Collection[SymbolKind]
 
 
-def question_of(found: Candidates) -> Question:
+def prepared_question(found: Candidates) -> Question:
     """Returns what the definitions of all files are compared with."""
     worth = found.wanted.worth
     lines, lifted = found.asked.lines(), found.asked.kind_factors()

@@ -164,6 +164,10 @@ class Definitions:
             self._files[file_id] = known
         return known
 
+    def file_of(self, row: SymbolRow) -> FileNames:
+        """Returns the names known in the file that contains a definition."""
+        return self.names_of(row.file_id, row.path, row.language)
+
     def names_at(self, path: str) -> FileNames | None:
         """Returns the names known in the file at this path; None if it is not indexed or its language has no lexis."""
         if path not in self._file_ids:
@@ -174,7 +178,7 @@ class Definitions:
         file_id = self._file_ids[path]
         return None if file_id is None else self._files[file_id]
 
-    def family(self, name: str, file: FileNames) -> list[SymbolRow]:
+    def in_family(self, name: str, file: FileNames) -> list[SymbolRow]:
         """Returns the definitions of a name that code in this file's language can refer to."""
         family = file.lexis.family
         return [row for row in self.named(name) if row.language in LEXES and LEXES[row.language].family == family]
@@ -255,7 +259,7 @@ class Definitions:
     def by_path(self, path: Sequence[str], name: str, file: FileNames) -> list[SymbolRow]:
         """Returns the definitions of a name whose owner is the last name of `path`, or else those below that path."""
         last = path[-1] if path else ""
-        family = self.family(name, file)
+        family = self.in_family(name, file)
         return [row for row in family if owner_name(row) == last] or [row for row in family if _is_below(row, path)]
 
     def submodules(self, target: str, name: str) -> list[str]:

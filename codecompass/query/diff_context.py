@@ -1,6 +1,6 @@
 """`diff_context`: the differences between two sides by definition: what changed, who uses it, whether its tests changed.
 
-Changes are ordered as a reviewer must see them, and as many as possible are fitted into the token budget.
+Changes are _in_review_order as a reviewer must see them, and as many as possible are _fitted into the token budget.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -92,7 +92,7 @@ def diff_context(
         warnings += versions.warnings
         return _within_budget(snapshot, request, difference, state, options, items, [], warnings)
     items, said = _items(snapshot, found, users, is_expired)
-    return _within_budget(snapshot, request, difference, state, options, ordered(items), found, (*warnings, *said))
+    return _within_budget(snapshot, request, difference, state, options, _in_review_order(items), found, (*warnings, *said))
 
 
 def _items(
@@ -122,7 +122,7 @@ def _item(snapshot: Snapshot, change: DefinitionChange, found: ChangeUsers, user
     bound = MAX_CHANGED_LINES
     if change.change in ("added", "removed"):
         bound = MAX_ADDED_LINES if change.change == "added" else MAX_REMOVED_LINES
-    pieces, omitted = with_lines(tuple(map(_piece, change.pieces)), bound)
+    pieces, omitted = _with_lines(tuple(map(_piece, change.pieces)), bound)
     plain = [user for user in found.users if not user.is_test]
     tests = [user for user in found.users if user.is_test]
     item = DiffItem(
@@ -161,7 +161,7 @@ def _item(snapshot: Snapshot, change: DefinitionChange, found: ChangeUsers, user
 
 def _lines_item(file: FileDefinitions, *, is_test: bool) -> DiffItem:
     pieces, change = file.pieces, file.file.change
-    shown, omitted = with_lines(tuple(map(_piece, pieces)), MAX_CHANGED_LINES)
+    shown, omitted = _with_lines(tuple(map(_piece, pieces)), MAX_CHANGED_LINES)
     first, last = pieces[0], pieces[-1]
     is_gone = change.status == "removed"
     return DiffItem(
@@ -258,12 +258,12 @@ def _within_budget(
     files = [] if request.symbol is not None else [_file(change) for change in changes.files]
     empty = reply((), (), _Figures(LARGEST_FIGURE, LARGEST_FIGURE, LARGEST_FIGURE))
     envelope = envelope_tokens(empty, request.max_tokens, options.answers, "change")
-    kept = fitted(items, files, request.max_tokens - envelope, options.answers)
+    kept = _fitted(items, files, request.max_tokens - envelope, options.answers)
     figures = _Figures(envelope + kept.tokens, len(items) - len(kept.items), len(files) - len(kept.files))
     return reply(kept.items, kept.files, figures)
 
 
-class Fitted(Struct, frozen=True):
+class _Fitted(Struct, frozen=True):
     """The changes and files that fit, and their tokens."""
 
     items: tuple[DiffItem, ...]
@@ -271,7 +271,7 @@ class Fitted(Struct, frozen=True):
     tokens: int
 
 
-def ordered(items: Sequence[DiffItem]) -> list[DiffItem]:
+def _in_review_order(items: Sequence[DiffItem]) -> list[DiffItem]:
     """Returns the changes, the most important for a review first.
 
     Used definitions that were removed or changed their signature while their users did not change; other changes of used
@@ -302,7 +302,7 @@ def _rank(item: DiffItem, *, is_plain: bool) -> int:
     return 3 if item.change in ("added", "moved") else 4
 
 
-def tokens_of_item(item: DiffItem, form: AnswerForm) -> int:
+def _tokens_of_item(item: DiffItem, form: AnswerForm) -> int:
     """Returns the tokens of one change in an answer of this form."""
     if form == "text":
         return estimate_tokens(("\n".join(item_lines(item)) + "\n\n").encode("utf-8", "replace"))
@@ -313,7 +313,7 @@ def _tokens_of_file(file: DiffFile, form: AnswerForm) -> int:
     return estimate_tokens((file_line(file) + "\n").encode("utf-8", "replace") if form == "text" else encode(file) + SEPARATOR)
 
 
-def fitted(items: Sequence[DiffItem], files: Sequence[DiffFile], free: int, form: AnswerForm) -> Fitted:
+def _fitted(items: Sequence[DiffItem], files: Sequence[DiffFile], free: int, form: AnswerForm) -> _Fitted:
     """Returns the first changes and files that fit into `free` tokens. A change that is too long loses lines, then users."""
     listed, used = _first(files, int(free * FILES_SHARE), lambda file: _tokens_of_file(file, form))
     left = free - used
@@ -321,7 +321,7 @@ def fitted(items: Sequence[DiffItem], files: Sequence[DiffFile], free: int, form
     for at, item in enumerate(items):
         share = left if at == len(items) - 1 else max(int(left * ITEM_SHARE), left // (len(items) - at))
         for candidate in _shorter(item):
-            cost = tokens_of_item(candidate, form)
+            cost = _tokens_of_item(candidate, form)
             if cost <= share:
                 kept.append(candidate)
                 left -= cost
@@ -334,7 +334,7 @@ def fitted(items: Sequence[DiffItem], files: Sequence[DiffFile], free: int, form
     if len(kept) == len(items) and len(listed) < len(files):
         more, cost = _first(files[len(listed) :], left, lambda file: _tokens_of_file(file, form))
         listed, left = [*listed, *more], left - cost
-    return Fitted(tuple(kept), tuple(listed), free - left)
+    return _Fitted(tuple(kept), tuple(listed), free - left)
 
 
 def _first(files: Sequence[DiffFile], free: int, cost_of: Callable[[DiffFile], int]) -> tuple[list[DiffFile], int]:
@@ -352,7 +352,7 @@ def _shorter(item: DiffItem) -> Iterator[DiffItem]:
     """Yields a change, then ever shorter versions of it."""
     yield item
     for n_lines, n_users in ((4 * SHORT_LINES, len(item.users)), (SHORT_LINES, BRIEF_USERS), (0, BRIEF_USERS), (0, 0)):
-        pieces, omitted = with_lines(item.pieces, n_lines)
+        pieces, omitted = _with_lines(item.pieces, n_lines)
         short = replace(item, pieces=pieces, lines_omitted=item.lines_omitted + omitted, users=item.users[:n_users])
         if item.old is not None or item.new is not None:
             short = replace(
@@ -369,7 +369,7 @@ def _cut(version: DiffVersion, n_lines: int) -> DiffVersion:
     return replace(version, body="\n".join(kept), lines_omitted=version.lines_omitted + len(lines) - len(kept))
 
 
-def with_lines(pieces: Sequence[DiffPiece], n_lines: int) -> tuple[tuple[DiffPiece, ...], int]:
+def _with_lines(pieces: Sequence[DiffPiece], n_lines: int) -> tuple[tuple[DiffPiece, ...], int]:
     """Returns the first `n_lines` lines of the pieces, and how many lines are left out."""
     kept: list[DiffPiece] = []
     omitted = 0

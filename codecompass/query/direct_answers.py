@@ -31,7 +31,7 @@ from codecompass.store.text_queries import Filter
 MAX_DEFINITIONS: Final = 5
 """Definitions of a name that are ranked first; the rest of the page is for code that mentions them."""
 
-LOOKED_AT: Final = 10
+SEARCHED_PLACES: Final = 10
 """Places whose text is searched for a name that has no definition."""
 
 _GUESSES: Final[frozenset[Reading]] = frozenset({"case_insensitive", "words", "scope", "fuzzy"})
@@ -114,7 +114,7 @@ def _is_known(snapshot: Snapshot, name: str, ranked: Sequence[RankedPlace]) -> b
     bare = re.compile(rf"(?<!\w){re.escape((name_parts(name) or (name,))[-1])}(?!\w)")
     return any(
         bare.search(line) is not None
-        for place in ranked[:LOOKED_AT]
+        for place in ranked[:SEARCHED_PLACES]
         for line in lines_of(snapshot, place.file.id, place.line_start, place.line_end)
     )
 

@@ -18,7 +18,7 @@ from codecompass.protocol.decode import SHOWN_VALUE_LENGTH
 from codecompass.protocol.requests import SearchCode
 from codecompass.query.filters import ChangedFiles, chosen_files, filter_warnings, languages_meant, nothing_fits
 from codecompass.query.path_globs import WILDCARDS, expression_of, path_globs, plain_path
-from codecompass.query.places import Hit, Hits, RankedPlace, Signals, score_in_order
+from codecompass.query.places import Hit, Hits, RankedPlace, Signals, file_place, score_in_order
 from codecompass.store.file_table import FileTable
 from codecompass.store.rows import IndexedFile
 from codecompass.store.snapshot import Snapshot
@@ -117,15 +117,15 @@ def _by_words(files: FileTable, query: str, allowed: bytearray, limit: int) -> t
     if not words:
         return [], [], True
     paths = files.paths if has_case else files.lower_paths
-    numbers = _having(paths, words, allowed)
+    numbers = _with_all_words(paths, words, allowed)
     if not numbers:
         # `UserController` finds user_controller.rb if no path contains it literally.
         words = list(dict.fromkeys(part for word in words for part in split_identifier(word)))[:MAX_WORDS]
         paths = files.lower_paths
-        numbers = _having(paths, words, allowed) if words else []
+        numbers = _with_all_words(paths, words, allowed) if words else []
     is_whole = bool(numbers)
     if not numbers:
-        numbers = _having_most(files, words, allowed)
+        numbers = _with_most_words(files, words, allowed)
     numbers.sort(key=files.ranks.__getitem__)
     return numbers, list(islice(_best_first(files, paths, numbers, text, words), limit)), is_whole
 
@@ -181,7 +181,7 @@ def _has_word(lower: str, written: str, word: str, start: int) -> bool:
     return False
 
 
-def _having(paths: Sequence[str], words: Iterable[str], allowed: bytearray) -> list[int]:
+def _with_all_words(paths: Sequence[str], words: Iterable[str], allowed: bytearray) -> list[int]:
     """Returns the numbers of the paths that contain all words."""
     # The longest word is usually the rarest.
     first, *others = sorted(words, key=len, reverse=True)
@@ -191,7 +191,7 @@ def _having(paths: Sequence[str], words: Iterable[str], allowed: bytearray) -> l
     return numbers
 
 
-def _having_most(files: FileTable, words: Sequence[str], allowed: bytearray) -> list[int]:
+def _with_most_words(files: FileTable, words: Sequence[str], allowed: bytearray) -> list[int]:
     """Returns the numbers of the paths with the most of the words as whole words, at least half of them."""
     counts = bytearray(len(files))
     for word in words:
@@ -204,12 +204,4 @@ def _having_most(files: FileTable, words: Sequence[str], allowed: bytearray) -> 
 
 def _place(files: FileTable, number: int, index: int) -> RankedPlace:
     file = IndexedFile(files.ids[number], files.paths[number], files.languages[number], files.line_counts[number])
-    return RankedPlace(
-        file=file,
-        type="file",
-        line_start=1,
-        line_end=max(1, file.line_count),
-        # The order is already final.
-        score=score_in_order(index),
-        signals=Signals(path=1.0),
-    )
+    return file_place(file, score_in_order(index), Signals(path=1.0))

@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.languages.records import Import, Symbol, SymbolKind
-from codecompass.query.source_lines import comment_marks
+from codecompass.query.source_lines import chunk_lines, comment_marks
 from codecompass.scan.git_changes import Changes, FileChange
 from codecompass.scan.walk import is_utf8
 from codecompass.worker.messages import Answer, FileSymbols, FileTask, FileText
@@ -132,10 +132,7 @@ class _Versions:
 
 def text_lines(content: bytes) -> list[str]:
     """Returns the lines of a content without their line breaks. Bytes that are not UTF-8 become U+FFFD."""
-    lines = content.decode("utf-8-sig", "replace").split("\n")
-    if lines and lines[-1] == "":
-        lines.pop()
-    return [line.removesuffix("\r") for line in lines]
+    return chunk_lines(content.decode("utf-8-sig", "replace"))
 
 
 class Definition(Struct, frozen=True, kw_only=True):
@@ -155,13 +152,13 @@ class Definition(Struct, frozen=True, kw_only=True):
         return ".".join((*self.scope, self.symbol.name))
 
 
-class Node:
+class DefinitionNode:
     """A definition of one version with those nested in it."""
 
     def __init__(self, definition: Definition, version: FileVersion) -> None:
         self.definition = definition
         self.version = version
-        self.children: list[Node] = []
+        self.children: list[DefinitionNode] = []
         self._own: tuple[int, ...] | None = None
 
     @property
@@ -211,7 +208,7 @@ class Node:
         """The number of characters in the bag."""
         return sum(len(line) * count for line, count in self.bag.items())
 
-    def descendants(self) -> Iterator["Node"]:
+    def descendants(self) -> Iterator["DefinitionNode"]:
         pending = list(self.children)
         while pending:
             node = pending.pop()
@@ -219,12 +216,12 @@ class Node:
             pending += node.children
 
 
-def nodes_of(version: FileVersion | None) -> list[Node]:
+def nodes_of(version: FileVersion | None) -> list[DefinitionNode]:
     """Returns the outermost definitions of a file in line order."""
     if version is None:
         return []
-    made: list[Node | None] = []
-    top: list[Node] = []
+    made: list[DefinitionNode | None] = []
+    top: list[DefinitionNode] = []
     last_end: dict[int, int] = {}
     functions: dict[int, Symbol] = {}
     for symbol in version.symbols:
@@ -243,7 +240,7 @@ def nodes_of(version: FileVersion | None) -> list[Node]:
             scope=scope,
             head_start=_head_start(version, symbol.line_start, above),
         )
-        node = Node(definition, version)
+        node = DefinitionNode(definition, version)
         made.append(node)
         (top if parent is None else parent.children).append(node)
         last_end[symbol.parent] = max(last_end.get(symbol.parent, 0), symbol.line_end)

@@ -123,9 +123,7 @@ def chosen_files(files: FileTable, path: str) -> bytearray:
                 for run in files.runs(expression):
                     chosen[run.start : run.stop] = mark * len(run)
     except re2.error as error:
-        raise InvalidInput(
-            "path is too large a pattern. Use fewer or shorter globs.", field="path", value=written[:SHOWN_VALUE_LENGTH]
-        ) from error
+        raise _too_large(written) from error
     return chosen
 
 
@@ -137,9 +135,7 @@ def chosen_paths(paths: Sequence[str], path: str) -> list[bool]:
         wanted = re2.compile("|".join(f"(?:{one})" for one in expressions_of(globs.wanted)) or r"[^\n]*")
         unwanted = [re2.compile(one) for one in expressions_of(globs.unwanted)]
     except re2.error as error:
-        raise InvalidInput(
-            "path is too large a pattern. Use fewer or shorter globs.", field="path", value=written[:SHOWN_VALUE_LENGTH]
-        ) from error
+        raise _too_large(written) from error
 
     def passes(each: str) -> bool:
         plain = well_formed(each).replace("\n", " ")
@@ -148,6 +144,10 @@ def chosen_paths(paths: Sequence[str], path: str) -> list[bool]:
         return bool(wanted.fullmatch(plain)) and not any(one.fullmatch(plain) for one in unwanted)
 
     return [passes(each) for each in paths]
+
+
+def _too_large(path: str) -> InvalidInput:
+    return InvalidInput("path is too large a pattern. Use fewer or shorter globs.", field="path", value=path[:SHOWN_VALUE_LENGTH])
 
 
 def _is_there(files: FileTable, path: str) -> bool:

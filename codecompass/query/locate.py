@@ -119,7 +119,7 @@ def _found(
     asked = asked_lines(request.name)
     places = [] if asked is None else places_of_lines(snapshot, asked, root, where, kinds)
     if places:
-        return [Hit(place=place, match="exact") for place in places], _of_short_files(asked, places)
+        return [Hit(place=place, match="exact") for place in places], _short_file_warnings(asked, places)
     known = symbol_of_handle(snapshot, request.name)
     named = (
         [NamedDefinition(known, "exact")] if known is not None else find_named(snapshot, request.name, where, kinds, is_expired)
@@ -132,10 +132,10 @@ def _found(
     if matches == GUESSES:
         named = named[:MAX_GUESSES]
     shown = [Hit(place=_place(each, index), match=NAME_MATCH[each.reading]) for index, each in enumerate(named)]
-    return shown, _of_names(snapshot, request, where, kinds, matches)
+    return shown, _name_warnings(snapshot, request, where, kinds, matches)
 
 
-def _of_names(
+def _name_warnings(
     snapshot: Snapshot, request: LocateSymbol, where: Filter, kinds: frozenset[SymbolKind] | None, matches: set[NameMatch]
 ) -> tuple[str, ...]:
     if matches and matches != GUESSES:
@@ -152,7 +152,7 @@ def _of_names(
     return (f"no symbol of this name: {listed((name,))}{found}. search_code looks for it in all text.",)
 
 
-def _of_short_files(asked: AskedLines | None, places: Sequence[RankedPlace]) -> tuple[str, ...]:
+def _short_file_warnings(asked: AskedLines | None, places: Sequence[RankedPlace]) -> tuple[str, ...]:
     if asked is None or places[0].asked_first == asked.first:
         return ()
     return (f"{places[0].file.path} has {places[0].file.line_count} lines; the last one is shown",)

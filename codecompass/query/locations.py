@@ -13,7 +13,7 @@ from codecompass.protocol.decode import well_formed
 from codecompass.protocol.replies import MatchedLine
 from codecompass.protocol.requests import MAX_PATH_LENGTH
 from codecompass.query.filters import has_kind, passes
-from codecompass.query.places import ENCLOSING_KINDS, RankedPlace, Signals, as_symbol, score_above, score_in_order
+from codecompass.query.places import ENCLOSING_KINDS, RankedPlace, Signals, as_symbol, file_place, score_above, score_in_order
 from codecompass.query.source_lines import cut, lines_of
 from codecompass.scan.path_roles import role_of
 from codecompass.store.rows import FileRow, IndexedFile, SymbolRow
@@ -154,15 +154,6 @@ def named_files(snapshot: Snapshot, query: str, where: Filter, limit: int, above
         if file is not None and is_allowed(file.id, file.language)
     ]
     found.sort(key=lambda place: (role_of(place.path).rank, len(place.path), place.path))
-    return [_place(place, score_above(above, index)) for index, place in enumerate(found[:limit])]
-
-
-def _place(file: IndexedFile, score: float) -> RankedPlace:
-    return RankedPlace(
-        file=file,
-        type="file",
-        line_start=1,
-        line_end=max(1, file.line_count),
-        score=score,
-        signals=Signals(exact=1.0, path=1.0),
-    )
+    return [
+        file_place(place, score_above(above, index), Signals(exact=1.0, path=1.0)) for index, place in enumerate(found[:limit])
+    ]

@@ -51,7 +51,7 @@ _OUTER: Final = "\"'`“”‘’«» \n\t"
 _WORD: Final = re.compile(r"[^\W_]+")
 
 
-class Wanted(Struct, frozen=True):
+class PreparedMessage(Struct, frozen=True):
     """A message, prepared for alignment."""
 
     places: Mapping[str, Sequence[int]]
@@ -114,7 +114,7 @@ class _Gap(Struct, frozen=True, gc=False):
     is_hole: bool
 
 
-def align(wanted: Wanted, source: SourceText, least: float) -> list[Alignment]:
+def align(wanted: PreparedMessage, source: SourceText, least: float) -> list[Alignment]:
     """Returns the alignments with at least a share of `least`, best first; mostly none."""
     pairs = _pairs(wanted, source)
     if not pairs or not _could_reach(wanted, pairs, least * wanted.total):
@@ -136,7 +136,7 @@ def align(wanted: Wanted, source: SourceText, least: float) -> list[Alignment]:
     return sorted(found, key=lambda alignment: -alignment.score)
 
 
-def _pairs(wanted: Wanted, source: SourceText) -> list[_Pair]:
+def _pairs(wanted: PreparedMessage, source: SourceText) -> list[_Pair]:
     places = wanted.places
     found = (
         _Pair(at, word, wanted.worth[word])
@@ -147,7 +147,7 @@ def _pairs(wanted: Wanted, source: SourceText) -> list[_Pair]:
     return list(islice(found, MAX_PAIRS))
 
 
-def _could_reach(wanted: Wanted, pairs: Sequence[_Pair], least: float) -> bool:
+def _could_reach(wanted: PreparedMessage, pairs: Sequence[_Pair], least: float) -> bool:
     """Whether words worth at least `least` are close enough together. Cheap, and rules out most texts."""
     reach = 2 * len(wanted.pieces) + MAX_GAP
     inside: dict[int, int] = {}
@@ -168,7 +168,7 @@ def _could_reach(wanted: Wanted, pairs: Sequence[_Pair], least: float) -> bool:
     return False
 
 
-def _chain(wanted: Wanted, source: SourceText, pairs: list[_Pair]) -> None:
+def _chain(wanted: PreparedMessage, source: SourceText, pairs: list[_Pair]) -> None:
     """Sets for each pair the best chain that ends with it."""
     start = 0
     gaps: dict[tuple[int, int], _Gap] = {}
@@ -217,7 +217,7 @@ def _chain_to(pairs: Sequence[_Pair], index: int) -> list[_Pair]:
     return chain[::-1]
 
 
-def _trimmed(wanted: Wanted, source: SourceText, chain: list[_Pair]) -> list[_Pair]:
+def _trimmed(wanted: PreparedMessage, source: SourceText, chain: list[_Pair]) -> list[_Pair]:
     """Returns the chain without ends beyond a gap with more words than they have: those are coincidence."""
     unexplained = [_unexplained(wanted, source, one, other) for one, other in pairwise(chain)]
     first, last = 0, len(chain)
@@ -230,7 +230,7 @@ def _trimmed(wanted: Wanted, source: SourceText, chain: list[_Pair]) -> list[_Pa
     return chain[first:last]
 
 
-def _alignment(wanted: Wanted, source: SourceText, chain: Sequence[_Pair]) -> Alignment:
+def _alignment(wanted: PreparedMessage, source: SourceText, chain: Sequence[_Pair]) -> Alignment:
     line = source.before(chain[0].at, len(source.words)).count("\n")
     lines: dict[int, float] = {}
     for number, pair in enumerate(chain):
@@ -262,7 +262,7 @@ def _exact(message: str, text: str) -> float:
     return 1.0 if message in text else OTHER_CASE if message.lower() in text.lower() else 0.0
 
 
-def _punctuation(wanted: Wanted, source: SourceText, chain: Sequence[_Pair]) -> float:
+def _punctuation(wanted: PreparedMessage, source: SourceText, chain: Sequence[_Pair]) -> float:
     """Returns the share of the words preceded by the same punctuation as in the message."""
     same = 0
     for number, pair in enumerate(chain):
@@ -277,7 +277,7 @@ def _is_next(one: _Pair, other: _Pair) -> bool:
     return other.at == one.at + 1 and other.word == one.word + 1
 
 
-def _unexplained(wanted: Wanted, source: SourceText, one: _Pair, other: _Pair) -> int:
+def _unexplained(wanted: PreparedMessage, source: SourceText, one: _Pair, other: _Pair) -> int:
     """Returns how many words either text has between two words of a chain, without values in holes and code between literals."""
     if _is_next(one, other):
         return 0
@@ -285,7 +285,7 @@ def _unexplained(wanted: Wanted, source: SourceText, one: _Pair, other: _Pair) -
     return gap.words + (0 if gap.is_hole else _core_words(wanted, one.word + 1, other.word))
 
 
-def _unexplained_around(wanted: Wanted, source: SourceText, chain: Sequence[_Pair]) -> int:
+def _unexplained_around(wanted: PreparedMessage, source: SourceText, chain: Sequence[_Pair]) -> int:
     """Returns how many words the literal has beyond the message, and the message around the chain that are not values."""
     before = source.before(chain[0].at, MAX_GAP)[-_MAX_BESIDE:]
     after = source.after(chain[-1].at, MAX_GAP)[:_MAX_BESIDE]
@@ -307,5 +307,5 @@ def _unexplained_around(wanted: Wanted, source: SourceText, chain: Sequence[_Pai
     return count
 
 
-def _core_words(wanted: Wanted, first: int, end: int) -> int:
+def _core_words(wanted: PreparedMessage, first: int, end: int) -> int:
     return sum(piece.is_core for piece in wanted.pieces[first:end])

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from codecompass.languages.records import SymbolKind
 from codecompass.protocol.decode import well_formed
-from codecompass.query.message_alignment import Alignment, Wanted, align
+from codecompass.query.message_alignment import Alignment, PreparedMessage, align
 from codecompass.query.message_parsing import Message, read_message, read_source, sub_tokens
 from codecompass.query.options import no_deadline
 from codecompass.query.places import RankedPlace, Signals, as_symbol, enclosing_symbol, narrowest
@@ -30,9 +30,9 @@ MIN_WORDS: Final = 3
 """Least words of a message, and least words in a row that are not a coincidence."""
 
 CANDIDATES: Final = 500
-LOOKED_AT: Final = 80
+READ: Final = 80
 COMPARED: Final = 20
-COMPARED_EXACT: Final = 12
+COMPARED_IF_EXACT: Final = 12
 """Chunks that are ranked by their words, that are read, and that are aligned with the message: fewer if they contain it
 literally."""
 
@@ -137,13 +137,13 @@ def find_messages(
         if is_expired():
             return []
         has_all = chunks[number].score > most * ALL_OF_IT
-        if is_settled and (len(exact) >= COMPARED_EXACT or not has_all):
+        if is_settled and (len(exact) >= COMPARED_IF_EXACT or not has_all):
             break
         part = part_of(chunks[number], snapshot.text.chunk_text(chunks[number]), has_all)
         if part is not None:
             (exact if part.is_exact else others).append(part)
             is_settled = is_settled or (part.is_exact and _is_product_code(snapshot, part.hit.file_id))
-    parts = exact[:COMPARED_EXACT]
+    parts = exact[:COMPARED_IF_EXACT]
     if not is_settled and may_be_template:
         # Tests and documents may quote what a template in product code produces.
         others.sort(key=lambda part: (-part.pairs, -part.hit.score, part.hit.file_id, part.hit.line_start))
@@ -160,13 +160,13 @@ def find_messages(
 
 def _in_order(snapshot: Snapshot, hits: Sequence[ChunkHit]) -> Sequence[int]:
     """Returns the numbers of the chunks to read, best first; among equals, product code comes first."""
-    if len(hits) <= LOOKED_AT:
+    if len(hits) <= READ:
         return range(len(hits))
     scores = [round(hit.score, 3) for hit in hits]
-    n_sought = bisect_right(scores, -scores[LOOKED_AT - 1], key=neg)
+    n_sought = bisect_right(scores, -scores[READ - 1], key=neg)
     ranks = snapshot.facts.role_ranks({hit.file_id for hit in hits[:n_sought]})
     order = sorted(range(n_sought), key=lambda number: (-scores[number], ranks[hits[number].file_id]))
-    return order[:LOOKED_AT]
+    return order[:READ]
 
 
 class _Part(Struct, frozen=True):
@@ -247,7 +247,7 @@ def _token_worth(snapshot: Snapshot, message: Message, total: int) -> dict[str, 
     return worth
 
 
-def _wanted(message: Message, worth: dict[str, float], total: int) -> Wanted:
+def _wanted(message: Message, worth: dict[str, float], total: int) -> PreparedMessage:
     """Divides the worth of each token among its words. A token that is not in the index must be a value, and is not required."""
     unit = inverse_frequency(1, total)
     places: dict[str, list[int]] = {}
@@ -259,7 +259,7 @@ def _wanted(message: Message, worth: dict[str, float], total: int) -> Wanted:
         worths.append(UNKNOWN_WORTH * unit if known is None else known / piece.parts)
         if piece.is_core and known is not None:
             core += worths[-1]
-    return Wanted(places, worths, core, unit, message.pieces, message.core)
+    return PreparedMessage(places, worths, core, unit, message.pieces, message.core)
 
 
 def _sought(snapshot: Snapshot, message: Message, worth: dict[str, float], total: int) -> dict[str, float]:
@@ -276,7 +276,9 @@ def _sought(snapshot: Snapshot, message: Message, worth: dict[str, float], total
     return sought
 
 
-def _joined(snapshot: Snapshot, wanted: Wanted, found: Sequence[tuple[ChunkHit, Alignment]]) -> list[tuple[ChunkHit, Alignment]]:
+def _joined(
+    snapshot: Snapshot, wanted: PreparedMessage, found: Sequence[tuple[ChunkHit, Alignment]]
+) -> list[tuple[ChunkHit, Alignment]]:
     """Returns the same list, with those compared again that may continue in a neighbouring chunk."""
     result = []
     for number, (hit, alignment) in enumerate(found):
@@ -295,7 +297,7 @@ def _joined(snapshot: Snapshot, wanted: Wanted, found: Sequence[tuple[ChunkHit, 
 
 
 def _ranked(
-    snapshot: Snapshot, message: Message, wanted: Wanted, found: Sequence[tuple[ChunkHit, Alignment]]
+    snapshot: Snapshot, message: Message, wanted: PreparedMessage, found: Sequence[tuple[ChunkHit, Alignment]]
 ) -> list[FoundMessage]:
     files = snapshot.facts.indexed_files(sorted({hit.file_id for hit, _ in found}))
     says = any(piece.token not in STOP_WORDS for piece in message.pieces)

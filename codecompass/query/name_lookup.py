@@ -25,7 +25,7 @@ from codecompass.query.exact_names import (
 )
 from codecompass.query.options import no_deadline
 from codecompass.query.query_words import name_parts, query_words, same_word, word_bag
-from codecompass.query.traces_and_signatures import declared_name, frames, symbols_of_frames
+from codecompass.query.traces_and_signatures import declared_name, frames, locate_frames
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import FieldBoost, Filter, WordQuery
@@ -194,7 +194,8 @@ def find_named(
     if found:
         return found
     places = frames(text)
-    rows = allowed(symbols_of_frames(snapshot, places), where, kinds)
+    located = [place.symbol for place in locate_frames(snapshot, places) if place.symbol is not None]
+    rows = allowed(located, where, kinds)
     if rows:
         return [NamedDefinition(row, "frame") for row in rows]
     names = [frame.name for frame in places if frame.name] or [declared_name(text)]

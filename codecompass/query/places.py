@@ -157,6 +157,11 @@ def definition_place(row: SymbolRow, score: float, signals: Signals | None = Non
     )
 
 
+def file_place(file: IndexedFile, score: float, signals: Signals) -> RankedPlace:
+    """Returns a whole file as a place."""
+    return RankedPlace(file=file, type="file", line_start=1, line_end=max(1, file.line_count), score=score, signals=signals)
+
+
 def fit_to_definition(
     snapshot: Snapshot, place: RankedPlace, wanted: WantedWords, kinds: frozenset[SymbolKind] | None = None
 ) -> RankedPlace | None:

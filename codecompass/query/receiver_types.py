@@ -52,7 +52,7 @@ Thing = SymbolRow | Module | Outside
 """What an expression can be: an instance or the class itself (a class-like symbol), a module, something outside."""
 
 
-class BareNames(Protocol):
+class BindUnqualified(Protocol):
     """Returns the definitions that an unqualified name refers to; none if that is not certain enough."""
 
     def __call__(
@@ -63,9 +63,9 @@ class BareNames(Protocol):
 class ReceiverTypes:
     """Infers the types of expressions, for one question. Not thread-safe."""
 
-    def __init__(self, definitions: Definitions, alone: BareNames) -> None:
+    def __init__(self, definitions: Definitions, unqualified: BindUnqualified) -> None:
         self._definitions = definitions
-        self._alone = alone
+        self._unqualified = unqualified
         self._depth = 0
         self._supertypes: dict[int, tuple[Thing, ...]] = {}
         self._types: dict[tuple[int, int, str], tuple[Thing, ...] | None] = {}
@@ -92,7 +92,7 @@ class ReceiverTypes:
         if known is not None:
             return known
         self._supertypes[type_.id] = ()  # against cycles
-        file = self._definitions.names_of(type_.file_id, type_.path, type_.language)
+        file = self._definitions.file_of(type_)
         names = base_names(type_)
         if LEXES[type_.language].family == "go":
             names = [row.name for row in file.symbols if row.parent_id == type_.id and _is_embedded(row)]
@@ -103,7 +103,7 @@ class ReceiverTypes:
         if LEXES[type_.language].family == "rust" and type_.kind != "impl":
             for row in self._definitions.named(type_.name):
                 if row.kind == "impl":
-                    impl_file = self._definitions.names_of(row.file_id, row.path, row.language)
+                    impl_file = self._definitions.file_of(row)
                     for name in base_names(row):
                         things += self._type(name, impl_file, []) or [OUTSIDE]
         found_all = self._supertypes[type_.id] = tuple(things)
@@ -116,7 +116,7 @@ class ReceiverTypes:
             return []
         seen.add(type_.id)
         if LEXES[type_.language].family in _MEMBERS_INSIDE:
-            inside = self._definitions.names_of(type_.file_id, type_.path, type_.language).by_name.get(name, ())
+            inside = self._definitions.file_of(type_).by_name.get(name, ())
             own = [row for row in inside if row.parent_id == type_.id]
         else:
             own = [row for row in self._definitions.named(name) if self._belongs(row, type_)]
@@ -153,26 +153,28 @@ class ReceiverTypes:
             for row in around:
                 if row.kind in FUNCTION_LIKE and row.parent_kind not in CLASS_LIKE:
                     owner = owner_name(row)
-                    found = [each for each in self._definitions.family(owner, file) if each.kind in CLASS_LIKE] if owner else []
+                    found = (
+                        [each for each in self._definitions.in_family(owner, file) if each.kind in CLASS_LIKE] if owner else []
+                    )
                     if found:
                         return [_nearest(found, file)]
         return types
 
     def of_member(self, member: SymbolRow) -> list[SymbolRow]:
         """Returns the type that a member belongs to, if it is known."""
-        file = self._definitions.names_of(member.file_id, member.path, member.language)
+        file = self._definitions.file_of(member)
         return self.around(file, enclosing(file, member.line_start))[-1:]
 
     def implementing(self, impl: SymbolRow) -> SymbolRow | None:
         """Returns the type that an `impl` is for, None if it is not in the repository."""
-        file = self._definitions.names_of(impl.file_id, impl.path, impl.language)
+        file = self._definitions.file_of(impl)
         found = [
             thing
             for thing in self._type(implementing_type(impl) if impl.language == "rust" else impl.name, file, ())
             if _is_type(thing)
         ]
         # The type may be defined by a macro, or re-exported in ways that are not followed.
-        named = [row for row in self._definitions.family(impl.name, file) if _is_type(row)]
+        named = [row for row in self._definitions.in_family(impl.name, file) if _is_type(row)]
         return next((thing for thing in found or named * (len(named) == 1) if isinstance(thing, SymbolRow)), None)
 
     def method_names(self, type_: SymbolRow) -> frozenset[str]:
@@ -190,7 +192,7 @@ class ReceiverTypes:
 
     def _own_method_names(self, type_: SymbolRow) -> set[str]:
         names: set[str] = set()
-        file = self._definitions.names_of(type_.file_id, type_.path, type_.language)
+        file = self._definitions.file_of(type_)
         if type_.kind == "interface":
             names.update(row.name for row in file.symbols if row.parent_id == type_.id and row.kind == "method")
         else:
@@ -237,7 +239,7 @@ class ReceiverTypes:
             type_ = dict(parameters(row.signature, row.name, file.lexis)).get(first) if row.kind in FUNCTION_LIKE else None
             if type_ is not None:
                 return self._written(type_, file, around), rest
-        bound = self._alone(first, file, around, is_receiver=True) if first not in _ROOTS else ELSEWHERE
+        bound = self._unqualified(first, file, around, is_receiver=True) if first not in _ROOTS else ELSEWHERE
         symbols = list(bound.symbols) if bound.certainty in ("exact", "likely") else []
         modules: list[Thing] = [
             Module(row.target) for row in file.imports.get(first, ()) if row.target and (not symbols or is_whole_module(row))
@@ -252,10 +254,10 @@ class ReceiverTypes:
         if file.lexis.family == "rust":
             if first in ("crate", "super", "self"):
                 return [], rest
-            modules = [row for row in self._definitions.family(first, file) if row.kind == "module"]
+            modules = [row for row in self._definitions.in_family(first, file) if row.kind == "module"]
             return modules, rest
         if file.lexis.family == "c":
-            spaces: list[Thing] = [row for row in self._definitions.family(first, file) if row.kind == "module"]
+            spaces: list[Thing] = [row for row in self._definitions.in_family(first, file) if row.kind == "module"]
             return spaces[:1], rest
         return [], rest
 
@@ -266,9 +268,9 @@ class ReceiverTypes:
             if row.kind in CLASS_LIKE or row.kind == "module":
                 things.append(row)
             elif row.kind == "type":
-                things += self._written(declared_type(row), self._definitions.names_of(row.file_id, row.path, row.language), ())
+                things += self._written(declared_type(row), self._definitions.file_of(row), ())
             else:
-                file = self._definitions.names_of(row.file_id, row.path, row.language)
+                file = self._definitions.file_of(row)
                 around = enclosing(file, row.line_start)
                 written = declared_type(row)
                 if row.kind in FUNCTION_LIKE and not is_called and row.language not in _WITH_PROPERTIES:
@@ -335,10 +337,10 @@ class ReceiverTypes:
             if things:
                 return [thing for thing in things if not isinstance(thing, Module)]
             named = [
-                row for row in self._definitions.family(last, file) if row.kind in CLASS_LIKE and owner_name(row) == parts[-2]
+                row for row in self._definitions.in_family(last, file) if row.kind in CLASS_LIKE and owner_name(row) == parts[-2]
             ]
             return list(named[:1])
-        bound = self._alone(last, file, around, are_types=True)
+        bound = self._unqualified(last, file, around, are_types=True)
         if bound.certainty == "elsewhere":
             return [] if _is_type_parameter(last, around) else [OUTSIDE]
         types: list[Thing] = []
@@ -347,7 +349,7 @@ class ReceiverTypes:
                 types.append(row)
             elif row.kind == "type":
                 types.append(row)
-                types += self._written(declared_type(row), self._definitions.names_of(row.file_id, row.path, row.language), ())
+                types += self._written(declared_type(row), self._definitions.file_of(row), ())
         if len(types) > 1 and bound.certainty == "possible":
             same = [each for each in types if isinstance(each, SymbolRow) and each.path == file.path]
             return list(same) or []

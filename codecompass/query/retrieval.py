@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from codecompass.query.asked_roles import Asked, asked_roles
+from codecompass.query.asked_roles import AskedRoles, asked_roles
 from codecompass.query.filters import passes
 from codecompass.query.intent import QueryIntent
 from codecompass.query.lexicon import related_words
@@ -64,7 +64,7 @@ class Candidates(Struct, frozen=True):
     wanted: WantedWords
     names: tuple[tuple[str, ...], ...]
     """The possible symbol names in the query, each split into parts."""
-    asked: Asked
+    asked: AskedRoles
     query: str
 
 

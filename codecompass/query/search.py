@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from codecompass.languages.records import SymbolKind
 from codecompass.protocol.decode import well_formed
 from codecompass.protocol.metadata import AnswerState, PathExplanation, Verdict
 from codecompass.protocol.replies import NextAction, SearchCodeReply
@@ -82,6 +83,22 @@ def find(
     known = symbol_of_handle(snapshot, text)
     if known is not None and (options.changed is None or known.path in options.changed.lines):
         return Hits(shown=(Hit(place=definition_place(known, SURE_SCORE)),), intent="symbol", total=1)
+    return _find_by_words(snapshot, request, text, limit, page, where, kinds, options, is_expired, root)
+
+
+def _find_by_words(
+    snapshot: Snapshot,
+    request: SearchCode,
+    text: str,
+    limit: int,
+    page: int,
+    where: Filter,
+    kinds: frozenset[SymbolKind] | None,
+    options: QueryOptions,
+    is_expired: Callable[[], bool],
+    root: str,
+) -> Hits:
+    """Returns the hits of mode `auto`: places ranked by words and meaning, and above them those that answer directly."""
     intent = classify(text)
     query = unquoted(text)
     weights = retrieval.weights_for(intent, options.without_signals)
@@ -101,26 +118,23 @@ def find(
         ranked = []
     if kinds is None and weights.best and not is_partial:
         ranked = with_best_definitions(snapshot, ranked, found, weights, max(COMPARED_FILES, page), is_expired)
-    said: tuple[str, ...] = ()
+    meaning_warnings: tuple[str, ...] = ()
     if options.meaning is not None:
         from codecompass.query.meaning import with_meaning  # only where search by meaning is on
 
-        ranked, said = with_meaning(snapshot, ranked, options.meaning, where, kinds, found)
-    best = ranked[0].score if ranked else 0.0
+        ranked, meaning_warnings = with_meaning(snapshot, ranked, options.meaning, where, kinds, found)
+    best = _highest(ranked)
     if kinds is None:
-        pointed = named_definitions(snapshot, query, intent, ranked, where)
-        ranked = sorted(pointed + ranked, key=lambda place: -place.score) if pointed else ranked
+        ranked = _merged(named_definitions(snapshot, query, intent, ranked, where), ranked)
     # The frames of a trace are more precise than the message above them; a single location beside a message is not.
-    above = best if len(frames(query)) > 1 else ranked[0].score if ranked else 0.0
-    quoted = message_places(snapshot, messages, kinds, above)
-    ranked = sorted(quoted + ranked, key=lambda place: -place.score) if quoted else ranked
+    quoted = message_places(snapshot, messages, kinds, best if len(frames(query)) > 1 else _highest(ranked))
+    ranked = _merged(quoted, ranked)
     if kinds is None and where == Filter():
-        users = relation_places(snapshot, query, ranked[0].score if ranked else 0.0, is_expired)
-        ranked = users + ranked
+        ranked = relation_places(snapshot, query, _highest(ranked), is_expired) + ranked
     warnings: tuple[str, ...] = ()
     asked = asked_lines(query)
     if (intent == "path" or asked is not None) and kinds is None:
-        named = named_files(snapshot, query, where, page, above=ranked[0].score if ranked else 0.0, root=root)
+        named = named_files(snapshot, query, where, page, above=_highest(ranked), root=root)
         if intent == "path" and not named:
             warnings = (f"no indexed file has the path {listed((query if asked is None else asked.path,))}",)
         # A requested line is the whole answer.
@@ -147,20 +161,24 @@ def find(
             continue
         seen.add(key)
         shown.append(Hit(place=place))
+    word_warnings = _word_warnings(snapshot, request, query, intent, unknown, where, is_empty=not shown)
     return Hits(
         shown=tuple(_each_once(shown)),
         intent=intent,
         total=len(ranked) - duplicates,
         duplicates=duplicates,
         wanted=found.wanted,
-        warnings=(
-            *warnings,
-            *_of_words(snapshot, request, query, intent, unknown, where, is_empty=not shown),
-            *said,
-            *((TIME_WAS_UP,) if is_partial else ()),
-        ),
+        warnings=(*warnings, *word_warnings, *meaning_warnings, *((TIME_WAS_UP,) if is_partial else ())),
         is_partial=is_partial,
     )
+
+
+def _highest(ranked: Sequence[RankedPlace]) -> float:
+    return ranked[0].score if ranked else 0.0
+
+
+def _merged(places: list[RankedPlace], ranked: list[RankedPlace]) -> list[RankedPlace]:
+    return sorted(places + ranked, key=lambda place: -place.score) if places else ranked
 
 
 def _each_once(shown: Sequence[Hit]) -> Iterator[Hit]:
@@ -174,7 +192,7 @@ def _each_once(shown: Sequence[Hit]) -> Iterator[Hit]:
             yield msgspec.structs.replace(hit, place=msgspec.structs.replace(hit.place, also=also))
 
 
-def _of_words(
+def _word_warnings(
     snapshot: Snapshot,
     request: SearchCode,
     query: str,

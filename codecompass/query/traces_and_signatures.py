@@ -241,11 +241,6 @@ def locate_frames(snapshot: Snapshot, frames: Sequence[Frame]) -> list[FrameLoca
     return places[:MAX_FRAMES_SHOWN]
 
 
-def symbols_of_frames(snapshot: Snapshot, frames: Sequence[Frame]) -> list[SymbolRow]:
-    """Returns the definitions around the places of the frames, in the order of the frames."""
-    return [place.symbol for place in locate_frames(snapshot, frames) if place.symbol is not None]
-
-
 def _places(snapshot: Snapshot, frame: Frame) -> list[FrameLocation]:
     wanted = [part for part in frame.path.lower().split("/") if part not in ("", ".", "..")]
     if not wanted:

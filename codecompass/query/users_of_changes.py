@@ -128,7 +128,7 @@ class UsersOfChanges:
             return "exact"
         if names.path in (old.path, self._renamed.get(old.path)) and (is_member == bool(use.receiver)):
             return "exact" if not is_member else "likely"
-        if any(not is_prototype(row) for row in self._uses.binder.definitions.family(name, names)):
+        if any(not is_prototype(row) for row in self._uses.binder.definitions.in_family(name, names)):
             return None
         if is_member != bool(use.receiver):
             # A module before a function: only if that module is, or contains, the file.

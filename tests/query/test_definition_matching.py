@@ -2,8 +2,8 @@
 
 from codecompass.languages.records import Symbol
 from codecompass.query.definition_changes import NOT_ALL_MATCHED, definition_changes
-from codecompass.query.definition_matching import MAX_COMPARED_LINES, MatchingWork, matched, moved_definitions
-from codecompass.query.file_versions import ChangedFile, FileVersion, Node, nodes_of
+from codecompass.query.definition_matching import MAX_COMPARED_LINES, MatchingBudget, matched, moved_definitions
+from codecompass.query.file_versions import ChangedFile, DefinitionNode, FileVersion, nodes_of
 from codecompass.scan.git_changes import FileChange, Hunk
 
 N = 4_900
@@ -35,7 +35,7 @@ def kinds(files: list[ChangedFile]) -> tuple[list[str], tuple[str, ...]]:
 
 
 def test_definitions_that_only_have_other_names_are_found_in_any_number_without_a_comparison_of_each_with_each():
-    work = MatchingWork()
+    work = MatchingBudget()
     old, new = (functions("a.py", named(prefix), ["x = {n}", "return x"]) for prefix in ("a", "b"))
 
     found = matched(nodes_of(old), nodes_of(new), work)
@@ -50,7 +50,7 @@ def test_of_definitions_that_are_alike_the_most_alike_are_one():
     old = functions("a.py", ["one", "two", "three"], ["the_same_in_all_of_them()", "first({n})", "second({n})"])
     new = functions("a.py", ["trois", "deux", "un"], ["the_same_in_all_of_them()", "first({n})", "second({n})", "y"], [2, 1, 0])
 
-    found = matched(nodes_of(old), nodes_of(new), MatchingWork())
+    found = matched(nodes_of(old), nodes_of(new), MatchingBudget())
 
     pairs = {(pair.old.symbol.name, pair.new.symbol.name) for pair in found.pairs}
     assert pairs == {("one", "un"), ("two", "deux"), ("three", "trois")}
@@ -65,7 +65,7 @@ def test_more_definitions_of_one_level_than_can_be_compared_are_gone_and_new_and
 
 
 def test_what_is_compared_for_one_question_is_bounded_over_all_levels():
-    work = MatchingWork()
+    work = MatchingBudget()
     levels = 0
     old, new = (functions("a.py", named(prefix, 50), [f"{prefix} = {{n}}", "x", "y", "z"]) for prefix in ("a", "b"))
     before, after = nodes_of(old), nodes_of(new)
@@ -79,7 +79,7 @@ def test_what_is_compared_for_one_question_is_bounded_over_all_levels():
 
 
 def test_definitions_of_one_name_are_compared_with_few_others_to_find_where_they_came_from():
-    work = MatchingWork()
+    work = MatchingBudget()
     gone, come = (nodes_of(functions(path, ["get"] * N, [f"{path[0] * 40} = {{n}}"])) for path in ("a.py", "b.py"))
 
     moved = moved_definitions([matched(gone, [], work), matched([], come, work)], work)
@@ -119,5 +119,5 @@ def test_a_name_that_is_no_word_is_left_out_of_what_is_compared():
 
     (node,) = nodes_of(version)
 
-    assert isinstance(node, Node)
+    assert isinstance(node, DefinitionNode)
     assert set(node.bag) == {"bool \0(T a) {", "return a.\0(b);", "}"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from codecompass.query.message_alignment import Wanted, align
+from codecompass.query.message_alignment import PreparedMessage, align
 from codecompass.query.message_parsing import read_message, read_source
 
 
@@ -11,7 +11,7 @@ def best(message, source):
     places = {}
     for number, piece in enumerate(read.pieces):
         places.setdefault(piece.text, []).append(number)
-    wanted = Wanted(places, [1.0] * len(read.pieces), float(len(read.pieces)), 2.0, read.pieces, read.core)
+    wanted = PreparedMessage(places, [1.0] * len(read.pieces), float(len(read.pieces)), 2.0, read.pieces, read.core)
     found = align(wanted, read_source(source), 0.3)
     return found[0] if found else None
 
