@@ -306,7 +306,7 @@ def _used_at(neighbours: Neighbours, place: RankedPlace) -> Iterator[SymbolRow]:
         name = step.neighbour.name
         if name.startswith("__"):  # the meaning of an operator or constructor in Python
             continue
-        # `get` on an unknown receiver need not be the only definition of `get`; `get_session` is very likely its only definition.
+        # A call of `get` on an unknown receiver need not mean the only definition of `get`; one of `get_session` does.
         if step.confidence == "exact" or "_" in name or name != name.lower():
             yield step.neighbour
 

@@ -56,6 +56,11 @@ class FileNames(Struct, frozen=True):
         return self.path.rpartition("/")[0]
 
 
+def family_of(language: str) -> str:
+    """Returns the family of a language, '' for one whose uses are not read."""
+    return LEXES[language].family if language in LEXES else ""
+
+
 def is_member(symbol: SymbolRow) -> bool:
     """Whether a definition belongs to a type, so that it is used after a dot and not by its bare name."""
     return symbol.kind in MEMBER_KINDS or symbol.parent_kind in CLASS_LIKE
@@ -94,7 +99,7 @@ def code_around(file: FileNames, line: int) -> tuple[SymbolRow | None, bool]:
 def entity(row: SymbolRow) -> tuple[str, str]:
     """Returns a key that overloads, and a declaration and its definition, have in common."""
     qualified = _POINTER.sub("", row.qualified_name)
-    return LEXES[row.language].family if row.language in LEXES else row.language, qualified
+    return family_of(row.language) or row.language, qualified
 
 
 def last_part(spec: str, language: str) -> str:
@@ -181,7 +186,7 @@ class Definitions:
     def in_family(self, name: str, file: FileNames) -> list[SymbolRow]:
         """Returns the definitions of a name that code in this file's language can refer to."""
         family = file.lexis.family
-        return [row for row in self.named(name) if row.language in LEXES and LEXES[row.language].family == family]
+        return [row for row in self.named(name) if family_of(row.language) == family]
 
     def default_of(self, target: str) -> list[SymbolRow]:
         """Returns what a module exports as its default."""
@@ -236,7 +241,7 @@ class Definitions:
         family = file.lexis.family
         if family not in _PACKAGES_ARE_DIRECTORIES:
             return []
-        near = [row for row in self._beside(name, file) if row.language in LEXES and LEXES[row.language].family == family]
+        near = [row for row in self._beside(name, file) if family_of(row.language) == family]
         if family == "go":
             return [row for row in near if row.parent_id is None and row.kind != "method"]
         return [row for row in near if row.parent_kind not in CLASS_LIKE and (row.kind in TYPE_KINDS or not is_member(row))]

@@ -8,18 +8,18 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.languages.lexis import LEXES
 from codecompass.protocol.encode import encoded_size
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import HierarchyNode, RelatedType, SymbolHierarchyReply, TypeHierarchyReply
 from codecompass.protocol.requests import Confidence, GetSymbolHierarchy, Relation
 from codecompass.query.binding import Binder
-from codecompass.query.definitions import TYPE_KINDS, enclosing, entity, owner_name
+from codecompass.query.definitions import TYPE_KINDS, Definitions, enclosing, entity, family_of, owner_name
 from codecompass.query.exact_names import symbol_handle
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.name_lookup import resolve_symbol
 from codecompass.query.options import MAX_HIERARCHY_BYTES, no_deadline
 from codecompass.query.query_words import name_parts
+from codecompass.query.receiver_types import MAX_SUPERTYPES
 from codecompass.query.shaping import stable_handle
 from codecompass.query.uses import Uses
 from codecompass.query.written_types import base_names
@@ -256,7 +256,7 @@ class Subtype(Struct, frozen=True):
 
 def direct_subtypes(uses: Uses, type_: SymbolRow) -> list[Subtype]:
     """Returns the types that inherit directly from `type_`, by path and line."""
-    if type_.language in LEXES and LEXES[type_.language].family == "go" and type_.kind == "interface":
+    if family_of(type_.language) == "go" and type_.kind == "interface":
         return [Subtype(row, "exact") for row in _with_the_methods_of(uses.binder, type_)]
     found: dict[int, Subtype] = {}
     for names, heads in uses.heads(type_):
@@ -275,7 +275,7 @@ def direct_subtypes(uses: Uses, type_: SymbolRow) -> list[Subtype]:
 
 def _with_the_methods_of(binder: Binder, interface: SymbolRow) -> list[SymbolRow]:
     """Returns the Go types that have all methods of an interface, their own or those of embedded types."""
-    wanted = binder.types.method_names(interface)
+    wanted = _method_names(binder, interface)
     if not wanted or len(wanted) > MAX_METHODS:
         return []
     candidates: dict[tuple[str, str], SymbolRow] = {}
@@ -287,5 +287,31 @@ def _with_the_methods_of(binder: Binder, interface: SymbolRow) -> list[SymbolRow
         for row in binder.definitions.named(owner_name(method)):
             if row.language == "go" and row.kind in ("struct", "type", "class") and row.path.rpartition("/")[0] == directory:
                 candidates[directory, row.name] = row
-    found = [row for row in candidates.values() if wanted <= binder.types.method_names(row)]
+    found = [row for row in candidates.values() if wanted <= _method_names(binder, row)]
     return sorted(found, key=lambda row: (row.path, row.line_start, row.id))
+
+
+def _method_names(binder: Binder, type_: SymbolRow) -> frozenset[str]:
+    """Returns the names of the methods of a Go type, including those of embedded types."""
+    names: set[str] = set()
+    seen: set[int] = set()
+    pending = [type_]
+    while pending and len(seen) < MAX_SUPERTYPES:
+        current = pending.pop()
+        if current.id not in seen:
+            seen.add(current.id)
+            names |= _own_method_names(binder.definitions, current)
+            pending += [thing for thing in binder.types.supertypes(current) if isinstance(thing, SymbolRow)]
+    return frozenset(names)
+
+
+def _own_method_names(definitions: Definitions, type_: SymbolRow) -> set[str]:
+    file = definitions.file_of(type_)
+    if type_.kind == "interface":
+        return {row.name for row in file.symbols if row.parent_id == type_.id and row.kind == "method"}
+    names: set[str] = set()
+    for path in definitions.paths_beside(file):
+        near = definitions.names_at(path) if path.endswith(".go") else None
+        if near is not None:
+            names.update(row.name for row in near.symbols if row.kind == "method" and owner_name(row) == type_.name)
+    return names

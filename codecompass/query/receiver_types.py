@@ -4,14 +4,13 @@ Receivers have the form that `languages.expressions` gives them.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final, Protocol
 
 from msgspec import Struct
 
 from codecompass.languages.expressions import LITERAL, UNKNOWN, expression_of, parameters
 from codecompass.languages.language import CLASS_LIKE, FUNCTION_LIKE
-from codecompass.languages.lexis import LEXES
 from codecompass.languages.words import word_set
 from codecompass.query.definitions import (
     ELSEWHERE,
@@ -21,6 +20,7 @@ from codecompass.query.definitions import (
     Definitions,
     FileNames,
     enclosing,
+    family_of,
     is_whole_module,
     owner_name,
 )
@@ -30,7 +30,7 @@ from codecompass.store.rows import SymbolRow
 MAX_DEPTH: Final = 12
 """Depth of supertypes, and of types that are written as other types."""
 
-MAX_TYPES: Final = 200
+MAX_SUPERTYPES: Final = 200
 """Supertypes of one type that are followed."""
 
 MAX_MEANINGS: Final = 4
@@ -94,13 +94,13 @@ class ReceiverTypes:
         self._supertypes[type_.id] = ()  # against cycles
         file = self._definitions.file_of(type_)
         names = base_names(type_)
-        if LEXES[type_.language].family == "go":
+        if family_of(type_.language) == "go":
             names = [row.name for row in file.symbols if row.parent_id == type_.id and _is_embedded(row)]
         things: list[Thing] = []
         for name in names:
             found = self._type(name, file, [])
             things += found or [OUTSIDE]
-        if LEXES[type_.language].family == "rust" and type_.kind != "impl":
+        if family_of(type_.language) == "rust" and type_.kind != "impl":
             for row in self._definitions.named(type_.name):
                 if row.kind == "impl":
                     impl_file = self._definitions.file_of(row)
@@ -115,7 +115,7 @@ class ReceiverTypes:
         if type_.id in seen or depth > MAX_DEPTH:
             return []
         seen.add(type_.id)
-        if LEXES[type_.language].family in _MEMBERS_INSIDE:
+        if family_of(type_.language) in _MEMBERS_INSIDE:
             inside = self._definitions.file_of(type_).by_name.get(name, ())
             own = [row for row in inside if row.parent_id == type_.id]
         else:
@@ -133,7 +133,7 @@ class ReceiverTypes:
         """Whether a type can have unknown members: it inherits from something outside, or is not a class."""
         seen: set[int] = set()
         pending = [type_]
-        while pending and len(seen) < MAX_TYPES:
+        while pending and len(seen) < MAX_SUPERTYPES:
             current = pending.pop()
             if current.id in seen:
                 continue
@@ -176,31 +176,6 @@ class ReceiverTypes:
         # The type may be defined by a macro, or re-exported in ways that are not followed.
         named = [row for row in self._definitions.in_family(impl.name, file) if _is_type(row)]
         return next((thing for thing in found or named * (len(named) == 1) if isinstance(thing, SymbolRow)), None)
-
-    def method_names(self, type_: SymbolRow) -> frozenset[str]:
-        """Returns the names of the methods of a Go type, including those of embedded types."""
-        names: set[str] = set()
-        seen: set[int] = set()
-        pending = [type_]
-        while pending and len(seen) < MAX_TYPES:
-            current = pending.pop()
-            if current.id not in seen:
-                seen.add(current.id)
-                names |= self._own_method_names(current)
-                pending += [thing for thing in self.supertypes(current) if isinstance(thing, SymbolRow)]
-        return frozenset(names)
-
-    def _own_method_names(self, type_: SymbolRow) -> set[str]:
-        names: set[str] = set()
-        file = self._definitions.file_of(type_)
-        if type_.kind == "interface":
-            names.update(row.name for row in file.symbols if row.parent_id == type_.id and row.kind == "method")
-        else:
-            for path in self._definitions.paths_beside(file):
-                near = self._definitions.names_at(path) if path.endswith(".go") else None
-                if near is not None:
-                    names.update(row.name for row in near.symbols if row.kind == "method" and owner_name(row) == type_.name)
-        return names
 
     def _things(self, expression: str, file: FileNames, around: Sequence[SymbolRow]) -> tuple[Thing, ...] | None:
         steps = _STEP.findall(expression)
@@ -283,7 +258,7 @@ class ReceiverTypes:
                         things += self.things(expression, file, around[:-1]) or ()
                 elif written:
                     things += self._written(written, file, around)
-        return _unique_things(things)
+        return list(dict.fromkeys(things))
 
     def _stepped(self, current: list[Thing], step: str, file: FileNames) -> list[Thing]:
         if step == "()":
@@ -306,7 +281,7 @@ class ReceiverTypes:
                 if not found and thing.kind == "module":
                     found = [row for row in self._definitions.named(name) if owner_name(row) == thing.name]
                 things += self._of_symbols(found, is_called=is_called)
-        return _unique_things(things)
+        return list(dict.fromkeys(things))
 
     def _written(self, type_: str, file: FileNames, around: Sequence[SymbolRow]) -> list[Thing]:
         """Returns what a written type stands for: the Session of `Optional[Session]`."""
@@ -322,7 +297,7 @@ class ReceiverTypes:
                 things += self._type(name, file, around)
         finally:
             self._depth -= 1
-        return _unique_things(things)
+        return list(dict.fromkeys(things))
 
     def _type(self, name: str, file: FileNames, around: Sequence[SymbolRow]) -> list[Thing]:
         """Returns the type of a possibly qualified name; [OUTSIDE] for one that is not in the repository, [] if unknown."""
@@ -353,16 +328,16 @@ class ReceiverTypes:
         if len(types) > 1 and bound.certainty == "possible":
             same = [each for each in types if isinstance(each, SymbolRow) and each.path == file.path]
             return list(same) or []
-        return _unique_things(types)
+        return list(dict.fromkeys(types))
 
     def _belongs(self, row: SymbolRow, type_: SymbolRow) -> bool:
         if row.parent_id == type_.id:
             return True
-        if row.language != type_.language and LEXES[row.language].family != LEXES[type_.language].family:
+        if row.language != type_.language and family_of(row.language) != family_of(type_.language):
             return False
         if owner_name(row) != type_.name:
             return False
-        family = LEXES[type_.language].family
+        family = family_of(type_.language)
         if family == "go":
             return row.path.rpartition("/")[0] == type_.path.rpartition("/")[0] and row.parent_id is None
         if family in ("rust", "c", "csharp", "swift", "ruby", "ecmascript"):
@@ -411,14 +386,6 @@ def _nearest(symbols: Sequence[SymbolRow], file: FileNames) -> SymbolRow:
         return row.path != file.path, row.path.rpartition("/")[0] != file.directory, row.kind == "impl"
 
     return min(symbols, key=distance)
-
-
-def _unique_things(things: Iterable[Thing]) -> list[Thing]:
-    kept: list[Thing] = []
-    for thing in things:
-        if thing not in kept:
-            kept.append(thing)
-    return kept
 
 
 _WITH_PROPERTIES: Final = word_set("csharp javascript kotlin python ruby scala swift tsx typescript")

@@ -16,7 +16,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codecompass.languages.language import CLASS_LIKE
-from codecompass.languages.lexis import LEXES
 from codecompass.languages.path_modules import python_module
 from codecompass.languages.records import Use
 from codecompass.protocol.metadata import AnswerState
@@ -28,7 +27,7 @@ from codecompass.protocol.replies import (
     ReferenceDefinition,
 )
 from codecompass.protocol.requests import Confidence, FindReferences
-from codecompass.query.definitions import FileNames, code_around, is_member, last_part, owner_name
+from codecompass.query.definitions import FileNames, code_around, family_of, is_member, last_part, owner_name
 from codecompass.query.exact_names import symbol_handle
 from codecompass.query.excerpts import enclosing_of, shortened
 from codecompass.query.metadata import answer_metadata
@@ -146,7 +145,7 @@ def _reference(snapshot: Snapshot, use: FoundUse, name: str, *, has_text: bool) 
 
 def imported_symbol(snapshot: Snapshot, symbol: SymbolRow) -> ImportedSymbol | None:
     """Returns how others import a definition; None if the language's packages have no names here, or no package contains it."""
-    family = LEXES[symbol.language].family if symbol.language in LEXES else ""
+    family = family_of(symbol.language)
     names_of = _PACKAGES.get(family)
     if names_of is None:
         return None

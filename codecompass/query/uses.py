@@ -14,7 +14,7 @@ from codecompass.languages.lexis import LEXES
 from codecompass.languages.records import Use
 from codecompass.protocol.requests import Confidence, ReferenceRole
 from codecompass.query.binding import Binder
-from codecompass.query.definitions import FileNames, code_around, entity
+from codecompass.query.definitions import FileNames, code_around, entity, family_of
 from codecompass.query.options import no_deadline
 from codecompass.query.regex_terms import regex_terms
 from codecompass.scan.path_roles import PathReader
@@ -92,7 +92,7 @@ class Uses:
         self, name: str, language: str, among: Sequence[int] | None = None
     ) -> Iterator[tuple[IndexedFile, tuple[Use, ...]]]:
         """Yields the files of the language's family that use a name, with the uses, by path: all, or those `among` these ids."""
-        family = LEXES[language].family if language in LEXES else ""
+        family = family_of(language)
         found = [
             (file, uses)
             for file, uses in self._snapshot.facts.uses(self._files_with(name) if among is None else among, name)

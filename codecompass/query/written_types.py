@@ -3,8 +3,8 @@
 import re
 from typing import Final
 
-from codecompass.languages.lexis import LEXES
 from codecompass.languages.words import word_set
+from codecompass.query.definitions import family_of
 from codecompass.store.rows import SymbolRow
 
 MAX_ALTERNATIVES: Final = 4
@@ -81,7 +81,7 @@ def declared_type(row: SymbolRow) -> str:
     """Returns the written type of a field or variable, or the return type of a function; `=` and the value if only that is
     written; '' if nothing is."""
     signature, name = row.signature, row.name
-    family = LEXES[row.language].family if row.language in LEXES else ""
+    family = family_of(row.language)
     if row.kind == "type":
         _, _, value = signature.partition("=")
         if family == "go":
@@ -165,7 +165,7 @@ _GENERIC: Final = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
 def base_names(row: SymbolRow) -> list[str]:
     """Returns the names of a type's supertypes as written in its head, without type arguments."""
     signature = row.signature
-    family = LEXES[row.language].family if row.language in LEXES else ""
+    family = family_of(row.language)
     match family:
         case "python":
             at = signature.find("(")
