@@ -41,9 +41,13 @@ class FileNames(Struct, frozen=True):
     path: str
     language: str
     symbols: tuple[SymbolRow, ...]
+    """All its definitions, outer ones before those in them."""
     by_name: dict[str, list[SymbolRow]]
+    """Its definitions by name, without `impl` blocks."""
     imports: dict[str, list[ImportRow]]
+    """Its imports by local name."""
     everything_from: tuple[ImportRow, ...]
+    """Its imports of all names of a module (`*`)."""
 
     @property
     def lexis(self) -> Lexis:

@@ -292,10 +292,15 @@ class Weights(Struct, frozen=True, kw_only=True):
     spread: float = 0.5
     """The values of the file's chunks together, over the most of any file."""
     path: float = 0.5
+    """How much of the query the path has."""
     stem: float = 0.5
+    """How much of the file's stem is in the query, squared."""
     definition: float = 0.6
+    """How well the name of the file's best definition matches the words of the query."""
     exact: float = 0.8
+    """Whether that definition has exactly a name in the query."""
     qualified: float = 0.8
+    """Whether its qualified name ends in a qualified name in the query."""
     importers: float = 0.1
     """Scales the score of files that others import."""
     phrase: float = 0.0
