@@ -216,12 +216,6 @@ def _side(side: Side) -> DiffSide:
     return DiffSide(name=side.name, commit=side.commit, reason=side.reason)
 
 
-class _Figures(Struct, frozen=True):
-    tokens: int
-    items_omitted: int = 0
-    files_omitted: int = 0
-
-
 def _within_budget(
     snapshot: Snapshot,
     request: DiffContext,
@@ -240,27 +234,29 @@ def _within_budget(
         symbols=sum(len(file.changes) for file in found) if request.symbol is None else len(items),
     )
 
-    def reply(items: Sequence[DiffItem], files: Sequence[DiffFile], figures: _Figures) -> DiffContextReply:
-        is_cut = bool(figures.items_omitted or figures.files_omitted) or any(item.lines_omitted for item in items)
+    def reply(
+        items: Sequence[DiffItem], files: Sequence[DiffFile], tokens: int, items_omitted: int, files_omitted: int
+    ) -> DiffContextReply:
+        is_cut = bool(items_omitted or files_omitted) or any(item.lines_omitted for item in items)
         return DiffContextReply(
             base=_side(changes.base),
             head=_side(changes.head),
             totals=totals,
             items=tuple(items),
             files=tuple(files),
-            items_omitted=figures.items_omitted,
-            files_omitted=figures.files_omitted,
-            estimated_tokens=figures.tokens,
+            items_omitted=items_omitted,
+            files_omitted=files_omitted,
+            estimated_tokens=tokens,
             truncated=is_cut,
             metadata=answer_metadata(snapshot, state, warnings=warnings, is_truncated=is_cut),
         )
 
     files = [] if request.symbol is not None else [_file(change) for change in changes.files]
-    empty = reply((), (), _Figures(LARGEST_FIGURE, LARGEST_FIGURE, LARGEST_FIGURE))
+    empty = reply((), (), LARGEST_FIGURE, LARGEST_FIGURE, LARGEST_FIGURE)
     envelope = envelope_tokens(empty, request.max_tokens, options.answers, "change")
     kept = _fitted(items, files, request.max_tokens - envelope, options.answers)
-    figures = _Figures(envelope + kept.tokens, len(items) - len(kept.items), len(files) - len(kept.files))
-    return reply(kept.items, kept.files, figures)
+    n_items, n_files = len(items) - len(kept.items), len(files) - len(kept.files)
+    return reply(kept.items, kept.files, envelope + kept.tokens, n_items, n_files)
 
 
 class _Fitted(Struct, frozen=True):
