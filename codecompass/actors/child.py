@@ -1,4 +1,4 @@
-"""A workspace as its supervisor holds it: its mailbox, lifecycle, crashes and newest observation."""
+"""A workspace as its supervisor sees it: its mailbox, lifecycle, crashes and newest observation."""
 
 import time
 
@@ -12,15 +12,15 @@ from codecompass.store.registry import Project
 
 
 def child_key(project_id: str, commit: NamedCommit | None) -> str:
-    """Returns the key of a workspace, or of one of its commits."""
+    """Returns the supervisor's key of a project's workspace, or of one of its commits."""
     return project_id if commit is None else f"{project_id}@{commit.commit}"
 
 
 class Child:
-    """One workspace from its first request to the end of its last task. Written by the supervisor alone.
+    """One workspace from its first request to the end of its last task. Only the supervisor changes it.
 
-    `commit` is None for the working tree. `predecessor` is an earlier child of the same key that has not closed the index yet.
-    `crashes` and `used_at` are times of the event loop's clock.
+    `commit` is None for the working tree. `predecessor` is an earlier child with the same key that has not closed the index yet.
+    `crashes` and `used_at` are times of the event loop's clock; `used_at_wall` is in seconds since 1970.
     """
 
     def __init__(self, project: Project, predecessor: "Child | None", commit: NamedCommit | None = None) -> None:
@@ -49,20 +49,20 @@ class Child:
 
     @property
     def key(self) -> str:
-        """What the supervisor knows it by."""
+        """Its key in the supervisor's tables."""
         return child_key(self.project.project_id, self.commit)
 
     @property
     def is_idle(self) -> bool:
-        """Whether no request waits for it and no job runs in it."""
+        """Whether no request is queued or in work, and no job runs."""
         return not self.mailbox.n_open and self.observation.active_job is None and not self.observation.is_working
 
     def move(self, following: Lifecycle) -> None:
-        """Changes its lifecycle. Raises AssertionError for a step that is not in LEGAL_STEPS."""
+        """Changes the lifecycle. Raises AssertionError for a step that is not in LEGAL_STEPS."""
         self.lifecycle = step(self.lifecycle, following)
 
     def observe(self) -> WorkspaceObservation:
-        """Returns the newest observation of its actor, completed with what only the supervisor knows."""
+        """Returns the actor's newest observation, completed with the fields that only the supervisor knows."""
         return replace(
             self.observation,
             lifecycle=self.lifecycle,

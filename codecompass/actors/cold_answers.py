@@ -1,11 +1,11 @@
-"""Answers from the indexes on disk, past their actors: for questions about many projects.
+"""Answers questions about many projects from their indexes on disk, without their actors.
 
-An actor would scan and watch the tree, for each of a hundred projects. Here an index is read as it was left (`cold_reading.py`).
-Of one whose workspace is live its actor has said before that it holds the tree as it is. Of others it is not known what has
-changed since; the files that an answer shows are looked at, and those that have changed are marked.
+An actor would scan and watch the tree of each of a hundred projects. Here an index is read as it is on disk (`cold_reading.py`).
+If its workspace is live, its actor has said before that the index holds the current tree. Otherwise it is unknown what has
+changed since: the files that an answer shows are compared with the disk, and the changed ones are marked.
 
-A server reads in processes of its own, which it starts for the first such question and which end when none has come for a while:
-in threads, reading a hundred indexes would take the interpreter from whoever asks about one project meanwhile.
+A server reads in reader processes, which are started for the first such question and end after some idle time: in threads,
+reading a hundred indexes would hold the interpreter lock against questions about one project.
 """
 
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
@@ -33,21 +33,23 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 COLD_READERS: Final = 2
-"""Processes, or threads, and so indexes that are open here at a time, each with some ten files."""
+"""Processes or threads that read at a time; each has one index open, with about ten files."""
 
 IDLE_SECONDS: Final = 60 * SECONDS
-"""A process that has not been asked for so long ends: it holds 50 MB, of which a quarter is shared."""
+"""A reader process that was idle for this long ends: it holds 50 MB, of which a quarter is shared."""
 
 SAMPLED_AT_ONCE: Final = 8
-"""Projects of one call to a process: passing a call costs a tenth of a sample."""
+"""Projects that one call to a reader process samples: passing a call costs a tenth of a sample."""
 
 LATE_SECONDS: Final = 2 * SECONDS
-"""A reader that takes so much longer than it may is ended: the disk of the store does not answer."""
+"""A reader process that exceeds its time by this much is killed: the store's disk does not answer."""
 
 
 class ColdAnswers:
-    """Get one from `open_cold_answers`. Settings are the server's own: reading those of each project would cost more than the
-    answer."""
+    """Answers from indexes on disk. Get one from `open_cold_answers`.
+
+    `settings` are the server's: reading those of each project would cost more than the answer.
+    """
 
     def __init__(self, home: HomeLayout, settings: Settings, limits: Limits, *, in_processes: bool) -> None:
         self._home = home
@@ -62,20 +64,20 @@ class ColdAnswers:
 
     @property
     def are_fresh(self) -> bool:
-        """Never: nobody knows what has changed since an index was left."""
+        """False: it is not known what has changed since an index was written."""
         return False
 
     async def concerned(self, projects: Sequence[Project], asked: Query, seconds: float) -> Collection[str] | None:
-        """None: each index knows only what it has itself."""
+        """Returns None, for all projects: only their own indexes say which are concerned."""
         return None
 
     async def answer(self, project: Project, asked: Query, seconds: float, *, is_fresh: bool = False) -> Reply:
-        """Returns the answer of the project's index as it is on disk.
+        """Answers a question from the project's index on disk. `seconds` bounds the search.
 
-        With `is_fresh` the index is known to hold the tree as it is; else hits in files that have changed are marked.
+        With `is_fresh` the index is known to hold the current tree; otherwise hits in files that have changed are marked.
 
         Raises IndexStale for a `strict` question without `is_fresh`, IndexNotReady, IndexIncompatible, IndexDamaged,
-        FileSystemUnresponsive, and what the query raises.
+        FileSystemUnresponsive, and the errors of the query.
         """
         if not is_fresh and freshness_policy(asked.request, self._policy) == "strict":
             raise IndexStale("it is not open here, so nobody knows whether its files have changed; name it alone")
@@ -90,8 +92,8 @@ class ColdAnswers:
     async def sample(
         self, projects: Sequence[Project], words: str, seconds: float, found: dict[str, SearchEvidence | CodeCompassError]
     ) -> None:
-        """Puts into `found`, by project id and as they come, what each project's index has of a question in words, or why that
-        cannot be told."""
+        """Adds to `found`, by project id and as they arrive, the sample of each project's index for the question `words`, or the
+        error that prevented it."""
 
         async def read(some: Sequence[Project]) -> None:
             told = await self._read(seconds, sample_cold, self._home, some, words)
@@ -110,7 +112,7 @@ class ColdAnswers:
         await self._opened.wait()
         assert self._readers is not None
         try:
-            # A reader whose question is given up goes on for the moment that it takes: starting another takes longer.
+            # A reader whose question was cancelled finishes it: starting another process takes longer.
             with trio.CancelScope(shield=True, deadline=trio.current_time() + seconds + LATE_SECONDS):
                 result: T = await self._readers.run_sync(work, *arguments, kill_on_cancel=True, limiter=self._limiter)
                 return result
@@ -119,7 +121,7 @@ class ColdAnswers:
         raise InternalError("the index could not be read in time. Call again, or name fewer projects.")
 
     async def serve(self) -> None:
-        """Keeps the processes, from the first question that needs them on. Never ends by itself."""
+        """Keeps the reader processes available, from the first question that needs them. Runs until cancelled."""
         await self._wanted.wait()
         import trio_parallel
 
@@ -133,7 +135,7 @@ class ColdAnswers:
 async def open_cold_answers(
     home: HomeLayout, settings: Settings, limits: Limits, *, in_processes: bool
 ) -> AsyncIterator[ColdAnswers]:
-    """Gives one; its processes have ended when the block is left. With `in_processes` False it reads in threads of this one."""
+    """Yields a ColdAnswers; its reader processes have ended when the block ends. Without `in_processes` it reads in threads."""
     answers = ColdAnswers(home, settings, limits, in_processes=in_processes)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(answers.serve)

@@ -1,5 +1,5 @@
-"""Answers from the index of a project as it was left: opened, asked, closed. Blocking, without an event loop, so that it can run
-in a thread or in another process.
+"""Reads the index of a project on disk: opens it, answers one question, closes it. Blocking, without an event loop, so that it
+can run in a thread or in a reader process.
 """
 
 import os
@@ -25,21 +25,21 @@ from codecompass.store.registry import Project
 from codecompass.store.snapshot import Snapshot
 
 Shown = dict[str, ManifestEntry | None]
-"""The files of an answer, and what the index holds of each."""
+"""The files that an answer shows, each with its manifest entry."""
 
 
 NICENESS: Final = 15
-"""Who asks about one project goes first where there are too few cores."""
+"""Niceness of a reader process: questions about one project go first when cores are scarce."""
 
 
 def be_nice() -> bool:
-    """Lets other processes go before this one. Called once in each that reads."""
+    """Lowers the priority of this process. Called once in each reader process."""
     os.nice(NICENESS)
     return True
 
 
 class ColdAnswer(Struct, frozen=True):
-    """A reply, and what is to be compared with the disk."""
+    """A reply, and the files in it that are to be compared with the disk."""
 
     reply: Reply
     shown: Shown
@@ -53,10 +53,10 @@ def answer_cold(
     seconds: float,
     is_fresh: bool,
 ) -> ColdAnswer:
-    """Returns the answer to a question. Scans end after `seconds` with what they have.
+    """Returns the answer to a question. A search that takes longer than `seconds` ends with what it has found.
 
-    With `is_fresh` the index is known to hold the tree as it is. Raises IndexNotReady, IndexIncompatible, IndexDamaged, and what
-    the query raises.
+    With `is_fresh` the index is known to hold the current tree. Raises IndexNotReady, IndexIncompatible, IndexDamaged, and the
+    errors of the query.
     """
     with _opened(home, project) as snapshot:
         state = AnswerState(
@@ -75,7 +75,7 @@ def answer_cold(
 
 
 def sample_cold(home: HomeLayout, projects: Sequence[Project], words: str) -> list[SearchEvidence | CodeCompassError]:
-    """Returns what the index of each project has of a question in words, or why that cannot be told."""
+    """Returns the sample of each project's index for the question `words`, or the error that prevented it."""
     return [_sampled(home, project, words) for project in projects]
 
 

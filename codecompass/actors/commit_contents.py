@@ -1,4 +1,4 @@
-"""The contents of a commit's files for the worker processes, read from git's object database a group of files at a time."""
+"""Reads the contents of a commit's files from git's object database for the worker processes, a group of files at a time."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -14,14 +14,14 @@ from codecompass.scan.git_repository import GIT_DEADLINE_SECONDS, Repository
 from codecompass.worker.messages import FileTask
 
 MAX_GROUP_FILES: Final = 20_000
-"""Of an endless number of empty files, those that are read at once."""
+"""Files of a group: bounds a group of empty files, which GROUP_BYTES does not."""
 
 
 class CommitContents:
-    """Fills the `tasks` of one job, which are asked for in their order, in batches. Holds GROUP_BYTES of content at most, and
-    the batches that wait for their turn.
+    """Fills the `tasks` of one job with their contents. They are requested in their order, in batches.
 
-    `object_ids` are those of the tasks by path.
+    Holds GROUP_BYTES of content at most, plus the batches that wait for their turn. `object_ids` are git's ids of the contents
+    by path.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class CommitContents:
     async def fill(self, batch: Sequence[FileTask]) -> Sequence[FileTask]:
         """Returns the tasks of `batch` with their contents.
 
-        Raises RefNotIndexed where the repository lacks one of them, GitError, FileSystemUnresponsive.
+        Raises RefNotIndexed if the repository lacks one of them, GitError, FileSystemUnresponsive.
         """
         async with self._turn:
             while any(task.path not in self._held for task in batch):

@@ -2,8 +2,8 @@
 
     commit_tree.py: which files -> commit_contents.py: their contents -> file_pipeline.py: workers, writer -> publish, once
 
-A commit never changes: what is published is complete, stays as it is, and nothing is published before. The job owns the writer
-lock of the commit's own directory; cancelled or killed, it leaves nothing that a reader sees.
+A commit never changes, so its index is published once, complete, and never updated. The job holds the writer lock of the
+commit's own directory; cancelled or killed, it leaves nothing that a reader sees.
 """
 
 import os
@@ -49,9 +49,9 @@ from codecompass.worker.messages import FileTask
 
 
 class CommitJob:
-    """One run for one commit of the workspace at `root`. Make it, `await run()` once.
+    """One run for one commit of the workspace at `root`. Create it, `await run()` once.
 
-    `layout` is the project's, `limits` those of its working tree. `force` builds an index that is there anew.
+    `layout` is the project's, `limits` are those of its working tree. `force` rebuilds an existing index.
     """
 
     def __init__(
@@ -83,10 +83,10 @@ class CommitJob:
         self._files = FilePipeline(root, self._layout, pool, limits, self._meter)
 
     async def run(self) -> JobReport:
-        """Builds the index of the commit, unless it is there.
+        """Builds the index of the commit, unless it exists.
 
-        Raises IndexInProgress where another job holds the lock, RefNotIndexed where the repository does not have all of the
-        commit or cannot be read, PermissionDenied where the store cannot be written, StoreNewer where a newer program wrote it.
+        Raises IndexInProgress if another job holds the lock, RefNotIndexed if the repository lacks parts of the commit or cannot
+        be read, PermissionDenied if the store cannot be written, StoreNewer if a newer program wrote it.
         Safe to cancel: nothing is published then.
         """
         started = time.monotonic()
@@ -101,7 +101,7 @@ class CommitJob:
 
     @contextmanager
     def _kept(self) -> Iterator[None]:
-        """Keeps the project's directory from being evicted by another process meanwhile."""
+        """Keeps other processes from evicting the project's directory during the block."""
         held = lock_for_reading(self._project)
         try:
             yield
@@ -151,7 +151,7 @@ class CommitJob:
             raise unreadable(self._commit, error) from error
 
     def _nearest(self, ids: Mapping[str, bytes]) -> ForkSource | None:
-        """Returns the index of the home that is nearest to the commit, the working tree's first; None where none is near."""
+        """Returns the index in the home that is nearest to the commit, preferring the working tree's; None if none is near."""
         if self._force or len(ids) < self._limits.fork_from_files:
             return None
         home = HomeLayout(self._project.root.parents[1])
@@ -159,7 +159,7 @@ class CommitJob:
         return None if found is None else found.source
 
     def _take_over(self, writer: IndexWriter, changes: Changes, tree: CommitTree) -> None:
-        """Writes what needs no content: files that are gone or skipped, and those that the beginning has as they are."""
+        """Writes what needs no content: files that are gone or skipped, and those that the forked index holds unchanged."""
         self._files.apply(writer, changes)
         asked = {task.path for task in changes.tasks}
         known = [ScannedFile(file.path, file.size, 0, 0, 0) for file in tree.files if file.path not in asked]
@@ -173,7 +173,7 @@ class CommitJob:
         ids: Mapping[str, bytes],
         source: ForkSource | None,
     ) -> None:
-        """Writes the files of `tasks`. What another epoch holds is not parsed. Raises GitError."""
+        """Writes the files of `tasks`. Contents that another epoch holds are not parsed again. Raises GitError."""
 
         def fill(asked: Sequence[FileTask]) -> Fill:
             max_bytes = self._limits.rules.max_file_bytes
@@ -197,17 +197,17 @@ class CommitJob:
         try:
             writer = await trio.to_thread.run_sync(self._open_writer, source)
         except NotForkable:
-            # It was removed or replaced since it was found.
+            # The source was removed or replaced after it was found.
             writer = await trio.to_thread.run_sync(self._open_writer, None)
         try:
             yield writer
         finally:
-            # tantivy's lock outlives a writer that is only dropped.
+            # tantivy's lock outlives a writer that is merely dropped.
             with trio.CancelScope(shield=True):
                 await trio.to_thread.run_sync(writer.abandon)
 
     def _open_writer(self, source: ForkSource | None) -> IndexWriter:
-        """Opens the writer of the commit's index, which begins as a fork of `source`. Raises NotForkable."""
+        """Opens the writer of the commit's index, as a fork of `source` if given. Raises NotForkable."""
         with write_guard(self._layout):
             return IndexWriter(
                 self._layout, fresh=True, source=source, on_step=self._on_step, checkpoint=trio.from_thread.check_cancelled
@@ -248,8 +248,10 @@ def _holds(entry: ManifestEntry, file: CommitFile, blob_id: bytes) -> bool:
 
 
 def _changes(manifest: Mapping[str, ManifestEntry], tree: CommitTree, ids: Mapping[str, bytes]) -> Changes:
-    """Returns what to read, skip and remove so that an index with this manifest becomes that of the commit. `ids` are git's of
-    the contents by path: an entry with the same one stays as it is."""
+    """Returns what to read, skip and remove so that an index with this manifest becomes that of the commit.
+
+    `ids` are git's ids of the contents by path: an entry with the same id stays as it is.
+    """
     tasks = []
     for file in tree.files:
         entry = manifest.get(file.path)

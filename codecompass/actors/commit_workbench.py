@@ -1,6 +1,6 @@
-"""The work below the actor of a commit: its index, built once from git's object database, and questions answered from it.
+"""The workbench of a commit's actor: builds the commit's index once from git's object database and answers questions from it.
 
-Nothing here looks at the working tree: a commit is never stale, and every line of an answer is of the index of that commit.
+Nothing here reads the working tree: a commit is never stale, and every line of an answer comes from the index of that commit.
 """
 
 from collections.abc import Callable, Mapping
@@ -50,7 +50,7 @@ T = TypeVar("T")
 
 
 class CommitWorkbench:
-    """A `Workbench` for the index of one commit. Its jobs are in no log: they concern those who wait for them."""
+    """A `Workbench` for the index of one commit. Its jobs are not recorded in the registry: they concern only those who wait."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class CommitWorkbench:
         self._index = WorkspaceIndex(self._layout, project.project_id, mapped_files)
 
     async def inspect_index(self) -> IndexOnDisk:
-        """Returns what the index says of itself; one that was built by other rules counts as none."""
+        """Returns the state of the index on disk; an index built by other rules counts as none."""
         return await trio.to_thread.run_sync(self._inspect, limiter=self._limits.checks)
 
     def _inspect(self) -> IndexOnDisk:
@@ -139,7 +139,7 @@ class CommitWorkbench:
     async def index(
         self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Callable[[], None]
     ) -> JobReport:
-        """Builds the index, unless it is there. Raises what `CommitJob.run` raises."""
+        """Builds the index, unless it exists. Raises the same errors as `CommitJob.run`."""
         async with self._limits.writers:
             return await CommitJob(
                 root=self._project.root,
@@ -155,46 +155,46 @@ class CommitWorkbench:
             ).run()
 
     async def wait_unlocked(self) -> None:
-        """Returns once no process writes this index."""
+        """Waits until no process writes this index."""
         await wait_unlocked(self._layout, self._limits)
 
     async def differs(self) -> bool:
-        """Never: a commit does not change."""
+        """Returns False: a commit does not change."""
         return False
 
     async def written_links(self, linked: Mapping[str, Stamp]) -> frozenset[str]:
-        """None: a commit has no file that is written."""
+        """Returns the empty set: nobody writes the files of a commit."""
         return frozenset()
 
     async def drain(self, watcher: "TreeWatcher") -> Changes:
-        """Nothing has changed."""
+        """Returns no changes."""
         return Changes()
 
     def watch(self) -> AbstractAsyncContextManager["TreeWatcher"]:
-        """There is nothing to watch; the actor of a commit does not ask for it."""
+        """Raises AssertionError: the actor of a commit watches nothing."""
         raise AssertionError("a commit is not watched")
 
     async def record_queued(self, job: JobState) -> None:
-        """Enters nothing: see the class."""
+        """Does nothing: jobs of commits are not recorded."""
 
     async def record_running(self, job: JobState) -> None:
-        """As `record_queued`."""
+        """Does nothing, as `record_queued`."""
 
     async def record_progress(self, job: JobState) -> None:
-        """As `record_queued`."""
+        """Does nothing, as `record_queued`."""
 
     async def record_end(self, job: JobState) -> None:
-        """As `record_queued`."""
+        """Does nothing, as `record_queued`."""
 
     @property
     def makes_vectors(self) -> bool:
-        """Search by meaning is for the working tree."""
+        """False: search by meaning covers the working tree alone."""
         return False
 
     async def make_vectors(self) -> bool:
-        """None are made."""
+        """Makes none, and returns False."""
         return False
 
     async def close(self) -> None:
-        """Closes what is open."""
+        """Closes the index."""
         await trio.to_thread.run_sync(self._index.close, limiter=self._limits.checks)

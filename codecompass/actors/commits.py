@@ -1,4 +1,4 @@
-"""Steps between a ref and the index of its commit that the server and the command line share. Without an event loop."""
+"""From a ref to its commit and the commit's index: steps that the server and the command line share, without an event loop."""
 
 import os
 from pathlib import Path
@@ -18,10 +18,10 @@ NO_REPOSITORY: Final = (
 
 
 def named_commit(root: Path, ref: str, field: str = "ref") -> NamedCommit | None:
-    """Returns the commit that `ref` names in the repository around `root`; None for the name of a tree without git.
+    """Returns the commit that `ref` names in the repository around `root`; None if `ref` is NO_REF and there is no repository.
 
-    Blocking; `field` is the argument's name. Raises InvalidInput and RefNotIndexed as `resolve_commit` does, RefNotIndexed where
-    there is no repository or git fails.
+    Blocking; `field` is the argument's name, for errors. Raises the same errors as `resolve_commit`, and RefNotIndexed if there
+    is no repository or git fails.
     """
     repository = find_repository(os.path.realpath(root))
     if repository is None:
@@ -37,15 +37,15 @@ def named_commit(root: Path, ref: str, field: str = "ref") -> NamedCommit | None
 
 
 def built_index(layout: ProjectLayout, commit: NamedCommit, limits: IndexLimits) -> IndexMeta | None:
-    """Returns the description of the index in `layout`; None unless it is the whole one of this commit by these limits.
+    """Returns the metadata of the index in `layout`; None unless it is a complete index of this commit, built by these limits.
 
-    Blocking. Never raises: what cannot be read is built anew.
+    Blocking. Never raises: an unreadable index is rebuilt.
     """
     return fitting(inspect_index(layout).meta, commit, limits)
 
 
 def fitting(meta: IndexMeta | None, commit: NamedCommit, limits: IndexLimits) -> IndexMeta | None:
-    """Returns `meta` if it describes a whole index of this commit by these limits, else None."""
+    """Returns `meta` if it describes a complete index of this commit, built by these limits; else None."""
     if meta is None or meta.completeness != "complete":
         return None
     return meta if (meta.commit, meta.rules_fingerprint) == (commit.commit, limits.fingerprint) else None

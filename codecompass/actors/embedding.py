@@ -1,7 +1,7 @@
-"""Makes vectors after each publication of a workspace, as a task of its own beside questions and jobs: the last of all its work.
+"""Makes vectors after each publication of a workspace, in a separate task beside questions and jobs, with the lowest priority.
 
 a complete generation --> run --> done until the next one
-                           `---> failed: run again once the endpoint may be asked again
+                           `---> failed: run again after a pause
 """
 
 from collections.abc import Callable
@@ -18,14 +18,14 @@ from codecompass.units import SECONDS
 
 FIRST_PAUSE_SECONDS: Final = 1 * SECONDS
 LONGEST_PAUSE_SECONDS: Final = 60 * SECONDS
-"""After a failure. The pause doubles from the first to the longest."""
+"""Pause after a failure, which doubles from the first to the longest."""
 
 OTHERS_SECONDS: Final = 30 * SECONDS
-"""How often it is tried where another process makes the vectors of this project."""
+"""Pause between attempts while another process makes the vectors of this project."""
 
 
 class Embedding:
-    """Everything but `keep_up` is synchronous. `is_working` says that texts are read or sent right now."""
+    """Keeps a workspace's vectors up to date. `is_working`: texts are being read or sent. All but `keep_up` is synchronous."""
 
     def __init__(self, bench: Workbench, index: KnownIndex, announce: Callable[[], None]) -> None:
         self.is_working = False
@@ -39,7 +39,7 @@ class Embedding:
 
     @property
     def state(self) -> str:
-        """What others are told: waiting, working, ready, or why the last run failed."""
+        """What the observation shows: waiting, working, ready, or why the last run failed."""
         if self._failure:
             return f"unavailable ({self._failure})"
         meta = self._index.meta
@@ -48,13 +48,13 @@ class Embedding:
         return "ready" if meta.published_at == self._done else "working"
 
     def note(self) -> None:
-        """Looks whether there is a newer generation. Called after each transition of the workspace."""
+        """Checks for a newer generation. Called after each transition of the workspace."""
         meta = self._index.meta
         if meta is not None and meta.completeness == "complete" and meta.published_at != self._done:
             self._wanted.set()
 
     async def keep_up(self) -> None:
-        """Never ends by itself, and never because of a failure."""
+        """Makes vectors for each new generation. Runs until cancelled; a failure does not end it."""
         pause = FIRST_PAUSE_SECONDS
         while True:
             await self._wanted.wait()
@@ -69,11 +69,11 @@ class Embedding:
                 else:
                     wait = OTHERS_SECONDS
             except (SemanticUnavailable, CodeCompassError) as error:
-                self._log.info("vectors_not_made", cause=str(error), again_in_seconds=pause)
+                self._log.info("vectors_not_made", cause=str(error), retry_in_seconds=pause)
                 self._failure = str(error)
                 wait, pause = pause, min(2 * pause, LONGEST_PAUSE_SECONDS)
-            except Exception as error:  # noqa: BLE001 (a defect in here costs answers by meaning, not the workspace)
-                self._log.exception("vectors_failed", again_in_seconds=pause)
+            except Exception as error:  # noqa: BLE001 (a defect here costs search by meaning, not the workspace)
+                self._log.exception("vectors_failed", retry_in_seconds=pause)
                 self._failure = type(error).__name__
                 wait, pause = pause, min(2 * pause, LONGEST_PAUSE_SECONDS)
             finally:

@@ -1,5 +1,5 @@
-"""Answers questions from the newest generation of one index, in threads: with what the workspace knows at that moment, and for
-an answer that is not fresh with the files that have changed.
+"""Answers questions from the newest generation of one index, in threads, with what the workspace knows at that moment. An answer
+that is not fresh names the files that have changed.
 """
 
 import time
@@ -46,38 +46,39 @@ RECENT_JOBS: Final = 5
 
 
 class IndexOnDisk(Struct, frozen=True, kw_only=True):
-    """What an index says of itself."""
+    """The state of an index on disk, by its own versions and metadata."""
 
     schema_status: SchemaStatus
     schema_version: int = SCHEMA_VERSION
     is_newer: bool = False
-    """A newer program wrote it."""
+    """Whether a newer program wrote it."""
     meta: IndexMeta | None = None
-    """That of the newest generation, None where it cannot be read."""
+    """Metadata of the newest generation, None if it cannot be read."""
     damage: str = ""
-    """Why it cannot be read although its versions fit."""
+    """Why it cannot be read although its versions fit; empty without damage."""
     interruption: Interruption | None = None
+    """Jobs that were lost with their process since the last success, from the registry."""
 
 
 class View(Struct, frozen=True, kw_only=True):
-    """What the actor knows at the moment of an answer."""
+    """What the actor knows of the workspace at the moment of an answer."""
 
     index: IndexOnDisk
     freshness: FreshnessStatus
     indexing: IndexingStatus
     active_job: JobState | None = None
     policy: FreshnessPolicy = "best_effort"
-    """That of the question."""
+    """The freshness policy of the question."""
     is_first: bool = False
-    """The answer does not wait for the symbols of a first index."""
+    """Whether the answer does not wait for the symbols of a first index."""
     changed_files: frozenset[str] = frozenset()
     """Files known to have changed since, for an answer that is not compared with the tree."""
     refusal: str = ""
-    """Why changes cannot be indexed, empty where they can."""
+    """Why changes cannot be indexed; empty if they can."""
 
 
 class IndexAnswers:
-    """Any number of questions at a time. `form` is the form for which replies are made."""
+    """Answers any number of questions at a time. `form` is the form of the replies."""
 
     def __init__(
         self,
@@ -102,14 +103,14 @@ class IndexAnswers:
         self.use(settings)
 
     def use(self, settings: Settings) -> None:
-        """Answers by these settings from now on."""
+        """Applies new settings to the following answers."""
         self._timeout_ms = settings.query.timeout_ms
         self._query_settings = query_settings(settings, self._form)
 
     async def answer(self, asked: Query, view: View) -> Reply:
-        """Answers a question from the newest generation. One that is not known to be fresh is compared with the tree first.
+        """Answers a question from the newest generation. If that is not known to be fresh, it is compared with the tree first.
 
-        Raises IndexStale where the policy is `strict` and it is not, and what the functions of `query` raise.
+        Raises IndexStale if the policy is `strict` and the index is not fresh, and the errors of the functions of `query`.
         """
         if isinstance(asked.request, IndexStatus):
             return await self._answer_status(asked, view)
@@ -125,7 +126,7 @@ class IndexAnswers:
         )
 
     async def _with_differences(self, asked: Query, options: QueryOptions) -> QueryOptions:
-        """Returns the options with what the tree differs in, where the question is about that."""
+        """Returns the options with the differences that the question is about, if it is about any."""
 
         async def run(work: Callable[[IsCancelled], T]) -> T:
             return await self._comparison.run_on_tree(lambda call: work(call.is_over), patience=COMPARISON_PATIENCE_SECONDS)
@@ -163,7 +164,7 @@ class IndexAnswers:
                 state, changed = _with_changes(snapshot, state, view, compared)
                 if view.refusal and state.freshness_status != "fresh":
                     state = _with_warning(state, view.refusal)
-            # Begins here: the time that waiting and comparing took is not counted against the search.
+            # Starts here: waiting and comparing do not count against the time of the search.
             is_expired = deadline(timeout_seconds(asked.request, self._timeout_ms * MILLISECONDS))
             reply = query(snapshot, asked.request, state, options, is_expired)
             return mark_stale(reply, changed, max_tokens=getattr(asked.request, "max_tokens", None)) if changed else reply
@@ -179,7 +180,7 @@ class IndexAnswers:
             require_ref(asked.request.ref, ref)
             state = self._state(asked, view, ref)
             if view.refusal and view.freshness != "fresh":
-                # No job can run that would find out whether anything has changed.
+                # No job can run to find out whether anything has changed.
                 state, _changed = _with_changes(snapshot, state, replace(view, policy="balanced"), compared)
                 if state.freshness_status != "fresh":
                     state = _with_warning(state, view.refusal)
@@ -204,7 +205,7 @@ class IndexAnswers:
 def _with_changes(
     snapshot: Snapshot, state: AnswerState, view: View, compared: Comparison | None
 ) -> tuple[AnswerState, Collection[str]]:
-    """Returns the state of an answer that did not become fresh in time, and the files whose newest content it does not know.
+    """Returns the state of an answer that did not become fresh in time, and the files whose newest content the index lacks.
 
     Raises IndexStale for a `strict` question.
     """
@@ -215,7 +216,7 @@ def _with_changes(
     if view.policy == "best_effort":
         paths = tuple(sorted(view.changed_files))
         return _with_warning(state, stale_warning(paths) if paths else CHANGED_SOMEWHERE), paths
-    # Only what was compared with the very generation that answers counts: one that is newer may have been read earlier.
+    # Only a comparison with the very generation that answers counts: a newer generation may hold files as they were read earlier.
     drift = compared.drift if compared is not None and compared.is_of(snapshot) else None
     if drift is not None and is_whole and drift.is_fresh and drift.names_head_of(snapshot):
         return replace(state, freshness_status="fresh"), ()
@@ -229,7 +230,7 @@ def _with_changes(
 
 
 def _needs_comparison(view: View) -> bool:
-    """Whether `_with_changes` depends on how the tree differs from the index now."""
+    """Whether `_with_changes` needs a comparison of tree and index."""
     meta = view.index.meta
     is_whole = meta is None or meta.completeness == "complete"
     return view.policy == "strict" or (view.policy == "balanced" and not view.is_first and is_whole)
@@ -245,7 +246,7 @@ def _jobs_of(registry: Registry, project_id: str) -> JobsState:
 
 
 def deadline(seconds: float) -> Callable[[], bool]:
-    """Returns what tells a thread that its time is over. It raises trio.Cancelled once nobody waits for the thread."""
+    """Returns a function that tells a thread whether `seconds` have passed. It raises trio.Cancelled once the caller has left."""
     ends = time.monotonic() + seconds
 
     def is_over() -> bool:

@@ -1,4 +1,4 @@
-"""What an index job did, told by the job at its end."""
+"""The report of an index job: what it did, given at its end."""
 
 from collections.abc import Mapping
 
@@ -10,37 +10,40 @@ from codecompass.store.writer import WriteCounts
 
 
 class JobReport(Struct, frozen=True, kw_only=True):
-    """What a job that has published did."""
+    """What a job that has published did. Metadata and counts are of the generation that it published."""
 
     mode: JobMode
     generation: int
     ref: str
     commit: str
     file_count: int
-    """Files of the index, as `symbol_count` are its symbols and `source_bytes` the size of its files."""
+    """Files of the index."""
     symbol_count: int
+    """Symbols of the index."""
     source_bytes: int
+    """Size of the indexed files."""
     files_scanned: int
     """Files that the scan saw: all, or those of the changed directories."""
     files_changed: int
-    """Files that are new, removed or of another content; a file with new times alone is not counted."""
+    """Files that are new, removed or have other content; files with new times alone are not counted."""
     counts: WriteCounts
+    """Rows and documents written."""
     quarantined: tuple[str, ...]
-    """Paths of files whose parse ended a worker process."""
+    """Paths of files whose parse killed a worker process."""
     duration_seconds: float
     directories: frozenset[str] = frozenset()
-    """What a watcher has to watch: directories that hold or may come to hold files of the index, '' for the root."""
+    """Directories that a watcher has to watch, as they hold or may come to hold files of the index; '' is the root."""
     repositories: tuple[str, ...] = ()
     """Top directories of git repositories, to be watched as well."""
     linked: Mapping[str, Stamp] = {}
     """Stamps of files with several names: a watcher may miss a write through another name."""
     is_partial_scan: bool = False
     warnings: tuple[str, ...] = ()
-    """Sentences of the scan for people."""
+    """Warnings of the scan, as sentences for people."""
 
     @property
     def outcome(self) -> JobOutcome:
-        """What the registry records of it."""
+        """What the registry records of the job."""
         progress = RecordedProgress(
             percentage=100,
             files_scanned=self.files_scanned,

@@ -1,6 +1,6 @@
 """How much of each kind of work a process does at a time, over all workspaces.
 
-Each kind has its own threads: in one shared pool, indexing would starve the queries.
+Each kind has its own threads: in a shared pool, indexing would starve the queries.
 """
 
 from typing import Final
@@ -10,10 +10,10 @@ import trio
 from codecompass.actors.blocking_calls import BlockingCalls
 
 QUERY_THREADS: Final = 4
-"""Most of a query is Python and shares one interpreter lock: more threads only take turns."""
+"""Most of a query is Python and holds the interpreter lock: more threads would only take turns."""
 
 WRITERS: Final = 2
-"""Index jobs that run at once. They share the worker processes; more would only lengthen each."""
+"""Index jobs that run at a time. They share the worker processes; more would only lengthen each."""
 
 CHECK_THREADS: Final = 2
 
@@ -26,8 +26,8 @@ class Limits:
         self.writers = trio.CapacityLimiter(WRITERS)
         self.checks = trio.CapacityLimiter(CHECK_THREADS)
         self.vectors = trio.CapacityLimiter(1)
-        """Reading texts and writing their vectors, which nothing waits for."""
+        """Reading texts and writing vectors, in the background."""
         self.registry = trio.CapacityLimiter(1)
         """One connection, one thread at a time."""
         self.blocking = BlockingCalls()
-        """All calls into the file systems of workspaces, which may never answer."""
+        """Calls into the file systems of workspaces, which may never answer."""

@@ -1,10 +1,10 @@
-"""The queue in front of a workspace's actor, and the one way to ask through it. The only place where requests wait.
+"""The queue in front of a workspace's actor. The only place where requests wait.
 
     asker --post--> [ Envelope ... ] --receive--> actor --answer--> asker
 
-Every envelope is answered exactly once, by construction: the reader answers each that it takes out, and a mailbox is drained
-when it ends. An asker that leaves cancels its envelope's scope, inside which the work runs. The supervisor owns the
-mailbox, so queued messages survive a crash of the actor that reads it.
+Every envelope is answered exactly once, by construction: the reader answers each that it receives, and a mailbox is drained at
+its end. An asker that is cancelled cancels its envelope's scope, inside which the work runs. The supervisor owns the mailbox, so
+queued messages survive a crash of the actor that reads it.
 """
 
 from collections import deque
@@ -17,16 +17,16 @@ from codecompass.errors import Cancelled, CodeCompassError, WorkspaceBusy
 from codecompass.protocol.replies import Reply
 
 CAPACITY: Final = 64
-"""Requests of one workspace at a time, waiting or in work. More are refused at once, so that the client knows and can wait."""
+"""Requests of one workspace at a time, queued or in work. More are refused at once, so that clients know and can wait."""
 
 RETRY_AFTER_MS: Final = 250
-"""The wait that a refused caller is recommended: most answers take a tenth of it."""
+"""Recommended wait for a refused caller: most answers take a tenth of it."""
 
 Outcome = Reply | Settled | JobTicket | bool | CodeCompassError
 
 
 class MailboxClosed(Exception):
-    """The workspace was retired: route again."""
+    """The workspace was retired: the caller must route again."""
 
 
 class Envelope:
@@ -45,20 +45,20 @@ class Envelope:
         return self._outcome is not None
 
     def answer(self, outcome: Outcome) -> None:
-        """Gives the answer. A second one is a defect."""
+        """Sets the answer. A second answer is a defect (AssertionError)."""
         assert self._outcome is None, "an envelope is answered exactly once"
         self._outcome = outcome
         self._answered.set()
 
     async def wait(self) -> Outcome:
-        """Returns the answer, once it is there."""
+        """Waits for the answer and returns it."""
         await self._answered.wait()
         assert self._outcome is not None
         return self._outcome
 
 
 class Mailbox:
-    """A bounded queue with one reader at a time. `n_open` counts the messages that are queued or in work."""
+    """A bounded queue with one reader at a time. `n_open` counts the messages queued or in work."""
 
     def __init__(self, capacity: int = CAPACITY) -> None:
         self._capacity = capacity
@@ -69,17 +69,17 @@ class Mailbox:
 
     @property
     def n_queued(self) -> int:
-        """Envelopes that the reader has not taken yet."""
+        """Envelopes that the reader has not received yet."""
         return len(self._queue)
 
     def has_closed(self) -> bool:
-        """Whether it is closed."""
+        """Whether the mailbox refuses further messages."""
         return self._is_closed
 
     async def ask(self, message: WorkspaceMessage, request_id: str = "") -> Reply | Settled | JobTicket | bool:
-        """Posts a message and returns its answer, or raises it where it is a CodeCompassError.
+        """Posts a message and returns its answer; an answer that is a CodeCompassError is raised.
 
-        Raises WorkspaceBusy at once where the mailbox is full, MailboxClosed where it is closed.
+        Raises WorkspaceBusy at once if the mailbox is full, MailboxClosed if it is closed.
         """
         if self._is_closed:
             raise MailboxClosed
@@ -98,7 +98,7 @@ class Mailbox:
             self.n_open -= 1
             envelope.scope.cancel()
             if not envelope.is_answered and envelope in self._queue:
-                # Still queued: without this, callers that ask and leave could fill the queue while nobody reads it.
+                # Still queued: otherwise cancelled askers could fill the queue while nobody reads it.
                 self._queue.remove(envelope)
                 envelope.answer(Cancelled("the caller left before its turn came. Call again."))
         if isinstance(outcome, CodeCompassError):
@@ -106,7 +106,7 @@ class Mailbox:
         return outcome
 
     async def receive(self) -> Envelope:
-        """Returns the oldest envelope. Raises EndOfChannel once the mailbox is closed and empty."""
+        """Waits for the oldest envelope and returns it. Raises EndOfChannel once the mailbox is closed and empty."""
         while not self._queue:
             if self._is_closed:
                 raise trio.EndOfChannel
@@ -115,17 +115,17 @@ class Mailbox:
         return self._queue.popleft()
 
     def put_back(self, envelope: Envelope) -> None:
-        """Puts an envelope that was received back to the front, for the next reader."""
+        """Puts a received envelope back to the front, for the next reader."""
         self._queue.appendleft(envelope)
         self._arrived.set()
 
     def close(self) -> None:
-        """Refuses further messages. The reader still gets those that are queued."""
+        """Refuses further messages. The reader still receives those that are queued."""
         self._is_closed = True
         self._arrived.set()
 
     def drain(self, error: CodeCompassError) -> int:
-        """Answers every queued envelope with `error`; returns how many there were."""
+        """Answers every queued envelope with `error`; returns their number."""
         count = len(self._queue)
         while self._queue:
             self._queue.popleft().answer(error)

@@ -1,11 +1,11 @@
 """The messages of a workspace's mailbox and their replies: frozen Structs, one closed union.
 
-    Query    -> the reply Struct of its tool
-    Settle   -> the freshness that the index then has
-    StartJob -> JobTicket
-    CancelJob -> bool: whether that job was there to be cancelled
+    Query     -> the reply Struct of its tool
+    Settle    -> Settled: the freshness of the index afterwards
+    StartJob  -> JobTicket
+    CancelJob -> bool: whether there was such a job to cancel
 
-Every one can be answered by a CodeCompassError instead.
+Each can be answered by a CodeCompassError instead.
 """
 
 from collections.abc import Callable
@@ -48,56 +48,57 @@ QueryRequest = (
 
 
 class Query(Struct, frozen=True, kw_only=True):
-    """A question to the index.
-
-    `warnings` and `hint` come from decoding and routing and go into the answer's metadata. `names_project` says that the
-    caller named a project: the answer then carries the name of its store. `tell_job` is called from another task with the job
-    that the question has to wait for, if there is one; it must not wait. `is_internal` is a question that nobody asked, to have
-    work done: nothing of it leaves the machine. `is_for_merging`: the answer is to be merged with those of other workspaces.
-    `imported` is a definition of another workspace, whose uses are asked for. `answers` is the form that the reply is made for,
-    None that of the server.
-    """
+    """A question to the index."""
 
     request: QueryRequest
     warnings: tuple[str, ...] = ()
+    """From decoding and routing, for the answer's metadata; `hint` likewise."""
     hint: str = ""
     names_project: bool = False
+    """Whether the caller named a project: the answer then carries the name of its store."""
     tell_job: Callable[[JobView], None] | None = None
+    """Called from another task with the job that the question has to wait for, if any; it must not block."""
     is_internal: bool = False
+    """Whether the server itself asks, to have work done: nothing of the question leaves the machine."""
     is_for_merging: bool = False
+    """Whether the answer is to be merged with those of other workspaces."""
     imported: ImportedSymbol | None = None
+    """A definition of another workspace whose uses are asked for."""
     answers: AnswerForm | None = None
+    """The form of the reply, None for the server's."""
 
 
 class Settle(Struct, frozen=True, kw_only=True):
-    """Let changes land, as before an answer, at most `seconds`; `policy` None is that of the workspace. The published index can
-    then be read by whoever asked. IndexNotReady where there is none."""
+    """Let changes land, as before an answer, within `seconds`, so that the asker can read the published index itself.
+
+    `policy` None is the workspace's. The answer is IndexNotReady if there is no index.
+    """
 
     policy: FreshnessPolicy | None = None
     seconds: float
 
 
 class Settled(Struct, frozen=True):
-    """What is known of the index now: with `fresh` it holds all that had changed before the message, symbols included."""
+    """The freshness of the index. With `fresh` it holds all changes made before the message, symbols included."""
 
     freshness: FreshnessStatus
 
 
 class StartJob(Struct, frozen=True, kw_only=True):
-    """Bring the index up to the tree, from nothing with `force`. Joins a job that already does the same."""
+    """Bring the index up to the tree; rebuild it with `force`. Joins a job that already does the same."""
 
     cause: str
     force: bool = False
 
 
 class CancelJob(Struct, frozen=True, kw_only=True):
-    """Stop the job with this id, if it is still running or waiting."""
+    """Stop the job with this id, if it runs or waits."""
 
     job_id: str
 
 
 class JobTicket(Struct, frozen=True):
-    """The job that a StartJob got: its own, or one that was there already."""
+    """The job that answers a StartJob: a new one, or an earlier one that was joined."""
 
     job: JobView
     is_joined: bool

@@ -1,4 +1,4 @@
-"""How many workspaces stay live, and which are retired: pure. Only idle ones are chosen, the longest unused first."""
+"""How many workspaces stay live, and which are retired: only idle ones, the least recently used first. Pure."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -7,17 +7,17 @@ from msgspec import Struct
 
 WORKSPACE_HANDLES: Final = 16
 """Open files of one workspace in use: up to four readers of its tables with three files each, its text, watcher and lock.
-Measured: 7 while nobody asks, 2026-11."""
+Measured without questions: 7, 2026-11."""
 
 RESERVED_HANDLES: Final = 96
-"""Open files of a server apart from its workspaces: connections of clients, workers, registry, logs."""
+"""Open files of a server besides its workspaces: connections of clients, workers, registry, logs."""
 
 WATCHERS_SHARE: Final = 3
 """A server uses at most 1/3 of the user's inotify instances: editors and other servers need theirs."""
 
 
 class Resident(Struct, frozen=True):
-    """A live workspace, to choose from. `used_at` is on any monotonic clock, `memory` in bytes."""
+    """A live workspace, as `to_retire` sees it. `used_at` is on any monotonic clock, `memory` in bytes."""
 
     project_id: str
     used_at: float
@@ -26,9 +26,9 @@ class Resident(Struct, frozen=True):
 
 
 def affordable(max_count: int, *, n_handles: int | None, n_watchers: int | None) -> int:
-    """Returns how many workspaces may be live under the limits of the system, at most `max_count` and at least one.
+    """Returns how many workspaces may be live under the system's limits of open files and inotify instances (None: no limit).
 
-    None is no limit.
+    At most `max_count`, at least one.
     """
     counts = [max_count]
     if n_handles is not None:
@@ -39,10 +39,10 @@ def affordable(max_count: int, *, n_handles: int | None, n_watchers: int | None)
 
 
 def to_retire(residents: Sequence[Resident], *, max_count: int, max_memory: int) -> tuple[str, ...]:
-    """Returns which workspaces to retire so that at most so many are left, the longest unused first.
+    """Returns which workspaces to retire to stay within the caps, the least recently used first.
 
-    The workspace used last is never retired for memory alone: it would be opened again for the next question. The caps are
-    soft for busy workspaces: where too few are idle, fewer are retired, and the caller asks again when one becomes idle.
+    The most recently used workspace is never retired for memory alone: the next question would reopen it. The caps are soft:
+    if too few workspaces are idle, fewer are retired, and the caller calls again when one becomes idle.
     """
     count = len(residents)
     memory = sum(resident.memory for resident in residents)

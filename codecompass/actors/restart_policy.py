@@ -1,7 +1,7 @@
-"""When a crashed workspace is started again, and when it is given up: pure, from the times of its crashes.
+"""When a crashed workspace is restarted, and when it is given up. Pure: decides from the times of its crashes.
 
-More than five crashes within a minute are too many. The pause grows with each, so that a crash at start does not spin. Unlike the
-supervisors this is modelled on, giving up does not escalate: one broken workspace must not take the others along.
+More than five crashes within a minute are too many. The pause grows with each, so that crashes at start do not spin. Unlike in
+the supervision trees this is modelled on, giving up does not escalate: one broken workspace must not take the others down.
 """
 
 from collections.abc import Sequence
@@ -17,11 +17,11 @@ FIRST_PAUSE_SECONDS: Final = 0.05 * SECONDS
 LONGEST_PAUSE_SECONDS: Final = 5 * SECONDS
 
 PROBE_SECONDS: Final = 60 * SECONDS
-"""A workspace that was given up is started once more by the first request after this."""
+"""A workspace that was given up is restarted by the first request after this time."""
 
 
 class Restart(Struct, frozen=True):
-    """Start again after a pause, in seconds."""
+    """Restart after a pause, in seconds."""
 
     pause: float
 
@@ -31,7 +31,7 @@ class GiveUp(Struct, frozen=True):
 
 
 def after_crash(crashes: Sequence[float], now: float) -> Restart | GiveUp:
-    """Returns what to do after a crash. `crashes` are seconds on any monotonic clock, oldest first; the last one is `now`."""
+    """Returns what to do after a crash. `crashes` are seconds on any monotonic clock, oldest first; the last is at `now`."""
     recent = [time for time in crashes if now - time <= WITHIN_SECONDS]
     if len(recent) > MAX_RESTARTS:
         return GiveUp()

@@ -2,8 +2,8 @@
 
     files to do  --slices-->  texts without a vector  --batches-->  endpoint  -->  vectors.db
 
-Text and symbols are published before; nothing waits for this. Every batch that came back is kept, so a run that is cancelled,
-fails or dies is continued by the next one. Files come product code first, because the number of texts is bounded.
+Text and symbols are published before; nothing waits for this. Every finished batch is stored, so a run that is cancelled, fails
+or dies is continued by the next. Product code comes first, because the number of texts is bounded.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -48,23 +48,23 @@ from codecompass.store.vectors import (
 
 SLICE_FILES: Final = 64
 SLICE_BATCHES: Final = 4
-"""Files read at once, and batches of texts after which no further file is."""
+"""Bounds of a slice: its files, and the batches of texts after which no further file is read."""
 
 T = TypeVar("T")
 
 
 class _Slice(Struct, frozen=True):
-    """Files that were read, and their texts that have no vector, by hash; `is_full` says that no more texts may have vectors."""
+    """Files that were read, and their texts without a vector, by hash. `is_full`: no more texts may get vectors."""
 
     files: tuple[ReadFile, ...]
     texts: Mapping[bytes, str]
     n_gone: int
-    """Files between these that are not in the index any more."""
+    """Files of the slice that are no longer in the index."""
     is_full: bool = False
 
 
 class VectorUpkeep:
-    """The vectors of one project. One run at a time; questions are asked meanwhile."""
+    """The vectors of one project. One run at a time; questions are answered meanwhile."""
 
     def __init__(self, lane: SemanticLane, layout: ProjectLayout, index: WorkspaceIndex, limits: Limits) -> None:
         self._lane = lane
@@ -72,13 +72,13 @@ class VectorUpkeep:
         self._index = index
         self._limits = limits
         self._failure: SemanticUnavailable | None = None
-        """Of the last run."""
+        """The failure of the last run, if it failed."""
         self._log = structlog.get_logger(__name__)
 
     async def meaning_of(self, request: Request) -> QuestionMeaning | None:
-        """Returns the vector of a request's question, or why there is none; None for a request that asks none in words.
+        """Returns the vector of a request's question, or why there is none; None for a request without a question in words.
 
-        Takes `question_timeout_ms` at most, besides reading one row.
+        Takes at most `question_timeout_ms`, besides reading one row.
         """
         question = question_of(request)
         if not question:
@@ -88,20 +88,19 @@ class VectorUpkeep:
             await trio.to_thread.run_sync(require_vectors, self._layout, space, limiter=self._limits.queries)
             vector = await self._lane.question_vector(question)
         except SemanticUnavailable as error:
-            # Where there are no vectors yet, what keeps them from being made says more.
+            # If there are no vectors yet, the failure that prevents them says more.
             known = self._failure if error.code == "no_vectors" else None
             return QuestionMeaning(layout=self._layout, space=space, unavailable=(known or error).warning)
         return QuestionMeaning(layout=self._layout, space=space, vector=vector, least=least)
 
     def report(self, snapshot: Snapshot) -> SemanticReport:
-        """Returns what `semantic_report` returns. Blocking."""
+        """Returns `semantic_report` of this project. Blocking."""
         return semantic_report(snapshot, self._layout, self._lane.target)
 
     async def run(self) -> bool:
-        """Makes what is missing. Returns False at once where another process does.
+        """Makes the missing vectors. Returns False at once if another process is making them.
 
-        Raises SemanticUnavailable where the endpoint or the file of vectors fails; what was made until then is kept. Safe to
-        cancel.
+        Raises SemanticUnavailable if the endpoint or the file of vectors fails; vectors made until then are kept. Safe to cancel.
         """
         try:
             with ExitStack() as turn, _as_unavailable():
@@ -124,14 +123,14 @@ class VectorUpkeep:
             while at < len(todo):
                 part = await self._in_thread(partial(self._read, todo[at : at + SLICE_FILES]))
                 if part.texts:
-                    # What is known of a changed file is found again before the rest is sent, however long that takes.
+                    # Stored first, so that the known texts of changed files can be found while the rest is sent.
                     await self._in_thread(partial(self._put, part.files, is_whole=False))
                     await self._send(part.texts)
                     n_sent += len(part.texts)
                 await self._in_thread(partial(self._put, part.files, is_whole=True))
                 at += len(part.files) + part.n_gone
                 if part.is_full:
-                    # Places in other content than the tree's would take room for ever.
+                    # Outdated texts of these files would take room for ever.
                     await self._in_thread(partial(self._forget, todo[at:]))
                     break
             await self._in_thread(self._finish)
@@ -154,7 +153,7 @@ class VectorUpkeep:
             await self._in_thread(partial(self._add, made, [each for each in batch if each not in made]))
 
     async def _one_by_one(self, texts: Mapping[bytes, str]) -> dict[bytes, bytes]:
-        """The vectors of those texts that the endpoint takes. Raises SemanticUnavailable where it takes none whatever."""
+        """Returns the vectors of those texts that the endpoint accepts. Raises SemanticUnavailable if it accepts no text."""
         made = {}
         for each, text in texts.items():
             try:
@@ -172,8 +171,7 @@ class VectorUpkeep:
     # in threads
 
     def _files_to_do(self) -> list[str]:
-        """The paths of files whose texts are not known in their present content, product code first. Forgets files that are
-        gone."""
+        """Returns the paths of files whose present content has not been read, product code first. Forgets files that are gone."""
         try:
             with self._index.snapshot() as snapshot, self._open() as store:
                 if snapshot.meta.completeness != "complete":
@@ -182,7 +180,7 @@ class VectorUpkeep:
                 store.remove_files(gone)
                 return todo
         except CodeCompassError:
-            return []  # the workspace deals with an index that cannot be read
+            return []  # the workspace handles an unreadable index
 
     def _read(self, paths: Sequence[str]) -> _Slice:
         settings = self._lane.settings
@@ -234,7 +232,7 @@ class VectorUpkeep:
 
 
 def semantic_report(snapshot: Snapshot, layout: ProjectLayout, target: SemanticTarget) -> SemanticReport:
-    """Returns how many texts of a project have vectors and how many files are still to be read. Reads the whole manifest."""
+    """Returns how many texts of a project have vectors and how many files are pending. Reads the whole manifest."""
     report = SemanticReport(endpoint=target.host, model=target.settings.model.strip(), texts=0, pending_files=0)
     try:
         with vectors_for_reading(layout, vector_space(target.settings)) as store:
@@ -250,9 +248,9 @@ def semantic_report(snapshot: Snapshot, layout: ProjectLayout, target: SemanticT
 
 
 def compare(snapshot: Snapshot, known: Mapping[str, bytes]) -> tuple[list[str], list[str]]:
-    """Returns the paths whose texts are still to be read, product code first, and those that are not in the snapshot any more.
+    """Returns the paths whose texts are still to be read, product code first, and those that are no longer in the snapshot.
 
-    `known` are the content hashes of files whose texts have vectors.
+    `known` are the content hashes, by path, of the files whose texts were read.
     """
     roles = PathReader()
     todo = []
@@ -278,7 +276,7 @@ def _is_utf8(path: str) -> bool:
 
 
 def require_vectors(layout: ProjectLayout, space: VectorSpace) -> None:
-    """Raises SemanticUnavailable where there is nothing that a question could be compared with."""
+    """Raises SemanticUnavailable if there are no vectors that a question could be compared with."""
     with suppress(VectorsMissing), _as_unavailable(), vectors_for_reading(layout, space) as store:
         if store.has_any():
             return

@@ -1,7 +1,7 @@
-"""The errors of a request whose project cannot be used, each with what to do next.
+"""The errors of requests whose project cannot be used, each with what to do next.
 
-A refusal repeats what was asked and nothing that was found: not where a link leads, nor whether anything exists outside of the
-allowed roots.
+A refusal repeats what was asked and reveals nothing that was found: neither where a link leads, nor whether anything exists
+outside of the allowed roots.
 """
 
 from pathlib import Path
@@ -16,13 +16,13 @@ SHOWN_PATH_LENGTH: Final = 200
 
 
 def shown(path: str) -> str:
-    """Returns a path as an error repeats it: cut to SHOWN_PATH_LENGTH, and well-formed Unicode."""
+    """Returns a path for an error message: well-formed Unicode, cut to SHOWN_PATH_LENGTH."""
     text = well_formed(path)
     return text if len(text) <= SHOWN_PATH_LENGTH else text[:SHOWN_PATH_LENGTH] + "…"
 
 
 def not_allowed(path: str) -> WorkspaceNotAllowed:
-    """Returns the refusal of a path outside of the allowed roots."""
+    """Returns the error for a path outside of the allowed roots."""
     return WorkspaceNotAllowed(
         f"{shown(path)} is outside of the allowed roots of this server. Use a workspace within them, or start the server "
         "with another --allowed-root.",
@@ -31,12 +31,12 @@ def not_allowed(path: str) -> WorkspaceNotAllowed:
 
 
 def no_project_path(path: str) -> InvalidInput:
-    """Returns the refusal of a `?project_path=`. Clients know the wording."""
+    """Returns the error for a broken `?project_path=`. Clients rely on the wording."""
     return InvalidInput(f"Project path does not exist: {shown(path)}", field="project_path", value=shown(path))
 
 
 def missing(source: str, path: str, real: Path) -> CodeCompassError:
-    """Returns the error for a path that does not exist; `source` is what named it, `real` where it would be."""
+    """Returns the error for a path that does not exist. `source` named it; `real` is the path without links."""
     if source in PROJECT_VARIABLES:
         return ProjectNotFound(
             f"{source} is set to {shown(path)}, which does not exist. Correct it, or pass workspace.", workspace=shown(path)
@@ -58,9 +58,9 @@ def gone(what: str, root: Path) -> ProjectNotFound:
 
 
 def not_registered(root: Path, *, is_named: bool, is_project: bool) -> WorkspaceNotRegistered:
-    """Returns the error for a project that this server does not register by itself; the same on every transport.
+    """Returns the error for a project that this server does not register automatically; the same on every transport.
 
-    `is_named` says that an argument named it; `is_project` is false for a home directory and the root of the disk.
+    `is_named`: an argument named it. `is_project` is False for a home directory and the root of the disk.
     """
     if not is_project:
         remedy = "It is a home directory or the whole disk: pass the directory of one project as workspace."
@@ -74,6 +74,6 @@ def not_registered(root: Path, *, is_named: bool, is_project: bool) -> Workspace
                 "and an --allowed-root that holds it."
             )
     else:
-        # Clients know the first two sentences; the remedy is for those without a shell.
+        # Clients rely on the first two sentences; the remedy is for those without a shell.
         message = f"Project detected at {root} but not indexed. Run codecompass index {root} first. {remedy}"
     return WorkspaceNotRegistered(message, workspace=str(root))

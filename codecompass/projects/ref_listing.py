@@ -1,4 +1,4 @@
-"""What `list_refs` answers: what is checked out, which commits have an index, and which branches and tags there are."""
+"""The reply of `list_refs`: what is checked out, which commits have an index, and the branches and tags."""
 
 import os
 from collections import defaultdict
@@ -18,11 +18,11 @@ from codecompass.store.inspection import inspect_index
 from codecompass.store.layout import ProjectLayout
 
 MAX_NAMES: Final = 5
-"""Names of one commit that are listed with its index."""
+"""Refs of a commit that are listed with its index."""
 
 
 def refs_of(root: Path, is_cancelled: Callable[[], bool] | None = None) -> RepositoryRefs:
-    """Returns the refs of the repository around `root`, none without one. Blocking; raises RefNotIndexed where git fails."""
+    """Returns the refs of the repository around `root`, none without one. Blocking. Raises RefNotIndexed if git fails."""
     repository = find_repository(os.path.realpath(root))
     if repository is None:
         return RepositoryRefs((), "")
@@ -37,7 +37,7 @@ def refs_of(root: Path, is_cancelled: Callable[[], bool] | None = None) -> Repos
 def list_refs(
     request: ListRefs, root: Path, layout: ProjectLayout, refs: RepositoryRefs, metadata: BareMetadata
 ) -> ListRefsReply:
-    """Returns the reply for a project at `root` with its store in `layout`. Blocking."""
+    """Returns the reply for the project at `root` whose store is in `layout`. Blocking."""
     head = read_head(str(root))
     meta = inspect_index(layout).meta
     names: dict[str, list[str]] = defaultdict(list)

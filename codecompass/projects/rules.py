@@ -1,4 +1,4 @@
-"""What flags, settings and environment say about the projects of a server. Read and checked once, at the start."""
+"""The rules by which a server finds projects, from flags, settings and environment. Read and checked once, at the start."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -15,13 +15,13 @@ from codecompass.protocol.requests import MAX_PATH_LENGTH
 from codecompass.settings import ServerSettings
 
 ACTIVE_PROJECT_ENDPOINT: Final = "/api/v1/projects/active"
-"""Path below the URL of the peer."""
+"""Path appended to the URL of the peer."""
 
 _HTTP_PORT: Final = 80
 
 
 class ActiveProjectPeer(Struct, frozen=True, kw_only=True):
-    """The server to ask for the active project. `authority` is the header Host, `target` the path."""
+    """The server to query for the active project. `authority` is the value of the header Host, `target` the path."""
 
     host: str
     port: int
@@ -35,37 +35,38 @@ class RoutingRules(Struct, frozen=True, kw_only=True):
     """How a server finds the project of a request. All paths but those of `environment` are canonical."""
 
     pinned: tuple[Path, ...] = ()
-    """Of `--workspace`; the first answers for callers that name nothing."""
+    """Roots given with `--workspace`; the first is for requests that name none."""
     allowed_roots: tuple[Path, ...] = ()
-    """Directories that projects may lie in; empty for anywhere."""
+    """Directories within which projects may lie; empty for anywhere."""
     auto_workspace: bool = False
-    """Whether unknown projects below the allowed roots are registered when they are asked for."""
+    """Whether unknown projects below the allowed roots are registered when a request names them."""
     max_auto_workspaces: int = 10
+    """Number of discovered workspaces from which the next one evicts another."""
     project_from_cwd: bool = False
     """Whether the current directory counts for every client, and without markers."""
     environment: tuple[tuple[VariableName, str], ...] = ()
-    """The variables that are set, the stronger first."""
+    """The variables that are set, the strongest first."""
     cwd: Path | None = None
+    """The current directory; None if it is gone."""
     never: frozenset[Path] = frozenset()
-    """Directories that are projects only where somebody registered them: the root of the disk and the user's home."""
+    """Directories that are projects only if somebody registered them: the root of the disk and the user's home."""
     active_project: ActiveProjectPeer | None = None
 
     @property
     def stated(self) -> tuple[tuple[SourceName, str], ...]:
-        """The paths that flags and the environment give, the strongest first: a pinned workspace alone, else the variables."""
+        """The paths from flags and environment, the strongest first: the first pinned workspace alone, else the variables."""
         return (("--workspace", str(self.pinned[0])),) if self.pinned else self.environment
 
 
 def routing_rules(
     settings: ServerSettings, *, environment: Mapping[str, str], cwd: str | None, workspaces: Sequence[str] = ()
 ) -> RoutingRules:
-    """Returns the rules that flags, settings and the environment make. Blocking; at the start only.
+    """Returns the rules that flags, settings and the environment give. Blocking; at the start only.
 
-    `workspaces` are the paths of `--workspace`, `cwd` is None where the current directory is gone.
+    `workspaces` are the paths of `--workspace`; `cwd` is None if the current directory is gone.
 
-    Raises InvalidInput for `--auto-workspace` without roots, for a root that is no directory, for a workspace that does
-    not exist, for `--project-from-cwd` without a current directory, for a peer that is no URL,
-    for a variable that is longer than a path.
+    Raises InvalidInput for `--auto-workspace` without allowed roots, for an allowed root or workspace that is not a directory,
+    for `--project-from-cwd` without a current directory, for a peer that is not a URL, for a variable longer than a path may be.
     """
     if settings.auto_workspace and not settings.allowed_roots:
         raise InvalidInput("--allowed-root is required when --auto-workspace is enabled", field="allowed_roots")
@@ -108,7 +109,7 @@ def _active_project_peer(settings: ServerSettings) -> ActiveProjectPeer | None:
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
-        # Some names pass as a URL and make the resolver raise this error.
+        # Some host names are valid in a URL, but would make the resolver raise this error.
         (host or "").encode("idna")
     except ValueError:
         raise _no_peer(url) from None
