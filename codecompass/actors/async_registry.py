@@ -9,7 +9,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 import trio
 
-from codecompass.actors.limits import Limits
+from codecompass.actors.blocking_calls import Limits
 from codecompass.errors import IndexDamaged
 from codecompass.store.job_log import JobLog
 from codecompass.store.layout import HomeLayout

@@ -1,4 +1,5 @@
-"""Blocking calls into file systems that may never answer: a dead network mount, a FUSE server that was stopped.
+"""How much blocking work a process does at a time: limits for each kind, and calls into file systems that may never answer
+(a dead network mount, a FUSE server that was stopped).
 
 Such a call cannot be interrupted, not even by cancelling its task: its thread is abandoned, and counted until it returns.
 
@@ -26,19 +27,36 @@ from codecompass.units import MILLISECONDS, SECONDS
 
 T = TypeVar("T")
 
+
+QUERY_THREADS: Final = 4
+"""Most of a query is Python and holds the interpreter lock: more threads would only take turns."""
+
+
+WRITERS: Final = 2
+"""Index jobs that run at a time. They share the worker processes; more would only lengthen each."""
+
+
+CHECK_THREADS: Final = 2
+
+
 AT_WORK: Final = 8
 """Calls that run at a time. On a local disk each takes well under a millisecond, except those that walk a tree."""
 
+
 SUSPECT_SECONDS: Final = 250 * MILLISECONDS
+
 
 PATIENCE_SECONDS: Final = 5 * SECONDS
 """How long a short call may give no sign. A disk that has to spin up takes this long; a loaded machine less."""
 
+
 MAX_SUSPECTS: Final = 4
 """Calls that may give no sign at one place at a time; further ones wait until these have returned or given up."""
 
+
 MAX_LENT: Final = 256
 """Suspect calls that are compensated for by further threads, over all places. Each thread holds a stack: 50 kB of memory."""
+
 
 RETRY_MS: Final = 5000
 
@@ -244,6 +262,22 @@ class BlockingCalls:
         self._at_work.release_on_behalf_of(running)
         self._clear(running)
         running.done.set()
+
+
+class Limits:
+    """The limiters of one server, for all its workspaces. Each kind of work has its own threads: in a shared pool, indexing would
+    starve the queries. Not a Struct: limiters are live objects of one event loop."""
+
+    def __init__(self) -> None:
+        self.queries = trio.CapacityLimiter(QUERY_THREADS)
+        self.writers = trio.CapacityLimiter(WRITERS)
+        self.checks = trio.CapacityLimiter(CHECK_THREADS)
+        self.vectors = trio.CapacityLimiter(1)
+        """Reading texts and writing vectors, in the background."""
+        self.registry = trio.CapacityLimiter(1)
+        """One connection, one thread at a time."""
+        self.blocking = BlockingCalls()
+        """Calls into the file systems of workspaces, which may never answer."""
 
 
 def file_system_of(path: str) -> str:

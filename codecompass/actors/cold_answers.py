@@ -1,6 +1,6 @@
 """Answers questions about many projects from their indexes on disk, without their actors.
 
-An actor would scan and watch the tree of each of a hundred projects. Here an index is read as it is on disk (`cold_reading.py`).
+An actor would scan and watch the tree of each of a hundred projects. Here an index is opened as it is on disk, read and closed.
 If its workspace is live, its actor has said before that the index holds the current tree. Otherwise it is unknown what has
 changed since: the files that an answer shows are compared with the disk, and the changed ones are marked.
 
@@ -8,23 +8,31 @@ A server reads in reader processes, which are started for the first such questio
 reading a hundred indexes would hold the interpreter lock against questions about one project.
 """
 
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
-from contextlib import asynccontextmanager
+import os
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import trio
+from msgspec import Struct
 
-from codecompass.actors.answering import asked_for, freshness_policy, query_settings
-from codecompass.actors.cold_reading import ColdAnswer, answer_cold, be_nice, sample_cold
-from codecompass.actors.limits import Limits
-from codecompass.actors.messages import Query
+from codecompass.actors.answering import asked_for, freshness_policy, query, query_settings, time_limit
+from codecompass.actors.blocking_calls import Limits
+from codecompass.actors.failures import panics_as_errors
+from codecompass.actors.messages import Query, QueryRequest
 from codecompass.errors import CodeCompassError, IndexStale, InternalError
-from codecompass.protocol.replies import Reply, SearchEvidence
+from codecompass.protocol.metadata import AnswerState
+from codecompass.protocol.replies import FindReferencesReply, LocateSymbolReply, Reply, SearchCodeReply, SearchEvidence
+from codecompass.query.merge_evidence import sample_evidence
 from codecompass.query.metadata import mark_stale
+from codecompass.query.options import QueryOptions
 from codecompass.settings import FreshnessPolicy, Settings
-from codecompass.store.drift import changed_since_indexed
+from codecompass.store.drift import changed_since_indexed, manifest_entry
+from codecompass.store.index import WorkspaceIndex
 from codecompass.store.layout import HomeLayout
+from codecompass.store.manifest import ManifestEntry
 from codecompass.store.registry import Project
+from codecompass.store.snapshot import Snapshot
 from codecompass.units import SECONDS
 
 if TYPE_CHECKING:
@@ -32,17 +40,29 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+
+Shown = dict[str, ManifestEntry | None]
+"""The files that an answer shows, each with its manifest entry."""
+
+
 COLD_READERS: Final = 2
 """Processes or threads that read at a time; each has one index open, with about ten files."""
+
 
 IDLE_SECONDS: Final = 60 * SECONDS
 """A reader process that was idle for this long ends: it holds 50 MB, of which a quarter is shared."""
 
+
 SAMPLED_AT_ONCE: Final = 8
 """Projects that one call to a reader process samples: passing a call costs a tenth of a sample."""
 
+
 LATE_SECONDS: Final = 2 * SECONDS
 """A reader process that exceeds its time by this much is killed: the store's disk does not answer."""
+
+
+NICENESS: Final = 15
+"""Niceness of a reader process: questions about one project go first when cores are scarce."""
 
 
 class ColdAnswers:
@@ -141,3 +161,80 @@ async def open_cold_answers(
         nursery.start_soon(answers.serve)
         yield answers
         nursery.cancel_scope.cancel()
+
+
+# in a reader process or a thread, without an event loop
+
+
+def be_nice() -> bool:
+    """Lowers the priority of this process. Called once in each reader process."""
+    os.nice(NICENESS)
+    return True
+
+
+class ColdAnswer(Struct, frozen=True):
+    """A reply, and the files in it that are to be compared with the disk."""
+
+    reply: Reply
+    shown: Shown
+
+
+def answer_cold(
+    home: HomeLayout,
+    project: Project,
+    request: QueryRequest,
+    options: QueryOptions,
+    seconds: float,
+    is_fresh: bool,
+) -> ColdAnswer:
+    """Returns the answer to a question. A search that takes longer than `seconds` ends with what it has found.
+
+    With `is_fresh` the index is known to hold the current tree. Raises IndexNotReady, IndexIncompatible, IndexDamaged, and the
+    errors of the query.
+    """
+    with _opened(home, project) as snapshot:
+        state = AnswerState(
+            workspace=str(project.root),
+            project_id=project.name,
+            ref=snapshot.meta.ref,
+            freshness_status="fresh" if is_fresh else "stale",
+        )
+        asked = panics_as_errors(query)
+        reply = asked(snapshot, request, state, options, time_limit(seconds))
+        shown: Shown = {}
+        for path in () if is_fresh else _paths(reply):
+            row = snapshot.facts.file(path)
+            shown[path] = None if row is None else manifest_entry(row)
+        return ColdAnswer(reply, shown)
+
+
+def sample_cold(home: HomeLayout, projects: Sequence[Project], words: str) -> list[SearchEvidence | CodeCompassError]:
+    """Returns the sample of each project's index for the question `words`, or the error that prevented it."""
+    return [_sampled(home, project, words) for project in projects]
+
+
+def _sampled(home: HomeLayout, project: Project, words: str) -> SearchEvidence | CodeCompassError:
+    try:
+        with _opened(home, project) as snapshot:
+            return panics_as_errors(sample_evidence)(snapshot, words)
+    except CodeCompassError as error:
+        return error
+
+
+@contextmanager
+def _opened(home: HomeLayout, project: Project) -> Iterator[Snapshot]:
+    index = WorkspaceIndex(home.project(project.project_id), project.project_id)
+    try:
+        with index.snapshot() as snapshot:
+            yield snapshot
+    finally:
+        index.close()
+
+
+def _paths(reply: Reply) -> Iterable[str]:
+    match reply:
+        case SearchCodeReply() | LocateSymbolReply():
+            return {result.path for result in reply.results}
+        case FindReferencesReply():
+            return {reference.path for reference in reply.references}
+    return ()

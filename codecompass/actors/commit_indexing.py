@@ -1,6 +1,6 @@
 """The job that indexes a commit without a checkout: its files from git's object database, through the same workers and writer.
 
-    commit_tree.py: which files -> commit_contents.py: their contents -> file_pipeline.py: workers, writer -> publish, once
+    commit_tree.py: which files -> CommitContents: their contents -> file_pipeline.py: workers, writer -> publish, once
 
 A commit never changes, so its index is published once, complete, and never updated. The job holds the writer lock of the
 commit's own directory; cancelled or killed, it leaves nothing that a reader sees.
@@ -11,21 +11,22 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Final
 
 import trio
+from msgspec.structs import replace
 
 from codecompass.actors.blocking_calls import BlockingCalls, Call
-from codecompass.actors.commit_contents import CommitContents
 from codecompass.actors.commits import NO_REPOSITORY, built_index, unreadable
-from codecompass.actors.file_pipeline import FilePipeline, Fill, unparsed
+from codecompass.actors.file_pipeline import FilePipeline, Fill, grouped, unparsed
 from codecompass.actors.index_limits import IndexLimits
-from codecompass.actors.job_model import ProgressMeter
-from codecompass.actors.job_report import JobReport
+from codecompass.actors.job_model import JobReport, ProgressMeter
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import IndexInProgress, RefNotIndexed, StoreNewer
 from codecompass.jobs import Progress
 from codecompass.scan.commit_names import NamedCommit
-from codecompass.scan.commit_tree import CommitFile, CommitTree, read_commit_tree
+from codecompass.scan.commit_tree import CommitFile, CommitTree, incomplete, read_commit_tree
+from codecompass.scan.git_contents import GROUP_BYTES, Blob, read_blobs
 from codecompass.scan.git_repository import (
     DETACHED_REF_LENGTH,
     GIT_DEADLINE_SECONDS,
@@ -46,6 +47,9 @@ from codecompass.store.publication import Step, write_guard
 from codecompass.store.snapshot import IndexMeta
 from codecompass.store.writer import IndexWriter, WriteCounts
 from codecompass.worker.messages import FileTask
+
+MAX_GROUP_FILES: Final = 20_000
+"""Files of a group: bounds a group of empty files, which GROUP_BYTES does not."""
 
 
 class CommitJob:
@@ -240,6 +244,55 @@ class CommitJob:
             duration_seconds=time.monotonic() - started,
             warnings=warnings,
         )
+
+
+class CommitContents:
+    """Fills the `tasks` of one job with their contents. They are requested in their order, in batches.
+
+    Holds GROUP_BYTES of content at most, plus the batches that wait for their turn. `object_ids` are git's ids of the contents
+    by path.
+    """
+
+    def __init__(
+        self,
+        repository: Repository,
+        commit: str,
+        tasks: Sequence[FileTask],
+        object_ids: Mapping[str, bytes],
+        blocking: BlockingCalls,
+        max_file_bytes: int,
+    ) -> None:
+        self._repository = repository
+        self._commit = commit
+        self._groups: Iterator[list[FileTask]] = grouped(tasks, max_bytes=GROUP_BYTES, max_files=MAX_GROUP_FILES)
+        self._object_ids = object_ids
+        self._blocking = blocking
+        self._max_file_bytes = max_file_bytes
+        self._held: dict[str, bytes] = {}
+        self._turn = trio.Lock()
+
+    async def fill(self, batch: Sequence[FileTask]) -> Sequence[FileTask]:
+        """Returns the tasks of `batch` with their contents.
+
+        Raises RefNotIndexed if the repository lacks one of them, GitError, FileSystemUnresponsive.
+        """
+        async with self._turn:
+            while any(task.path not in self._held for task in batch):
+                await self._read(next(self._groups))
+            return [replace(task, content=self._held.pop(task.path)) for task in batch]
+
+    async def _read(self, group: Sequence[FileTask]) -> None:
+        ids = [self._object_ids[task.path].hex() for task in group]
+
+        def read(call: Call) -> list[Blob]:
+            return list(read_blobs(self._repository, ids, self._max_file_bytes, is_cancelled=call.is_over))
+
+        blobs = await self._blocking.run(read, self._repository.top, patience=GIT_DEADLINE_SECONDS)
+        missing = sum(blob.content is None for blob in blobs)
+        if missing:
+            raise incomplete(self._commit, f"{missing:,} of its files are not here")
+        for task, blob in zip(group, blobs, strict=True):
+            self._held[task.path] = blob.content or b""
 
 
 def _holds(entry: ManifestEntry, file: CommitFile, blob_id: bytes) -> bool:

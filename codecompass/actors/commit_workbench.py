@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, TypeVar
 import trio
 
 from codecompass.actors.answering import asked_for, asked_ref, query, query_settings, timeout_seconds
-from codecompass.actors.background import panics_as_errors
+from codecompass.actors.blocking_calls import Limits
 from codecompass.actors.commit_indexing import CommitJob
 from codecompass.actors.commits import fitting
 from codecompass.actors.differences import COMPARISON_PATIENCE_SECONDS, IsCancelled, with_differences
+from codecompass.actors.failures import panics_as_errors
 from codecompass.actors.index_answers import IndexOnDisk, View, deadline
 from codecompass.actors.index_limits import index_limits
-from codecompass.actors.job_model import JobState
-from codecompass.actors.job_report import JobReport
-from codecompass.actors.limits import Limits
+from codecompass.actors.job_model import JobReport, JobState
 from codecompass.actors.messages import Query
 from codecompass.actors.watching.changes import Changes
 from codecompass.actors.workbench import JobOrder, wait_unlocked

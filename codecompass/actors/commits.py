@@ -1,13 +1,24 @@
-"""From a ref to its commit and the commit's index: steps that the server and the command line share, without an event loop."""
+"""The refs of a project: which commit a ref names, whether that commit has an index, and the reply of `list_refs`.
+
+Shared by the server and the command line. Blocking, without an event loop.
+"""
 
 import os
+from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.errors import CodeCompassError, RefNotIndexed
+from codecompass.protocol.metadata import BareMetadata
+from codecompass.protocol.requests import ListRefs
+from codecompass.protocol.state_replies import IndexedRef, ListedRef, ListRefsReply, WorkingTree
+from codecompass.protocol.times import iso_time
 from codecompass.scan.commit_names import NamedCommit, resolve_commit
-from codecompass.scan.git_repository import NO_REF, GitError, find_repository
+from codecompass.scan.git_repository import NO_REF, GitCancelled, GitError, find_repository, read_head
+from codecompass.scan.repository_refs import RepositoryRefs, read_refs
+from codecompass.store.commit_indexes import commit_indexes
 from codecompass.store.inspection import inspect_index
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.snapshot import IndexMeta
@@ -15,6 +26,10 @@ from codecompass.store.snapshot import IndexMeta
 NO_REPOSITORY: Final = (
     "this workspace is in no git repository, so it has no refs. Leave ref out: the answer is about the files as they are."
 )
+
+
+MAX_NAMES: Final = 5
+"""Refs of a commit that are listed with its index."""
 
 
 def named_commit(root: Path, ref: str, field: str = "ref") -> NamedCommit | None:
@@ -34,6 +49,67 @@ def named_commit(root: Path, ref: str, field: str = "ref") -> NamedCommit | None
         raise RefNotIndexed(
             f"{field}: git cannot be asked what {ref!r} is: {error}. Leave {field} out to ask about the working tree.", ref=ref
         ) from error
+
+
+def refs_of(root: Path, is_cancelled: Callable[[], bool] | None = None) -> RepositoryRefs:
+    """Returns the refs of the repository around `root`, none without one. Blocking. Raises RefNotIndexed if git fails."""
+    repository = find_repository(os.path.realpath(root))
+    if repository is None:
+        return RepositoryRefs((), "")
+    try:
+        return read_refs(repository, is_cancelled=is_cancelled)
+    except (GitError, GitCancelled) as error:
+        raise RefNotIndexed(
+            f"the branches and tags cannot be listed: {error}. Questions without ref are answered all the same."
+        ) from error
+
+
+def list_refs(
+    request: ListRefs, root: Path, layout: ProjectLayout, refs: RepositoryRefs, metadata: BareMetadata
+) -> ListRefsReply:
+    """Returns the reply for the project at `root` whose store is in `layout`. Blocking."""
+    head = read_head(str(root))
+    meta = inspect_index(layout).meta
+    names: dict[str, list[str]] = defaultdict(list)
+    for ref in refs.refs:
+        names[ref.commit].append(ref.name)
+    indexed = tuple(
+        IndexedRef(
+            commit=index.commit,
+            names=tuple(names[index.commit][:MAX_NAMES]),
+            file_count=index.file_count,
+            symbol_count=index.symbol_count,
+            disk_bytes=index.disk_bytes,
+        )
+        for index in commit_indexes(layout)
+    )
+    wanted = (request.filter or "").lower()
+    found = [ref for ref in refs.refs if wanted in ref.name.lower()]
+    kept = {index.commit for index in indexed}
+    return ListRefsReply(
+        current=WorkingTree(
+            ref=head.ref,
+            commit=head.commit or "",
+            indexed_ref="" if meta is None else meta.ref,
+            indexed_commit="" if meta is None else meta.commit,
+            file_count=0 if meta is None else meta.file_count,
+            symbol_count=0 if meta is None else meta.symbol_count,
+        ),
+        default_branch=refs.default_branch,
+        indexed=indexed,
+        refs=tuple(
+            ListedRef(
+                name=ref.name,
+                kind=ref.kind,
+                commit=ref.commit,
+                committed_at=iso_time(ref.committed_at),
+                is_indexed=ref.commit in kept,
+            )
+            for ref in found[: request.limit]
+        ),
+        total_refs=len(found),
+        metadata=metadata,
+    )
 
 
 def built_index(layout: ProjectLayout, commit: NamedCommit, limits: IndexLimits) -> IndexMeta | None:

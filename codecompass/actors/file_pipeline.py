@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 import trio
 
-from codecompass.actors.background import collapse_groups
+from codecompass.actors.failures import collapse_groups
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.job_model import ProgressMeter
 from codecompass.actors.worker_pool import BatchResult, WorkerPool

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from codecompass.actors.answering import asked_for, query, query_settings, require_ref, timeout_seconds
 from codecompass.actors.async_registry import AsyncRegistry
-from codecompass.actors.background import panics_as_errors
 from codecompass.actors.differences import COMPARISON_PATIENCE_SECONDS, IsCancelled, with_differences
+from codecompass.actors.failures import panics_as_errors
 from codecompass.actors.job_model import JobState
 from codecompass.actors.messages import Query
 from codecompass.actors.tree_comparison import Comparison, TreeComparison

@@ -19,12 +19,11 @@ import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.actors.background import collapse_groups
 from codecompass.actors.blocking_calls import BlockingCalls
+from codecompass.actors.failures import collapse_groups
 from codecompass.actors.file_pipeline import FilePipeline, unparsed
 from codecompass.actors.index_limits import IndexLimits
-from codecompass.actors.job_model import ProgressMeter
-from codecompass.actors.job_report import JobReport
+from codecompass.actors.job_model import JobReport, ProgressMeter
 from codecompass.actors.starting_point import KnownTree, StartingPoint
 from codecompass.actors.tree_scan import JobMemory, ScannedTree, TreeScan, WatchList
 from codecompass.actors.worker_pool import WorkerPool

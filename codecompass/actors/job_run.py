@@ -11,9 +11,8 @@ import structlog
 import trio
 from msgspec.structs import replace
 
-from codecompass.actors.background import collapse_groups, innermost
-from codecompass.actors.job_model import JobState, OwnedJob
-from codecompass.actors.job_report import JobReport
+from codecompass.actors.failures import collapse_groups, innermost
+from codecompass.actors.job_model import JobReport, JobState, OwnedJob
 from codecompass.actors.known_index import KnownIndex
 from codecompass.actors.tracking import ChangeTracker
 from codecompass.actors.watching.changes import Pending

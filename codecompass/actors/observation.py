@@ -1,9 +1,8 @@
-"""A workspace as others see it: its lifecycle and the legal steps in it, a frozen observation published after each transition,
-and a handle to ask it. Reading an observation never waits.
+"""A workspace as others see it: a frozen observation published after each transition, and a handle to ask it. Reading an
+observation never waits.
 """
 
-from collections.abc import Mapping
-from typing import Final, Literal, Protocol, overload
+from typing import Literal, Protocol, overload
 
 from msgspec import Struct
 
@@ -17,22 +16,6 @@ from codecompass.store.registry import Project
 Lifecycle = Literal["starting", "running", "restarting", "failed", "draining", "stopped"]
 """`starting` until its actor runs, `restarting` in the pause after a crash, `failed` after too many crashes, `draining` once
 retired (requests in flight are answered, new ones refused), `stopped` at the end."""
-
-LEGAL_STEPS: Final[Mapping[Lifecycle, frozenset[Lifecycle]]] = {
-    "starting": frozenset({"running", "restarting", "failed", "draining"}),
-    "running": frozenset({"restarting", "failed", "draining"}),
-    "restarting": frozenset({"starting", "failed", "draining"}),
-    "failed": frozenset({"starting", "draining"}),
-    "draining": frozenset({"stopped"}),
-    "stopped": frozenset(),
-}
-
-
-def step(current: Lifecycle, following: Lifecycle) -> Lifecycle:
-    """Returns `following`. Raises AssertionError for a step that is not in LEGAL_STEPS: a defect, never a user's error."""
-    assert following in LEGAL_STEPS[current], f"a workspace cannot go from {current} to {following}"
-    return following
-
 
 WarmStatus = Literal["cold", "warming", "warm"]
 

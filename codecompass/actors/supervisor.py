@@ -20,14 +20,20 @@ import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.actors.background import innermost
-from codecompass.actors.child import Child, child_key
+from codecompass.actors.failures import innermost
 from codecompass.actors.job_model import JobView
 from codecompass.actors.mailbox import MailboxClosed
 from codecompass.actors.messages import CancelJob, JobTicket, Query, Settle, Settled, StartJob, WorkspaceMessage
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
-from codecompass.actors.residency import Resident, to_retire
-from codecompass.actors.restart_policy import PROBE_SECONDS, WITHIN_SECONDS, GiveUp, after_crash
+from codecompass.actors.supervision import (
+    PROBE_SECONDS,
+    WITHIN_SECONDS,
+    Child,
+    Resident,
+    child_key,
+    restart_pause,
+    to_retire,
+)
 from codecompass.actors.workbench import Workbench
 from codecompass.actors.workspace import ActorContext, WorkspaceSettings, crashed_error, run_workspace
 from codecompass.errors import WorkspaceBusy, WorkspaceFailed
@@ -277,17 +283,17 @@ class WorkspaceSupervisor:
         child.observation = replace(child.observation, active_job=None, is_working=False, is_watched=False)
         child.crashes = [*(at for at in child.crashes if now - at <= WITHIN_SECONDS), now]
         self._log.error("workspace_crashed", cause=child.last_error, crashes=len(child.crashes), exc_info=crash)
-        decision = after_crash(child.crashes, now)
+        pause = restart_pause(child.crashes, now)
         if child.mailbox.has_closed():
             return True
-        if isinstance(decision, GiveUp):
+        if pause is None:
             child.move("failed")
             if not await self._serve_failed(child):
                 return True
             child.crashes.clear()
         else:
             child.move("restarting")
-            await trio.sleep(decision.pause)
+            await trio.sleep(pause)
             if child.mailbox.has_closed():
                 return True
         child.n_restarts += 1

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import structlog
 import trio
 
-from codecompass.actors.job_report import JobReport
+from codecompass.actors.job_model import JobReport
 from codecompass.actors.watching.changes import ChangeLog, Pending
 from codecompass.actors.workbench import Workbench
 from codecompass.errors import FileSystemUnresponsive

@@ -7,8 +7,8 @@ from typing import Final, TypeVar
 
 from msgspec import Struct
 
-from codecompass.actors.background import panics_as_errors
 from codecompass.actors.blocking_calls import PATIENCE_SECONDS, BlockingCalls, Call
+from codecompass.actors.failures import panics_as_errors
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.tree_scan import SCAN_PATIENCE_SECONDS
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive

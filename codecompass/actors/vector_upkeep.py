@@ -1,6 +1,9 @@
 """Brings the vectors of one project up to its newest generation: reads the texts of changed files, sends those without a vector.
 
-    files to do  --slices-->  texts without a vector  --batches-->  endpoint  -->  vectors.db
+    a complete generation --> run --> done until the next one
+                               `---> failed: run again after a pause
+
+    run:  files to do  --slices-->  texts without a vector  --batches-->  endpoint  -->  vectors.db
 
 Text and symbols are published before; nothing waits for this. Every finished batch is stored, so a run that is cancelled, fails
 or dies is continued by the next. Product code comes first, because the number of texts is bounded.
@@ -10,15 +13,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import partial
 from itertools import islice
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import structlog
 import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.actors.background import panics_as_errors
-from codecompass.actors.limits import Limits
+from codecompass.actors.blocking_calls import Limits
+from codecompass.actors.failures import panics_as_errors
 from codecompass.actors.semantic_lane import SemanticLane
 from codecompass.errors import CodeCompassError
 from codecompass.protocol.requests import Request
@@ -45,12 +48,92 @@ from codecompass.store.vectors import (
     vectors_for_reading,
     vectors_for_writing,
 )
+from codecompass.units import SECONDS
+
+if TYPE_CHECKING:
+    # The command line makes vectors without a workspace.
+    from codecompass.actors.known_index import KnownIndex
+    from codecompass.actors.workbench import Workbench
 
 SLICE_FILES: Final = 64
+
+
 SLICE_BATCHES: Final = 4
 """Bounds of a slice: its files, and the batches of texts after which no further file is read."""
 
+
+FIRST_PAUSE_SECONDS: Final = 1 * SECONDS
+
+
+LONGEST_PAUSE_SECONDS: Final = 60 * SECONDS
+"""Pause after a failure, which doubles from the first to the longest."""
+
+
+OTHERS_SECONDS: Final = 30 * SECONDS
+"""Pause between attempts while another process makes the vectors of this project."""
+
+
 T = TypeVar("T")
+
+
+class Embedding:
+    """Keeps a workspace's vectors up to date. `is_working`: texts are being read or sent. All but `keep_up` is synchronous."""
+
+    def __init__(self, bench: "Workbench", index: "KnownIndex", announce: Callable[[], None]) -> None:
+        self.is_working = False
+        self._bench = bench
+        self._index = index
+        self._announce = announce
+        self._done: float | None = None
+        self._failure = ""
+        self._wanted = trio.Event()
+        self._log = structlog.get_logger(__name__)
+
+    @property
+    def state(self) -> str:
+        """What the observation shows: waiting, working, ready, or why the last run failed."""
+        if self._failure:
+            return f"unavailable ({self._failure})"
+        meta = self._index.meta
+        if meta is None or meta.completeness != "complete":
+            return "waiting"
+        return "ready" if meta.published_at == self._done else "working"
+
+    def note(self) -> None:
+        """Checks for a newer generation. Called after each transition of the workspace."""
+        meta = self._index.meta
+        if meta is not None and meta.completeness == "complete" and meta.published_at != self._done:
+            self._wanted.set()
+
+    async def keep_up(self) -> None:
+        """Makes vectors for each new generation. Runs until cancelled; a failure does not end it."""
+        pause = FIRST_PAUSE_SECONDS
+        while True:
+            await self._wanted.wait()
+            self._wanted = trio.Event()
+            meta = self._index.meta
+            published_at = None if meta is None else meta.published_at
+            self.is_working = True
+            wait = 0.0
+            try:
+                if await self._bench.make_vectors():
+                    self._done, self._failure, pause = published_at, "", FIRST_PAUSE_SECONDS
+                else:
+                    wait = OTHERS_SECONDS
+            except (SemanticUnavailable, CodeCompassError) as error:
+                self._log.info("vectors_not_made", cause=str(error), retry_in_seconds=pause)
+                self._failure = str(error)
+                wait, pause = pause, min(2 * pause, LONGEST_PAUSE_SECONDS)
+            except Exception as error:  # noqa: BLE001 (a defect here costs search by meaning, not the workspace)
+                self._log.exception("vectors_failed", retry_in_seconds=pause)
+                self._failure = type(error).__name__
+                wait, pause = pause, min(2 * pause, LONGEST_PAUSE_SECONDS)
+            finally:
+                self.is_working = False
+            self._announce()
+            if wait:
+                await trio.sleep(wait)
+                self._wanted.set()
 
 
 class _Slice(Struct, frozen=True):

@@ -16,12 +16,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codecompass.actors.async_registry import AsyncRegistry
+from codecompass.actors.blocking_calls import Limits
 from codecompass.actors.index_answers import IndexAnswers, IndexOnDisk, View
 from codecompass.actors.index_limits import index_limits
 from codecompass.actors.indexing import IndexJob
-from codecompass.actors.job_model import JobState
-from codecompass.actors.job_report import JobReport
-from codecompass.actors.limits import Limits
+from codecompass.actors.job_model import JobReport, JobState
 from codecompass.actors.messages import Query
 from codecompass.actors.tree_comparison import TreeComparison
 from codecompass.actors.tree_scan import SCAN_PATIENCE_SECONDS, JobMemory

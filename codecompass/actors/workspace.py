@@ -42,7 +42,7 @@ from codecompass.store.registry import Project
 from codecompass.units import MINUTES
 
 if TYPE_CHECKING:
-    from codecompass.actors.embedding import Embedding
+    from codecompass.actors.vector_upkeep import Embedding
 
 CRASH_RETRY_MS = 1000
 """Recommended wait after a question was lost in a crash: a restart takes a twentieth of it."""
@@ -252,7 +252,7 @@ class _WorkspaceActor:
 
 
 def _embedding(bench: Workbench, index: KnownIndex, announce: Callable[[], None]) -> "Embedding":
-    from codecompass.actors.embedding import Embedding  # only where search by meaning is on
+    from codecompass.actors.vector_upkeep import Embedding  # only where search by meaning is on
 
     return Embedding(bench, index, announce)
 

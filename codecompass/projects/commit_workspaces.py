@@ -11,9 +11,8 @@ import structlog
 import trio
 
 from codecompass.actors.blocking_calls import BlockingCalls
-from codecompass.actors.commits import named_commit
+from codecompass.actors.commits import list_refs, named_commit, refs_of
 from codecompass.actors.observation import WorkspaceHandle
-from codecompass.projects.ref_listing import list_refs, refs_of
 from codecompass.protocol.metadata import BareMetadata
 from codecompass.protocol.requests import ListRefs
 from codecompass.protocol.state_replies import ListRefsReply

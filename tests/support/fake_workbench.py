@@ -7,8 +7,7 @@ from contextlib import asynccontextmanager
 import trio
 
 from codecompass.actors.index_answers import IndexOnDisk, View
-from codecompass.actors.job_model import JobState
-from codecompass.actors.job_report import JobReport
+from codecompass.actors.job_model import JobReport, JobState
 from codecompass.actors.messages import Query
 from codecompass.actors.watching.changes import Changes
 from codecompass.actors.watching.watcher import TreeWatcher
