@@ -9,7 +9,7 @@ commit's own directory; cancelled or killed, it leaves nothing that a reader see
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from codecompass.actors.blocking_calls import BlockingCalls, Call
 from codecompass.actors.commits import NO_REPOSITORY, built_index, unreadable
-from codecompass.actors.file_pipeline import FilePipeline, Fill, grouped, unparsed
+from codecompass.actors.file_pipeline import FilePipeline, Fill, grouped, open_writer, unparsed
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.job_model import JobReport, ProgressMeter
 from codecompass.actors.worker_pool import WorkerPool
@@ -43,7 +43,7 @@ from codecompass.store.layout import HomeLayout, ProjectLayout, commit_layouts
 from codecompass.store.lock import LockHeld, lock_for_reading, writer_lock
 from codecompass.store.manifest import STAT_REASONS, Changes, ManifestEntry
 from codecompass.store.nearest import nearest_source, sources_of
-from codecompass.store.publication import Step, write_guard
+from codecompass.store.publication import Step
 from codecompass.store.snapshot import IndexMeta
 from codecompass.store.writer import IndexWriter, WriteCounts
 from codecompass.worker.messages import FileTask
@@ -119,7 +119,7 @@ class CommitJob:
             raise StoreNewer("the index was written by a newer codecompass. Upgrade this program.")
         built = None if self._force else await trio.to_thread.run_sync(built_index, self._layout, self._commit, self._limits)
         if built is not None:
-            return self._report(built, WriteCounts(), n_files=0, started=started)
+            return self._files.report(built, WriteCounts(), mode="full", files_scanned=0, started=started)
         self._meter.advance(stage="discovery")
         repository, tree = await self._read_tree()
         ids = {file.path: bytes.fromhex(file.object_id) for file in tree.files}
@@ -137,7 +137,8 @@ class CommitJob:
             meta = await trio.to_thread.run_sync(self._publish, writer)
             if self._on_published is not None:
                 self._on_published()
-            return self._report(meta, writer.counts, n_files=len(tree.files), started=started, warnings=tree.warnings)
+            report = self._files.report(meta, writer.counts, mode="full", files_scanned=len(tree.files), started=started)
+            return replace(report, warnings=tree.warnings)
 
     async def _read_tree(self) -> tuple[Repository, CommitTree]:
         root = str(self._root)
@@ -198,24 +199,15 @@ class CommitJob:
 
     @asynccontextmanager
     async def _writing(self, source: ForkSource | None) -> AsyncIterator[IndexWriter]:
-        try:
-            writer = await trio.to_thread.run_sync(self._open_writer, source)
-        except NotForkable:
-            # The source was removed or replaced after it was found.
-            writer = await trio.to_thread.run_sync(self._open_writer, None)
-        try:
+        async with AsyncExitStack() as stack:
+            try:
+                writer = await stack.enter_async_context(
+                    open_writer(self._layout, fresh=True, source=source, on_step=self._on_step)
+                )
+            except NotForkable:
+                # The source was removed or replaced after it was found.
+                writer = await stack.enter_async_context(open_writer(self._layout, fresh=True, on_step=self._on_step))
             yield writer
-        finally:
-            # tantivy's lock outlives a writer that is merely dropped.
-            with trio.CancelScope(shield=True):
-                await trio.to_thread.run_sync(writer.abandon)
-
-    def _open_writer(self, source: ForkSource | None) -> IndexWriter:
-        """Opens the writer of the commit's index, as a fork of `source` if given. Raises NotForkable."""
-        with write_guard(self._layout):
-            return IndexWriter(
-                self._layout, fresh=True, source=source, on_step=self._on_step, checkpoint=trio.from_thread.check_cancelled
-            )
 
     def _publish(self, writer: IndexWriter) -> IndexMeta:
         return writer.publish(
@@ -224,25 +216,6 @@ class CommitJob:
             commit=self._commit.commit,
             rules_fingerprint=self._limits.fingerprint,
             checkpoint=trio.from_thread.check_cancelled,
-        )
-
-    def _report(
-        self, meta: IndexMeta, counts: WriteCounts, *, n_files: int, started: float, warnings: tuple[str, ...] = ()
-    ) -> JobReport:
-        return JobReport(
-            mode="full",
-            generation=meta.generation,
-            ref=meta.ref,
-            commit=meta.commit,
-            file_count=meta.file_count,
-            symbol_count=meta.symbol_count,
-            source_bytes=meta.source_bytes,
-            files_scanned=n_files,
-            files_changed=len(self._files.changed),
-            counts=counts,
-            quarantined=tuple(self._files.quarantined),
-            duration_seconds=time.monotonic() - started,
-            warnings=warnings,
         )
 
 

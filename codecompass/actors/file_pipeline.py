@@ -7,7 +7,8 @@ Both queues are bounded, so the slowest part sets the pace.
 
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
@@ -16,17 +17,19 @@ import trio
 
 from codecompass.actors.failures import collapse_groups
 from codecompass.actors.index_limits import IndexLimits
-from codecompass.actors.job_model import ProgressMeter
+from codecompass.actors.job_model import JobReport, ProgressMeter
 from codecompass.actors.worker_pool import BatchResult, WorkerPool
 from codecompass.identity import ObjectFormat
-from codecompass.jobs import Stage
+from codecompass.jobs import JobMode, Stage
 from codecompass.scan.git_index import GitBlobs
 from codecompass.scan.walk import ScannedFile
+from codecompass.store.forks import ForkSource
 from codecompass.store.known_content import KnownContent
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.manifest import Changes
-from codecompass.store.publication import write_guard
-from codecompass.store.writer import IndexWriter
+from codecompass.store.publication import Step, write_guard
+from codecompass.store.snapshot import IndexMeta
+from codecompass.store.writer import IndexWriter, WriteCounts
 from codecompass.units import KIB
 from codecompass.worker.messages import Batch, FileSymbols, FileTask, FileText
 
@@ -40,6 +43,35 @@ WRITE_QUEUE: Final = 4
 
 Fill = Callable[[Sequence[FileTask]], Awaitable[Sequence[FileTask]]]
 """Returns tasks with their contents, for contents that are not in the working tree."""
+
+
+@asynccontextmanager
+async def open_writer(
+    layout: ProjectLayout,
+    *,
+    fresh: bool,
+    source: ForkSource | None = None,
+    parks: bool = False,
+    on_step: Callable[[Step], None] | None = None,
+) -> AsyncIterator[IndexWriter]:
+    """Yields the writer of the index in `layout`, and drops what it has not published afterwards.
+
+    Raises NotForkable if `source` was removed or replaced after it was found, and the errors of `write_guard`.
+    """
+
+    def make() -> IndexWriter:
+        with write_guard(layout):
+            return IndexWriter(
+                layout, fresh=fresh, source=source, parks=parks, on_step=on_step, checkpoint=trio.from_thread.check_cancelled
+            )
+
+    writer = await trio.to_thread.run_sync(make)
+    try:
+        yield writer
+    finally:
+        # tantivy's lock outlives a writer that is merely dropped. Rolling back is short; a commit has finished by now.
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(writer.abandon)
 
 
 class FilePipeline:
@@ -138,6 +170,23 @@ class FilePipeline:
                 await trio.to_thread.run_sync(contents.close)
         paths = {task.path for task in known}
         return [task for task in tasks if task.path not in paths]
+
+    def report(self, meta: IndexMeta, counts: WriteCounts, *, mode: JobMode, files_scanned: int, started: float) -> JobReport:
+        """Returns the report of a job that has published `meta`. `started` is by `time.monotonic`."""
+        return JobReport(
+            mode=mode,
+            generation=meta.generation,
+            ref=meta.ref,
+            commit=meta.commit,
+            file_count=meta.file_count,
+            symbol_count=meta.symbol_count,
+            source_bytes=meta.source_bytes,
+            files_scanned=files_scanned,
+            files_changed=len(self.changed),
+            counts=counts,
+            quarantined=tuple(self.quarantined),
+            duration_seconds=time.monotonic() - started,
+        )
 
     async def _write_all(
         self,

@@ -9,8 +9,7 @@ holds the writer lock and the writer from beginning to end; cancelling it drops 
 
 import os
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Literal
 
@@ -21,11 +20,11 @@ from msgspec.structs import replace
 
 from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.actors.failures import collapse_groups
-from codecompass.actors.file_pipeline import FilePipeline, unparsed
+from codecompass.actors.file_pipeline import FilePipeline, open_writer, unparsed
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.job_model import JobReport, ProgressMeter
 from codecompass.actors.starting_point import KnownTree, StartingPoint
-from codecompass.actors.tree_scan import JobMemory, ScannedTree, TreeScan, WatchList
+from codecompass.actors.tree_scan import JobMemory, ScannedTree, TreeScan
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import IndexDamaged, IndexInProgress, StoreNewer, WorkspaceBusy
 from codecompass.jobs import Progress
@@ -41,7 +40,7 @@ from codecompass.store.layout import HomeLayout, ProjectLayout
 from codecompass.store.lock import LockHeld, writer_lock
 from codecompass.store.manifest import Changes
 from codecompass.store.nearest import sources_of
-from codecompass.store.publication import Step, write_guard
+from codecompass.store.publication import Step
 from codecompass.store.snapshot import IndexMeta
 from codecompass.store.writer import IndexWriter
 from codecompass.units import SECONDS
@@ -192,7 +191,9 @@ class IndexJob:
 
     async def _build(self, tree: ScannedTree | None, begin: "_Beginning", *, started: float) -> JobReport:
         try:
-            async with self._writing(begin) as writer:
+            async with open_writer(
+                self._layout, fresh=begin.is_fresh, source=begin.source, parks=begin.parks, on_step=self._on_step
+            ) as writer:
                 self._scanned = tree = tree or await self._scan_changed(writer) or await self._scan()
                 changes = await trio.to_thread.run_sync(self._tree.compare, writer, tree)
                 if isinstance(tree.found, PartialScan) and len(changes.tasks) >= self._limits.known_from_files:
@@ -245,8 +246,21 @@ class IndexJob:
         meta = await self._publish(writer, "complete")
         watch_list = self._tree.watch_list(tree)
         self.memory = self._tree.remember(tree, watch_list, meta)
-        is_full = begin.is_fresh and begin.source is None
-        return self._report(writer, tree, meta, watch_list, mode="full" if is_full else "incremental", started=started)
+        report = self._files.report(
+            meta,
+            writer.counts,
+            mode="full" if begin.is_fresh and begin.source is None else "incremental",
+            files_scanned=len(tree.found.files),
+            started=started,
+        )
+        return replace(
+            report,
+            directories=watch_list.directories,
+            repositories=watch_list.repositories,
+            linked=watch_list.linked,
+            is_partial_scan=isinstance(tree.found, PartialScan),
+            warnings=tree.found.warnings,
+        )
 
     async def _write_known(self, writer: IndexWriter, changes: Changes, begin: "_Beginning") -> Changes:
         """Writes the files whose contents another epoch holds; returns the other changes, and files whose symbols are missing."""
@@ -268,27 +282,6 @@ class IndexJob:
             await self._files.process(writer, unparsed(writer), parse=True, publish_slice=publish_slice)
         else:
             await self._files.process(writer, changes.tasks, parse=True, publish_slice=publish_slice if is_resumed else None)
-
-    @asynccontextmanager
-    async def _writing(self, begin: "_Beginning") -> AsyncIterator[IndexWriter]:
-        def make() -> IndexWriter:
-            with write_guard(self._layout):
-                return IndexWriter(
-                    self._layout,
-                    fresh=begin.is_fresh,
-                    source=begin.source,
-                    parks=begin.parks,
-                    on_step=self._on_step,
-                    checkpoint=trio.from_thread.check_cancelled,
-                )
-
-        writer = await trio.to_thread.run_sync(make)
-        try:
-            yield writer
-        finally:
-            # tantivy's lock outlives a writer that is merely dropped. Rolling back is short; a commit has finished by now.
-            with trio.CancelScope(shield=True):
-                await trio.to_thread.run_sync(writer.abandon)
 
     async def _scan(self, *, warms_up: bool = False) -> ScannedTree:
         async def warm_up() -> None:
@@ -340,33 +333,3 @@ class IndexJob:
         if self._on_published is not None:
             self._on_published()
         return meta
-
-    def _report(
-        self,
-        writer: IndexWriter,
-        tree: ScannedTree,
-        meta: IndexMeta,
-        watch_list: WatchList,
-        *,
-        mode: Literal["full", "incremental"],
-        started: float,
-    ) -> JobReport:
-        return JobReport(
-            mode=mode,
-            generation=meta.generation,
-            ref=meta.ref,
-            commit=meta.commit,
-            file_count=meta.file_count,
-            symbol_count=meta.symbol_count,
-            source_bytes=meta.source_bytes,
-            files_scanned=len(tree.found.files),
-            files_changed=len(self._files.changed),
-            counts=writer.counts,
-            quarantined=tuple(self._files.quarantined),
-            duration_seconds=time.monotonic() - started,
-            directories=watch_list.directories,
-            repositories=watch_list.repositories,
-            linked=watch_list.linked,
-            is_partial_scan=isinstance(tree.found, PartialScan),
-            warnings=tree.found.warnings,
-        )

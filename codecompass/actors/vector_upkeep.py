@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
 
 import structlog
 import trio
@@ -73,6 +73,7 @@ OTHERS_SECONDS: Final = 30 * SECONDS
 """Pause between attempts while another process makes the vectors of this project."""
 
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -207,20 +208,20 @@ class VectorUpkeep:
                 part = await self._in_thread(partial(self._read, todo[at : at + SLICE_FILES]))
                 if part.texts:
                     # Stored first, so that the known texts of changed files can be found while the rest is sent.
-                    await self._in_thread(partial(self._put, part.files, is_whole=False))
+                    await self._store(VectorStore.put_files, part.files, is_whole=False)
                     await self._send(part.texts)
                     n_sent += len(part.texts)
-                await self._in_thread(partial(self._put, part.files, is_whole=True))
+                await self._store(VectorStore.put_files, part.files, is_whole=True)
                 at += len(part.files) + part.n_gone
                 if part.is_full:
                     # Outdated texts of these files would take room for ever.
-                    await self._in_thread(partial(self._forget, todo[at:]))
+                    await self._store(VectorStore.remove_files, todo[at:])
                     break
-            await self._in_thread(self._finish)
+            await self._store(self._finish)
             if n_sent:
                 self._log.info("vectors_made", texts=n_sent, files=at, seconds=round(trio.current_time() - began, 1))
         except SemanticUnavailable as error:
-            await self._in_thread(partial(self._fail, str(error)))
+            await self._store(VectorStore.note_error, str(error))
             raise
 
     async def _send(self, texts: Mapping[bytes, str]) -> None:
@@ -233,7 +234,7 @@ class VectorUpkeep:
                 if not error.is_of_text:
                     raise
                 made = await self._one_by_one(batch)
-            await self._in_thread(partial(self._add, made, [each for each in batch if each not in made]))
+            await self._store(VectorStore.add, made.items(), [each for each in batch if each not in made])
 
     async def _one_by_one(self, texts: Mapping[bytes, str]) -> dict[bytes, bytes]:
         """Returns the vectors of those texts that the endpoint accepts. Raises SemanticUnavailable if it accepts no text."""
@@ -247,6 +248,15 @@ class VectorUpkeep:
         if not made:
             await self._lane.require_texts_taken()
         return made
+
+    async def _store(
+        self, method: Callable[Concatenate[VectorStore, P], object], *arguments: P.args, **options: P.kwargs
+    ) -> None:
+        def work() -> None:
+            with self._open() as store:
+                method(store, *arguments, **options)
+
+        await self._in_thread(work)
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await trio.to_thread.run_sync(panics_as_errors(work), limiter=self._limits.vectors)
@@ -289,26 +299,9 @@ class VectorUpkeep:
                     break
         return _Slice(tuple(files), texts, n_gone)
 
-    def _put(self, files: Sequence[ReadFile], *, is_whole: bool) -> None:
-        with self._open() as store:
-            store.put_files(files, is_whole=is_whole)
-
-    def _add(self, made: Mapping[bytes, bytes], refused: Sequence[bytes]) -> None:
-        with self._open() as store:
-            store.add(made.items(), refused)
-
-    def _forget(self, paths: Sequence[str]) -> None:
-        with self._open() as store:
-            store.remove_files(paths)
-
-    def _finish(self) -> None:
-        with self._open() as store:
-            store.trim(self._lane.settings.max_texts)
-            store.note_error("")
-
-    def _fail(self, cause: str) -> None:
-        with self._open() as store:
-            store.note_error(cause)
+    def _finish(self, store: VectorStore) -> None:
+        store.trim(self._lane.settings.max_texts)
+        store.note_error("")
 
     def _open(self) -> AbstractContextManager[VectorStore]:
         return vectors_for_writing(self._layout, self._lane.space)

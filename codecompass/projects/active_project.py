@@ -18,7 +18,7 @@ import structlog
 import trio
 from msgspec import Struct
 
-from codecompass.projects.rules import ActiveProjectPeer
+from codecompass.projects.detection import ActiveProjectPeer
 from codecompass.store.registry import ALIAS, MAX_ALIAS_LENGTH
 from codecompass.units import KIB
 

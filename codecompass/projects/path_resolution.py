@@ -16,8 +16,7 @@ from msgspec import Struct
 from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.blocking_calls import BlockingCalls, Call
 from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound, WorkspaceNotAllowed, WorkspaceNotRegistered
-from codecompass.projects.detection import DISK_ROOT, PROJECT_VARIABLES, WORKING_PLACES, SourceName, project_root
-from codecompass.projects.rules import RoutingRules
+from codecompass.projects.detection import DISK_ROOT, PROJECT_VARIABLES, WORKING_PLACES, RoutingRules, SourceName, project_root
 from codecompass.protocol.decode import well_formed
 from codecompass.scan.roots import git_root_between, marked_root
 from codecompass.store.registry import Project, Registry

@@ -19,10 +19,9 @@ from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound, WorkspaceNotAllowed, WorkspaceNotRegistered
 from codecompass.identity import project_id
 from codecompass.projects.caller import Caller
-from codecompass.projects.detection import PROJECT_VARIABLES, SourceName
+from codecompass.projects.detection import PROJECT_VARIABLES, RoutingRules, SourceName
 from codecompass.projects.eviction import FULL, AutoWorkspaces
 from codecompass.projects.path_resolution import NamedProject, PathResolver, is_absolute, is_within, not_registered, shown
-from codecompass.projects.rules import RoutingRules
 from codecompass.projects.selection import SelectedProject, known_projects, select_projects
 from codecompass.projects.sources import SET_BY_CLIENT, ProjectSources, disagreements
 from codecompass.protocol.named_projects import may_be_elsewhere, several_projects

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.projects.caller import Caller
-from codecompass.projects.detection import PROJECT_VARIABLES, SourceName
+from codecompass.projects.detection import PROJECT_VARIABLES, ActiveProjectPeer, RoutingRules, SourceName
 from codecompass.projects.path_resolution import NamedProject, PathResolver, gone, not_allowed
-from codecompass.projects.rules import ActiveProjectPeer, RoutingRules
 from codecompass.store.registry import Registry
 
 if TYPE_CHECKING:

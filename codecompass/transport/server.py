@@ -33,9 +33,9 @@ from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
 from codecompass.actors.workspace import WorkspaceSettings
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive
 from codecompass.projects.commit_workspaces import CommitWorkspaces
+from codecompass.projects.detection import RoutingRules
 from codecompass.projects.eviction import AutoWorkspaces
 from codecompass.projects.router import Router
-from codecompass.projects.rules import RoutingRules
 from codecompass.projects.storage_cleanup import StorageCleanup
 from codecompass.projects.survey import ProjectSurvey, SurveyResult
 from codecompass.protocol.metadata import BareMetadata

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from codecompass.errors import InvalidInput
-from codecompass.projects.rules import routing_rules
+from codecompass.projects.detection import routing_rules
 from codecompass.settings import ServerSettings
 
 

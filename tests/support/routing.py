@@ -12,9 +12,9 @@ from codecompass.actors.blocking_calls import BlockingCalls, Limits
 from codecompass.actors.job_model import JobView
 from codecompass.actors.observation import WorkspaceObservation
 from codecompass.projects.caller import TransportName
+from codecompass.projects.detection import RoutingRules
 from codecompass.projects.eviction import AutoWorkspaces
 from codecompass.projects.router import Routed, Router
-from codecompass.projects.rules import RoutingRules
 from codecompass.protocol.decode import decode
 from codecompass.store.layout import HomeLayout
 
