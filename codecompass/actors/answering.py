@@ -46,32 +46,32 @@ def query(
     snapshot: Snapshot,
     request: "QueryRequest",
     state: AnswerState,
-    settings: QueryOptions,
+    options: QueryOptions,
     is_expired: Callable[[], bool],
 ) -> Reply:
     """Answers `request` from a snapshot. Raises the same errors as the functions of `query`."""
     match request:
         case SearchCode():
-            return core.search_code(snapshot, request, state, settings, is_expired)
+            return core.search_code(snapshot, request, state, options, is_expired)
         case LocateSymbol():
-            return core.locate_symbol(snapshot, request, state, settings, is_expired)
+            return core.locate_symbol(snapshot, request, state, options, is_expired)
         case GetFileOutline():
-            return core.get_file_outline(snapshot, request, state, settings)
+            return core.get_file_outline(snapshot, request, state, options)
         case GetSymbolHierarchy():
             return core.get_symbol_hierarchy(snapshot, request, state, is_expired)
         case FindReferences():
-            if settings.imported is not None:
-                return core.find_package_references(snapshot, request, state, settings.imported, is_expired)
-            return core.find_references(snapshot, request, state, is_expired, settings)
+            if options.imported is not None:
+                return core.find_package_references(snapshot, request, state, options.imported, is_expired)
+            return core.find_references(snapshot, request, state, is_expired, options)
         case GetCallGraph():
             return core.get_call_graph(snapshot, request, state, is_expired)
         case FindRelatedSymbols():
             return core.find_related_symbols(snapshot, request, state, is_expired)
         case GetCodeContext():
-            return core.get_code_context(snapshot, request, state, settings, is_expired)
+            return core.get_code_context(snapshot, request, state, options, is_expired)
         case DiffContext():
-            assert settings.difference is not None, "computed before the query: see differences.py"
-            return core.diff_context(snapshot, request, settings.difference, state, settings, is_expired)
+            assert options.difference is not None, "computed before the query: see differences.py"
+            return core.diff_context(snapshot, request, options.difference, state, options, is_expired)
         case ReadFile():
             return core.read_file(snapshot, request, state)
         case IndexStatus():
@@ -147,7 +147,7 @@ def query_settings(settings: Settings, answers: AnswerForm) -> QueryOptions:
     )
 
 
-def asked_for(query: "Query", options: QueryOptions) -> QueryOptions:
+def options_for(query: "Query", options: QueryOptions) -> QueryOptions:
     """Returns `options` adapted to a question: whether its answer will be merged with others, and its own reply form."""
     if query.is_for_merging:
         options = msgspec.structs.replace(options, is_for_merging=True, imported=query.imported)

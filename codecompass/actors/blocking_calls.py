@@ -39,7 +39,7 @@ WRITERS: Final = 2
 CHECK_THREADS: Final = 2
 
 
-AT_WORK: Final = 8
+MAX_CALLS: Final = 8
 """Calls that run at a time. On a local disk each takes well under a millisecond, except those that walk a tree."""
 
 
@@ -67,13 +67,13 @@ class Call:
     def __init__(self, place: str, calls: "BlockingCalls") -> None:
         self.place = place
         self.n_signs = 0
-        self.was_left = False
+        self.is_abandoned = False
         self._calls = calls
 
     def is_over(self) -> bool:
         """Gives a sign of progress. Returns whether the caller has given up, so that the call may end early."""
         self.n_signs += 1
-        return self.was_left
+        return self.is_abandoned
 
     def enter(self, path: str) -> None:
         """Gives a sign of progress and moves the call to `path`. Raises FileSystemUnresponsive if too many calls hang there."""
@@ -109,7 +109,7 @@ class BlockingCalls:
     """The blocking calls of a process. One instance: a place that is silent for one workspace is silent for all."""
 
     def __init__(self) -> None:
-        self._at_work = trio.CapacityLimiter(AT_WORK)
+        self._at_work = trio.CapacityLimiter(MAX_CALLS)
         self._suspects: set[_Running] = set()
         self._changed = trio.Event()
         self._log = structlog.get_logger(__name__)
@@ -162,8 +162,8 @@ class BlockingCalls:
         try:
             await self._wait(running, lend)
         finally:
-            running.call.was_left = not running.done.is_set()
-            if running.call.was_left:
+            running.call.is_abandoned = not running.done.is_set()
+            if running.call.is_abandoned:
                 self._suspect(running)
         assert running.result is not None
         result: T = running.result.unwrap()
@@ -225,7 +225,7 @@ class BlockingCalls:
                     n_signs, n_steps = running.call.n_signs, 0
                     self._clear(running)
                 elif n_steps * SUSPECT_SECONDS >= running.patience:
-                    if not any(each.call.was_left for each in self._waiting_at(running.suspected_at or "")):
+                    if not any(each.call.is_abandoned for each in self._waiting_at(running.suspected_at or "")):
                         self._log.warning("file_system_unresponsive", path=running.call.place)
                     raise unresponsive(running.call.place)
                 else:
@@ -252,12 +252,12 @@ class BlockingCalls:
             self._adapt()
 
     def _adapt(self) -> None:
-        self._at_work.total_tokens = AT_WORK + min(len(self._suspects), MAX_LENT)
+        self._at_work.total_tokens = MAX_CALLS + min(len(self._suspects), MAX_LENT)
         self._changed.set()
         self._changed = trio.Event()
 
     def _returned(self, running: _Running) -> None:
-        if running.call.was_left and running.is_silent:
+        if running.call.is_abandoned and running.is_silent:
             self._log.info("file_system_answers_again", path=running.suspected_at)
         self._at_work.release_on_behalf_of(running)
         self._clear(running)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import trio
 from msgspec import Struct
 
-from codecompass.actors.answering import asked_for, freshness_policy, query, query_settings, time_limit
+from codecompass.actors.answering import freshness_policy, options_for, query, query_settings, time_limit
 from codecompass.actors.blocking_calls import Limits
 from codecompass.actors.failures import panics_as_errors
 from codecompass.actors.messages import Query, QueryRequest
@@ -101,7 +101,7 @@ class ColdAnswers:
         """
         if not is_fresh and freshness_policy(asked.request, self._policy) == "strict":
             raise IndexStale("it is not open here, so nobody knows whether its files have changed; name it alone")
-        options = asked_for(asked, self._options)
+        options = options_for(asked, self._options)
         found: ColdAnswer = await self._read(seconds, answer_cold, self._home, project, asked.request, options, seconds, is_fresh)
         if not found.shown:
             return found.reply

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, TypeVar
 
 import trio
 
-from codecompass.actors.answering import asked_for, asked_ref, query, query_settings, timeout_seconds
+from codecompass.actors.answering import asked_ref, options_for, query, query_settings, timeout_seconds
 from codecompass.actors.blocking_calls import Limits
 from codecompass.actors.commit_indexing import CommitJob
 from codecompass.actors.commits import fitting
 from codecompass.actors.differences import COMPARISON_PATIENCE_SECONDS, IsCancelled, with_differences
 from codecompass.actors.failures import panics_as_errors
-from codecompass.actors.index_answers import IndexOnDisk, View, deadline
+from codecompass.actors.index_answers import AnswerContext, IndexOnDisk, thread_time_limit
 from codecompass.actors.index_limits import index_limits
 from codecompass.actors.job_model import JobReport, JobState
 from codecompass.actors.messages import Query
-from codecompass.actors.watching.changes import Changes
+from codecompass.actors.watching.changes import WatchedChanges
 from codecompass.actors.workbench import JobOrder, wait_unlocked
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import IndexDamaged
@@ -93,44 +93,44 @@ class CommitWorkbench:
             note_use(self._layout)
         return IndexOnDisk(schema_status="not_indexed" if meta is None else "compatible", meta=meta)
 
-    async def answer(self, query: Query, view: View) -> Reply:
+    async def answer(self, query: Query, context: AnswerContext) -> Reply:
         """Answers a question from the commit's index."""
 
         async def run(work: Callable[[IsCancelled], T]) -> T:
             root = self._project.root
             return await self._limits.blocking.run(lambda call: work(call.is_over), root, patience=COMPARISON_PATIENCE_SECONDS)
 
-        workers, own = nullcontext(self._pool), asked_for(query, self._options)
+        workers, own = nullcontext(self._pool), options_for(query, self._options)
         root, limits = self._project.root, self._index_limits
         options = await with_differences(own, query.request, root, limits, lambda: workers, run, self._commit)
         answer = panics_as_errors(self._answer)
-        return await trio.to_thread.run_sync(answer, query, view, options, limiter=self._limits.queries)
+        return await trio.to_thread.run_sync(answer, query, context, options, limiter=self._limits.queries)
 
-    def _answer(self, asked: Query, view: View, options: QueryOptions) -> Reply:
+    def _answer(self, asked: Query, context: AnswerContext, options: QueryOptions) -> Reply:
         name, _field = asked_ref(asked.request) or (self._commit.name, "")
         state = AnswerState(
             workspace=str(self._project.root),
             project_id=self._project.name,
             ref=name,
             commit=self._commit.commit,
-            indexing_status=view.indexing if view.index.meta is None else "ready",
-            schema_status=view.index.schema_status,
+            indexing_status=context.indexing if context.index.meta is None else "ready",
+            schema_status=context.index.schema_status,
             schema_name=self._project.schema_name if asked.names_project else "",
             warnings=asked.warnings,
             hint=asked.hint,
         )
         if isinstance(asked.request, IndexStatus):
-            return self._status(asked.request, state, view)
+            return self._status(asked.request, state, context)
         with self._index.snapshot() as snapshot:
-            is_expired = deadline(timeout_seconds(asked.request, self._timeout))
+            is_expired = thread_time_limit(timeout_seconds(asked.request, self._timeout))
             reply = query(snapshot, asked.request, state, options, is_expired)
         note_use(self._layout)
         return reply
 
-    def _status(self, request: IndexStatus, state: AnswerState, view: View) -> Reply:
-        jobs = JobsState(active_job=None if view.active_job is None else active_job(view.active_job))
-        versions = {"current_schema_version": view.index.schema_version, "required_schema_version": SCHEMA_VERSION}
-        if view.index.meta is None:
+    def _status(self, request: IndexStatus, state: AnswerState, context: AnswerContext) -> Reply:
+        jobs = JobsState(active_job=None if context.active_job is None else active_job(context.active_job))
+        versions = {"current_schema_version": context.index.schema_version, "required_schema_version": SCHEMA_VERSION}
+        if context.index.meta is None:
             return index_status(None, request, state, jobs, **versions)
         with self._index.snapshot() as snapshot:
             return index_status(snapshot, request, state, jobs, **versions)
@@ -165,9 +165,9 @@ class CommitWorkbench:
         """Returns the empty set: nobody writes the files of a commit."""
         return frozenset()
 
-    async def drain(self, watcher: "TreeWatcher") -> Changes:
+    async def drain(self, watcher: "TreeWatcher") -> WatchedChanges:
         """Returns no changes."""
-        return Changes()
+        return WatchedChanges()
 
     def watch(self) -> AbstractAsyncContextManager["TreeWatcher"]:
         """Raises AssertionError: the actor of a commit watches nothing."""

@@ -51,9 +51,9 @@ def collapse_groups() -> Iterator[None]:
         raise ours.exceptions[0] from None
 
 
-def innermost(error: BaseException) -> BaseException:
+def first_error(error: BaseException) -> BaseException:
     """Returns the first exception of a group, however deeply nested; any other exception unchanged."""
-    return innermost(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
+    return first_error(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
 
 
 def panics_as_errors(work: Callable[P, T]) -> Callable[P, T]:

@@ -11,11 +11,11 @@ import structlog
 import trio
 from msgspec.structs import replace
 
-from codecompass.actors.failures import collapse_groups, innermost
+from codecompass.actors.failures import collapse_groups, first_error
 from codecompass.actors.job_model import JobReport, JobState, OwnedJob
 from codecompass.actors.known_index import KnownIndex
 from codecompass.actors.tracking import ChangeTracker
-from codecompass.actors.watching.changes import Pending
+from codecompass.actors.watching.changes import PendingChanges
 from codecompass.actors.workbench import JobOrder, Workbench
 from codecompass.errors import Cancelled, CodeCompassError, IndexInProgress, InternalError
 from codecompass.jobs import FinalStatus, Progress
@@ -51,7 +51,7 @@ class JobRun:
         self.force = force
         self.is_rebuild = force
         self.scope = trio.CancelScope()
-        self.taken: Pending | None = None
+        self.taken: PendingChanges | None = None
         self.failure: CodeCompassError | None = None
         self._bench = bench
         self._index = index
@@ -102,7 +102,7 @@ class JobRun:
             self._fail(error)
         except Exception as error:  # noqa: BLE001 (one job fails, not the workspace)
             self._log.exception("job_failed", job_id=self.job.state.job_id)
-            cause = innermost(error)
+            cause = first_error(error)
             self._fail(InternalError(f"{type(cause).__name__}: {cause}"))
 
     async def _index_changes(self, on_published: Callable[[], None]) -> JobReport:

@@ -73,7 +73,7 @@ class Mailbox:
         return len(self._queue)
 
     def has_closed(self) -> bool:
-        """Whether the mailbox refuses further messages."""
+        """Whether the mailbox refuses further messages. A method, so that mypy does not narrow it across an await."""
         return self._is_closed
 
     async def ask(self, message: WorkspaceMessage, request_id: str = "") -> Reply | Settled | JobTicket | bool:

@@ -15,7 +15,7 @@ import trio
 
 from codecompass.actors.answering import freshness_policy, needs_symbols, not_ready, timeout_seconds
 from codecompass.actors.freshness import Freshness
-from codecompass.actors.index_answers import View
+from codecompass.actors.index_answers import AnswerContext
 from codecompass.actors.job_model import JobState
 from codecompass.actors.job_runner import JobRunner
 from codecompass.actors.known_index import KnownIndex
@@ -94,11 +94,11 @@ class Questions:
         await self._opened.wait()
         if isinstance(query.request, IndexStatus):
             freshness = await self._freshness.settle("best_effort", began + self._freshness_wait)
-            return await self._bench.answer(query, self._view(freshness, "best_effort"))
+            return await self._bench.answer(query, self._context(freshness, "best_effort"))
         wait = min(self._first_answer_wait, timeout_seconds(query.request, self._first_answer_wait))
-        view = await self._ready(query, began + wait)
+        context = await self._ready(query, began + wait)
         try:
-            return await self._bench.answer(query, view)
+            return await self._bench.answer(query, context)
         except (IndexDamaged, IndexIncompatible, IndexNotReady) as error:
             await self._repair(error, query, began + wait)
             # Known changes are relative to the index that is gone: check again.
@@ -114,7 +114,7 @@ class Questions:
         wait = min(asked.seconds, self._freshness_wait)
         return Settled(await self._freshness.settle(asked.policy or self._policy, trio.current_time() + wait))
 
-    async def _ready(self, query: Query, deadline: float) -> View:
+    async def _ready(self, query: Query, deadline: float) -> AnswerContext:
         """Waits for an index until `deadline`, and then for changes; returns what is known of both.
 
         Raises the error that the question is answered with if there is no index in time.
@@ -137,7 +137,7 @@ class Questions:
                 freshness = "stale"
         else:
             jobs.ensure_job("question")
-        return self._view(freshness, policy, is_first=is_first)
+        return self._context(freshness, policy, is_first=is_first)
 
     def _patience(self, query: Query) -> float:
         """How long the question may wait for changes to land, in seconds."""
@@ -221,8 +221,8 @@ class Questions:
         if self._index.meta is None and not jobs.is_running and jobs.last is not None and jobs.failure is not None:
             raise _failed_error(jobs.last, jobs.failure)
 
-    def _view(self, freshness: FreshnessStatus, policy: FreshnessPolicy, *, is_first: bool = False) -> View:
-        return View(
+    def _context(self, freshness: FreshnessStatus, policy: FreshnessPolicy, *, is_first: bool = False) -> AnswerContext:
+        return AnswerContext(
             index=self._index.on_disk,
             freshness=freshness,
             # The status when the text could be searched, even if a small workspace is complete by now.

@@ -20,7 +20,7 @@ import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.actors.failures import innermost
+from codecompass.actors.failures import first_error
 from codecompass.actors.job_model import JobView
 from codecompass.actors.mailbox import MailboxClosed
 from codecompass.actors.messages import CancelJob, JobTicket, Query, Settle, Settled, StartJob, WorkspaceMessage
@@ -277,7 +277,7 @@ class WorkspaceSupervisor:
 
     async def _after_crash(self, child: Child, crash: BaseException) -> bool:
         now = trio.current_time()
-        cause = innermost(crash)
+        cause = first_error(crash)
         self.n_crashes += 1
         child.last_error = f"{type(cause).__name__}: {cause}"
         child.observation = replace(child.observation, active_job=None, is_working=False, is_watched=False)

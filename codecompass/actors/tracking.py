@@ -14,7 +14,7 @@ import structlog
 import trio
 
 from codecompass.actors.job_model import JobReport
-from codecompass.actors.watching.changes import ChangeLog, Pending
+from codecompass.actors.watching.changes import ChangeLog, PendingChanges
 from codecompass.actors.workbench import Workbench
 from codecompass.errors import FileSystemUnresponsive
 from codecompass.scan.files import Stamp
@@ -119,15 +119,15 @@ class ChangeTracker:
 
     # for jobs
 
-    def take(self) -> Pending:
+    def take(self) -> PendingChanges:
         """Returns all pending changes, for a job that starts now."""
         return self._changes.take()
 
-    def put_back(self, taken: Pending) -> None:
+    def put_back(self, taken: PendingChanges) -> None:
         """Records that a job did not publish the changes it took: they are pending again."""
         self._changes.put_back(taken)
 
-    def landed(self, taken: Pending, report: JobReport) -> None:
+    def landed(self, taken: PendingChanges, report: JobReport) -> None:
         """Records that a job has published the changes it took, and has the watcher watch what the job's scan found."""
         self._changes.landed(taken)
         self._scanned = (report.directories, report.repositories)

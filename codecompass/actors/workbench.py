@@ -17,14 +17,14 @@ from msgspec.structs import replace
 
 from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.blocking_calls import Limits
-from codecompass.actors.index_answers import IndexAnswers, IndexOnDisk, View
+from codecompass.actors.index_answers import AnswerContext, IndexAnswers, IndexOnDisk
 from codecompass.actors.index_limits import index_limits
 from codecompass.actors.indexing import IndexJob
 from codecompass.actors.job_model import JobReport, JobState
 from codecompass.actors.messages import Query
 from codecompass.actors.tree_comparison import TreeComparison
 from codecompass.actors.tree_scan import SCAN_PATIENCE_SECONDS, JobMemory
-from codecompass.actors.watching.changes import Changes
+from codecompass.actors.watching.changes import WatchedChanges
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import IndexDamaged
 from codecompass.jobs import Progress
@@ -73,14 +73,14 @@ class Workbench(Protocol):
     """The work that an actor needs; IndexWorkbench documents each method."""
 
     async def inspect_index(self) -> IndexOnDisk: ...
-    async def answer(self, query: Query, view: View) -> Reply: ...
+    async def answer(self, query: Query, context: AnswerContext) -> Reply: ...
     async def index(
         self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Callable[[], None]
     ) -> JobReport: ...
     async def differs(self) -> bool: ...
     async def written_links(self, linked: Mapping[str, Stamp]) -> frozenset[str]: ...
     async def wait_unlocked(self) -> None: ...
-    async def drain(self, watcher: "TreeWatcher") -> Changes: ...
+    async def drain(self, watcher: "TreeWatcher") -> WatchedChanges: ...
     def watch(self) -> AbstractAsyncContextManager["TreeWatcher"]: ...
     async def record_queued(self, job: JobState) -> None: ...
     async def record_running(self, job: JobState) -> None: ...
@@ -151,9 +151,9 @@ class IndexWorkbench:
             get_logger(__name__).error("index_damaged", workspace=str(self._project.root), cause=error.message)
             return replace(index, schema_status="corrupt_manifest", damage=error.message)
 
-    async def answer(self, query: Query, view: View) -> Reply:
+    async def answer(self, query: Query, context: AnswerContext) -> Reply:
         """Answers a question from the newest generation. Raises the same errors as `IndexAnswers.answer`."""
-        return await self._answers.answer(query, view)
+        return await self._answers.answer(query, context)
 
     async def index(
         self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Callable[[], None]
@@ -208,7 +208,7 @@ class IndexWorkbench:
     async def _run_for_watcher(self, work: Callable[[], T]) -> T:
         return await self._comparison.run_on_tree(lambda _call: work(), patience=SCAN_PATIENCE_SECONDS)
 
-    async def drain(self, watcher: "TreeWatcher") -> Changes:
+    async def drain(self, watcher: "TreeWatcher") -> WatchedChanges:
         """Returns the changes that `watcher` has seen. Draining calls stat() on what was created and deleted."""
         return await self._comparison.run_on_tree(lambda _call: watcher.drain())
 

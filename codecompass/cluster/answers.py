@@ -8,8 +8,8 @@ from typing import Final, overload
 
 from msgspec import Struct
 
-from codecompass.actors.answering import asked_for, query, timeout_seconds
-from codecompass.actors.index_answers import deadline
+from codecompass.actors.answering import options_for, query, timeout_seconds
+from codecompass.actors.index_answers import thread_time_limit
 from codecompass.actors.messages import CancelJob, JobTicket, Query, Settle, Settled, StartJob
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.cluster.library import Library
@@ -124,7 +124,7 @@ class RepositoryWorkspace:
         head = repository.heads.get(ref)
         if head is None:
             return self._without_index(asked, repository, ref)
-        options = asked_for(asked, self._answering.options)
+        options = options_for(asked, self._answering.options)
         limit = timeout_seconds(request, self._answering.timeout)
         state = self._state(asked, repository, ref, head)
 
@@ -133,7 +133,7 @@ class RepositoryWorkspace:
                 return index_status(
                     snapshot, request, state, current_schema_version=SCHEMA_VERSION, required_schema_version=SCHEMA_VERSION
                 )
-            return query(snapshot, request, state, options, deadline(min(limit, seconds or limit)))
+            return query(snapshot, request, state, options, thread_time_limit(min(limit, seconds or limit)))
 
         return await self._library.read(repository, head, work, limit + GRACE_SECONDS if seconds is None else seconds)
 

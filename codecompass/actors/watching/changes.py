@@ -10,7 +10,7 @@ MAX_FILES: Final = 20_000
 """Names of changed files that are kept. Further files are compared by their times alone."""
 
 
-class Pending(Struct, frozen=True):
+class PendingChanges(Struct, frozen=True):
     """Changes that a job has to index, up to `position` in the log.
 
     `directories` are relative to the root, None for all. `files` are those that an event named: they are read even if their times
@@ -55,18 +55,18 @@ class ChangeLog:
         else:
             self._directories |= directories
 
-    def take(self) -> Pending:
+    def take(self) -> PendingChanges:
         """Returns all pending changes, for a job that starts now. None are pending afterwards."""
-        taken = Pending(self.seen, self._directories, self._files)
+        taken = PendingChanges(self.seen, self._directories, self._files)
         self._directories = frozenset()
         self._files = frozenset()
         return taken
 
-    def landed(self, taken: Pending) -> None:
+    def landed(self, taken: PendingChanges) -> None:
         """Records that a job has published the changes it took."""
         self.covered = max(self.covered, taken.position)
 
-    def put_back(self, taken: Pending) -> None:
+    def put_back(self, taken: PendingChanges) -> None:
         """Makes the changes pending again that a job took and did not publish."""
         self._remember(taken.files)
         if taken.directories is None or self._directories is None:
@@ -83,7 +83,7 @@ MAX_DIRECTORIES: Final = 1024
 """With more changed directories than this, a scan of the whole tree costs about the same and finds more."""
 
 
-class Changes(Struct, frozen=True, kw_only=True):
+class WatchedChanges(Struct, frozen=True, kw_only=True):
     """What may have changed: at least everything that has changed."""
 
     directories: frozenset[str] = frozenset()
@@ -146,10 +146,10 @@ class ChangeCollector:
         self._reason = self._reason or reason
         self._directories.clear()
 
-    def take(self) -> Changes:
+    def take(self) -> WatchedChanges:
         """Returns the gathered changes, and starts over."""
         is_everything = bool(self._reason)
-        changes = Changes(
+        changes = WatchedChanges(
             directories=frozenset(self._directories),
             files=frozenset(self._files),
             affects_rules=self._affects_rules or is_everything,

@@ -14,7 +14,7 @@ from typing import Final
 import structlog
 import trio
 
-from codecompass.actors.watching.changes import ChangeCollector, Changes
+from codecompass.actors.watching.changes import ChangeCollector, WatchedChanges
 from codecompass.actors.watching.points import RULE_NAMES
 from codecompass.scan import builtin
 from codecompass.settings import project_file
@@ -44,7 +44,7 @@ class HintWatcher:
         self._arrived = trio.Event()
         self._settings = os.path.relpath(project_file(Path(root)), root)
 
-    def drain(self) -> Changes:
+    def drain(self) -> WatchedChanges:
         """Returns the delivered changes; "everything" once watching has failed."""
         self._arrived = trio.Event()
         if self._failure:

@@ -1,6 +1,6 @@
 """The exact watcher of Linux: `drain` returns every change that was completed before it.
 
-    events --> WatchTable.read --> the directory they are in --> ChangeCollector --> Changes
+    events --> WatchTable.read --> the directory they are in --> ChangeCollector --> WatchedChanges
                                    \\--> directories that came or went --> watches
 
 Why it is exact: inotify queues an event before the call that causes it returns, so reading the queue is a barrier. A new
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final
 import trio
 from inotify_simple import Event, flags
 
-from codecompass.actors.watching.changes import ChangeCollector, Changes
+from codecompass.actors.watching.changes import ChangeCollector, WatchedChanges
 from codecompass.actors.watching.mounts import MountTable
 from codecompass.actors.watching.points import RULE_NAMES, WatchPoint, watch_points
 from codecompass.actors.watching.table import WatchTable
@@ -33,7 +33,7 @@ from codecompass.scan.walk import is_utf8
 from codecompass.settings import project_file
 
 if TYPE_CHECKING:
-    from codecompass.actors.watching.watcher import Run
+    from codecompass.actors.watching.watcher import RunInThread
 
 SLICE_DIRECTORIES: Final = 512
 """Watches set between two checks for cancellation: 2 to 4 ms."""
@@ -65,7 +65,7 @@ class InotifyWatcher:
 
     touches_tree = True
 
-    def __init__(self, root: str, *, max_watches: int, run: "Run" = trio.to_thread.run_sync) -> None:
+    def __init__(self, root: str, *, max_watches: int, run: "RunInThread" = trio.to_thread.run_sync) -> None:
         self._run = run
         self._root = root
         self._max_watches = max_watches
@@ -95,7 +95,7 @@ class InotifyWatcher:
         """Why it cannot be exact here, with the remedy; empty if it can."""
         return self._limitation
 
-    def drain(self) -> Changes:
+    def drain(self) -> WatchedChanges:
         """Returns the changes up to now and starts over. Does not wait; takes a few microseconds without changes."""
         self._read()
         if not self._trouble and self._identity != self._identity_of_root():

@@ -61,20 +61,19 @@ class WatchTable:
         """Returns the keys that a watch stands for; empty for a removed watch."""
         return self._keys.get(watch, ())
 
-    def add(self, key: str) -> bool:
-        """Watches the directory that now has this name. Returns whether it is another one than this key stood for.
+    def add(self, key: str) -> None:
+        """Watches the directory that now has this name, in place of another one that this key stood for.
 
         Raises OSError: ENOENT, ENOTDIR, EACCES, and ENOSPC at fs.inotify.max_user_watches.
         """
         watch = self._inotify.add_watch(os.path.join(self._root, key), MASK)
         before = self._watches.get(key)
         if before == watch:
-            return False
+            return
         if before is not None:
             self.remove(key)
         self._watches[key] = watch
         self._keys[watch] = (*self._keys.get(watch, ()), key)
-        return True
 
     def remove(self, key: str) -> None:
         """Forgets a key, and removes its watch if it stands for no other key. Unknown keys are ignored."""

@@ -22,7 +22,7 @@ from typing import Final, Protocol, TypeVar
 import structlog
 import trio
 
-from codecompass.actors.watching.changes import Changes
+from codecompass.actors.watching.changes import WatchedChanges
 
 MAX_WATCHES: Final = 65_536
 """Watched directories of one workspace. Each takes 0.1 KiB in the kernel and pins 1.3 KiB of its cache (ext4), so this is 6 MiB
@@ -35,7 +35,7 @@ SHARE_OF_USER_LIMIT: Final = 0.5
 T = TypeVar("T")
 
 
-class Run(Protocol):
+class RunInThread(Protocol):
     """Runs blocking work in a thread."""
 
     async def __call__(self, work: Callable[[], T], /) -> T: ...
@@ -59,7 +59,7 @@ class TreeWatcher(Protocol):
     def touches_tree(self) -> bool:
         """Whether `drain` makes system calls on the watched file system, which may never answer."""
 
-    def drain(self) -> Changes:
+    def drain(self) -> WatchedChanges:
         """Returns the changes up to now, without waiting, and starts over. Once the watcher has lost track, every drain is
         `is_everything` until `update`."""
 
@@ -79,9 +79,9 @@ class UnwatchedTree:
         self.limitation = reason
         self.is_exact = False
 
-    def drain(self) -> Changes:
+    def drain(self) -> WatchedChanges:
         """Returns "everything"."""
-        return Changes(is_everything=True, affects_rules=True, affects_head=True, reason=self.limitation)
+        return WatchedChanges(is_everything=True, affects_rules=True, affects_head=True, reason=self.limitation)
 
     async def wait_change(self) -> None:
         """Never returns."""
@@ -99,7 +99,7 @@ async def open_tree_watcher(
     repositories: Iterable[str] = (),
     *,
     max_watches: int = MAX_WATCHES,
-    run: Run = trio.to_thread.run_sync,
+    run: RunInThread = trio.to_thread.run_sync,
 ) -> AsyncIterator[TreeWatcher]:
     """Yields the best watcher that this system has for `root`, and closes it afterwards.
 
