@@ -255,9 +255,7 @@ class IndexJob:
         )
         return replace(
             report,
-            directories=watch_list.directories,
-            repositories=watch_list.repositories,
-            linked=watch_list.linked,
+            watch_list=watch_list,
             is_partial_scan=isinstance(tree.found, PartialScan),
             warnings=tree.found.warnings,
         )

@@ -18,6 +18,17 @@ if TYPE_CHECKING:
     from codecompass.store.writer import WriteCounts
 
 
+class WatchList(Struct, frozen=True, kw_only=True):
+    """What a watcher has to watch after a scan."""
+
+    directories: frozenset[str] = frozenset()
+    """Directories that hold or may come to hold files of the index; '' is the root."""
+    repositories: tuple[str, ...] = ()
+    """Top directories of git repositories."""
+    linked: "Mapping[str, Stamp]" = {}
+    """Stamps of files with several names: a watcher may miss a write through another name."""
+
+
 class JobReport(Struct, frozen=True, kw_only=True):
     """What a job that has published did. Metadata and counts are of the generation that it published."""
 
@@ -40,12 +51,7 @@ class JobReport(Struct, frozen=True, kw_only=True):
     quarantined: tuple[str, ...]
     """Paths of files whose parse killed a worker process."""
     duration_seconds: float
-    directories: frozenset[str] = frozenset()
-    """Directories that a watcher has to watch, as they hold or may come to hold files of the index; '' is the root."""
-    repositories: tuple[str, ...] = ()
-    """Top directories of git repositories, to be watched as well."""
-    linked: "Mapping[str, Stamp]" = {}
-    """Stamps of files with several names: a watcher may miss a write through another name."""
+    watch_list: WatchList = WatchList()
     is_partial_scan: bool = False
     warnings: tuple[str, ...] = ()
     """Warnings of the scan, as sentences for people."""

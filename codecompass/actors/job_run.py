@@ -94,7 +94,8 @@ class JobRun:
                         nursery.cancel_scope.cancel()
                 await self._index.inspect()
                 assert self.taken is not None
-                self._changes.landed(self.taken, report)
+                self._changes.landed(self.taken)
+                self._changes.watch_scanned(report.watch_list)
                 self._ending = self._ended("published", report=report)
             if self.scope.cancelled_caught:
                 self._fail(Cancelled("cancelled on request"), "cancelled")

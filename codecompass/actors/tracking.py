@@ -7,17 +7,16 @@ With an exact watcher, draining it proves that nothing else has changed. Without
 comparison of every file does.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final, Literal
 
 import structlog
 import trio
 
-from codecompass.actors.job_model import JobReport
-from codecompass.actors.watching.changes import ChangeLog, PendingChanges
+from codecompass.actors.job_model import WatchList
+from codecompass.actors.watching.changes import ChangeLog
 from codecompass.actors.workbench import Workbench
 from codecompass.errors import FileSystemUnresponsive
-from codecompass.scan.files import Stamp
 from codecompass.units import MILLISECONDS, MINUTES, SECONDS
 
 if TYPE_CHECKING:
@@ -50,19 +49,21 @@ class _Comparison:
         self.found_unchanged = False
 
 
-class ChangeTracker:
-    """The changes of one workspace. `nursery` is the incarnation's; `announce` is called when watching begins or ends."""
+class ChangeTracker(ChangeLog):
+    """The change log of one workspace, which its watcher or comparisons keep up to date.
+
+    `nursery` is the incarnation's; `announce` is called when watching begins or ends.
+    """
 
     def __init__(self, bench: Workbench, nursery: trio.Nursery, announce: Callable[[], None]) -> None:
-        self._changes: Final = ChangeLog()
+        super().__init__()
         self._bench = bench
         self._nursery = nursery
         self._announce = announce
         self._log = structlog.get_logger(__name__)
         self._watcher: TreeWatcher | None = None
         self._is_updating = False
-        self._scanned: tuple[frozenset[str], tuple[str, ...]] | None = None
-        self._linked: Mapping[str, Stamp] = {}
+        self._watch_list: WatchList | None = None
         self._is_due = False
         self._waiting = trio.CancelScope()
         self._noted = trio.Event()
@@ -81,31 +82,10 @@ class ChangeTracker:
         is_watching_all = not (self._is_due or self._is_updating)
         return self._watcher is not None and is_watching_all and self._watcher.is_exact
 
-    @property
-    def is_current(self) -> bool:
-        """Whether the index holds all changes seen."""
-        return self._changes.is_current
-
-    @property
-    def seen(self) -> int:
-        """The position of the newest change seen."""
-        return self._changes.seen
-
-    @property
-    def covered(self) -> int:
-        """The position up to which the index holds all changes."""
-        return self._changes.covered
-
-    @property
-    def files(self) -> frozenset[str]:
-        """Changed files known by name that no job has taken."""
-        return self._changes.files
-
     def note(self, directories: frozenset[str] | None, files: frozenset[str] = frozenset()) -> None:
-        """Records changes in these directories, or anywhere (None); `files` are those known by name."""
-        self._changes.note(directories, files)
-        if not self._changes.is_current:
-            self._noted.set()
+        """Records changes, as `ChangeLog.note` does, and wakes `wait_noted`."""
+        super().note(directories, files)
+        self.note_again()
 
     async def wait_noted(self) -> None:
         """Waits until a change is recorded that no job covers."""
@@ -114,24 +94,12 @@ class ChangeTracker:
 
     def note_again(self) -> None:
         """Makes the next `wait_noted` return at once if a change is still not covered."""
-        if not self._changes.is_current:
+        if not self.is_current:
             self._noted.set()
 
-    # for jobs
-
-    def take(self) -> PendingChanges:
-        """Returns all pending changes, for a job that starts now."""
-        return self._changes.take()
-
-    def put_back(self, taken: PendingChanges) -> None:
-        """Records that a job did not publish the changes it took: they are pending again."""
-        self._changes.put_back(taken)
-
-    def landed(self, taken: PendingChanges, report: JobReport) -> None:
-        """Records that a job has published the changes it took, and has the watcher watch what the job's scan found."""
-        self._changes.landed(taken)
-        self._scanned = (report.directories, report.repositories)
-        self._linked = report.linked
+    def watch_scanned(self, watch_list: WatchList) -> None:
+        """Has the watcher watch what the scan of a job found that has published."""
+        self._watch_list = watch_list
         self._is_due = True
         self._waiting.cancel()
 
@@ -174,12 +142,12 @@ class ChangeTracker:
         """
         if self.is_exact:
             await self.drain()
-            if self._linked:
+            if self._watch_list is not None and self._watch_list.linked:
                 # These files can be written through a name that is not watched.
-                written = await self._bench.written_links(self._linked)
+                written = await self._bench.written_links(self._watch_list.linked)
                 self.note(frozenset(path.rpartition("/")[0] for path in written), written)
             return "watched"
-        if self._changes.is_current:
+        if self.is_current:
             # A comparison that began before this question may have compared a file that has changed since.
             running = self._comparing
             if running is not None:
@@ -215,7 +183,7 @@ class ChangeTracker:
             try:
                 async with self._bench.watch() as watcher, trio.open_nursery() as nursery:
                     self._watcher = watcher
-                    self._is_due = self._scanned is not None
+                    self._is_due = self._watch_list is not None
                     nursery.start_soon(follow)
                     nursery.start_soon(self._audit)
                     await self._watch(watcher)
@@ -234,11 +202,11 @@ class ChangeTracker:
     async def _watch(self, watcher: "TreeWatcher") -> None:
         """Serves the watcher until it is lost."""
         while self._watcher is watcher:
-            if self._is_due and self._scanned is not None:
+            if self._is_due and self._watch_list is not None:
                 self._is_due = False
                 self._is_updating = True
                 async with self._using:
-                    await watcher.update(*self._scanned)
+                    await watcher.update(self._watch_list.directories, self._watch_list.repositories)
                 self._is_updating = False
                 await self.drain()
                 self._announce()

@@ -6,7 +6,7 @@
 Everything here that touches the tree goes through BlockingCalls, because its file system may not answer.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -15,9 +15,9 @@ from msgspec import Struct
 
 from codecompass.actors.blocking_calls import BlockingCalls, Call
 from codecompass.actors.index_limits import IndexLimits
+from codecompass.actors.job_model import WatchList
 from codecompass.identity import ObjectFormat
 from codecompass.scan.checkout import LOCK_PATIENCE_SECONDS, Checkout, look
-from codecompass.scan.files import Stamp
 from codecompass.scan.git_index import GitBlobs, read_git_blobs
 from codecompass.scan.git_repository import find_repository, object_format
 from codecompass.scan.partial import PartialScan, scan_directories
@@ -39,14 +39,6 @@ MAX_INDEX_WRITES: Final = 20
 """How often git may write its index, each time within a fiftieth of a second, before a job starts over."""
 
 T = TypeVar("T")
-
-
-class WatchList(Struct, frozen=True, kw_only=True):
-    """What a watcher has to watch after a scan; the fields are those of JobReport."""
-
-    directories: frozenset[str]
-    repositories: tuple[str, ...]
-    linked: Mapping[str, Stamp]
 
 
 class JobMemory(Struct, frozen=True, kw_only=True):

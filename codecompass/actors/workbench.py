@@ -120,7 +120,11 @@ class IndexWorkbench:
         self._memory: JobMemory | None = None
         self._index = WorkspaceIndex(self._layout, project.project_id, mapped_files)
         self._comparison = TreeComparison(project.root, self._index, index_limits(settings.index), limits.blocking)
-        self._vectors = None if lane is None else self._vector_upkeep(lane)
+        self._vectors: VectorUpkeep | None = None
+        if lane is not None:
+            from codecompass.actors import vector_upkeep  # only where search by meaning is on
+
+            self._vectors = vector_upkeep.VectorUpkeep(lane, self._layout, self._index, limits)
         self._answers = IndexAnswers(
             project,
             self._index,
@@ -238,11 +242,6 @@ class IndexWorkbench:
         """Makes the vectors that the newest generation lacks; see `VectorUpkeep.run`. Only if `makes_vectors`."""
         assert self._vectors is not None
         return await self._vectors.run()
-
-    def _vector_upkeep(self, lane: "SemanticLane") -> "VectorUpkeep":
-        from codecompass.actors.vector_upkeep import VectorUpkeep  # only where search by meaning is on
-
-        return VectorUpkeep(lane, self._layout, self._index, self._limits)
 
     async def close(self) -> None:
         """Closes the index."""

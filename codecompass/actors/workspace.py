@@ -13,7 +13,7 @@ The actor is made of parts. Each part knows only those below it, and each piece 
     freshness.py     no state: lets changes land before an answer and in the background
     job_runner.py    the running job and the waiting one (job_run.py: one job), the last one, the pause after a failure
     tracking.py      the log of changes and the watcher
-    embedding.py     the making of vectors, if search by meaning is on
+    Embedding        the making of vectors, if search by meaning is on (vector_upkeep.py)
     known_index.py   what is known of the index on disk
     workbench.py     no state of the workspace: threads, disk, worker processes
 """
@@ -120,7 +120,11 @@ class _WorkspaceActor:
             commit=context.commit,
         )
         self._is_of_commit = context.commit is not None
-        self._embedding = _embedding(bench, self._index, self._announce) if bench.makes_vectors else None
+        self._embedding: Embedding | None = None
+        if bench.makes_vectors:
+            from codecompass.actors import vector_upkeep  # only where search by meaning is on
+
+            self._embedding = vector_upkeep.Embedding(bench, self._index, self._announce)
         self._freshness = (CommitFreshness if self._is_of_commit else Freshness)(self._changes, self._jobs)
         self._questions = Questions(
             bench,
@@ -249,12 +253,6 @@ class _WorkspaceActor:
                 semantic="" if self._embedding is None else self._embedding.state,
             )
         )
-
-
-def _embedding(bench: Workbench, index: KnownIndex, announce: Callable[[], None]) -> "Embedding":
-    from codecompass.actors.vector_upkeep import Embedding  # only where search by meaning is on
-
-    return Embedding(bench, index, announce)
 
 
 def crashed_error() -> InternalError:

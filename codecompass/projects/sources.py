@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.projects.caller import Caller
-from codecompass.projects.detection import PROJECT_VARIABLES, ActiveProjectPeer, RoutingRules, SourceName
+from codecompass.projects.detection import PROJECT_VARIABLES, RoutingRules, SourceName
 from codecompass.projects.path_resolution import NamedProject, PathResolver, gone, not_allowed
 from codecompass.store.registry import Registry
 
@@ -28,7 +28,12 @@ class ProjectSources:
         self._rules = rules
         self._registry = registry
         self._paths = paths
-        self._active = None if rules.active_project is None else _active_project(rules.active_project)
+        self._active: ActiveProject | None = None
+        if rules.active_project is not None:
+            # Imported lazily: the HTTP client is rarely needed and would delay the first answer of every server.
+            from codecompass.projects import active_project
+
+            self._active = active_project.ActiveProject(rules.active_project)
 
     async def detect(self, caller: Caller, unusable: list[str] | None = None) -> AsyncGenerator[NamedProject, None]:
         """Yields the project that each source names, the strongest first. Raises a source's error when its turn comes.
@@ -116,10 +121,3 @@ def disagreements(decided: NamedProject, others: Sequence[NamedProject]) -> tupl
         for other in others
         if other.source != "default project" and other.root != decided.root
     )
-
-
-def _active_project(peer: ActiveProjectPeer) -> "ActiveProject":
-    # Imported lazily: the HTTP client is rarely needed and would delay the first answer of every server.
-    from codecompass.projects.active_project import ActiveProject
-
-    return ActiveProject(peer)

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import trio
 
 from codecompass.actors.index_answers import AnswerContext, IndexOnDisk
-from codecompass.actors.job_model import JobReport, JobState
+from codecompass.actors.job_model import JobReport, JobState, WatchList
 from codecompass.actors.messages import Query
 from codecompass.actors.watching.changes import WatchedChanges
 from codecompass.actors.watching.watcher import TreeWatcher
@@ -162,7 +162,7 @@ class FakeWorkbench:
             counts=WriteCounts(),
             quarantined=(),
             duration_seconds=1.0,
-            directories=frozenset({"src"}),
+            watch_list=WatchList(directories=frozenset({"src"})),
         )
 
     async def differs(self) -> bool:
