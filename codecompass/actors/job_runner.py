@@ -14,7 +14,7 @@ import trio
 from codecompass.actors.job_model import JobState, JobView, OwnedJob
 from codecompass.actors.job_run import JobRun
 from codecompass.actors.known_index import KnownIndex
-from codecompass.actors.messages import JobTicket, StartJob
+from codecompass.actors.messages import StartJob
 from codecompass.actors.tracking import ChangeTracker
 from codecompass.actors.workbench import Workbench
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive, IndexInProgress, WorkspaceBusy
@@ -97,25 +97,25 @@ class JobRunner:
         """Waits until a job has ended, even if another follows it, or the first index can be read."""
         await self._progressed.wait()
 
-    def start(self, message: StartJob) -> JobTicket:
+    def start(self, message: StartJob) -> JobView:
         """Starts the requested job or joins one that does the same. Raises IndexInProgress if neither is possible."""
         run = self._running
         if run is None:
-            return JobTicket(self._launch(message.cause, force=message.force, is_explicit=True), is_joined=False)
+            return self._launch(message.cause, force=message.force, is_explicit=True)
         if message.force and not run.force:
             if self._next is not None:
-                return JobTicket(self._next.job, is_joined=True)
+                return self._next.job
             state = run.job.state
             if not run.is_visible:
                 # It merely checks for changes, which a rebuild does as well.
                 run.scope.cancel()
-                return JobTicket(self._launch(message.cause, force=True, is_explicit=True), is_joined=False)
+                return self._launch(message.cause, force=True, is_explicit=True)
             raise IndexInProgress(
                 f"job {state.job_id} is bringing this index up to date. Wait for it to end, then force a rebuild.",
                 job_id=state.job_id,
             )
         run.show()
-        return JobTicket(run.job, is_joined=True)
+        return run.job
 
     def cancel(self, job_id: str) -> bool:
         """Stops the job with this id. Returns False if no such job runs or waits."""

@@ -12,7 +12,8 @@ from typing import Final
 
 import trio
 
-from codecompass.actors.messages import JobTicket, Settled, WorkspaceMessage
+from codecompass.actors.job_model import JobView
+from codecompass.actors.messages import Settled, WorkspaceMessage
 from codecompass.errors import Cancelled, CodeCompassError, WorkspaceBusy
 from codecompass.protocol.replies import Reply
 
@@ -22,7 +23,7 @@ CAPACITY: Final = 64
 RETRY_AFTER_MS: Final = 250
 """Recommended wait for a refused caller: most answers take a tenth of it."""
 
-Outcome = Reply | Settled | JobTicket | bool | CodeCompassError
+Outcome = Reply | Settled | JobView | bool | CodeCompassError
 
 
 class MailboxClosed(Exception):
@@ -76,7 +77,7 @@ class Mailbox:
         """Whether the mailbox refuses further messages. A method, so that mypy does not narrow it across an await."""
         return self._is_closed
 
-    async def ask(self, message: WorkspaceMessage, request_id: str = "") -> Reply | Settled | JobTicket | bool:
+    async def ask(self, message: WorkspaceMessage, request_id: str = "") -> Reply | Settled | JobView | bool:
         """Posts a message and returns its answer; an answer that is a CodeCompassError is raised.
 
         Raises WorkspaceBusy at once if the mailbox is full, MailboxClosed if it is closed.

@@ -2,7 +2,7 @@
 
     Query     -> the reply Struct of its tool
     Settle    -> Settled: the freshness of the index afterwards
-    StartJob  -> JobTicket
+    StartJob  -> JobView: the job that does it, new or joined
     CancelJob -> bool: whether there was such a job to cancel
 
 Each can be answered by a CodeCompassError instead.
@@ -95,13 +95,6 @@ class CancelJob(Struct, frozen=True, kw_only=True):
     """Stop the job with this id, if it runs or waits."""
 
     job_id: str
-
-
-class JobTicket(Struct, frozen=True):
-    """The job that answers a StartJob: a new one, or an earlier one that was joined."""
-
-    job: JobView
-    is_joined: bool
 
 
 WorkspaceMessage = Query | Settle | StartJob | CancelJob

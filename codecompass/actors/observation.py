@@ -6,8 +6,8 @@ from typing import Literal, Protocol, overload
 
 from msgspec import Struct
 
-from codecompass.actors.job_model import JobState
-from codecompass.actors.messages import CancelJob, JobTicket, Query, Settle, Settled, StartJob
+from codecompass.actors.job_model import JobState, JobView
+from codecompass.actors.messages import CancelJob, Query, Settle, Settled, StartJob
 from codecompass.jobs import Interruption
 from codecompass.protocol.metadata import FreshnessStatus, IndexingStatus, SchemaStatus
 from codecompass.protocol.replies import Reply
@@ -95,6 +95,6 @@ class WorkspaceHandle(Protocol):
     @overload
     async def ask(self, message: Settle, *, request_id: str = "") -> Settled: ...
     @overload
-    async def ask(self, message: StartJob, *, request_id: str = "") -> JobTicket: ...
+    async def ask(self, message: StartJob, *, request_id: str = "") -> JobView: ...
     @overload
     async def ask(self, message: CancelJob, *, request_id: str = "") -> bool: ...

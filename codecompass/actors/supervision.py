@@ -82,7 +82,6 @@ class Child:
         self.last_error = ""
         self.used_at = trio.current_time()
         self.used_at_wall = time.time()
-        self.reason = ""
         self.observation = WorkspaceObservation(
             project_id=project.project_id,
             project_name=project.name,

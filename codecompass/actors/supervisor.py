@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from codecompass.actors.failures import first_error
 from codecompass.actors.job_model import JobView
 from codecompass.actors.mailbox import MailboxClosed
-from codecompass.actors.messages import CancelJob, JobTicket, Query, Settle, Settled, StartJob, WorkspaceMessage
+from codecompass.actors.messages import CancelJob, Query, Settle, Settled, StartJob, WorkspaceMessage
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.actors.supervision import (
     PROBE_SECONDS,
@@ -87,10 +87,10 @@ class _Handle:
     @overload
     async def ask(self, message: Settle, *, request_id: str = "") -> Settled: ...
     @overload
-    async def ask(self, message: StartJob, *, request_id: str = "") -> JobTicket: ...
+    async def ask(self, message: StartJob, *, request_id: str = "") -> JobView: ...
     @overload
     async def ask(self, message: CancelJob, *, request_id: str = "") -> bool: ...
-    async def ask(self, message: WorkspaceMessage, *, request_id: str = "") -> Reply | Settled | JobTicket | bool:
+    async def ask(self, message: WorkspaceMessage, *, request_id: str = "") -> Reply | Settled | JobView | bool:
         for _ in range(ROUTE_ATTEMPTS):
             try:
                 return await self._child.mailbox.ask(message, request_id)
@@ -220,7 +220,6 @@ class WorkspaceSupervisor:
         del self._live[child.key]
         self.n_retired += 1
         self._draining[child.key] = child
-        child.reason = reason
         child.move("draining")
         child.mailbox.close()
         self._log.info("workspace_retired", workspace=str(child.project.root), reason=reason)

@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from codecompass.actors.answering import options_for, query, timeout_seconds
 from codecompass.actors.index_answers import thread_time_limit
-from codecompass.actors.messages import CancelJob, JobTicket, Query, Settle, Settled, StartJob
+from codecompass.actors.job_model import JobView
+from codecompass.actors.messages import CancelJob, Query, Settle, Settled, StartJob
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.cluster.library import Library
 from codecompass.cluster.repositories import Head, Repository
@@ -94,12 +95,12 @@ class RepositoryWorkspace:
     @overload
     async def ask(self, message: Settle, *, request_id: str = "") -> Settled: ...
     @overload
-    async def ask(self, message: StartJob, *, request_id: str = "") -> JobTicket: ...
+    async def ask(self, message: StartJob, *, request_id: str = "") -> JobView: ...
     @overload
     async def ask(self, message: CancelJob, *, request_id: str = "") -> bool: ...
     async def ask(
         self, message: Query | Settle | StartJob | CancelJob, *, request_id: str = ""
-    ) -> Reply | Settled | JobTicket | bool:
+    ) -> Reply | Settled | JobView | bool:
         """Answers a question. Raises IndexNotReady where no worker has published the ref yet, IndexedElsewhere for what needs a
         clone or would index, EngineUnavailable, ProjectNotFound, and what the query raises."""
         match message:

@@ -239,12 +239,12 @@ async def test_a_worker_that_is_killed_is_replaced_and_its_files_are_tried_again
         handle = await open_workspace(serving, small)
         await until_indexed(handle)
         with held_workers() as held:
-            ticket = await handle.ask(StartJob(cause="test", force=True))
-            await until(lambda: ticket.job.state.progress.files_total > 0)
+            job = await handle.ask(StartJob(cause="test", force=True))
+            await until(lambda: job.state.progress.files_total > 0)
             for pid in held:
                 os.kill(pid, signal.SIGKILL)
             with trio.fail_after(60):
-                state = await ticket.job.wait_end()
+                state = await job.wait_end()
 
         assert (state.status, state.report.quarantined) == ("published", ())
         assert await paths_of(handle, "alpha") == ["a.py"]

@@ -78,9 +78,9 @@ async def test_64_requests_in_flight_are_each_answered_once_and_as_in_turn_while
                 return line.ask("tools/call", {"name": name, "arguments": {**arguments, "workspace": str(shop.root)}})
 
             with held_workers():
-                ticket = await handle.ask(StartJob(cause="test", force=True))
-                await until(lambda: ticket.job.state.progress.files_total > 0)
-                held_at = ticket.job.state
+                job = await handle.ask(StartJob(cause="test", force=True))
+                await until(lambda: job.state.progress.files_total > 0)
+                held_at = job.state
                 one_by_one = [content(await line.answer(ask(call))) for call in calls]
                 line.seen.clear()
 
@@ -88,12 +88,12 @@ async def test_64_requests_in_flight_are_each_answered_once_and_as_in_turn_while
                 ids = [ask(call) for call in calls]
                 answers = {id_: content(await line.answer(id_)) for id_ in ids}
 
-                assert ticket.job.state is held_at, "the job did not stand still: it may have ended before the last answer"
+                assert job.state is held_at, "the job did not stand still: it may have ended before the last answer"
                 assert (held_at.status, held_at.progress.files_parsed) == ("running", 0)
                 assert handle.observation.generation == generation
                 assert handle.observation.active_job is held_at
             with trio.fail_after(60):
-                state = await ticket.job.wait_end()
+                state = await job.wait_end()
             await line.result("ping")
             responses = [message["id"] for message in [*line.seen, *line.pending()] if "method" not in message]
 
