@@ -100,7 +100,7 @@ class ColdAnswers:
         FileSystemUnresponsive, and the errors of the query.
         """
         if not is_fresh and freshness_policy(asked.request, self._policy) == "strict":
-            raise IndexStale("it is not open here, so nobody knows whether its files have changed; name it alone")
+            raise IndexStale("it is not open here, so its files may have changed; ask about it alone")
         options = options_for(asked, self._options)
         found: ColdAnswer = await self._read(seconds, answer_cold, self._home, project, asked.request, options, seconds, is_fresh)
         if not found.shown:

@@ -47,7 +47,7 @@ def named_commit(root: Path, ref: str, field: str = "ref") -> NamedCommit | None
         return resolve_commit(repository, ref, field=field)
     except GitError as error:
         raise RefNotIndexed(
-            f"{field}: git cannot be asked what {ref!r} is: {error}. Leave {field} out to ask about the working tree.", ref=ref
+            f"{field}: git cannot resolve {ref!r}: {error}. Leave {field} out to ask about the working tree.", ref=ref
         ) from error
 
 
@@ -130,7 +130,7 @@ def fitting(meta: IndexMeta | None, commit: NamedCommit, limits: IndexLimits) ->
 def unreadable(commit: NamedCommit, error: GitError) -> CodeCompassError:
     """Returns the error for a repository that git cannot read."""
     return RefNotIndexed(
-        f"{commit.name} cannot be read: {error}. Leave ref out to ask about the working tree, or have the repository put right "
-        "(git fsck says what is wrong) and call again.",
+        f"{commit.name} cannot be read: {error}. Leave ref out to ask about the working tree, or repair the repository "
+        "(git fsck shows what is wrong) and call again.",
         ref=commit.name,
     )

@@ -69,7 +69,7 @@ def panics_as_errors(work: Callable[P, T]) -> Callable[P, T]:
             if type(error).__name__ != "PanicException":
                 raise
             raise InternalError(
-                f"a library failed unexpectedly ({error}). The log has the details; ask in another way."
+                f"a library failed unexpectedly ({error}). The log has the details; change the question."
             ) from error
 
     return run

@@ -211,7 +211,7 @@ class _WorkspaceActor:
                         envelope.answer(
                             InternalError(
                                 f"{tool} failed unexpectedly ({type(error).__name__}). The log has the details; "
-                                "call again, or ask in another way."
+                                "call again, or change the question."
                             )
                         )
             finally:

@@ -23,7 +23,7 @@ from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project, Registry
 
 FULL: Final = (
-    "the indexes take more than storage.max_size allows, and no more workspaces are taken up. Ask whoever runs this server to "
+    "the indexes take more than storage.max_size allows, and no more workspaces are registered. Ask whoever runs this server to "
     "free space (codecompass projects gc, codecompass projects remove NAME) or to raise storage.max_size"
 )
 """Names no project: an answer about one workspace must not reveal others. `health_check` gives details."""
@@ -109,7 +109,7 @@ class AutoWorkspaces:
                 surplus -= 1
         if surplus > 0:
             raise WorkspaceLimitExceeded(
-                f"this server has taken up {n_discovered} workspaces, its limit is {limit}, and none of them can make room: "
+                f"this server has registered {n_discovered} workspaces by itself, its limit is {limit}, and none can make room: "
                 "all are busy, pinned or in use. Call again later, or ask whoever runs it to raise --max-auto-workspaces or to "
                 "free one (codecompass projects remove)",
                 limit=limit,

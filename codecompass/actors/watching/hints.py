@@ -24,7 +24,7 @@ STEP_MS: Final = 50
 """Events are delivered after STEP without another event, at the latest after GATHERING; the thread ends within STEP."""
 
 _GIT_RULES: Final = frozenset({".git", ".git/index", ".git/info/exclude"})
-_LIMITATION: Final = "this system reports changes with a delay, so each answer looks at the tree"
+_LIMITATION: Final = "this system reports changes with a delay, so each answer compares the tree"
 
 _log = structlog.get_logger()
 
