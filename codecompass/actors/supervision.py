@@ -13,7 +13,7 @@ import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.actors.mailbox import Mailbox
+from codecompass.actors.messages import Mailbox
 from codecompass.actors.observation import Lifecycle, WorkspaceObservation
 from codecompass.scan.commit_names import NamedCommit
 from codecompass.store.registry import Project

@@ -22,8 +22,7 @@ from msgspec.structs import replace
 
 from codecompass.actors.failures import first_error
 from codecompass.actors.job_model import JobView
-from codecompass.actors.mailbox import MailboxClosed
-from codecompass.actors.messages import CancelJob, Query, Settle, Settled, StartJob, WorkspaceMessage
+from codecompass.actors.messages import CancelJob, MailboxClosed, Query, Settle, Settled, StartJob, WorkspaceMessage
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.actors.supervision import (
     PROBE_SECONDS,

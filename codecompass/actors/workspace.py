@@ -29,8 +29,7 @@ from codecompass.actors.freshness import CommitFreshness, Freshness
 from codecompass.actors.job_model import JobView
 from codecompass.actors.job_runner import JobRunner
 from codecompass.actors.known_index import KnownIndex
-from codecompass.actors.mailbox import Envelope, Mailbox
-from codecompass.actors.messages import CancelJob, Query, Settle, StartJob
+from codecompass.actors.messages import CancelJob, Envelope, Mailbox, Query, Settle, StartJob
 from codecompass.actors.observation import WorkspaceObservation
 from codecompass.actors.questions import Questions
 from codecompass.actors.tracking import ChangeTracker

@@ -5,8 +5,7 @@ import json
 import pytest
 import trio
 
-from codecompass.actors.mailbox import CAPACITY
-from codecompass.actors.messages import StartJob
+from codecompass.actors.messages import MAILBOX_CAPACITY, StartJob
 from codecompass.errors import WorkspaceBusy
 from tests.support.asking import ONE_WORKER, locate, open_workspace, paths_of, until, until_indexed, until_quiet
 from tests.support.faults import held_workers
@@ -125,9 +124,9 @@ async def test_a_full_mailbox_refuses_at_once_and_loses_nothing_of_what_it_holds
             with held_workers():
                 # Each of them waits for the job that brings this in, and the job for its worker.
                 shop.write({"saved.py": "def just_saved(): pass\n"})
-                for _ in range(CAPACITY):
+                for _ in range(MAILBOX_CAPACITY):
                     nursery.start_soon(ask)
-                await until(lambda: handle.observation.in_flight == CAPACITY)
+                await until(lambda: handle.observation.in_flight == MAILBOX_CAPACITY)
 
                 with trio.CancelScope() as scope:
                     scope.cancel()  # whoever waits, be it for a moment, is cancelled
@@ -139,7 +138,7 @@ async def test_a_full_mailbox_refuses_at_once_and_loses_nothing_of_what_it_holds
         assert refused.value.data["retry_after_ms"] > 0
         assert told["error"]["code"] == "workspace_busy"
         assert told["error"]["data"]["retry_after_ms"] > 0
-        assert found == [["saved.py"]] * CAPACITY
+        assert found == [["saved.py"]] * MAILBOX_CAPACITY
         assert await paths_of(handle, "just_saved") == ["saved.py"]
 
 
