@@ -132,16 +132,12 @@ class Questions:
             await self._wait_symbols_briefly(deadline)
         freshness: FreshnessStatus = "syncing"
         if policy == "strict" or not (is_first or self._index.lacks_symbols):
-            freshness = await self._freshness.settle(policy, trio.current_time() + self._patience(query))
+            freshness = await self._freshness.settle(policy, trio.current_time() + timeout_seconds(request, self._freshness_wait))
             if policy != "best_effort" and freshness != "fresh":
                 freshness = "stale"
         else:
             jobs.ensure_job("question")
         return self._context(freshness, policy, is_first=is_first)
-
-    def _patience(self, query: Query) -> float:
-        """How long the question may wait for changes to land, in seconds."""
-        return timeout_seconds(query.request, self._freshness_wait)
 
     async def _bootstrap(self, query: Query, deadline: float) -> None:
         """Starts a first job, and waits until the text of all files can be searched.
@@ -159,9 +155,8 @@ class Questions:
         with trio.move_on_at(deadline):
             while self._index.meta is None and jobs.is_running:
                 await jobs.wait_progress()
-        self._raise_last_failure()
         if self._index.meta is None:
-            raise not_ready(jobs.active, has_text=False, schema_status=self._index.on_disk.schema_status)
+            raise self._unfinished(has_text=False)
 
     async def _wait_symbols(self, query: Query, deadline: float) -> None:
         """Waits until the index holds all symbols. Raises IndexNotReady if that takes longer than the deadline."""
@@ -172,9 +167,7 @@ class Questions:
             while self._index.lacks_symbols and jobs.is_running:
                 await jobs.wait_progress()
         if self._index.lacks_symbols:
-            if not jobs.is_running and jobs.last is not None and jobs.failure is not None:
-                raise _failed_error(jobs.last, jobs.failure)
-            raise not_ready(jobs.active, has_text=True)
+            raise self._unfinished(has_text=True)
 
     async def _wait_symbols_briefly(self, deadline: float) -> None:
         """Waits for the symbols for as long as they are expected in time."""
@@ -215,11 +208,12 @@ class Questions:
         with trio.move_on_at(deadline):
             await job.wait_end()
 
-    def _raise_last_failure(self) -> None:
-        """Raises the last job's error if there is no index and no job builds one."""
+    def _unfinished(self, *, has_text: bool) -> CodeCompassError:
+        """Returns the error for an index that was not ready in time: how far its job is, or why the last one failed."""
         jobs = self._jobs
-        if self._index.meta is None and not jobs.is_running and jobs.last is not None and jobs.failure is not None:
-            raise _failed_error(jobs.last, jobs.failure)
+        if not jobs.is_running and jobs.last is not None and jobs.failure is not None:
+            return _failed_error(jobs.last, jobs.failure)
+        return not_ready(jobs.active, has_text=has_text, schema_status=self._index.on_disk.schema_status)
 
     def _context(self, freshness: FreshnessStatus, policy: FreshnessPolicy, *, is_first: bool = False) -> AnswerContext:
         return AnswerContext(
