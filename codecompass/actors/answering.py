@@ -1,4 +1,6 @@
-"""Steps between a question and its answer that the server and the command line share. Pure, without an event loop."""
+"""Steps between a question and its answer that the server and the command line share: dispatch to the query core, options,
+time limits, errors for an index that is not ready. Pure, without an event loop.
+"""
 
 import time
 from collections.abc import Callable
@@ -33,58 +35,58 @@ from codecompass.store.snapshot import Snapshot
 from codecompass.units import MILLISECONDS, MINUTES
 
 if TYPE_CHECKING:
-    # The command line asks without an event loop.
+    # The command line answers without an event loop.
     from codecompass.actors.messages import Query, QueryRequest
 
 RETRY_AFTER_MS = 1000
-"""The wait that is recommended before asking again for a first index; the next call waits as long as this one did."""
+"""Recommended wait before the next call while a first index is built; that call waits as long as this one did."""
 
 
 def query(
     snapshot: Snapshot,
     request: "QueryRequest",
     state: AnswerState,
-    settings: QueryOptions,
+    options: QueryOptions,
     is_expired: Callable[[], bool],
 ) -> Reply:
-    """Answers `request` from a snapshot. Raises what the functions of `query` raise."""
+    """Answers `request` from a snapshot. Raises the same errors as the functions of `query`."""
     match request:
         case SearchCode():
-            return core.search_code(snapshot, request, state, settings, is_expired)
+            return core.search_code(snapshot, request, state, options, is_expired)
         case LocateSymbol():
-            return core.locate_symbol(snapshot, request, state, settings, is_expired)
+            return core.locate_symbol(snapshot, request, state, options, is_expired)
         case GetFileOutline():
-            return core.get_file_outline(snapshot, request, state, settings)
+            return core.get_file_outline(snapshot, request, state, options)
         case GetSymbolHierarchy():
             return core.get_symbol_hierarchy(snapshot, request, state, is_expired)
         case FindReferences():
-            if settings.imported is not None:
-                return core.find_package_references(snapshot, request, state, settings.imported, is_expired)
-            return core.find_references(snapshot, request, state, is_expired, settings)
+            if options.imported is not None:
+                return core.find_package_references(snapshot, request, state, options.imported, is_expired)
+            return core.find_references(snapshot, request, state, is_expired, options)
         case GetCallGraph():
             return core.get_call_graph(snapshot, request, state, is_expired)
         case FindRelatedSymbols():
             return core.find_related_symbols(snapshot, request, state, is_expired)
         case GetCodeContext():
-            return core.get_code_context(snapshot, request, state, settings, is_expired)
+            return core.get_code_context(snapshot, request, state, options, is_expired)
         case DiffContext():
-            assert settings.difference is not None, "read before: see differences.py"
-            return core.diff_context(snapshot, request, settings.difference, state, settings, is_expired)
+            assert options.difference is not None, "computed before the query: see differences.py"
+            return core.diff_context(snapshot, request, options.difference, state, options, is_expired)
         case ReadFile():
             return core.read_file(snapshot, request, state)
         case IndexStatus():
-            raise AssertionError("index_status needs what the log of jobs says, see index_status")
+            raise AssertionError("index_status needs the log of jobs: see query.status.index_status")
 
 
 def needs_symbols(request: Request) -> bool:
-    """Whether only symbols answer the request. Others find places in text, too."""
+    """Whether the request can be answered from symbols alone; the others also use the text index."""
     return not isinstance(request, SearchCode | GetCodeContext | ReadFile | IndexStatus)
 
 
 def not_ready(job: Job | None, *, has_text: bool, schema_status: SchemaStatus = "not_indexed") -> CodeCompassError:
-    """Returns the error for a question whose index was not ready in time: how far the job is, and what to do.
+    """Returns the error for a question whose index was not ready in time: the progress of the job, and what to do next.
 
-    IndexIncompatible where the index is built anew because it did not fit (`schema_status`), IndexNotReady for a first one.
+    IndexIncompatible if the index is rebuilt because of its `schema_status`, IndexNotReady for a first index.
     """
     progress = None if job is None else job.progress
     counted = progress if progress is not None and progress.files_total else None
@@ -115,9 +117,8 @@ def not_ready(job: Job | None, *, has_text: bool, schema_status: SchemaStatus = 
 
 
 def asked_ref(request: Request) -> tuple[str, str] | None:
-    """Returns the name of the commit that a question is about, and the argument that gives it: of a comparison its head.
-
-    None for the working tree.
+    """Returns the ref that a question is about (of a comparison: its head) and the argument that names it; None for the working
+    tree.
     """
     if isinstance(request, DiffContext) and request.head is not None:
         return request.head, "head"
@@ -125,7 +126,7 @@ def asked_ref(request: Request) -> tuple[str, str] | None:
 
 
 def require_ref(wanted: str | None, current: str) -> None:
-    """Raises RefNotIndexed where an order about the working tree names another branch than the one that is checked out."""
+    """Raises RefNotIndexed if a request about the working tree names another branch than the one checked out."""
     if wanted is not None and wanted != current:
         raise RefNotIndexed(
             f"this is about the working tree, which is on {current}, not on {wanted}. Leave ref out. Questions take it: "
@@ -135,7 +136,7 @@ def require_ref(wanted: str | None, current: str) -> None:
 
 
 def query_settings(settings: Settings, answers: AnswerForm) -> QueryOptions:
-    """Returns the query core's options, for replies of this form."""
+    """Returns the query core's options for replies of the form `answers`."""
     return QueryOptions(
         default_limit=settings.query.default_limit,
         ranking_explain_level=settings.query.ranking_explain_level,
@@ -146,35 +147,35 @@ def query_settings(settings: Settings, answers: AnswerForm) -> QueryOptions:
     )
 
 
-def asked_for(query: "Query", options: QueryOptions) -> QueryOptions:
-    """Returns the options for a question: its answer may be one of several, or wanted in another form than the server's."""
+def options_for(query: "Query", options: QueryOptions) -> QueryOptions:
+    """Returns `options` adapted to a question: whether its answer will be merged with others, and its own reply form."""
     if query.is_for_merging:
         options = msgspec.structs.replace(options, is_for_merging=True, imported=query.imported)
     return options if query.answers is None else msgspec.structs.replace(options, answers=query.answers)
 
 
 TOUCH_SECONDS: Final = 1 * MINUTES
-"""A project used more recently than this is not noted as used again: a question should not write."""
+"""Within this time after the recorded use of a project no further use is recorded, so that most questions write nothing."""
 
 
 def is_touch_due(project: Project, now: float) -> bool:
-    """Whether the registry should note that `project` was used `now`, in seconds since the epoch."""
+    """Whether the registry should record that `project` was used `now`, in seconds since 1970."""
     return now - project.last_used_at > TOUCH_SECONDS
 
 
 def freshness_policy(request: Request, default: FreshnessPolicy) -> FreshnessPolicy:
-    """Returns what to do where files have changed: what the request says, else the default."""
+    """Returns the freshness policy of the request, else the default."""
     policy: FreshnessPolicy | None = getattr(request, "freshness_policy", None)
     return policy or default
 
 
 def time_limit(seconds: float) -> Callable[[], bool]:
-    """Returns what says whether so many seconds, which begin now, are over."""
+    """Returns a function that says whether `seconds` have passed since this call."""
     ends = time.monotonic() + seconds
     return lambda: time.monotonic() > ends
 
 
 def timeout_seconds(request: Request, default: float) -> float:
-    """Returns how long the caller wants to wait, for changes to be indexed or for the search itself; both in seconds."""
+    """Returns how long the caller is willing to wait, for changes to be indexed or for the search itself, in seconds."""
     milliseconds: int | None = getattr(request, "timeout_ms", None)
     return default if milliseconds is None else milliseconds * MILLISECONDS

@@ -1,6 +1,6 @@
-"""The registry for the server's tasks: each call runs in a thread, one at a time, over one connection.
+"""The registry for the server's tasks: calls run in a thread, one at a time, over one connection.
 
-Owns the connection: opens it on the first call, again after the database was moved away or deleted, and closes it at the end.
+Owns the connection: opens it on the first call, reopens it after the database was moved or deleted, and closes it at the end.
 """
 
 from collections.abc import AsyncIterator, Callable
@@ -9,7 +9,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 import trio
 
-from codecompass.actors.limits import Limits
+from codecompass.actors.blocking_calls import Limits
 from codecompass.errors import IndexDamaged
 from codecompass.store.job_log import JobLog
 from codecompass.store.layout import HomeLayout
@@ -35,23 +35,26 @@ class AsyncRegistry:
         self._file: tuple[int, int] | None = None
 
     async def run(self, method: Callable[Concatenate[Registry, P], T], *arguments: P.args, **options: P.kwargs) -> T:
-        """Returns what a method of Registry, or another function of one, returns. Raises what it and `open_registry` raise."""
+        """Calls a method of Registry, or a function that takes one, and returns its result.
+
+        Raises the errors of that function and of `open_registry`.
+        """
         return await trio.to_thread.run_sync(
             lambda: self._call(lambda registry: method(registry, *arguments, **options)), limiter=self._limiter
         )
 
     async def run_jobs(self, method: Callable[Concatenate[JobLog, P], T], *arguments: P.args, **options: P.kwargs) -> T:
-        """Does what `run` does, with a method of JobLog."""
+        """Calls a method of JobLog, as `run` does one of Registry."""
         return await self.run(lambda registry: method(JobLog(registry), *arguments, **options))
 
     async def close(self) -> None:
-        """Closes the database. Call nothing after this."""
+        """Closes the database. No call may follow."""
         await trio.to_thread.run_sync(self._stack.close, limiter=self._limiter)
 
     def _call(self, work: Callable[[Registry], T]) -> T:
         if self._opened is not None and (self._opened.is_copy or self._file != self._file_there()):
-            # The file was moved away (the remedy for a damaged one) or deleted: what is written to it would be lost. A copy, made
-            # where the file cannot be written, shows only the moment when it was made.
+            # The file was moved (the remedy for a damaged one) or deleted: anything written to it would be lost. A copy, made if
+            # the file cannot be written, is frozen at the moment it was made.
             self._forget()
         if self._opened is None:
             self._opened = self._stack.enter_context(open_registry(self._home, busy_timeout_ms=self._busy_timeout_ms))
@@ -76,7 +79,7 @@ class AsyncRegistry:
 
 @asynccontextmanager
 async def open_async_registry(home: HomeLayout, limits: Limits, *, busy_timeout_ms: int) -> AsyncIterator[AsyncRegistry]:
-    """Yields the registry of a data directory, and closes it afterwards."""
+    """Yields the registry of the data directory `home`, and closes it afterwards."""
     registry = AsyncRegistry(home, limits.registry, busy_timeout_ms)
     try:
         yield registry

@@ -1,12 +1,13 @@
-"""Blocking calls into file systems that may never answer: a dead network mount, a FUSE server that was stopped.
+"""How much blocking work a process does at a time: limits for each kind, and calls into file systems that may never answer
+(a dead network mount, a FUSE server that was stopped).
 
-Such a call cannot be interrupted, not even by the end of its task: its thread is left behind, and counted until it returns.
+Such a call cannot be interrupted, not even by cancelling its task: its thread is abandoned, and counted until it returns.
 
-    a call runs   -> it gives no sign for SUSPECT_SECONDS   -> another one may work beside it, so that others go on
-                  -> it gives no sign for its patience      -> its waiter gets FileSystemUnresponsive; its place is *silent*
-    a silent place refuses every further call at once, until the threads that are left behind there return
+    a call runs -> no sign of progress for SUSPECT_SECONDS -> it is *suspect*: one more call may run, so that others proceed
+                -> no sign for its patience                -> its caller gets FileSystemUnresponsive; its place is *silent*
+    a silent place refuses every further call at once, until the abandoned threads there return
 
-A place is the path that a call is at. Calls that take long give signs of progress (`Call.is_over`), a scan for each directory.
+A place is the path at which a call currently works. Long calls give signs of progress (`Call.is_over`): a scan, one a directory.
 """
 
 import os
@@ -26,46 +27,64 @@ from codecompass.units import MILLISECONDS, SECONDS
 
 T = TypeVar("T")
 
-AT_WORK: Final = 8
-"""Calls at work at a time. Each takes well under a millisecond on a local disk, but for those that walk through a tree."""
+
+QUERY_THREADS: Final = 4
+"""Most of a query is Python and holds the interpreter lock: more threads would only take turns."""
+
+
+WRITERS: Final = 2
+"""Index jobs that run at a time. They share the worker processes; more would only lengthen each."""
+
+
+CHECK_THREADS: Final = 2
+
+
+MAX_CALLS: Final = 8
+"""Calls that run at a time. On a local disk each takes well under a millisecond, except those that walk a tree."""
+
 
 SUSPECT_SECONDS: Final = 250 * MILLISECONDS
 
+
 PATIENCE_SECONDS: Final = 5 * SECONDS
-"""How long a short call may give no sign. A disk that has to spin up takes so long; a loaded machine less."""
+"""How long a short call may give no sign. A disk that has to spin up takes this long; a loaded machine less."""
+
 
 MAX_SUSPECTS: Final = 4
-"""Calls that may give no sign at one place; further ones wait for what becomes of these."""
+"""Calls that may give no sign at one place at a time; further ones wait until these have returned or given up."""
+
 
 MAX_LENT: Final = 256
-"""Threads that wait for file systems, over all places. Each holds a stack: 50 kB of memory."""
+"""Suspect calls that are compensated for by further threads, over all places. Each thread holds a stack: 50 kB of memory."""
+
 
 RETRY_MS: Final = 5000
 
 
 class Call:
-    """A running call, as its own thread reports on it."""
+    """A running call, as its own thread sees it."""
 
     def __init__(self, place: str, calls: "BlockingCalls") -> None:
         self.place = place
         self.n_signs = 0
-        self.was_left = False
+        self.is_abandoned = False
         self._calls = calls
 
     def is_over(self) -> bool:
-        """Gives a sign of progress, and returns whether nobody waits for the call any more: it may end early then."""
+        """Gives a sign of progress. Returns whether the caller has given up, so that the call may end early."""
         self.n_signs += 1
-        return self.was_left
+        return self.is_abandoned
 
     def enter(self, path: str) -> None:
-        """Gives a sign of progress from another path. Raises FileSystemUnresponsive where too many calls hang there already."""
+        """Gives a sign of progress and moves the call to `path`. Raises FileSystemUnresponsive if too many calls hang there."""
         self._calls.require_answering(path)
         self.place = path
         self.n_signs += 1
 
 
 class _Running:
-    """A call as the event loop sees it. `sign_at` is when it began, or its last sign was seen."""
+    """A call as the event loop sees it. `sign_at` is when it began or its last sign was seen, in seconds of `time.monotonic`;
+    `suspected_at` the mount point or path at which it hangs, None while it gives signs."""
 
     def __init__(self, call: Call, patience: float) -> None:
         self.call = call
@@ -76,36 +95,36 @@ class _Running:
         self.suspected_at: str | None = None
 
     def is_waiting_at(self, path: str, seconds: float) -> bool:
-        """Whether it has given no sign for `seconds`, at a place at or above `path`."""
+        """Whether the call has given no sign for `seconds`, at a place at or above `path`."""
         place = self.suspected_at
         return place is not None and is_at(path, place) and time.monotonic() - self.sign_at >= seconds
 
     @property
     def is_silent(self) -> bool:
-        """Whether it has given no sign for so long that nobody should wait for it."""
+        """Whether the call has given no sign for its whole patience."""
         return self.suspected_at is not None and time.monotonic() - self.sign_at >= self.patience
 
 
 class BlockingCalls:
-    """One for a process: a place that is silent for one workspace is silent for all."""
+    """The blocking calls of a process. One instance: a place that is silent for one workspace is silent for all."""
 
     def __init__(self) -> None:
-        self._at_work = trio.CapacityLimiter(AT_WORK)
+        self._at_work = trio.CapacityLimiter(MAX_CALLS)
         self._suspects: set[_Running] = set()
         self._changed = trio.Event()
         self._log = structlog.get_logger(__name__)
 
     def silent_places(self) -> frozenset[str]:
-        """Returns the paths at which calls hang that were given up."""
+        """Returns the places at which calls hang beyond their patience."""
         return frozenset(each.suspected_at for each in self._suspects if each.suspected_at is not None and each.is_silent)
 
     @property
     def n_waiting(self) -> int:
-        """How many threads hang in a file system."""
+        """How many calls give no sign now."""
         return len(self._suspects)
 
     def require_answering(self, path: str) -> None:
-        """Raises FileSystemUnresponsive where `path` is at or below a place at which calls hang. From any thread."""
+        """Raises FileSystemUnresponsive if `path` is at or below a place at which calls hang. Callable from any thread."""
         there = self._waiting_at(path)
         if len(there) >= MAX_SUSPECTS or any(each.is_silent for each in there):
             raise unresponsive(there[0].suspected_at or path)
@@ -121,10 +140,12 @@ class BlockingCalls:
         patience: float = PATIENCE_SECONDS,
         lend: Sequence[trio.CapacityLimiter] = (),
     ) -> T:
-        """Returns what `work` returns, and raises what it raises, or FileSystemUnresponsive. It begins at `place`.
+        """Runs `work` in a thread and returns its result; the call begins at `place`.
 
-        `patience` are seconds without a sign. While the call is suspected the limiters in `lend`, of which its waiter holds a
-        token each, have one more. A cancelled caller leaves the thread behind.
+        `patience` is how long it may give no sign, in seconds. While it is suspect, each limiter in `lend` (of which the caller
+        holds a token) has one token more. A cancelled caller abandons the thread.
+
+        Raises the errors of `work`, and FileSystemUnresponsive.
         """
         path = os.fspath(place)
         running = _Running(Call(path, self), patience)
@@ -135,27 +156,27 @@ class BlockingCalls:
         try:
             self._start(running, work)
         except BaseException:
-            # The system has no more threads: pass the turn on.
+            # The system has no more threads: give the turn to the next call.
             self._at_work.release_on_behalf_of(running)
             raise
         try:
             await self._wait(running, lend)
         finally:
-            running.call.was_left = not running.done.is_set()
-            if running.call.was_left:
+            running.call.is_abandoned = not running.done.is_set()
+            if running.call.is_abandoned:
                 self._suspect(running)
         assert running.result is not None
         result: T = running.result.unwrap()
         return result
 
     async def wait_returned(self, seconds: float) -> None:
-        """Waits up to `seconds` for calls that were left behind and still give signs; those that are silent may never end."""
+        """Waits up to `seconds` for suspect calls whose patience is not over; silent ones may never end."""
         with trio.move_on_after(seconds):
             while any(not each.is_silent for each in self._suspects):
                 await self._changed.wait()
 
     async def _take_turn(self, running: _Running) -> None:
-        """Returns once the call may begin. Raises FileSystemUnresponsive."""
+        """Waits until the call may begin. Raises FileSystemUnresponsive."""
         path = running.call.place
         while True:
             while self._is_doubtful(path):
@@ -165,14 +186,14 @@ class BlockingCalls:
             await self._at_work.acquire_on_behalf_of(running)
             if not self._is_silent(path) and not self._is_doubtful(path):
                 return
-            # Earlier calls have meanwhile shown that this place does not answer.
+            # Meanwhile earlier calls have shown that this place does not answer.
             self._at_work.release_on_behalf_of(running)
 
     def _is_silent(self, path: str) -> bool:
         return any(each.is_silent for each in self._waiting_at(path))
 
     def _is_doubtful(self, path: str) -> bool:
-        """Whether MAX_SUSPECTS calls give no sign there, and none has exceeded its patience."""
+        """Whether MAX_SUSPECTS calls give no sign at `path`, and none has exceeded its patience."""
         return len(self._waiting_at(path)) >= MAX_SUSPECTS and not self._is_silent(path)
 
     def _start(self, running: _Running, work: Callable[[Call], object]) -> None:
@@ -184,12 +205,14 @@ class BlockingCalls:
             try:
                 token.run_sync_soon(self._returned, running)
             except trio.RunFinishedError:
-                pass  # the server has ended without it
+                pass  # the server stopped before the call returned
 
         trio.lowlevel.start_thread_soon(lambda: work(running.call), deliver, name="file system")
 
     async def _wait(self, running: _Running, lend: Sequence[trio.CapacityLimiter]) -> None:
-        """Returns once the call has returned. Counts steps, not the clock: a stopped process does not wait."""
+        """Waits until the call has returned. Counts steps instead of reading the clock: time while this process is stopped does
+        not count. Raises FileSystemUnresponsive.
+        """
         n_signs, n_steps, n_lent = running.call.n_signs, 0, 0
         try:
             while True:
@@ -202,7 +225,7 @@ class BlockingCalls:
                     n_signs, n_steps = running.call.n_signs, 0
                     self._clear(running)
                 elif n_steps * SUSPECT_SECONDS >= running.patience:
-                    if not any(each.call.was_left for each in self._waiting_at(running.suspected_at or "")):
+                    if not any(each.call.is_abandoned for each in self._waiting_at(running.suspected_at or "")):
                         self._log.warning("file_system_unresponsive", path=running.call.place)
                     raise unresponsive(running.call.place)
                 else:
@@ -229,29 +252,45 @@ class BlockingCalls:
             self._adapt()
 
     def _adapt(self) -> None:
-        self._at_work.total_tokens = AT_WORK + min(len(self._suspects), MAX_LENT)
+        self._at_work.total_tokens = MAX_CALLS + min(len(self._suspects), MAX_LENT)
         self._changed.set()
         self._changed = trio.Event()
 
     def _returned(self, running: _Running) -> None:
-        if running.call.was_left and running.is_silent:
+        if running.call.is_abandoned and running.is_silent:
             self._log.info("file_system_answers_again", path=running.suspected_at)
         self._at_work.release_on_behalf_of(running)
         self._clear(running)
         running.done.set()
 
 
-def file_system_of(path: str) -> str:
-    """Returns where the file system of an absolute path without links is mounted; of the one that holds everything, the path.
+class Limits:
+    """The limiters of one server, for all its workspaces. Each kind of work has its own threads: in a shared pool, indexing would
+    starve the queries. Not a Struct: limiters are live objects of one event loop."""
 
-    The table of mounts is the kernel's own and is read without waiting for any of them.
+    def __init__(self) -> None:
+        self.queries = trio.CapacityLimiter(QUERY_THREADS)
+        self.writers = trio.CapacityLimiter(WRITERS)
+        self.checks = trio.CapacityLimiter(CHECK_THREADS)
+        self.vectors = trio.CapacityLimiter(1)
+        """Reading texts and writing vectors, in the background."""
+        self.registry = trio.CapacityLimiter(1)
+        """One connection, one thread at a time."""
+        self.blocking = BlockingCalls()
+        """Calls into the file systems of workspaces, which may never answer."""
+
+
+def file_system_of(path: str) -> str:
+    """Returns the mount point of the file system of `path` (absolute, without links); `path` itself on the root file system.
+
+    The kernel's mount table is read without waiting for any of the mounts.
     """
     point = innermost(mounts(), path).mount_point if sys.platform == "linux" else ""
     return path if point in ("", "/") else point
 
 
 def is_at(path: str, place: str) -> bool:
-    """Returns whether `path` is `place` or below it, by their components alone."""
+    """Whether `path` is `place` or below it, by path components alone."""
     return path == place or path.startswith(place.rstrip("/") + "/")
 
 

@@ -1,31 +1,32 @@
 """The job that indexes a commit without a checkout: its files from git's object database, through the same workers and writer.
 
-    commit_tree.py: which files -> commit_contents.py: their contents -> file_pipeline.py: workers, writer -> publish, once
+    commit_tree.py: which files -> CommitContents: their contents -> file_pipeline.py: workers, writer -> publish, once
 
-A commit never changes: what is published is complete, stays as it is, and nothing is published before. The job owns the writer
-lock of the commit's own directory; cancelled or killed, it leaves nothing that a reader sees.
+A commit never changes, so its index is published once, complete, and never updated. The job holds the writer lock of the
+commit's own directory; cancelled or killed, it leaves nothing that a reader sees.
 """
 
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Final
 
 import trio
+from msgspec.structs import replace
 
 from codecompass.actors.blocking_calls import BlockingCalls, Call
-from codecompass.actors.commit_contents import CommitContents
 from codecompass.actors.commits import NO_REPOSITORY, built_index, unreadable
-from codecompass.actors.file_pipeline import FilePipeline, Fill, unparsed
+from codecompass.actors.file_pipeline import FilePipeline, Fill, grouped, open_writer, unparsed
 from codecompass.actors.index_limits import IndexLimits
-from codecompass.actors.job_model import ProgressMeter
-from codecompass.actors.job_report import JobReport
+from codecompass.actors.job_model import JobReport, ProgressMeter
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import IndexInProgress, RefNotIndexed, StoreNewer
 from codecompass.jobs import Progress
 from codecompass.scan.commit_names import NamedCommit
-from codecompass.scan.commit_tree import CommitFile, CommitTree, read_commit_tree
+from codecompass.scan.commit_tree import CommitFile, CommitTree, incomplete, read_commit_tree
+from codecompass.scan.git_contents import GROUP_BYTES, Blob, read_blobs
 from codecompass.scan.git_repository import (
     DETACHED_REF_LENGTH,
     GIT_DEADLINE_SECONDS,
@@ -42,16 +43,19 @@ from codecompass.store.layout import HomeLayout, ProjectLayout, commit_layouts
 from codecompass.store.lock import LockHeld, lock_for_reading, writer_lock
 from codecompass.store.manifest import STAT_REASONS, Changes, ManifestEntry
 from codecompass.store.nearest import nearest_source, sources_of
-from codecompass.store.publication import Step, write_guard
+from codecompass.store.publication import Step
 from codecompass.store.snapshot import IndexMeta
 from codecompass.store.writer import IndexWriter, WriteCounts
 from codecompass.worker.messages import FileTask
 
+MAX_GROUP_FILES: Final = 20_000
+"""Files of a group: bounds a group of empty files, which GROUP_BYTES does not."""
+
 
 class CommitJob:
-    """One run for one commit of the workspace at `root`. Make it, `await run()` once.
+    """One run for one commit of the workspace at `root`. Create it, `await run()` once.
 
-    `layout` is the project's, `limits` those of its working tree. `force` builds an index that is there anew.
+    `layout` is the project's, `limits` are those of its working tree. `force` rebuilds an existing index.
     """
 
     def __init__(
@@ -83,10 +87,10 @@ class CommitJob:
         self._files = FilePipeline(root, self._layout, pool, limits, self._meter)
 
     async def run(self) -> JobReport:
-        """Builds the index of the commit, unless it is there.
+        """Builds the index of the commit, unless it exists.
 
-        Raises IndexInProgress where another job holds the lock, RefNotIndexed where the repository does not have all of the
-        commit or cannot be read, PermissionDenied where the store cannot be written, StoreNewer where a newer program wrote it.
+        Raises IndexInProgress if another job holds the lock, RefNotIndexed if the repository lacks parts of the commit or cannot
+        be read, PermissionDenied if the store cannot be written, StoreNewer if a newer program wrote it.
         Safe to cancel: nothing is published then.
         """
         started = time.monotonic()
@@ -101,7 +105,7 @@ class CommitJob:
 
     @contextmanager
     def _kept(self) -> Iterator[None]:
-        """Keeps the project's directory from being evicted by another process meanwhile."""
+        """Keeps other processes from evicting the project's directory during the block."""
         held = lock_for_reading(self._project)
         try:
             yield
@@ -115,7 +119,7 @@ class CommitJob:
             raise StoreNewer("the index was written by a newer codecompass. Upgrade this program.")
         built = None if self._force else await trio.to_thread.run_sync(built_index, self._layout, self._commit, self._limits)
         if built is not None:
-            return self._report(built, WriteCounts(), n_files=0, started=started)
+            return self._files.report(built, WriteCounts(), mode="full", files_scanned=0, started=started)
         self._meter.advance(stage="discovery")
         repository, tree = await self._read_tree()
         ids = {file.path: bytes.fromhex(file.object_id) for file in tree.files}
@@ -133,7 +137,8 @@ class CommitJob:
             meta = await trio.to_thread.run_sync(self._publish, writer)
             if self._on_published is not None:
                 self._on_published()
-            return self._report(meta, writer.counts, n_files=len(tree.files), started=started, warnings=tree.warnings)
+            report = self._files.report(meta, writer.counts, mode="full", files_scanned=len(tree.files), started=started)
+            return replace(report, warnings=tree.warnings)
 
     async def _read_tree(self) -> tuple[Repository, CommitTree]:
         root = str(self._root)
@@ -151,7 +156,7 @@ class CommitJob:
             raise unreadable(self._commit, error) from error
 
     def _nearest(self, ids: Mapping[str, bytes]) -> ForkSource | None:
-        """Returns the index of the home that is nearest to the commit, the working tree's first; None where none is near."""
+        """Returns the index in the home that is nearest to the commit, preferring the working tree's; None if none is near."""
         if self._force or len(ids) < self._limits.fork_from_files:
             return None
         home = HomeLayout(self._project.root.parents[1])
@@ -159,7 +164,7 @@ class CommitJob:
         return None if found is None else found.source
 
     def _take_over(self, writer: IndexWriter, changes: Changes, tree: CommitTree) -> None:
-        """Writes what needs no content: files that are gone or skipped, and those that the beginning has as they are."""
+        """Writes what needs no content: files that are gone or skipped, and those that the forked index holds unchanged."""
         self._files.apply(writer, changes)
         asked = {task.path for task in changes.tasks}
         known = [ScannedFile(file.path, file.size, 0, 0, 0) for file in tree.files if file.path not in asked]
@@ -173,7 +178,7 @@ class CommitJob:
         ids: Mapping[str, bytes],
         source: ForkSource | None,
     ) -> None:
-        """Writes the files of `tasks`. What another epoch holds is not parsed. Raises GitError."""
+        """Writes the files of `tasks`. Contents that another epoch holds are not parsed again. Raises GitError."""
 
         def fill(asked: Sequence[FileTask]) -> Fill:
             max_bytes = self._limits.rules.max_file_bytes
@@ -194,24 +199,15 @@ class CommitJob:
 
     @asynccontextmanager
     async def _writing(self, source: ForkSource | None) -> AsyncIterator[IndexWriter]:
-        try:
-            writer = await trio.to_thread.run_sync(self._open_writer, source)
-        except NotForkable:
-            # It was removed or replaced since it was found.
-            writer = await trio.to_thread.run_sync(self._open_writer, None)
-        try:
+        async with AsyncExitStack() as stack:
+            try:
+                writer = await stack.enter_async_context(
+                    open_writer(self._layout, fresh=True, source=source, on_step=self._on_step)
+                )
+            except NotForkable:
+                # The source was removed or replaced after it was found.
+                writer = await stack.enter_async_context(open_writer(self._layout, fresh=True, on_step=self._on_step))
             yield writer
-        finally:
-            # tantivy's lock outlives a writer that is only dropped.
-            with trio.CancelScope(shield=True):
-                await trio.to_thread.run_sync(writer.abandon)
-
-    def _open_writer(self, source: ForkSource | None) -> IndexWriter:
-        """Opens the writer of the commit's index, which begins as a fork of `source`. Raises NotForkable."""
-        with write_guard(self._layout):
-            return IndexWriter(
-                self._layout, fresh=True, source=source, on_step=self._on_step, checkpoint=trio.from_thread.check_cancelled
-            )
 
     def _publish(self, writer: IndexWriter) -> IndexMeta:
         return writer.publish(
@@ -222,24 +218,54 @@ class CommitJob:
             checkpoint=trio.from_thread.check_cancelled,
         )
 
-    def _report(
-        self, meta: IndexMeta, counts: WriteCounts, *, n_files: int, started: float, warnings: tuple[str, ...] = ()
-    ) -> JobReport:
-        return JobReport(
-            mode="full",
-            generation=meta.generation,
-            ref=meta.ref,
-            commit=meta.commit,
-            file_count=meta.file_count,
-            symbol_count=meta.symbol_count,
-            source_bytes=meta.source_bytes,
-            files_scanned=n_files,
-            files_changed=len(self._files.changed),
-            counts=counts,
-            quarantined=tuple(self._files.quarantined),
-            duration_seconds=time.monotonic() - started,
-            warnings=warnings,
-        )
+
+class CommitContents:
+    """Fills the `tasks` of one job with their contents. They are requested in their order, in batches.
+
+    Holds GROUP_BYTES of content at most, plus the batches that wait for their turn. `object_ids` are git's ids of the contents
+    by path.
+    """
+
+    def __init__(
+        self,
+        repository: Repository,
+        commit: str,
+        tasks: Sequence[FileTask],
+        object_ids: Mapping[str, bytes],
+        blocking: BlockingCalls,
+        max_file_bytes: int,
+    ) -> None:
+        self._repository = repository
+        self._commit = commit
+        self._groups: Iterator[list[FileTask]] = grouped(tasks, max_bytes=GROUP_BYTES, max_files=MAX_GROUP_FILES)
+        self._object_ids = object_ids
+        self._blocking = blocking
+        self._max_file_bytes = max_file_bytes
+        self._held: dict[str, bytes] = {}
+        self._turn = trio.Lock()
+
+    async def fill(self, batch: Sequence[FileTask]) -> Sequence[FileTask]:
+        """Returns the tasks of `batch` with their contents.
+
+        Raises RefNotIndexed if the repository lacks one of them, GitError, FileSystemUnresponsive.
+        """
+        async with self._turn:
+            while any(task.path not in self._held for task in batch):
+                await self._read(next(self._groups))
+            return [replace(task, content=self._held.pop(task.path)) for task in batch]
+
+    async def _read(self, group: Sequence[FileTask]) -> None:
+        ids = [self._object_ids[task.path].hex() for task in group]
+
+        def read(call: Call) -> list[Blob]:
+            return list(read_blobs(self._repository, ids, self._max_file_bytes, is_cancelled=call.is_over))
+
+        blobs = await self._blocking.run(read, self._repository.top, patience=GIT_DEADLINE_SECONDS)
+        missing = sum(blob.content is None for blob in blobs)
+        if missing:
+            raise incomplete(self._commit, f"{missing:,} of its files are not here")
+        for task, blob in zip(group, blobs, strict=True):
+            self._held[task.path] = blob.content or b""
 
 
 def _holds(entry: ManifestEntry, file: CommitFile, blob_id: bytes) -> bool:
@@ -248,8 +274,10 @@ def _holds(entry: ManifestEntry, file: CommitFile, blob_id: bytes) -> bool:
 
 
 def _changes(manifest: Mapping[str, ManifestEntry], tree: CommitTree, ids: Mapping[str, bytes]) -> Changes:
-    """Returns what to read, skip and remove so that an index with this manifest becomes that of the commit. `ids` are git's of
-    the contents by path: an entry with the same one stays as it is."""
+    """Returns what to read, skip and remove so that an index with this manifest becomes that of the commit.
+
+    `ids` are git's ids of the contents by path: an entry with the same id stays as it is.
+    """
     tasks = []
     for file in tree.files:
         entry = manifest.get(file.path)

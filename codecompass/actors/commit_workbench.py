@@ -1,6 +1,6 @@
-"""The work below the actor of a commit: its index, built once from git's object database, and questions answered from it.
+"""The workbench of a commit's actor: builds the commit's index once from git's object database and answers questions from it.
 
-Nothing here looks at the working tree: a commit is never stale, and every line of an answer is of the index of that commit.
+Nothing here reads the working tree: a commit is never stale, and every line of an answer comes from the index of that commit.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, TypeVar
 
 import trio
 
-from codecompass.actors.answering import asked_for, asked_ref, query, query_settings, timeout_seconds
-from codecompass.actors.background import panics_as_errors
+from codecompass.actors.answering import asked_ref, options_for, query, query_settings, timeout_seconds
+from codecompass.actors.blocking_calls import Limits
 from codecompass.actors.commit_indexing import CommitJob
 from codecompass.actors.commits import fitting
 from codecompass.actors.differences import COMPARISON_PATIENCE_SECONDS, IsCancelled, with_differences
-from codecompass.actors.index_answers import IndexOnDisk, View, deadline
+from codecompass.actors.failures import panics_as_errors
+from codecompass.actors.index_answers import AnswerContext, IndexOnDisk, thread_time_limit
 from codecompass.actors.index_limits import index_limits
-from codecompass.actors.job_model import JobState
-from codecompass.actors.job_report import JobReport
-from codecompass.actors.limits import Limits
+from codecompass.actors.job_model import JobReport, JobState
 from codecompass.actors.messages import Query
-from codecompass.actors.watching.changes import Changes
+from codecompass.actors.watching.changes import WatchedChanges
 from codecompass.actors.workbench import JobOrder, wait_unlocked
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import IndexDamaged
@@ -50,7 +49,7 @@ T = TypeVar("T")
 
 
 class CommitWorkbench:
-    """A `Workbench` for the index of one commit. Its jobs are in no log: they concern those who wait for them."""
+    """A `Workbench` for the index of one commit. Its jobs are not recorded in the registry: they concern only those who wait."""
 
     def __init__(
         self,
@@ -76,7 +75,7 @@ class CommitWorkbench:
         self._index = WorkspaceIndex(self._layout, project.project_id, mapped_files)
 
     async def inspect_index(self) -> IndexOnDisk:
-        """Returns what the index says of itself; one that was built by other rules counts as none."""
+        """Returns the state of the index on disk; an index built by other rules counts as none."""
         return await trio.to_thread.run_sync(self._inspect, limiter=self._limits.checks)
 
     def _inspect(self) -> IndexOnDisk:
@@ -94,44 +93,44 @@ class CommitWorkbench:
             note_use(self._layout)
         return IndexOnDisk(schema_status="not_indexed" if meta is None else "compatible", meta=meta)
 
-    async def answer(self, query: Query, view: View) -> Reply:
+    async def answer(self, query: Query, context: AnswerContext) -> Reply:
         """Answers a question from the commit's index."""
 
         async def run(work: Callable[[IsCancelled], T]) -> T:
             root = self._project.root
             return await self._limits.blocking.run(lambda call: work(call.is_over), root, patience=COMPARISON_PATIENCE_SECONDS)
 
-        workers, own = nullcontext(self._pool), asked_for(query, self._options)
+        workers, own = nullcontext(self._pool), options_for(query, self._options)
         root, limits = self._project.root, self._index_limits
         options = await with_differences(own, query.request, root, limits, lambda: workers, run, self._commit)
         answer = panics_as_errors(self._answer)
-        return await trio.to_thread.run_sync(answer, query, view, options, limiter=self._limits.queries)
+        return await trio.to_thread.run_sync(answer, query, context, options, limiter=self._limits.queries)
 
-    def _answer(self, asked: Query, view: View, options: QueryOptions) -> Reply:
+    def _answer(self, asked: Query, context: AnswerContext, options: QueryOptions) -> Reply:
         name, _field = asked_ref(asked.request) or (self._commit.name, "")
         state = AnswerState(
             workspace=str(self._project.root),
             project_id=self._project.name,
             ref=name,
             commit=self._commit.commit,
-            indexing_status=view.indexing if view.index.meta is None else "ready",
-            schema_status=view.index.schema_status,
+            indexing_status=context.indexing if context.index.meta is None else "ready",
+            schema_status=context.index.schema_status,
             schema_name=self._project.schema_name if asked.names_project else "",
             warnings=asked.warnings,
             hint=asked.hint,
         )
         if isinstance(asked.request, IndexStatus):
-            return self._status(asked.request, state, view)
+            return self._status(asked.request, state, context)
         with self._index.snapshot() as snapshot:
-            is_expired = deadline(timeout_seconds(asked.request, self._timeout))
+            is_expired = thread_time_limit(timeout_seconds(asked.request, self._timeout))
             reply = query(snapshot, asked.request, state, options, is_expired)
         note_use(self._layout)
         return reply
 
-    def _status(self, request: IndexStatus, state: AnswerState, view: View) -> Reply:
-        jobs = JobsState(active_job=None if view.active_job is None else active_job(view.active_job))
-        versions = {"current_schema_version": view.index.schema_version, "required_schema_version": SCHEMA_VERSION}
-        if view.index.meta is None:
+    def _status(self, request: IndexStatus, state: AnswerState, context: AnswerContext) -> Reply:
+        jobs = JobsState(active_job=None if context.active_job is None else active_job(context.active_job))
+        versions = {"current_schema_version": context.index.schema_version, "required_schema_version": SCHEMA_VERSION}
+        if context.index.meta is None:
             return index_status(None, request, state, jobs, **versions)
         with self._index.snapshot() as snapshot:
             return index_status(snapshot, request, state, jobs, **versions)
@@ -139,7 +138,7 @@ class CommitWorkbench:
     async def index(
         self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Callable[[], None]
     ) -> JobReport:
-        """Builds the index, unless it is there. Raises what `CommitJob.run` raises."""
+        """Builds the index, unless it exists. Raises the same errors as `CommitJob.run`."""
         async with self._limits.writers:
             return await CommitJob(
                 root=self._project.root,
@@ -155,46 +154,46 @@ class CommitWorkbench:
             ).run()
 
     async def wait_unlocked(self) -> None:
-        """Returns once no process writes this index."""
+        """Waits until no process writes this index."""
         await wait_unlocked(self._layout, self._limits)
 
     async def differs(self) -> bool:
-        """Never: a commit does not change."""
+        """Returns False: a commit does not change."""
         return False
 
     async def written_links(self, linked: Mapping[str, Stamp]) -> frozenset[str]:
-        """None: a commit has no file that is written."""
+        """Returns the empty set: nobody writes the files of a commit."""
         return frozenset()
 
-    async def drain(self, watcher: "TreeWatcher") -> Changes:
-        """Nothing has changed."""
-        return Changes()
+    async def drain(self, watcher: "TreeWatcher") -> WatchedChanges:
+        """Returns no changes."""
+        return WatchedChanges()
 
     def watch(self) -> AbstractAsyncContextManager["TreeWatcher"]:
-        """There is nothing to watch; the actor of a commit does not ask for it."""
+        """Raises AssertionError: the actor of a commit watches nothing."""
         raise AssertionError("a commit is not watched")
 
     async def record_queued(self, job: JobState) -> None:
-        """Enters nothing: see the class."""
+        """Does nothing: jobs of commits are not recorded."""
 
     async def record_running(self, job: JobState) -> None:
-        """As `record_queued`."""
+        """Does nothing, as `record_queued`."""
 
     async def record_progress(self, job: JobState) -> None:
-        """As `record_queued`."""
+        """Does nothing, as `record_queued`."""
 
     async def record_end(self, job: JobState) -> None:
-        """As `record_queued`."""
+        """Does nothing, as `record_queued`."""
 
     @property
     def makes_vectors(self) -> bool:
-        """Search by meaning is for the working tree."""
+        """False: search by meaning covers the working tree alone."""
         return False
 
     async def make_vectors(self) -> bool:
-        """None are made."""
+        """Makes none, and returns False."""
         return False
 
     async def close(self) -> None:
-        """Closes what is open."""
+        """Closes the index."""
         await trio.to_thread.run_sync(self._index.close, limiter=self._limits.checks)

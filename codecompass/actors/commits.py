@@ -1,13 +1,24 @@
-"""Steps between a ref and the index of its commit that the server and the command line share. Without an event loop."""
+"""The refs of a project: which commit a ref names, whether that commit has an index, and the reply of `list_refs`.
+
+Shared by the server and the command line. Blocking, without an event loop.
+"""
 
 import os
+from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.errors import CodeCompassError, RefNotIndexed
+from codecompass.protocol.metadata import BareMetadata
+from codecompass.protocol.requests import ListRefs
+from codecompass.protocol.state_replies import IndexedRef, ListedRef, ListRefsReply, WorkingTree
+from codecompass.protocol.times import iso_time
 from codecompass.scan.commit_names import NamedCommit, resolve_commit
-from codecompass.scan.git_repository import NO_REF, GitError, find_repository
+from codecompass.scan.git_repository import NO_REF, GitCancelled, GitError, find_repository, read_head
+from codecompass.scan.repository_refs import RepositoryRefs, read_refs
+from codecompass.store.commit_indexes import commit_indexes
 from codecompass.store.inspection import inspect_index
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.snapshot import IndexMeta
@@ -17,11 +28,15 @@ NO_REPOSITORY: Final = (
 )
 
 
-def named_commit(root: Path, ref: str, field: str = "ref") -> NamedCommit | None:
-    """Returns the commit that `ref` names in the repository around `root`; None for the name of a tree without git.
+MAX_NAMES: Final = 5
+"""Refs of a commit that are listed with its index."""
 
-    Blocking; `field` is the argument's name. Raises InvalidInput and RefNotIndexed as `resolve_commit` does, RefNotIndexed where
-    there is no repository or git fails.
+
+def named_commit(root: Path, ref: str, field: str = "ref") -> NamedCommit | None:
+    """Returns the commit that `ref` names in the repository around `root`; None if `ref` is NO_REF and there is no repository.
+
+    Blocking; `field` is the argument's name, for errors. Raises the same errors as `resolve_commit`, and RefNotIndexed if there
+    is no repository or git fails.
     """
     repository = find_repository(os.path.realpath(root))
     if repository is None:
@@ -32,20 +47,81 @@ def named_commit(root: Path, ref: str, field: str = "ref") -> NamedCommit | None
         return resolve_commit(repository, ref, field=field)
     except GitError as error:
         raise RefNotIndexed(
-            f"{field}: git cannot be asked what {ref!r} is: {error}. Leave {field} out to ask about the working tree.", ref=ref
+            f"{field}: git cannot resolve {ref!r}: {error}. Leave {field} out to ask about the working tree.", ref=ref
         ) from error
 
 
-def built_index(layout: ProjectLayout, commit: NamedCommit, limits: IndexLimits) -> IndexMeta | None:
-    """Returns the description of the index in `layout`; None unless it is the whole one of this commit by these limits.
+def refs_of(root: Path, is_cancelled: Callable[[], bool] | None = None) -> RepositoryRefs:
+    """Returns the refs of the repository around `root`, none without one. Blocking. Raises RefNotIndexed if git fails."""
+    repository = find_repository(os.path.realpath(root))
+    if repository is None:
+        return RepositoryRefs((), "")
+    try:
+        return read_refs(repository, is_cancelled=is_cancelled)
+    except (GitError, GitCancelled) as error:
+        raise RefNotIndexed(
+            f"the branches and tags cannot be listed: {error}. Questions without ref are answered all the same."
+        ) from error
 
-    Blocking. Never raises: what cannot be read is built anew.
+
+def list_refs(
+    request: ListRefs, root: Path, layout: ProjectLayout, refs: RepositoryRefs, metadata: BareMetadata
+) -> ListRefsReply:
+    """Returns the reply for the project at `root` whose store is in `layout`. Blocking."""
+    head = read_head(str(root))
+    meta = inspect_index(layout).meta
+    names: dict[str, list[str]] = defaultdict(list)
+    for ref in refs.refs:
+        names[ref.commit].append(ref.name)
+    indexed = tuple(
+        IndexedRef(
+            commit=index.commit,
+            names=tuple(names[index.commit][:MAX_NAMES]),
+            file_count=index.file_count,
+            symbol_count=index.symbol_count,
+            disk_bytes=index.disk_bytes,
+        )
+        for index in commit_indexes(layout)
+    )
+    wanted = (request.filter or "").lower()
+    found = [ref for ref in refs.refs if wanted in ref.name.lower()]
+    kept = {index.commit for index in indexed}
+    return ListRefsReply(
+        current=WorkingTree(
+            ref=head.ref,
+            commit=head.commit or "",
+            indexed_ref="" if meta is None else meta.ref,
+            indexed_commit="" if meta is None else meta.commit,
+            file_count=0 if meta is None else meta.file_count,
+            symbol_count=0 if meta is None else meta.symbol_count,
+        ),
+        default_branch=refs.default_branch,
+        indexed=indexed,
+        refs=tuple(
+            ListedRef(
+                name=ref.name,
+                kind=ref.kind,
+                commit=ref.commit,
+                committed_at=iso_time(ref.committed_at),
+                is_indexed=ref.commit in kept,
+            )
+            for ref in found[: request.limit]
+        ),
+        total_refs=len(found),
+        metadata=metadata,
+    )
+
+
+def built_index(layout: ProjectLayout, commit: NamedCommit, limits: IndexLimits) -> IndexMeta | None:
+    """Returns the metadata of the index in `layout`; None unless it is a complete index of this commit, built by these limits.
+
+    Blocking. Never raises: an unreadable index is rebuilt.
     """
     return fitting(inspect_index(layout).meta, commit, limits)
 
 
 def fitting(meta: IndexMeta | None, commit: NamedCommit, limits: IndexLimits) -> IndexMeta | None:
-    """Returns `meta` if it describes a whole index of this commit by these limits, else None."""
+    """Returns `meta` if it describes a complete index of this commit, built by these limits; else None."""
     if meta is None or meta.completeness != "complete":
         return None
     return meta if (meta.commit, meta.rules_fingerprint) == (commit.commit, limits.fingerprint) else None
@@ -54,7 +130,7 @@ def fitting(meta: IndexMeta | None, commit: NamedCommit, limits: IndexLimits) ->
 def unreadable(commit: NamedCommit, error: GitError) -> CodeCompassError:
     """Returns the error for a repository that git cannot read."""
     return RefNotIndexed(
-        f"{commit.name} cannot be read: {error}. Leave ref out to ask about the working tree, or have the repository put right "
-        "(git fsck says what is wrong) and call again.",
+        f"{commit.name} cannot be read: {error}. Leave ref out to ask about the working tree, or repair the repository "
+        "(git fsck shows what is wrong) and call again.",
         ref=commit.name,
     )

@@ -1,5 +1,5 @@
-"""What `diff_context` and `changed_since` need before the index is asked: what git says, and both versions of changed files as
-the worker processes read them. Used by the server and by the command line, each with its own way to run what blocks.
+"""What `diff_context` and `changed_since` need before the index is queried: git's comparison, and both versions of the changed
+files as the worker processes parse them. The server and the command line each supply their own way to run blocking work.
 """
 
 import os
@@ -29,16 +29,16 @@ from codecompass.worker.messages import Answer, Batch
 IsCancelled = Callable[[], bool]
 
 COMPARISON_PATIENCE_SECONDS: Final = 60.0
-"""How long a comparison may give no sign: git reads contents for renames and lines meanwhile."""
+"""How long a comparison may give no sign of progress, while git reads contents to find renames and changed lines."""
 
 T = TypeVar("T")
 
 
 class Blocking(Protocol):
-    """How the caller runs what blocks on git and the disk."""
+    """How the caller runs work that blocks on git and the disk."""
 
     async def __call__(self, work: Callable[[IsCancelled], T]) -> T:
-        """Runs `work` in a thread, or here."""
+        """Runs `work` in a thread, or in this one."""
 
 
 async def with_differences(
@@ -50,10 +50,10 @@ async def with_differences(
     run: Blocking,
     commit: NamedCommit | None = None,
 ) -> QueryOptions:
-    """Returns the options with what differs, where the question is about that.
+    """Returns the options with the differences that the question is about, if it is about any.
 
-    `commit` is what the index is of, None for the working tree: it is the head of the comparison. Raises InvalidInput and
-    RefNotIndexed for a name that is none, InvalidInput for a path filter that is none and where git cannot compare.
+    `commit` is the commit that is indexed (None for the working tree) and the head of the comparison. Raises InvalidInput or
+    RefNotIndexed for an invalid ref, InvalidInput for an invalid path filter or if git cannot compare.
     """
     if isinstance(request, DiffContext):
         async with pool() as workers:
@@ -73,7 +73,7 @@ async def read_difference(
     run: Blocking,
     commit: NamedCommit | None = None,
 ) -> TreeDifference:
-    """Returns what differs between the sides that are asked for, with both versions parsed. Raises as `with_differences` does."""
+    """Returns what differs between base and head, with both versions parsed. Raises the same errors as `with_differences`."""
     changes = await run(lambda is_cancelled: _changes(str(root), request, limits, is_cancelled, commit))
     old = await _read(changes, limits, pool, is_old=True)
     new = await _read(changes, limits, pool, is_old=False)
@@ -92,7 +92,7 @@ def _changes(
     chosen: Chosen = everything
     if request.path is not None:
         path = relative_to_root(request.path, root)
-        chosen_paths((), path)  # a filter that is none is refused whatever differs
+        chosen_paths((), path)  # an invalid filter is an error even if nothing differs
 
         def chosen(paths: Sequence[str]) -> list[bool]:
             return chosen_paths(paths, path)
@@ -115,9 +115,9 @@ def read_changed_since(
     is_cancelled: IsCancelled | None = None,
     commit: NamedCommit | None = None,
 ) -> ChangedFiles:
-    """Returns the files of the working tree, or of `commit`, that differ from another commit. Blocks on git and the disk.
+    """Returns the files of the working tree, or of `commit`, that differ from the commit `name`. Blocks on git and the disk.
 
-    Raises InvalidInput for a name that is none, and where git cannot compare.
+    Raises InvalidInput for an invalid name, or if git cannot compare.
     """
     try:
         repository = repository_of(str(root), field="changed_since")
@@ -139,7 +139,7 @@ def _cannot_compare(error: Exception, field: str) -> InvalidInput:
 
 
 async def _read(changes: Changes, limits: IndexLimits, pool: WorkerPool, *, is_old: bool) -> ReadVersions:
-    """Returns what the worker processes say about one side: nothing of a repository is parsed in this process."""
+    """Returns one side as the worker processes parse it: nothing of a repository is parsed in this process."""
     answers: list[Answer] = []
     killed: list[str] = []
     for tasks in grouped(version_tasks(changes, is_old=is_old)):

@@ -1,4 +1,4 @@
-"""From files to rows and documents: batches of files go through the worker processes, and one thread writes what they return.
+"""Turns files into rows and documents: batches of files go through the worker processes, and one thread writes the results.
 
     tasks -> batches --1 per worker--> pool --WRITE_QUEUE--> writer thread
 
@@ -7,44 +7,76 @@ Both queues are bounded, so the slowest part sets the pace.
 
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
 import msgspec
 import trio
 
-from codecompass.actors.background import collapse_groups
+from codecompass.actors.failures import collapse_groups
 from codecompass.actors.index_limits import IndexLimits
-from codecompass.actors.job_model import ProgressMeter
+from codecompass.actors.job_model import JobReport, ProgressMeter
 from codecompass.actors.worker_pool import BatchResult, WorkerPool
 from codecompass.identity import ObjectFormat
-from codecompass.jobs import Stage
+from codecompass.jobs import JobMode, Stage
 from codecompass.scan.git_index import GitBlobs
 from codecompass.scan.walk import ScannedFile
+from codecompass.store.forks import ForkSource
 from codecompass.store.known_content import KnownContent
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.manifest import Changes
-from codecompass.store.publication import write_guard
-from codecompass.store.writer import IndexWriter
+from codecompass.store.publication import Step, write_guard
+from codecompass.store.snapshot import IndexMeta
+from codecompass.store.writer import IndexWriter, WriteCounts
 from codecompass.units import KIB
 from codecompass.worker.messages import Batch, FileSymbols, FileTask, FileText
 
 BATCH_BYTES: Final = 400 * KIB
 BATCH_FILES: Final = 100
-"""Size of a batch: about 100 ms of parsing, so that progress moves and a cancellation is quick."""
+"""Bounds of a batch: about 100 ms of parsing, so that progress is visible and cancellation quick."""
 
 WRITE_QUEUE: Final = 4
-"""Batches that wait for the writer; beyond that the workers wait."""
+"""Parsed batches that wait for the writer; beyond that the workers wait."""
 
 
 Fill = Callable[[Sequence[FileTask]], Awaitable[Sequence[FileTask]]]
-"""Gives tasks their contents, where those are not in the working tree."""
+"""Returns tasks with their contents, for contents that are not in the working tree."""
+
+
+@asynccontextmanager
+async def open_writer(
+    layout: ProjectLayout,
+    *,
+    fresh: bool,
+    source: ForkSource | None = None,
+    parks: bool = False,
+    on_step: Callable[[Step], None] | None = None,
+) -> AsyncIterator[IndexWriter]:
+    """Yields the writer of the index in `layout`, and drops what it has not published afterwards.
+
+    Raises NotForkable if `source` was removed or replaced after it was found, and the errors of `write_guard`.
+    """
+
+    def make() -> IndexWriter:
+        with write_guard(layout):
+            return IndexWriter(
+                layout, fresh=fresh, source=source, parks=parks, on_step=on_step, checkpoint=trio.from_thread.check_cancelled
+            )
+
+    writer = await trio.to_thread.run_sync(make)
+    try:
+        yield writer
+    finally:
+        # tantivy's lock outlives a writer that is merely dropped. Rolling back is short; a commit has finished by now.
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(writer.abandon)
 
 
 class FilePipeline:
-    """That of one job. `changed` are the paths whose content, presence or reason to be skipped is another than the index had,
-    `quarantined` those whose parse ended a worker."""
+    """The pipeline of one job. `changed` are the paths whose content, presence or reason to be skipped differs from the index,
+    `quarantined` those whose parse killed a worker."""
 
     def __init__(self, root: Path, layout: ProjectLayout, pool: WorkerPool, limits: IndexLimits, meter: ProgressMeter) -> None:
         self._root = root
@@ -55,13 +87,13 @@ class FilePipeline:
         self.changed: set[str] = set()
         self.quarantined: list[str] = []
         self.blobs = GitBlobs()
-        """What git says of the files that are not read whole."""
+        """Git's ids of the files that are not read whole."""
         self.object_format: ObjectFormat = "sha1"
         self._contents: KnownContent | None = None
-        """Where the symbols of files are looked up that are not parsed."""
+        """Symbols of contents that other epochs hold, which need no parsing."""
 
     def apply(self, writer: IndexWriter, changes: Changes) -> None:
-        """Writes what needs no reading: files that are gone, and files that are skipped by their names or sizes. In a thread."""
+        """Writes what needs no reading: files that are gone, and files skipped because of name or size. Runs in a thread."""
         self.changed.update(changes.removed)
         with write_guard(self._layout):
             for path in changes.removed:
@@ -71,11 +103,11 @@ class FilePipeline:
                 writer.skip(item)
 
     def note_changes(self, changes: Changes) -> None:
-        """Notes what differs from an index that is not the one that is written."""
+        """Adds to `changed` what differs from an index other than the one being written."""
         self.changed.update(changes.removed, (task.path for task in changes.tasks))
 
     def touch(self, writer: IndexWriter, files: Sequence[ScannedFile]) -> None:
-        """Writes the stamps of files whose content the index holds. In a thread."""
+        """Writes the stamps of files whose content the index holds. Runs in a thread."""
         with write_guard(self._layout):
             writer.touch(files)
 
@@ -88,10 +120,10 @@ class FilePipeline:
         publish_slice: Callable[[], Awaitable[object]] | None = None,
         fill: Fill | None = None,
     ) -> None:
-        """Sends `tasks` through the workers and writes what comes back, the text alone without `parse`.
+        """Sends `tasks` through the workers and writes their results; without `parse`, the text alone.
 
-        `publish_slice` is called whenever `slice_seconds` have passed. `fill` gives the tasks of a batch their content, where
-        that is not in the working tree; it is called with consecutive tasks, in their order.
+        `publish_slice` is called whenever `slice_seconds` have passed. `fill` adds the contents to a batch if they are not in the
+        working tree; it is called with consecutive tasks, in their order.
         """
         if not tasks:
             return
@@ -122,10 +154,10 @@ class FilePipeline:
         *,
         fill: Callable[[Sequence[FileTask]], Fill] | None = None,
     ) -> list[FileTask]:
-        """Writes those of `tasks` without parsing them whose content other epochs hold, and returns the others.
+        """Writes, without parsing, those of `tasks` whose contents other epochs hold; returns the others.
 
-        `ids` are git's of the contents by path. Files that turn out not to be known have their text written; their symbols are
-        still missing (see `unparsed`). `fill` makes what `process` takes, for the tasks that are processed.
+        `ids` are git's ids of the contents by path. Files that turn out not to be known have their text written, but their
+        symbols are still missing (see `unparsed`). `fill` returns the `fill` of `process` for the given tasks.
         """
         contents = await trio.to_thread.run_sync(open_contents)
         try:
@@ -139,6 +171,23 @@ class FilePipeline:
         paths = {task.path for task in known}
         return [task for task in tasks if task.path not in paths]
 
+    def report(self, meta: IndexMeta, counts: WriteCounts, *, mode: JobMode, files_scanned: int, started: float) -> JobReport:
+        """Returns the report of a job that has published `meta`. `started` is by `time.monotonic`."""
+        return JobReport(
+            mode=mode,
+            generation=meta.generation,
+            ref=meta.ref,
+            commit=meta.commit,
+            file_count=meta.file_count,
+            symbol_count=meta.symbol_count,
+            source_bytes=meta.source_bytes,
+            files_scanned=files_scanned,
+            files_changed=len(self.changed),
+            counts=counts,
+            quarantined=tuple(self.quarantined),
+            duration_seconds=time.monotonic() - started,
+        )
+
     async def _write_all(
         self,
         writer: IndexWriter,
@@ -151,7 +200,7 @@ class FilePipeline:
         async for result in results:
             done = sum(isinstance(answer, FileText) for answer in result.answers) + len(result.killed_reading)
             parsed = self._meter.progress.files_parsed + done
-            # In one pass files are written as they come back: with the last of them, writing is what remains.
+            # A single pass writes files as they arrive: with the last of them, only writing remains.
             is_last = parse and parsed >= self._meter.progress.files_total
             stage: Stage = "indexing" if publish_slice is not None or is_last else "parsing"
             self._meter.advance(stage=stage, files_parsed=parsed)
@@ -185,14 +234,14 @@ class FilePipeline:
                 writer.write_symbols(symbols)
 
     def _with_blob(self, file: FileText) -> FileText:
-        """Adds the id of a content of which only the beginning was read."""
+        """Adds git's id to a skipped file, of which the beginning at most was read."""
         if file.blob_id or file.status != "skipped":
             return file
         blob_id = self.blobs.known(file.path, size=file.size, mtime_ns=file.mtime_ns, ctime_ns=file.ctime_ns, inode=file.inode)
         return msgspec.structs.replace(file, blob_id=blob_id)
 
     def _note_change(self, writer: IndexWriter, file: FileText) -> None:
-        """Adds the file to `changed` if it differs from what the index holds. Call it before the file is written."""
+        """Adds the file to `changed` if it differs from the index. To be called before the file is written."""
         entry = writer.manifest.get(file.path)
         match file.status:
             case "unchanged":
@@ -220,7 +269,7 @@ class FilePipeline:
 
 
 def unparsed(writer: IndexWriter) -> list[FileTask]:
-    """Returns the files whose text is in the index and whose symbols are not."""
+    """Returns the files whose text is in the index, but whose symbols are not."""
     return [
         FileTask(path, entry.content_hash, needs_symbols=True, size=entry.size)
         for path, entry in writer.manifest.items()
@@ -229,7 +278,7 @@ def unparsed(writer: IndexWriter) -> list[FileTask]:
 
 
 def grouped(tasks: Iterable[FileTask], *, max_bytes: int = BATCH_BYTES, max_files: int = BATCH_FILES) -> Iterator[list[FileTask]]:
-    """Yields the tasks in groups in their order: each ends with the task that reaches one of the bounds."""
+    """Yields the tasks in groups, in their order; each group ends with the task that reaches one of the bounds."""
     group: list[FileTask] = []
     size = 0
     for task in tasks:

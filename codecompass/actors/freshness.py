@@ -1,5 +1,5 @@
-"""Freshness: lets changes land in the index before an answer, and by themselves when nobody asks. Keeps no state: the change
-tracker knows what has changed, the job runner does something about it.
+"""Freshness: gets changes into the index before an answer, and in the background between questions. Keeps no state: the change
+tracker knows what has changed, the job runner indexes it.
 """
 
 from typing import Final
@@ -13,14 +13,14 @@ from codecompass.protocol.requests import FreshnessPolicy
 from codecompass.units import MILLISECONDS, SECONDS
 
 LONGEST_PAUSE_SECONDS: Final = 1 * SECONDS
-"""Between two jobs for changes that nobody has asked about there is a pause as long as the last job took, at most this."""
+"""Longest pause between two jobs that no question waits for; the pause is as long as the last job took, up to this."""
 
 CHECK_SECONDS: Final = 100 * MILLISECONDS
-"""What asking the watcher may take even if the caller waits for nothing: nearly always it takes a tenth of a millisecond."""
+"""How long the check of the tree may take even if the caller waits for nothing: it nearly always takes 0.1 ms."""
 
 
 class Freshness:
-    """That of one workspace."""
+    """The freshness of one workspace."""
 
     def __init__(self, changes: ChangeTracker, jobs: JobRunner) -> None:
         self._changes = changes
@@ -28,18 +28,19 @@ class Freshness:
 
     @property
     def status(self) -> FreshnessStatus:
-        """What is known without another check."""
+        """The freshness known without another check."""
         return "fresh" if self._changes.is_current else self._not_fresh
 
     @property
     def changed_files(self) -> frozenset[str]:
-        """The files that are known by name to have changed and that no finished job covers."""
+        """Changed files, as far as known by name, that no finished job covers."""
         return self._changes.files | self._jobs.taken_files
 
     async def settle(self, policy: FreshnessPolicy, deadline: float) -> FreshnessStatus:
-        """Lets changes land until `deadline`. Returns `fresh` only if the index holds all that had changed before the call.
+        """Waits until changes are indexed, at most until `deadline`.
 
-        The first check of the tree has at least CHECK_SECONDS, even if the deadline is over.
+        Returns `fresh` only if the index holds all changes made before the call. The first check of the tree gets at least
+        CHECK_SECONDS, even if the deadline has passed.
         """
         checked: CheckResult | None = None
         with trio.move_on_at(max(deadline, trio.current_time() + CHECK_SECONDS)):
@@ -62,7 +63,7 @@ class Freshness:
         return checked == "unchanged" or self._changes.is_current
 
     async def _index_changes(self, checked: CheckResult) -> bool:
-        """Runs jobs until the index holds what `checked` or a later check saw; false where a job does not bring that about."""
+        """Runs jobs until the index holds what `checked` or a later check saw; returns False if a job fails to achieve that."""
         while not self._is_fresh(checked):
             wanted = self._changes.seen
             self._jobs.ensure_job("question")
@@ -72,12 +73,12 @@ class Freshness:
                 return False
             if checked == "watched":
                 return True
-            # Without a watcher the job may have passed a file before it changed: check again.
+            # Without a watcher, a file may have changed after the job read it: check again.
             checked = await self._changes.check_tree()
         return True
 
     async def follow(self) -> None:
-        """Takes changes in as they come. While they turn out to be none, as with an ignored log file, the pauses grow."""
+        """Indexes changes as they are noted. While jobs find nothing to do, as for an ignored log file, the pauses grow."""
         pause = DEBOUNCE_SECONDS
         while True:
             await self._changes.wait_noted()
@@ -93,16 +94,16 @@ class Freshness:
 
 
 class CommitFreshness(Freshness):
-    """That of a commit, which does not change."""
+    """The freshness of a commit, which does not change."""
 
     @property
     def status(self) -> FreshnessStatus:
-        """Always fresh."""
+        """Always `fresh`."""
         return "fresh"
 
     @property
     def changed_files(self) -> frozenset[str]:
-        """None."""
+        """Always empty."""
         return frozenset()
 
     async def settle(self, policy: FreshnessPolicy, deadline: float) -> FreshnessStatus:

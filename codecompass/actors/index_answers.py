@@ -1,5 +1,5 @@
-"""Answers questions from the newest generation of one index, in threads: with what the workspace knows at that moment, and for
-an answer that is not fresh with the files that have changed.
+"""Answers questions from the newest generation of one index, in threads, with what the workspace knows at that moment. An answer
+that is not fresh names the files that have changed.
 """
 
 import time
@@ -11,10 +11,10 @@ import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.actors.answering import asked_for, query, query_settings, require_ref, timeout_seconds
+from codecompass.actors.answering import options_for, query, query_settings, require_ref, timeout_seconds
 from codecompass.actors.async_registry import AsyncRegistry
-from codecompass.actors.background import panics_as_errors
 from codecompass.actors.differences import COMPARISON_PATIENCE_SECONDS, IsCancelled, with_differences
+from codecompass.actors.failures import panics_as_errors
 from codecompass.actors.job_model import JobState
 from codecompass.actors.messages import Query
 from codecompass.actors.tree_comparison import Comparison, TreeComparison
@@ -46,38 +46,39 @@ RECENT_JOBS: Final = 5
 
 
 class IndexOnDisk(Struct, frozen=True, kw_only=True):
-    """What an index says of itself."""
+    """The state of an index on disk, by its own versions and metadata."""
 
     schema_status: SchemaStatus
     schema_version: int = SCHEMA_VERSION
     is_newer: bool = False
-    """A newer program wrote it."""
+    """Whether a newer program wrote it."""
     meta: IndexMeta | None = None
-    """That of the newest generation, None where it cannot be read."""
+    """Metadata of the newest generation, None if it cannot be read."""
     damage: str = ""
-    """Why it cannot be read although its versions fit."""
+    """Why it cannot be read although its versions fit; empty without damage."""
     interruption: Interruption | None = None
+    """Jobs that were lost with their process since the last success, from the registry."""
 
 
-class View(Struct, frozen=True, kw_only=True):
-    """What the actor knows at the moment of an answer."""
+class AnswerContext(Struct, frozen=True, kw_only=True):
+    """What the actor knows of the workspace at the moment of an answer."""
 
     index: IndexOnDisk
     freshness: FreshnessStatus
     indexing: IndexingStatus
     active_job: JobState | None = None
     policy: FreshnessPolicy = "best_effort"
-    """That of the question."""
+    """The freshness policy of the question."""
     is_first: bool = False
-    """The answer does not wait for the symbols of a first index."""
+    """Whether the answer does not wait for the symbols of a first index."""
     changed_files: frozenset[str] = frozenset()
     """Files known to have changed since, for an answer that is not compared with the tree."""
     refusal: str = ""
-    """Why changes cannot be indexed, empty where they can."""
+    """Why changes cannot be indexed; empty if they can."""
 
 
 class IndexAnswers:
-    """Any number of questions at a time. `form` is the form for which replies are made."""
+    """Answers any number of questions at a time. `form` is the form of the replies."""
 
     def __init__(
         self,
@@ -102,30 +103,30 @@ class IndexAnswers:
         self.use(settings)
 
     def use(self, settings: Settings) -> None:
-        """Answers by these settings from now on."""
+        """Applies new settings to the following answers."""
         self._timeout_ms = settings.query.timeout_ms
         self._query_settings = query_settings(settings, self._form)
 
-    async def answer(self, asked: Query, view: View) -> Reply:
-        """Answers a question from the newest generation. One that is not known to be fresh is compared with the tree first.
+    async def answer(self, asked: Query, context: AnswerContext) -> Reply:
+        """Answers a question from the newest generation. If that is not known to be fresh, it is compared with the tree first.
 
-        Raises IndexStale where the policy is `strict` and it is not, and what the functions of `query` raise.
+        Raises IndexStale if the policy is `strict` and the index is not fresh, and the errors of the functions of `query`.
         """
         if isinstance(asked.request, IndexStatus):
-            return await self._answer_status(asked, view)
+            return await self._answer_status(asked, context)
         compared = None
-        if view.freshness != "fresh" and _needs_comparison(view):
+        if context.freshness != "fresh" and _needs_comparison(context):
             compared = await self._comparison.compare()
-        options = asked_for(asked, self._query_settings)
+        options = options_for(asked, self._query_settings)
         if self._vectors is not None and not asked.is_internal:
             options = replace(options, meaning=await self._vectors.meaning_of(asked.request))
         options = await self._with_differences(asked, options)
         return await trio.to_thread.run_sync(
-            panics_as_errors(self._answer), asked, view, compared, options, limiter=self._limiter
+            panics_as_errors(self._answer), asked, context, compared, options, limiter=self._limiter
         )
 
     async def _with_differences(self, asked: Query, options: QueryOptions) -> QueryOptions:
-        """Returns the options with what the tree differs in, where the question is about that."""
+        """Returns the options with the differences that the question is about, if it is about any."""
 
         async def run(work: Callable[[IsCancelled], T]) -> T:
             return await self._comparison.run_on_tree(lambda call: work(call.is_over), patience=COMPARISON_PATIENCE_SECONDS)
@@ -133,68 +134,68 @@ class IndexAnswers:
         limits = self._comparison.limits
         return await with_differences(options, asked.request, self._project.root, limits, lambda: nullcontext(self._pool), run)
 
-    async def _answer_status(self, asked: Query, view: View) -> Reply:
+    async def _answer_status(self, asked: Query, context: AnswerContext) -> Reply:
         jobs = await self._registry.run(_jobs_of, self._project.project_id)
         is_waiting_for_other = (
             jobs.active_job is not None
             and jobs.active_job.status == "running"
-            and view.active_job is not None
-            and view.active_job.status == "queued"
+            and context.active_job is not None
+            and context.active_job.status == "queued"
         )
-        if view.active_job is not None and not is_waiting_for_other:
-            jobs = replace(jobs, active_job=active_job(view.active_job))
+        if context.active_job is not None and not is_waiting_for_other:
+            jobs = replace(jobs, active_job=active_job(context.active_job))
         compared, ref = None, ""
-        if view.index.meta is not None and view.refusal and view.freshness != "fresh":
+        if context.index.meta is not None and context.refusal and context.freshness != "fresh":
             compared = await self._comparison.compare()
-        elif view.index.meta is None:
+        elif context.index.meta is None:
             root = str(self._project.root)
             ref = (await self._comparison.run_on_tree(lambda _call: read_head(root))).ref
         return await trio.to_thread.run_sync(
-            panics_as_errors(self._status), asked, view, jobs, ref, compared, limiter=self._limiter
+            panics_as_errors(self._status), asked, context, jobs, ref, compared, limiter=self._limiter
         )
 
     # in threads
 
-    def _answer(self, asked: Query, view: View, compared: Comparison | None, options: QueryOptions) -> Reply:
+    def _answer(self, asked: Query, context: AnswerContext, compared: Comparison | None, options: QueryOptions) -> Reply:
         with self._index.snapshot() as snapshot:
-            state = self._state(asked, view, snapshot.meta.ref)
+            state = self._state(asked, context, snapshot.meta.ref)
             changed: Collection[str] = ()
-            if view.freshness != "fresh":
-                state, changed = _with_changes(snapshot, state, view, compared)
-                if view.refusal and state.freshness_status != "fresh":
-                    state = _with_warning(state, view.refusal)
-            # Begins here: the time that waiting and comparing took is not counted against the search.
-            is_expired = deadline(timeout_seconds(asked.request, self._timeout_ms * MILLISECONDS))
+            if context.freshness != "fresh":
+                state, changed = _with_changes(snapshot, state, context, compared)
+                if context.refusal and state.freshness_status != "fresh":
+                    state = _with_warning(state, context.refusal)
+            # Starts here: waiting and comparing do not count against the time of the search.
+            is_expired = thread_time_limit(timeout_seconds(asked.request, self._timeout_ms * MILLISECONDS))
             reply = query(snapshot, asked.request, state, options, is_expired)
             return mark_stale(reply, changed, max_tokens=getattr(asked.request, "max_tokens", None)) if changed else reply
 
-    def _status(self, asked: Query, view: View, jobs: JobsState, ref: str, compared: Comparison | None) -> Reply:
+    def _status(self, asked: Query, context: AnswerContext, jobs: JobsState, ref: str, compared: Comparison | None) -> Reply:
         assert isinstance(asked.request, IndexStatus)
-        versions = {"current_schema_version": view.index.schema_version, "required_schema_version": SCHEMA_VERSION}
-        if view.index.meta is None:
+        versions = {"current_schema_version": context.index.schema_version, "required_schema_version": SCHEMA_VERSION}
+        if context.index.meta is None:
             require_ref(asked.request.ref, ref)
-            return index_status(None, asked.request, self._state(asked, view, ref), jobs, **versions)
+            return index_status(None, asked.request, self._state(asked, context, ref), jobs, **versions)
         with self._index.snapshot() as snapshot:
             ref = snapshot.meta.ref
             require_ref(asked.request.ref, ref)
-            state = self._state(asked, view, ref)
-            if view.refusal and view.freshness != "fresh":
-                # No job can run that would find out whether anything has changed.
-                state, _changed = _with_changes(snapshot, state, replace(view, policy="balanced"), compared)
+            state = self._state(asked, context, ref)
+            if context.refusal and context.freshness != "fresh":
+                # No job can run to find out whether anything has changed.
+                state, _changed = _with_changes(snapshot, state, replace(context, policy="balanced"), compared)
                 if state.freshness_status != "fresh":
-                    state = _with_warning(state, view.refusal)
+                    state = _with_warning(state, context.refusal)
             reply = index_status(snapshot, asked.request, state, jobs, **versions)
             return reply if self._vectors is None else replace(reply, semantic=self._vectors.report(snapshot))
 
-    def _state(self, asked: Query, view: View, ref: str) -> AnswerState:
+    def _state(self, asked: Query, context: AnswerContext, ref: str) -> AnswerState:
         return AnswerState(
             workspace=str(self._project.root),
             project_id=self._project.name,
             ref=ref,
-            is_partial=view.is_first,
-            freshness_status=view.freshness,
-            indexing_status=view.indexing,
-            schema_status=view.index.schema_status,
+            is_partial=context.is_first,
+            freshness_status=context.freshness,
+            indexing_status=context.indexing,
+            schema_status=context.index.schema_status,
             schema_name=self._project.schema_name if asked.names_project else "",
             warnings=asked.warnings,
             hint=asked.hint,
@@ -202,37 +203,37 @@ class IndexAnswers:
 
 
 def _with_changes(
-    snapshot: Snapshot, state: AnswerState, view: View, compared: Comparison | None
+    snapshot: Snapshot, state: AnswerState, context: AnswerContext, compared: Comparison | None
 ) -> tuple[AnswerState, Collection[str]]:
-    """Returns the state of an answer that did not become fresh in time, and the files whose newest content it does not know.
+    """Returns the state of an answer that did not become fresh in time, and the files whose newest content the index lacks.
 
     Raises IndexStale for a `strict` question.
     """
     is_whole = snapshot.meta.completeness == "complete"
-    if view.policy != "strict" and (view.is_first or not is_whole):
+    if context.policy != "strict" and (context.is_first or not is_whole):
         # A first index is being built: the answer says so, and that it is partial.
         return state, ()
-    if view.policy == "best_effort":
-        paths = tuple(sorted(view.changed_files))
+    if context.policy == "best_effort":
+        paths = tuple(sorted(context.changed_files))
         return _with_warning(state, stale_warning(paths) if paths else CHANGED_SOMEWHERE), paths
-    # Only what was compared with the very generation that answers counts: one that is newer may have been read earlier.
+    # Only a comparison with the very generation that answers counts: a newer generation may hold files as they were read earlier.
     drift = compared.drift if compared is not None and compared.is_of(snapshot) else None
     if drift is not None and is_whole and drift.is_fresh and drift.names_head_of(snapshot):
         return replace(state, freshness_status="fresh"), ()
-    if view.policy == "strict":
+    if context.policy == "strict":
         raise stale_error(snapshot, drift)
     if drift is None:
-        return _with_warning(state, CHANGED_SOMEWHERE), view.changed_files
+        return _with_warning(state, CHANGED_SOMEWHERE), context.changed_files
     if not drift.paths:
         return _with_warning(state, HEAD_HAS_MOVED if drift.is_fresh else CHANGED_SOMEWHERE), ()
     return _with_warning(state, stale_warning(drift.paths)), frozenset(drift.paths)
 
 
-def _needs_comparison(view: View) -> bool:
-    """Whether `_with_changes` depends on how the tree differs from the index now."""
-    meta = view.index.meta
+def _needs_comparison(context: AnswerContext) -> bool:
+    """Whether `_with_changes` needs a comparison of tree and index."""
+    meta = context.index.meta
     is_whole = meta is None or meta.completeness == "complete"
-    return view.policy == "strict" or (view.policy == "balanced" and not view.is_first and is_whole)
+    return context.policy == "strict" or (context.policy == "balanced" and not context.is_first and is_whole)
 
 
 def _with_warning(state: AnswerState, warning: str) -> AnswerState:
@@ -244,8 +245,8 @@ def _jobs_of(registry: Registry, project_id: str) -> JobsState:
     return jobs_state(jobs.active(project_id), jobs.recent(project_id, RECENT_JOBS), jobs.interruption(project_id))
 
 
-def deadline(seconds: float) -> Callable[[], bool]:
-    """Returns what tells a thread that its time is over. It raises trio.Cancelled once nobody waits for the thread."""
+def thread_time_limit(seconds: float) -> Callable[[], bool]:
+    """Returns a function that tells a thread whether `seconds` have passed. It raises trio.Cancelled once the caller has left."""
     ends = time.monotonic() + seconds
 
     def is_over() -> bool:

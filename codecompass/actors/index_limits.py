@@ -1,4 +1,4 @@
-"""The tunables of an index job, apart from the job: checking whether an index is fresh needs no event loop."""
+"""The tunables of an index job, separate from the job because checking whether an index is fresh needs no event loop."""
 
 from typing import Final
 
@@ -10,21 +10,22 @@ from codecompass.settings import IndexSettings
 from codecompass.units import MIB, MILLISECONDS, SECONDS
 
 TEXT_FIRST_BYTES: Final = 4 * MIB
-"""Smaller first builds take about a second in all, and publishing the text first would only delay them."""
+"""Bytes to read from which a first build publishes the text first. Smaller ones take about a second in all, which it would only
+delay."""
 
 SLICE_SECONDS: Final = 15 * SECONDS
-"""How often a first build publishes the symbols that it has."""
+"""How often a first build publishes the symbols extracted so far."""
 
 
 FORK_FROM_FILES: Final = 50
-"""A smaller tree is built from nothing: that takes no longer than to fork an index."""
+"""A tree with fewer files is indexed from nothing: that takes no longer than forking an index."""
 
 PARK_FROM_FILES: Final = 200
-"""Changed files from which the index as it was is kept, and a nearer one is looked for."""
+"""Number of changed files from which the current epoch is parked and a nearer one is looked for."""
 
 
 KNOWN_FROM_FILES: Final = 100
-"""Files to be read from which git's index and other epochs are asked first: that takes as long as reading so many files."""
+"""Number of files to read from which git's index and other epochs are consulted first: that takes as long as reading so many."""
 
 
 class IndexLimits(Struct, frozen=True, kw_only=True):
@@ -41,12 +42,12 @@ class IndexLimits(Struct, frozen=True, kw_only=True):
 
     @property
     def fingerprint(self) -> str:
-        """Changes whenever the same file could be indexed differently."""
+        """Differs between limits by which the same file could be indexed differently."""
         return msgspec.json.encode((self.rules, self.max_line_characters)).decode()
 
 
 def index_limits(settings: IndexSettings) -> IndexLimits:
-    """Returns the limits that the configuration sets."""
+    """Returns the limits that the settings give."""
     return IndexLimits(
         rules=ScanRules(max_file_bytes=settings.max_file_size, extra_excludes=settings.exclude, extra_includes=settings.include),
         max_line_characters=settings.max_line_length,

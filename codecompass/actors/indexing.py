@@ -2,15 +2,14 @@
 
     tree_scan.py: scan, comparison with the manifest -> file_pipeline.py: workers, writer -> publish
 
-Where there is no usable index the text is published first, so that it can be searched after a fraction of the time, and the
-symbols follow in slices; such a job, interrupted, is resumed where it last published. Every other run publishes once. The job
-owns the writer lock and the writer from beginning to end; cancelling it drops what was not published.
+Without a usable index the text is published first, so that it can be searched after a fraction of the time, and the symbols
+follow in slices; an interrupted job of this kind is resumed from its last publication. Every other run publishes once. The job
+holds the writer lock and the writer from beginning to end; cancelling it drops what was not published.
 """
 
 import os
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Literal
 
@@ -19,14 +18,13 @@ import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.actors.background import collapse_groups
 from codecompass.actors.blocking_calls import BlockingCalls
-from codecompass.actors.file_pipeline import FilePipeline, unparsed
+from codecompass.actors.failures import collapse_groups
+from codecompass.actors.file_pipeline import FilePipeline, open_writer, unparsed
 from codecompass.actors.index_limits import IndexLimits
-from codecompass.actors.job_model import ProgressMeter
-from codecompass.actors.job_report import JobReport
+from codecompass.actors.job_model import JobReport, ProgressMeter
 from codecompass.actors.starting_point import KnownTree, StartingPoint
-from codecompass.actors.tree_scan import JobMemory, ScannedTree, TreeScan, WatchList
+from codecompass.actors.tree_scan import JobMemory, ScannedTree, TreeScan
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import IndexDamaged, IndexInProgress, StoreNewer, WorkspaceBusy
 from codecompass.jobs import Progress
@@ -42,23 +40,24 @@ from codecompass.store.layout import HomeLayout, ProjectLayout
 from codecompass.store.lock import LockHeld, writer_lock
 from codecompass.store.manifest import Changes
 from codecompass.store.nearest import sources_of
-from codecompass.store.publication import Step, write_guard
+from codecompass.store.publication import Step
 from codecompass.store.snapshot import IndexMeta
 from codecompass.store.writer import IndexWriter
 from codecompass.units import SECONDS
 
 SWITCHING_SECONDS: Final = 60 * SECONDS
-"""How long a job begins again because another commit was checked out while it read the files."""
+"""How long a job restarts whenever another commit was checked out while it read the files."""
 
 
 class _Switched(Exception):
-    """Files of two checkouts may have been read: nothing of that is published."""
+    """Files of two checkouts may have been read, so nothing was published."""
 
 
 class _Beginning(Struct, frozen=True, kw_only=True):
-    """What a writer begins with. `parks` keeps the epoch that is replaced; `may_switch` allows to begin otherwise after all.
+    """What a writer begins with: a fresh epoch or the current one (`is_fresh`), possibly a fork of `source`.
 
-    `is_rebuild`: nothing is taken from any index, as the one that is there may be damaged or is not wanted.
+    `is_first`: there is no index yet. `parks`: the replaced epoch is kept. `may_switch`: another beginning may still be chosen.
+    `is_rebuild`: nothing is taken from any index, because the existing one may be damaged or is not wanted.
     """
 
     is_fresh: bool
@@ -70,15 +69,15 @@ class _Beginning(Struct, frozen=True, kw_only=True):
 
 
 class IndexJob:
-    """One run over one workspace. Make it, `await run()` once.
+    """One run over one workspace. Create it, `await run()` once.
 
-    `changed_directories` and `memory` make the job cheap, never different: see TreeScan. Where they cannot be trusted,
-    everything is scanned. `memory` afterwards is what this job left for the next, None unless it has ended well.
-    `changed_files` are read even where their times are as they were.
+    `changed_directories` and `memory` make the job cheaper without changing its result: see TreeScan. If they cannot be trusted,
+    everything is scanned. Afterwards the attribute `memory` is what this job left for the next, None unless it succeeded.
+    `changed_files` are read even if their times are unchanged.
 
-    `text_first` publishes the text of a first build apart however small it is. `on_published` is called after each
-    publication. `blocking` runs what touches the tree; `turns` is what the caller holds a token of while the job runs, and
-    lends to others while the file system does not answer.
+    `text_first` publishes the text of a first build separately, however small it is. `on_published` is called after each
+    publication. `blocking` runs what touches the tree; `turns` is the limiter of which the caller holds a token while the job
+    runs, and which gets one more while the file system does not answer.
     """
 
     def __init__(
@@ -130,9 +129,9 @@ class IndexJob:
     async def run(self) -> JobReport:
         """Brings the index up to the working tree.
 
-        Raises IndexInProgress where another job holds the lock, PermissionDenied where the store cannot be written,
-        StoreNewer where a newer program wrote it, ProjectNotFound where the root is gone or another directory than it was,
-        FileSystemUnresponsive where its file system does not answer.
+        Raises IndexInProgress if another job holds the lock, PermissionDenied if the store cannot be written, StoreNewer if a
+        newer program wrote it, ProjectNotFound if the root is gone or is another directory than before, FileSystemUnresponsive if
+        its file system does not answer, WorkspaceBusy if the tree is switched to other commits for SWITCHING_SECONDS.
         Safe to cancel: what is not published is dropped.
         """
         started = time.monotonic()
@@ -166,11 +165,11 @@ class IndexJob:
                 )
             self._tree.scan_everything()
             self._files.changed.clear()
-            # A first index whose text was published goes on from there.
+            # A first index whose text was published is continued.
             found = await trio.to_thread.run_sync(compatibility, self._layout)
 
     async def _run_on_checkout(self, *, is_fresh: bool, is_first: bool, started: float) -> JobReport:
-        """Raises _Switched where another commit was checked out meanwhile."""
+        """Runs the job on what is checked out now. Raises _Switched if another commit was checked out meanwhile."""
         self._checkout = await self._tree.checkout()
         self._known = KnownTree()
         self._files.object_format = await self._tree.object_format()
@@ -192,11 +191,13 @@ class IndexJob:
 
     async def _build(self, tree: ScannedTree | None, begin: "_Beginning", *, started: float) -> JobReport:
         try:
-            async with self._writing(begin) as writer:
+            async with open_writer(
+                self._layout, fresh=begin.is_fresh, source=begin.source, parks=begin.parks, on_step=self._on_step
+            ) as writer:
                 self._scanned = tree = tree or await self._scan_changed(writer) or await self._scan()
                 changes = await trio.to_thread.run_sync(self._tree.compare, writer, tree)
                 if isinstance(tree.found, PartialScan) and len(changes.tasks) >= self._limits.known_from_files:
-                    # So much changes where git moves a branch: a whole tree can be compared with git's index and other epochs.
+                    # A switch of branches changes this much; only a whole scan can be compared with git's index and other epochs.
                     tree = await self._scan()
                     changes = await trio.to_thread.run_sync(self._tree.compare, writer, tree)
                 changes = await self._take_in_known(writer, tree, changes, begin)
@@ -206,7 +207,7 @@ class IndexJob:
                 self._known = self._known or await self._starting_point.read_known(tree)
             begin = _Beginning(is_fresh=True, source=await self._starting_point.nearest(tree, self._known), parks=True)
         except NotForkable as error:
-            # It was removed or replaced since it was found. An index that is there is continued, else the next one is taken.
+            # The source was removed or replaced after it was found: continue an existing index, or take the next source.
             self._log.info("index_not_forked", cause=str(error))
             begin = await self._other_beginning(tree, begin)
         return await self._build(tree, begin, started=started)
@@ -220,7 +221,7 @@ class IndexJob:
         return replace(begin, is_fresh=True, source=source, may_switch=False)
 
     async def _take_in_known(self, writer: IndexWriter, tree: ScannedTree, changes: Changes, begin: "_Beginning") -> Changes:
-        """Writes the stamps of the files whose content is what the index holds, as git knows; returns the other changes."""
+        """Writes the stamps of files whose content, according to git, the index already holds; returns the other changes."""
         is_worth = begin.source is not None or len(changes.tasks) >= self._limits.known_from_files
         if not self._known and is_worth and isinstance(tree.found, ScanResult):
             self._known = await self._starting_point.read_known(tree)
@@ -245,11 +246,22 @@ class IndexJob:
         meta = await self._publish(writer, "complete")
         watch_list = self._tree.watch_list(tree)
         self.memory = self._tree.remember(tree, watch_list, meta)
-        is_full = begin.is_fresh and begin.source is None
-        return self._report(writer, tree, meta, watch_list, mode="full" if is_full else "incremental", started=started)
+        report = self._files.report(
+            meta,
+            writer.counts,
+            mode="full" if begin.is_fresh and begin.source is None else "incremental",
+            files_scanned=len(tree.found.files),
+            started=started,
+        )
+        return replace(
+            report,
+            watch_list=watch_list,
+            is_partial_scan=isinstance(tree.found, PartialScan),
+            warnings=tree.found.warnings,
+        )
 
     async def _write_known(self, writer: IndexWriter, changes: Changes, begin: "_Beginning") -> Changes:
-        """Writes the files whose content another epoch has; returns the other changes, and what turned out not to be known."""
+        """Writes the files whose contents another epoch holds; returns the other changes, and files whose symbols are missing."""
         known = self._known.ids
         wanted = {known[task.path] for task in changes.tasks if known.get(task.path)}
         sources = () if begin.source is None else (begin.source,)
@@ -269,27 +281,6 @@ class IndexJob:
         else:
             await self._files.process(writer, changes.tasks, parse=True, publish_slice=publish_slice if is_resumed else None)
 
-    @asynccontextmanager
-    async def _writing(self, begin: "_Beginning") -> AsyncIterator[IndexWriter]:
-        def make() -> IndexWriter:
-            with write_guard(self._layout):
-                return IndexWriter(
-                    self._layout,
-                    fresh=begin.is_fresh,
-                    source=begin.source,
-                    parks=begin.parks,
-                    on_step=self._on_step,
-                    checkpoint=trio.from_thread.check_cancelled,
-                )
-
-        writer = await trio.to_thread.run_sync(make)
-        try:
-            yield writer
-        finally:
-            # tantivy's lock outlives a writer that is only dropped. Rolling back is short; a commit is waited for by now.
-            with trio.CancelScope(shield=True):
-                await trio.to_thread.run_sync(writer.abandon)
-
     async def _scan(self, *, warms_up: bool = False) -> ScannedTree:
         async def warm_up() -> None:
             await many_found.wait()
@@ -298,7 +289,7 @@ class IndexJob:
         def on_found(count: int) -> None:
             self._meter.advance(stage="discovery", files_scanned=count)
             if warms_up:
-                # All these files will be read: the workers come up while the scan goes on.
+                # All these files will be read: start the workers while the scan continues.
                 many_found.set()
 
         many_found = trio.Event()
@@ -319,7 +310,7 @@ class IndexJob:
         return await self._tree.scan_changed(writer.manifest)
 
     async def _publish(self, writer: IndexWriter, completeness: Literal["partial", "complete"]) -> IndexMeta:
-        # Files of a root that was replaced meanwhile are missing, or another project's.
+        # If the root was replaced meanwhile, its files are missing or belong to another project.
         await self._tree.require_same_root()
         assert self._scanned is not None
         checkout = await self._tree.checkout_of(self._checkout, self._scanned)
@@ -340,33 +331,3 @@ class IndexJob:
         if self._on_published is not None:
             self._on_published()
         return meta
-
-    def _report(
-        self,
-        writer: IndexWriter,
-        tree: ScannedTree,
-        meta: IndexMeta,
-        watch_list: WatchList,
-        *,
-        mode: Literal["full", "incremental"],
-        started: float,
-    ) -> JobReport:
-        return JobReport(
-            mode=mode,
-            generation=meta.generation,
-            ref=meta.ref,
-            commit=meta.commit,
-            file_count=meta.file_count,
-            symbol_count=meta.symbol_count,
-            source_bytes=meta.source_bytes,
-            files_scanned=len(tree.found.files),
-            files_changed=len(self._files.changed),
-            counts=writer.counts,
-            quarantined=tuple(self._files.quarantined),
-            duration_seconds=time.monotonic() - started,
-            directories=watch_list.directories,
-            repositories=watch_list.repositories,
-            linked=watch_list.linked,
-            is_partial_scan=isinstance(tree.found, PartialScan),
-            warnings=tree.found.warnings,
-        )

@@ -1,40 +1,95 @@
-"""A job of this process: its states, and the object through which others follow it. A slow reader skips states
-and never slows the job.
+"""A job of this process: its report, its states, the object through which others follow it, and the meter of its progress.
+
+A slow reader skips states and never slows the job.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
 import trio
+from msgspec import Struct
 
-from codecompass.jobs import Job, JobOutcome, Progress
+from codecompass.jobs import Job, JobMode, JobOutcome, Progress, RecordedProgress
 
 if TYPE_CHECKING:
-    # A session knows jobs before anything of the store is loaded.
-    from codecompass.actors.job_report import JobReport
+    # Sessions handle jobs before anything of the store is loaded.
+    from codecompass.scan.files import Stamp
+    from codecompass.store.writer import WriteCounts
+
+
+class WatchList(Struct, frozen=True, kw_only=True):
+    """What a watcher has to watch after a scan."""
+
+    directories: frozenset[str] = frozenset()
+    """Directories that hold or may come to hold files of the index; '' is the root."""
+    repositories: tuple[str, ...] = ()
+    """Top directories of git repositories."""
+    linked: "Mapping[str, Stamp]" = {}
+    """Stamps of files with several names: a watcher may miss a write through another name."""
+
+
+class JobReport(Struct, frozen=True, kw_only=True):
+    """What a job that has published did. Metadata and counts are of the generation that it published."""
+
+    mode: JobMode
+    generation: int
+    ref: str
+    commit: str
+    file_count: int
+    """Files of the index."""
+    symbol_count: int
+    """Symbols of the index."""
+    source_bytes: int
+    """Size of the indexed files."""
+    files_scanned: int
+    """Files that the scan saw: all, or those of the changed directories."""
+    files_changed: int
+    """Files that are new, removed or have other content; files with new times alone are not counted."""
+    counts: "WriteCounts"
+    """Rows and documents written."""
+    quarantined: tuple[str, ...]
+    """Paths of files whose parse killed a worker process."""
+    duration_seconds: float
+    watch_list: WatchList = WatchList()
+    is_partial_scan: bool = False
+    warnings: tuple[str, ...] = ()
+    """Warnings of the scan, as sentences for people."""
+
+    @property
+    def outcome(self) -> JobOutcome:
+        """What the registry records of the job."""
+        progress = RecordedProgress(
+            percentage=100,
+            files_scanned=self.files_scanned,
+            files_total=self.files_changed,
+            files_indexed=self.files_changed,
+            symbols_extracted=self.counts.symbols_written,
+            source_bytes=self.source_bytes,
+        )
+        return JobOutcome(progress=progress, mode=self.mode, ref=self.ref, changed_files=self.files_changed)
 
 
 class JobState(Job, frozen=True, kw_only=True):
-    """A moment of a job of this process."""
+    """The state of a job of this process at one moment."""
 
     project_name: str
     root: str
     commit: str = ""
-    """The full id of the commit that it indexes, empty where it indexes the working tree."""
+    """The full id of the commit that it indexes; empty for the working tree."""
     progress: Progress = Progress(stage="discovery")
-    report: "JobReport | None" = None
-    """There once the job has published."""
+    report: JobReport | None = None
+    """Set once the job has published."""
 
     @property
     def outcome(self) -> JobOutcome:
-        """What the registry records at its end."""
+        """What the registry records at the end of the job."""
         done = JobOutcome(progress=self.progress.recorded()) if self.report is None else self.report.outcome
         return msgspec.structs.replace(done, mode=self.mode, error=self.error, error_code=self.error_code)
 
 
 class JobView:
-    """A job to follow."""
+    """A job as others see it: read its state, wait for changes."""
 
     def __init__(self, state: JobState) -> None:
         self._state = state
@@ -47,23 +102,23 @@ class JobView:
         return self._state
 
     async def wait_change(self, seen: JobState) -> JobState:
-        """Returns the newest state as soon as it is not `seen`; at once if the job has ended, as it changes no more then."""
+        """Waits until the newest state differs from `seen` and returns it; returns at once if the job has ended."""
         while self._state is seen and not self._state.has_ended:
             await self._changed.wait()
         return self._state
 
     async def wait_end(self) -> JobState:
-        """Returns the last state, once it is there."""
+        """Waits for the end of the job and returns its last state."""
         await self._ended.wait()
         return self._state
 
 
 class OwnedJob(JobView):
-    """A job as its workspace holds it: the only one that may change its state."""
+    """A job as its workspace holds it, which alone may change its state."""
 
     def update(self, state: JobState) -> None:
-        """Shows a new state, and wakes those who follow the job."""
-        assert not self._state.has_ended, "a job that has ended changes no more"
+        """Sets a new state and wakes the tasks that follow the job."""
+        assert not self._state.has_ended, "the state of an ended job must not change"
         self._state = state
         self._changed.set()
         self._changed = trio.Event()
@@ -72,14 +127,14 @@ class OwnedJob(JobView):
 
 
 class ProgressMeter:
-    """How far a running job is. Tells each step; drops one that would go back, as a late report of a scan's thread does."""
+    """The progress of a running job. Reports each step; drops steps backwards, as a late report of a scan's thread would be."""
 
     def __init__(self, on_progress: Callable[[Progress], None] | None) -> None:
         self._on_progress = on_progress
         self.progress = Progress(stage="discovery")
 
     def advance(self, **changes: object) -> None:
-        """Changes these fields of `progress`."""
+        """Changes these fields of `progress` and reports it, unless the percentage would decrease."""
         progress = msgspec.structs.replace(self.progress, **changes)
         if progress.percentage < self.progress.percentage:
             return
@@ -88,5 +143,5 @@ class ProgressMeter:
             self._on_progress(progress)
 
     def begin_pass(self, files_total: int) -> None:
-        """Counts from zero for another pass over files. Tells nothing."""
+        """Resets the counts for another pass over `files_total` files, without a report."""
         self.progress = msgspec.structs.replace(self.progress, files_total=files_total, files_parsed=0, files_indexed=0)

@@ -1,8 +1,6 @@
-"""One job from its start to its end: it takes the pending changes, has the workbench index them, and keeps its record in the
-registry.
+"""One job from start to end: takes the pending changes, has the workbench index them, and keeps the job's record in the registry.
 
-A job that only checks whether anything has changed concerns nobody: it is shown and recorded once it does real work or
-somebody asks for it.
+A job that merely checks for changes is invisible: it is shown and recorded once it does real work or is requested.
 """
 
 import time
@@ -13,28 +11,27 @@ import structlog
 import trio
 from msgspec.structs import replace
 
-from codecompass.actors.background import collapse_groups, innermost
-from codecompass.actors.job_model import JobState, OwnedJob
-from codecompass.actors.job_report import JobReport
+from codecompass.actors.failures import collapse_groups, first_error
+from codecompass.actors.job_model import JobReport, JobState, OwnedJob
 from codecompass.actors.known_index import KnownIndex
 from codecompass.actors.tracking import ChangeTracker
-from codecompass.actors.watching.changes import Pending
+from codecompass.actors.watching.changes import PendingChanges
 from codecompass.actors.workbench import JobOrder, Workbench
 from codecompass.errors import Cancelled, CodeCompassError, IndexInProgress, InternalError
 from codecompass.jobs import FinalStatus, Progress
 from codecompass.units import MILLISECONDS
 
 RECORD_SECONDS: Final = 500 * MILLISECONDS
-"""How often the registry learns how far a job is."""
+"""How often the progress of a job is recorded in the registry."""
 
 
 class JobRun:
     """A job as its workspace runs it. Cancel `scope` to stop it.
 
-    `taken` are the changes that it covers, None until it has taken them. `force` says that a rebuild was asked for,
-    `is_rebuild` that it is one, asked for or because of damage. `text_first` asks whether the text of a first index is to be
-    published apart. `on_state` is called after each state that others may see, `on_first_index` when the first index can be
-    read. `failure` is why it did not publish.
+    `taken` are the changes that it covers, None until it has taken them. `force`: a rebuild was requested; `is_rebuild`: it is
+    one, requested or because of damage. `text_first` returns whether the text of a first index is published separately.
+    `on_state` is called after each visible state, `on_first_index` when the first index can be read. `failure` is why the job did
+    not publish.
     """
 
     def __init__(
@@ -54,7 +51,7 @@ class JobRun:
         self.force = force
         self.is_rebuild = force
         self.scope = trio.CancelScope()
-        self.taken: Pending | None = None
+        self.taken: PendingChanges | None = None
         self.failure: CodeCompassError | None = None
         self._bench = bench
         self._index = index
@@ -71,21 +68,21 @@ class JobRun:
 
     @property
     def is_visible(self) -> bool:
-        """Whether others may see it."""
+        """Whether others may see the job."""
         return self._shown.is_set()
 
     def show(self) -> None:
-        """Lets others see it from now on."""
+        """Makes the job visible to others."""
         self._shown.set()
 
     @property
     def ending(self) -> JobState:
-        """Its last state, once `run` has returned or was cancelled."""
+        """The last state of the job, once `run` has returned or was cancelled."""
         stopped = Cancelled("the server stopped before the job had ended")
         return self._ending or self._ended("cancelled", error=stopped)
 
     async def run(self) -> None:
-        """Runs the job. A failure is its `ending`, not an exception."""
+        """Runs the job. A failure becomes its `ending`, not an exception."""
         published = trio.Event()
         try:
             with self.scope:
@@ -97,7 +94,8 @@ class JobRun:
                         nursery.cancel_scope.cancel()
                 await self._index.inspect()
                 assert self.taken is not None
-                self._changes.landed(self.taken, report)
+                self._changes.landed(self.taken)
+                self._changes.watch_scanned(report.watch_list)
                 self._ending = self._ended("published", report=report)
             if self.scope.cancelled_caught:
                 self._fail(Cancelled("cancelled on request"), "cancelled")
@@ -105,7 +103,7 @@ class JobRun:
             self._fail(error)
         except Exception as error:  # noqa: BLE001 (one job fails, not the workspace)
             self._log.exception("job_failed", job_id=self.job.state.job_id)
-            cause = innermost(error)
+            cause = first_error(error)
             self._fail(InternalError(f"{type(cause).__name__}: {cause}"))
 
     async def _index_changes(self, on_published: Callable[[], None]) -> JobReport:
@@ -123,7 +121,7 @@ class JobRun:
             try:
                 return await self._bench.index(order, self._on_progress, on_published)
             except IndexInProgress:
-                # Another process writes. What it publishes is as good as ours; then only what is left is our work.
+                # Another process is writing. What it publishes is as good as ours; afterwards only the rest is left to do.
                 self._changes.put_back(self.taken)
                 self.taken = None
                 await self._bench.wait_unlocked()
@@ -161,15 +159,16 @@ class JobRun:
             finished_at=time.time(),
         )
 
-    # its record
+    # the record in the registry
 
     async def _keep_record(self) -> None:
-        """Keeps the registry informed until cancelled. A registry that cannot be written must not stop a job."""
+        """Updates the record until cancelled. A registry that cannot be written must not stop the job."""
         await self._shown.wait()
         try:
             await self._bench.record_queued(self.job.state)
             self._is_recorded = True
-            # It runs once it has the writer lock, and until then another process's job may: that is not to be called lost.
+            # The job runs once it has the writer lock. Until then another process's job may be running, which must not be
+            # recorded as lost.
             while (state := self.job.state).status == "queued":
                 await self.job.wait_change(state)
             await self._bench.record_running(self.job.state)
@@ -177,10 +176,10 @@ class JobRun:
                 await trio.sleep(RECORD_SECONDS)
                 await self._bench.record_progress(self.job.state)
         except CodeCompassError as error:
-            self._log.warning("job_not_noted", job_id=self.job.state.job_id, error=error.message)
+            self._log.warning("job_not_recorded", job_id=self.job.state.job_id, error=error.message)
 
     async def record_end(self, ending: JobState) -> None:
-        """Records how it ended, if others may know of it. Never fails."""
+        """Records the end of a visible job. Never fails."""
         if not self.is_visible:
             return
         try:
@@ -188,4 +187,4 @@ class JobRun:
                 await self._bench.record_queued(self.job.state)
             await self._bench.record_end(ending)
         except Exception as error:  # noqa: BLE001 (the registry must not stop a job)
-            self._log.warning("job_not_noted", job_id=ending.job_id, error=str(error))
+            self._log.warning("job_not_recorded", job_id=ending.job_id, error=str(error))

@@ -1,8 +1,8 @@
-"""Which job of a workspace runs: at most one, and one more that waits for its end.
+"""Decides which job of a workspace runs: at most one, with at most one more waiting for its end.
 
-    start, ensure_job --> launch --> [waiting] --> running --> ended --> the waiting one, or one for what came meanwhile
+    start, ensure_job --> launch --> [waiting] --> running --> ended --> the waiting job, or one for newer changes
 
-A job covers the changes that were known when it began; only its success says that the index holds them.
+A job covers the changes that were known when it began; only its success means that the index holds them.
 """
 
 import time
@@ -14,7 +14,7 @@ import trio
 from codecompass.actors.job_model import JobState, JobView, OwnedJob
 from codecompass.actors.job_run import JobRun
 from codecompass.actors.known_index import KnownIndex
-from codecompass.actors.messages import JobTicket, StartJob
+from codecompass.actors.messages import StartJob
 from codecompass.actors.tracking import ChangeTracker
 from codecompass.actors.workbench import Workbench
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive, IndexInProgress, WorkspaceBusy
@@ -24,19 +24,19 @@ from codecompass.store.registry import Project
 from codecompass.units import SECONDS
 
 END_DEADLINE_SECONDS: Final = 10 * SECONDS
-"""How long recording the end of a job may take, also while the server stops."""
+"""How long recording the end of a job may take, even while the server stops."""
 
 FIRST_RETRY_SECONDS: Final = 1 * SECONDS
 LONGEST_RETRY_SECONDS: Final = 60 * SECONDS
-"""A job that failed is not started again by questions before this; explicit requests always start one."""
+"""Pause after a failed job, doubling up to the longest, in which questions start no job; explicit requests always do."""
 
 
 class JobRunner:
-    """Everything but `wait_progress` is synchronous. `nursery` is that of the workspace's incarnation, which ends all jobs.
+    """The jobs of one workspace. All but `wait_progress` is synchronous. `nursery` is the incarnation's, whose end ends all jobs.
 
-    `last` is the last job that others saw, or that failed, `failure` its error. `found_nothing` says that the last run, which
-    took `last_run_seconds`, found nothing to do. `remember` gets each new job, `announce` is called after each transition.
-    `commit` is what the jobs index where that is not the working tree.
+    `last` is the last job that was visible or failed, `failure` its error. `found_nothing`: the last run, which took
+    `last_run_seconds`, had nothing to index. `remember` is called with each new job, `announce` after each transition. `commit`
+    is what the jobs index, None for the working tree.
     """
 
     def __init__(
@@ -72,53 +72,53 @@ class JobRunner:
 
     @property
     def is_running(self) -> bool:
-        """Whether a job runs, even one that only checks whether anything has changed."""
+        """Whether a job runs, even one that merely checks for changes."""
         return self._running is not None
 
     @property
     def active_view(self) -> JobView | None:
-        """The job that others see, to follow it: not one that only checks whether anything has changed."""
+        """The visible job, to follow it; None for a job that merely checks for changes."""
         run = self._next or self._running
         return run.job if run is not None and run.is_visible else None
 
     @property
     def active(self) -> JobState | None:
-        """The newest state of the job that others see."""
+        """The newest state of the visible job."""
         view = self.active_view
         return None if view is None else view.state
 
     @property
     def taken_files(self) -> frozenset[str]:
-        """The changed files that the running job takes in, as far as they are known by name."""
+        """The changed files that the running job covers, as far as known by name."""
         run = self._running
         return frozenset() if run is None or run.taken is None else run.taken.files
 
     async def wait_progress(self) -> None:
-        """Returns once a job has ended, even if another follows it, or the first index can be read."""
+        """Waits until a job has ended, even if another follows it, or the first index can be read."""
         await self._progressed.wait()
 
-    def start(self, message: StartJob) -> JobTicket:
-        """Starts the job that is asked for or joins one that does the same. Raises IndexInProgress where neither is possible."""
+    def start(self, message: StartJob) -> JobView:
+        """Starts the requested job or joins one that does the same. Raises IndexInProgress if neither is possible."""
         run = self._running
         if run is None:
-            return JobTicket(self._launch(message.cause, force=message.force, is_explicit=True), is_joined=False)
+            return self._launch(message.cause, force=message.force, is_explicit=True)
         if message.force and not run.force:
             if self._next is not None:
-                return JobTicket(self._next.job, is_joined=True)
+                return self._next.job
             state = run.job.state
             if not run.is_visible:
-                # It only checks whether anything has changed, which a rebuild does as well.
+                # It merely checks for changes, which a rebuild does as well.
                 run.scope.cancel()
-                return JobTicket(self._launch(message.cause, force=True, is_explicit=True), is_joined=False)
+                return self._launch(message.cause, force=True, is_explicit=True)
             raise IndexInProgress(
                 f"job {state.job_id} is bringing this index up to date. Wait for it to end, then force a rebuild.",
                 job_id=state.job_id,
             )
         run.show()
-        return JobTicket(run.job, is_joined=True)
+        return run.job
 
     def cancel(self, job_id: str) -> bool:
-        """Stops the job of that id. False where no such job runs or waits."""
+        """Stops the job with this id. Returns False if no such job runs or waits."""
         for run in (self._running, self._next):
             if run is not None and run.job.state.job_id == job_id:
                 run.scope.cancel()
@@ -126,9 +126,9 @@ class JobRunner:
         return False
 
     def ensure_job(self, cause: str) -> None:
-        """Makes sure that a job covers the changes seen so far: starts one, or has one follow the one that runs.
+        """Makes sure that a job covers the changes seen so far: starts one now, or after the running one.
 
-        Does nothing in the pause after a failure.
+        Does nothing during the pause after a failure.
         """
         if self._running is not None:
             if self._running.taken is None or self._running.taken.position < self._changes.seen:
@@ -137,7 +137,7 @@ class JobRunner:
             self._launch(cause, force=False, is_explicit=False)
 
     def rebuild(self, damage: CodeCompassError) -> JobView:
-        """Gives up the index that was found damaged. Returns the job that builds it anew, begun now or earlier."""
+        """Abandons the damaged index. Returns the job that rebuilds it, started now or earlier."""
         self._index.mark_damaged(damage.message)
         self._changes.note(None)
         for run in (self._running, self._next):
@@ -171,7 +171,7 @@ class JobRunner:
             changes=self._changes,
             force=force,
             is_visible=is_explicit or is_full,
-            # The caller who made an unknown workspace known waits for the answer, and for no more than it takes.
+            # A question that introduced an unknown workspace waits for its answer: no longer than text alone needs.
             text_first=lambda: self._project().is_auto_discovered,
             on_state=self._announce,
             on_first_index=self._progress,
@@ -180,7 +180,7 @@ class JobRunner:
         return job
 
     def _start(self, run: JobRun) -> None:
-        """Starts a job, or lets it wait for the one that is being cancelled for it."""
+        """Starts a job, or queues it behind the one that is being cancelled for it."""
         if self._running is not None:
             self._next = run
             return
@@ -202,10 +202,10 @@ class JobRunner:
         ending = run.ending
         is_published = ending.status == "published"
         if is_published and self._index.on_disk.interruption is not None:
-            # A success makes up for what was interrupted, even with nothing left to do: the registry has to hold it.
+            # A success makes up for interrupted jobs, even with nothing left to do: it has to be recorded.
             run.show()
             self._index.forget_interruption()
-        # Before anybody can see the end: a caller who then asks the registry finds the job in it.
+        # Before the end is visible: a caller who then reads the registry finds the job in it.
         await run.record_end(ending)
         run.job.update(ending)
         self._running = None
@@ -226,13 +226,13 @@ class JobRunner:
         if self._next is not None:
             self._start(self._next)
         elif not is_published:
-            # A file system that does not answer costs a job nothing, and once it answers again nothing is wrong with it; nor is
-            # there with a tree that was switched all the time.
+            # An unresponsive file system costs a job nothing and may answer at any time, and a tree that was being switched is
+            # no fault of the job: neither makes the pause grow.
             self._failures += not isinstance(run.failure, FileSystemUnresponsive | WorkspaceBusy)
             pause = min(LONGEST_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2 ** max(0, self._failures - 1))
             self._retry_at = trio.current_time() + pause
         elif self._index.on_disk.damage and not run.is_rebuild:
-            # It began before the damage was known, and touched nothing of what is damaged.
+            # The job began before the damage was known, and did not repair it.
             self._launch("the index is damaged", force=True, is_explicit=True)
         elif self._follow_up_cause and not self._changes.is_current:
             self._launch(self._follow_up_cause, force=False, is_explicit=False)

@@ -1,4 +1,4 @@
-"""What a workspace knows of its index on disk, its own or one that another process writes: the one place where that is kept."""
+"""What a workspace knows of its index on disk, whether this or another process wrote it. The only place that keeps this state."""
 
 from typing import Final
 
@@ -13,15 +13,15 @@ from codecompass.store.snapshot import IndexMeta
 from codecompass.units import MILLISECONDS
 
 FIRST_INSPECTION_SECONDS: Final = 50 * MILLISECONDS
-"""How often a job without an index checks whether there is one to answer from by now: its own text, or what another process
-has published meanwhile. A check that finds none costs a few system calls and a row of the registry."""
+"""How often, during a first job, the workspace checks for an index to answer from: the text of its own job, or a publication of
+another process. A check that finds none costs a few system calls and a row of the registry."""
 
 
 class KnownIndex:
-    """`on_disk` is what was found last, with what is known of damage since.
+    """`on_disk` is the result of the last inspection, with the damage found since.
 
-    `text_ready_at` is when a first index could be searched, by this event loop's clock, long ago where there was one at the
-    start; `text_seconds` is what its text took.
+    `text_ready_at` is when a first index could be searched, by the event loop's clock; minus infinity if there was an index at
+    the start. `text_seconds` is how long its text took.
     """
 
     def __init__(self, bench: Workbench) -> None:
@@ -33,33 +33,33 @@ class KnownIndex:
 
     @property
     def meta(self) -> IndexMeta | None:
-        """That of the newest generation, None where no index can be read."""
+        """Metadata of the newest generation, None if no index can be read."""
         return self.on_disk.meta
 
     @property
     def lacks_symbols(self) -> bool:
-        """Whether the index holds all text, but not yet the symbols of all files."""
+        """Whether the index holds the text of all files, but not yet all symbols."""
         return self.meta is not None and self.meta.completeness == "partial"
 
     async def inspect(self) -> None:
-        """Reads what the index says of itself. Raises what `Workbench.inspect_index` raises."""
+        """Reads the state of the index on disk. Raises the same errors as `Workbench.inspect_index`."""
         self.on_disk = await self._bench.inspect_index()
 
     def mark_damaged(self, damage: str) -> None:
-        """Gives up an index that was found damaged: nothing is answered from it any more."""
+        """Notes that the index is damaged: no more answers come from it."""
         self.on_disk = IndexOnDisk(schema_status="corrupt_manifest", damage=damage)
 
     def forget_interruption(self) -> None:
-        """Notes that a job has succeeded since others were interrupted."""
+        """Notes that a job has succeeded since jobs were interrupted."""
         self.on_disk = replace(self.on_disk, interruption=None)
 
     async def wait_first(self, published: trio.Event) -> bool:
-        """Returns once there is a first generation, of the job that sets `published` or of another process, or at once.
+        """Waits for a first generation: of the job that sets `published`, or of another process.
 
-        True where it came while this waited. Never waits for a new epoch of a damaged index.
+        Returns True if it appeared during the wait, False at once if there was one or the index is damaged.
         """
         began = trio.current_time()
-        # Of a damaged index the description may still be readable.
+        # The metadata of a damaged index may still be readable.
         while self.meta is None and not self.on_disk.damage:
             if published.is_set():
                 await trio.sleep(FIRST_INSPECTION_SECONDS)
@@ -69,7 +69,7 @@ class KnownIndex:
             try:
                 found = await self._bench.inspect_index()
             except CodeCompassError as error:
-                self._log.info("not_looked", error=error.message)
+                self._log.info("index_not_inspected", error=error.message)
                 continue
             if self.meta is None and found.meta is not None:
                 self.on_disk = found

@@ -1,14 +1,13 @@
-"""What others see of a workspace: its states and the legal steps between them, a frozen observation published after each
-transition, and a handle to ask it. Reading an observation never waits.
+"""A workspace as others see it: a frozen observation published after each transition, and a handle to ask it. Reading an
+observation never waits.
 """
 
-from collections.abc import Mapping
-from typing import Final, Literal, Protocol, overload
+from typing import Literal, Protocol, overload
 
 from msgspec import Struct
 
-from codecompass.actors.job_model import JobState
-from codecompass.actors.messages import CancelJob, JobTicket, Query, Settle, Settled, StartJob
+from codecompass.actors.job_model import JobState, JobView
+from codecompass.actors.messages import CancelJob, Query, Settle, Settled, StartJob
 from codecompass.jobs import Interruption
 from codecompass.protocol.metadata import FreshnessStatus, IndexingStatus, SchemaStatus
 from codecompass.protocol.replies import Reply
@@ -16,29 +15,13 @@ from codecompass.store.registry import Project
 
 Lifecycle = Literal["starting", "running", "restarting", "failed", "draining", "stopped"]
 """`starting` until its actor runs, `restarting` in the pause after a crash, `failed` after too many crashes, `draining` once
-retired: requests in flight are answered, new ones are not accepted."""
-
-LEGAL_STEPS: Final[Mapping[Lifecycle, frozenset[Lifecycle]]] = {
-    "starting": frozenset({"running", "restarting", "failed", "draining"}),
-    "running": frozenset({"restarting", "failed", "draining"}),
-    "restarting": frozenset({"starting", "failed", "draining"}),
-    "failed": frozenset({"starting", "draining"}),
-    "draining": frozenset({"stopped"}),
-    "stopped": frozenset(),
-}
-
-
-def step(current: Lifecycle, following: Lifecycle) -> Lifecycle:
-    """Returns `following`. Raises AssertionError for a step that is not in the table: a defect, never a user's error."""
-    assert following in LEGAL_STEPS[current], f"a workspace cannot go from {current} to {following}"
-    return following
-
+retired (requests in flight are answered, new ones refused), `stopped` at the end."""
 
 WarmStatus = Literal["cold", "warming", "warm"]
 
 
 class WorkspaceObservation(Struct, frozen=True, kw_only=True):
-    """A moment of a workspace. Times are seconds since 1970, None where nothing of the kind has happened."""
+    """The state of a workspace at one moment. Times are in seconds since 1970, None for what has not happened."""
 
     project_id: str
     project_name: str
@@ -46,15 +29,15 @@ class WorkspaceObservation(Struct, frozen=True, kw_only=True):
     root: str
     """Absolute path of the workspace."""
     lifecycle: Lifecycle
-    """Where its actor is between start and end."""
+    """State of its actor between start and end."""
     indexing_status: IndexingStatus
     """Whether there is an index, or a job that builds one."""
     freshness_status: FreshnessStatus
-    """Whether the index holds all changes that were seen."""
+    """Whether the index holds all changes seen."""
     schema_status: SchemaStatus
     """Whether the index on disk fits this program."""
     warm_status: WarmStatus = "cold"
-    """`warm` once the index has been opened, or could not be."""
+    """`warm` once the index was opened, or could not be opened."""
     ref: str = ""
     """Branch or commit of the newest generation, empty without an index."""
     generation: int = 0
@@ -66,13 +49,13 @@ class WorkspaceObservation(Struct, frozen=True, kw_only=True):
     last_indexed_at: float | None = None
     """When that generation was published."""
     active_job: JobState | None = None
-    """The job that runs or waits, unless it only checks whether anything has changed."""
+    """The job that runs or waits, unless it merely checks for changes."""
     last_job: JobState | None = None
-    """The last job that was shown as active, or that failed."""
+    """The last job that was visible, or that failed."""
     interruption: Interruption | None = None
     """Jobs that were lost with their process since the last success."""
     restarts: int = 0
-    """How often its actor was started again after a crash, in this process."""
+    """How often its actor was restarted after a crash, in this process."""
     last_error: str = ""
     """The last crash: type and message."""
     queued: int = 0
@@ -82,18 +65,18 @@ class WorkspaceObservation(Struct, frozen=True, kw_only=True):
     last_used_at: float = 0.0
     """When it was last asked."""
     is_watched: bool = False
-    """A watcher proves what has changed."""
+    """Whether a watcher proves what has changed."""
     semantic: str = ""
-    """Search by meaning: waiting (for an index), working, ready, or why vectors could not be made; empty where it is off."""
+    """Search by meaning: waiting (for an index), working, ready, or why vectors could not be made; empty if it is off."""
     is_working: bool = False
-    """A job runs, even one that `active_job` does not show."""
+    """Whether a job runs, even one that `active_job` does not show."""
 
 
 class WorkspaceHandle(Protocol):
-    """One workspace, for as long as the caller's request lasts: route again for the next one.
+    """One workspace, for the duration of one request: route again for the next.
 
-    `ask` raises the CodeCompassError that the workspace answers, WorkspaceBusy at once where its mailbox is full, and
-    WorkspaceFailed where its actor has given up. Cancelling it cancels the work.
+    `ask` raises the CodeCompassError that the workspace answers, WorkspaceBusy at once if its mailbox is full, and
+    WorkspaceFailed if it was given up after too many crashes. Cancelling it cancels the work.
     """
 
     @property
@@ -105,13 +88,13 @@ class WorkspaceHandle(Protocol):
         """The newest observation."""
 
     async def wait_open(self) -> None:
-        """Returns once the workspace has opened its index, or found that it cannot."""
+        """Waits until the workspace has opened its index, or failed to."""
 
     @overload
     async def ask(self, message: Query, *, request_id: str = "") -> Reply: ...
     @overload
     async def ask(self, message: Settle, *, request_id: str = "") -> Settled: ...
     @overload
-    async def ask(self, message: StartJob, *, request_id: str = "") -> JobTicket: ...
+    async def ask(self, message: StartJob, *, request_id: str = "") -> JobView: ...
     @overload
     async def ask(self, message: CancelJob, *, request_id: str = "") -> bool: ...

@@ -1,8 +1,8 @@
-"""How a workspace answers a question: makes sure that there is an index, lets changes land, asks it, repairs it once.
+"""How a workspace answers a question: makes sure that there is an index, lets changes land, queries it, repairs it once.
 
-    no index        -> a job; wait until all text can be searched, `first_answer_wait` at most, else IndexNotReady
-    no symbols yet  -> wait for them where only they answer; where text answers too, briefly, and only if they will come in time
-    changes pending -> wait until they have landed, `freshness_wait` at most; what is left is named in the answer
+    no index        -> start a job; wait until all text can be searched, at most `first_answer_wait`, else IndexNotReady
+    no symbols yet  -> wait for them if the answer needs them; else briefly, and only if they are expected in time
+    changes pending -> wait until they are indexed, at most `freshness_wait`; the answer names those that are left
 
 A generation without symbols holds the text of every file: a first index publishes nothing earlier (ADR 0009).
 """
@@ -15,7 +15,7 @@ import trio
 
 from codecompass.actors.answering import freshness_policy, needs_symbols, not_ready, timeout_seconds
 from codecompass.actors.freshness import Freshness
-from codecompass.actors.index_answers import View
+from codecompass.actors.index_answers import AnswerContext
 from codecompass.actors.job_model import JobState
 from codecompass.actors.job_runner import JobRunner
 from codecompass.actors.known_index import KnownIndex
@@ -39,20 +39,20 @@ from codecompass.store.registry import Project
 from codecompass.units import MILLISECONDS, SECONDS
 
 SYMBOLS_WAIT_SECONDS: Final = 2 * SECONDS
-"""How long an answer that text can give waits for the symbols of a first index: they put definitions first."""
+"""How long an answer that text alone can give waits for the symbols of a first index, which rank definitions first."""
 
 FIRST_ANSWER_SECONDS: Final = 2.5 * SECONDS
-"""From the beginning of a first index until such an answer, where its text took no longer: people wait three seconds."""
+"""Bound of such an answer from the start of the first index, unless its text alone took longer: people wait three seconds."""
 
 LEAST_PARSING: Final = 0.8
-"""What the symbols of a first index take at least, of the time that its text took (Django and curl: 0.95 and 1.0)."""
+"""Least time that the symbols of a first index take, as a share of the time its text took (Django and curl: 0.95 and 1.0)."""
 
 FORECAST_SECONDS: Final = 250 * MILLISECONDS
-"""How often such an answer checks whether they will be there in time. If not, it waits no longer."""
+"""How often such an answer forecasts whether the symbols will come in time. If not, it stops waiting."""
 
 
 class Questions:
-    """Answers any number of questions at a time. Waits are in seconds; `opened` is set once the index was inspected."""
+    """Answers any number of questions at a time. Waits are in seconds; `opened` is set once the index has been inspected."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Questions:
 
     @property
     def indexing_status(self) -> IndexingStatus:
-        """The state of the index as answers report it."""
+        """The indexing status that answers report."""
         jobs, meta = self._jobs, self._index.meta
         if jobs.active is not None or (jobs.is_running and (meta is None or self._index.lacks_symbols)):
             return "indexing"
@@ -89,23 +89,23 @@ class Questions:
         return "failed" if jobs.last is not None and jobs.last.status == "failed" else "not_indexed"
 
     async def reply(self, query: Query) -> Reply:
-        """Returns the answer. Raises the CodeCompassError that is the answer."""
+        """Returns the answer. Raises a CodeCompassError if that is the answer."""
         began = trio.current_time()
         await self._opened.wait()
         if isinstance(query.request, IndexStatus):
             freshness = await self._freshness.settle("best_effort", began + self._freshness_wait)
-            return await self._bench.answer(query, self._view(freshness, "best_effort"))
+            return await self._bench.answer(query, self._context(freshness, "best_effort"))
         wait = min(self._first_answer_wait, timeout_seconds(query.request, self._first_answer_wait))
-        view = await self._ready(query, began + wait)
+        context = await self._ready(query, began + wait)
         try:
-            return await self._bench.answer(query, view)
+            return await self._bench.answer(query, context)
         except (IndexDamaged, IndexIncompatible, IndexNotReady) as error:
             await self._repair(error, query, began + wait)
-            # What is known of changes is relative to the index that is gone: ask anew.
+            # Known changes are relative to the index that is gone: check again.
             return await self._bench.answer(query, await self._ready(query, began + wait))
 
     async def settle(self, asked: Settle) -> Settled:
-        """Lets changes land. Raises IndexNotReady where there is no index."""
+        """Lets changes land. Raises IndexNotReady if there is no index."""
         await self._opened.wait()
         if self._index.meta is None:
             raise not_ready(self._jobs.active, has_text=False, schema_status=self._index.on_disk.schema_status)
@@ -114,15 +114,17 @@ class Questions:
         wait = min(asked.seconds, self._freshness_wait)
         return Settled(await self._freshness.settle(asked.policy or self._policy, trio.current_time() + wait))
 
-    async def _ready(self, query: Query, deadline: float) -> View:
-        """Waits for an index until `deadline`, and then for changes; returns what is known of both. Raises why the question
-        cannot be answered."""
+    async def _ready(self, query: Query, deadline: float) -> AnswerContext:
+        """Waits for an index until `deadline`, and then for changes; returns what is known of both.
+
+        Raises the error that the question is answered with if there is no index in time.
+        """
         jobs, request = self._jobs, query.request
         policy = freshness_policy(request, self._policy)
         is_bootstrap = self._index.meta is None
         if is_bootstrap:
             await self._bootstrap(query, deadline)
-        # The caller whose question made an unknown workspace known gets what its text says, marked as such.
+        # A question that introduced an unknown workspace is answered from its text alone, marked as partial.
         is_first = is_bootstrap and self._project().is_auto_discovered and not needs_symbols(request)
         if self._index.lacks_symbols and needs_symbols(request):
             await self._wait_symbols(query, deadline)
@@ -130,21 +132,17 @@ class Questions:
             await self._wait_symbols_briefly(deadline)
         freshness: FreshnessStatus = "syncing"
         if policy == "strict" or not (is_first or self._index.lacks_symbols):
-            freshness = await self._freshness.settle(policy, trio.current_time() + self._patience(query))
+            freshness = await self._freshness.settle(policy, trio.current_time() + timeout_seconds(request, self._freshness_wait))
             if policy != "best_effort" and freshness != "fresh":
                 freshness = "stale"
         else:
             jobs.ensure_job("question")
-        return self._view(freshness, policy, is_first=is_first)
-
-    def _patience(self, query: Query) -> float:
-        """How long the caller wants to wait for changes to land, in seconds."""
-        return timeout_seconds(query.request, self._freshness_wait)
+        return self._context(freshness, policy, is_first=is_first)
 
     async def _bootstrap(self, query: Query, deadline: float) -> None:
-        """Starts a job where there is no index, and waits until the text of all files can be searched.
+        """Starts a first job, and waits until the text of all files can be searched.
 
-        Raises IndexNotReady where that is not so in time, StoreNewer, and the error of the job where that has failed.
+        Raises IndexNotReady if that takes longer than the deadline, StoreNewer, and the error of the job if it failed.
         """
         jobs = self._jobs
         if self._index.on_disk.is_newer:
@@ -157,12 +155,11 @@ class Questions:
         with trio.move_on_at(deadline):
             while self._index.meta is None and jobs.is_running:
                 await jobs.wait_progress()
-        self._raise_last_failure()
         if self._index.meta is None:
-            raise not_ready(jobs.active, has_text=False, schema_status=self._index.on_disk.schema_status)
+            raise self._unfinished(has_text=False)
 
     async def _wait_symbols(self, query: Query, deadline: float) -> None:
-        """Waits until the symbols of all files are there. Raises IndexNotReady where they are not in time."""
+        """Waits until the index holds all symbols. Raises IndexNotReady if that takes longer than the deadline."""
         jobs = self._jobs
         jobs.ensure_job("question")
         self._tell_job(query)
@@ -170,12 +167,10 @@ class Questions:
             while self._index.lacks_symbols and jobs.is_running:
                 await jobs.wait_progress()
         if self._index.lacks_symbols:
-            if not jobs.is_running and jobs.last is not None and jobs.failure is not None:
-                raise _failed_error(jobs.last, jobs.failure)
-            raise not_ready(jobs.active, has_text=True)
+            raise self._unfinished(has_text=True)
 
     async def _wait_symbols_briefly(self, deadline: float) -> None:
-        """Waits for the symbols as long as they can be expected in time."""
+        """Waits for the symbols for as long as they are expected in time."""
         jobs = self._jobs
         jobs.ensure_job("question")
         patience = min(SYMBOLS_WAIT_SECONDS, FIRST_ANSWER_SECONDS - self._index.text_seconds)
@@ -202,7 +197,7 @@ class Questions:
             query.tell_job(job)
 
     async def _repair(self, error: CodeCompassError, query: Query, deadline: float) -> None:
-        """Rebuilds an index that is damaged or gone, and waits for it, unless another process has replaced it already."""
+        """Rebuilds an index that is damaged or gone, and waits for it, unless another process has already replaced it."""
         self._log.error("index_damaged", cause=error.message)
         if not isinstance(error, IndexDamaged):
             await self._index.inspect()
@@ -213,17 +208,18 @@ class Questions:
         with trio.move_on_at(deadline):
             await job.wait_end()
 
-    def _raise_last_failure(self) -> None:
-        """Raises why the last job failed where there is no index and no job builds one."""
+    def _unfinished(self, *, has_text: bool) -> CodeCompassError:
+        """Returns the error for an index that was not ready in time: how far its job is, or why the last one failed."""
         jobs = self._jobs
-        if self._index.meta is None and not jobs.is_running and jobs.last is not None and jobs.failure is not None:
-            raise _failed_error(jobs.last, jobs.failure)
+        if not jobs.is_running and jobs.last is not None and jobs.failure is not None:
+            return _failed_error(jobs.last, jobs.failure)
+        return not_ready(jobs.active, has_text=has_text, schema_status=self._index.on_disk.schema_status)
 
-    def _view(self, freshness: FreshnessStatus, policy: FreshnessPolicy, *, is_first: bool = False) -> View:
-        return View(
+    def _context(self, freshness: FreshnessStatus, policy: FreshnessPolicy, *, is_first: bool = False) -> AnswerContext:
+        return AnswerContext(
             index=self._index.on_disk,
             freshness=freshness,
-            # As it was when the text could be searched, even if a small workspace is complete by now.
+            # The status when the text could be searched, even if a small workspace is complete by now.
             indexing="indexing" if is_first else self.indexing_status,
             active_job=self._jobs.active,
             policy=policy,
@@ -234,7 +230,7 @@ class Questions:
 
 
 def _failed_error(job: JobState, failure: CodeCompassError) -> CodeCompassError:
-    # That a job was cancelled does not mean that the question was.
+    # A cancelled job does not mean that the question was cancelled.
     code = IndexNotReady.code if isinstance(failure, Cancelled) else failure.code
     cause = failure.message if failure.message.endswith(".") else f"{failure.message}."
     what = f"commit {job.commit[:12]}" if job.commit else "this workspace"

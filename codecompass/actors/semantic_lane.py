@@ -1,7 +1,7 @@
-"""What a server asks its endpoint for: vectors of questions at once or not at all, those of texts at a bounded rate.
+"""A server's requests to its endpoint for embeddings: vectors of questions at once or not at all, of texts at a bounded rate.
 
-One for all workspaces, because the endpoint is one. After a failure nothing is asked for a while, which doubles from one second
-to a minute, separately for questions and for texts: meanwhile questions are answered by their words without any wait.
+Shared by all workspaces. After a failure no requests are sent for a pause that doubles from one second to a minute, separately
+for questions and for texts; meanwhile questions are answered by their words without any wait.
 """
 
 from collections import OrderedDict
@@ -25,7 +25,7 @@ MAX_QUESTIONS: Final = 4
 """Questions that wait for their vectors at a time; further ones are answered by their words."""
 
 KEPT_QUESTIONS: Final = 128
-"""Vectors of questions that are kept: the same question gets the same answer, whatever the endpoint rounds."""
+"""Cached vectors of questions: the same question gets the same answer, however the endpoint rounds."""
 
 PROBE_TEXT: Final = "codecompass asks for one vector"
 
@@ -33,7 +33,7 @@ CLOSE_SECONDS: Final = 1 * SECONDS
 
 
 class _Breaker:
-    """Whether the endpoint may be asked, after its failures so far."""
+    """A circuit breaker: whether a request may be sent, given the failures so far."""
 
     def __init__(self) -> None:
         self.failure: SemanticUnavailable | None = None
@@ -41,7 +41,7 @@ class _Breaker:
         self._pause = FIRST_PAUSE_SECONDS
 
     def require_awake(self) -> None:
-        """Raises the last failure again in the pause after it."""
+        """Raises the last failure again during the pause after it."""
         if self.failure is not None and trio.current_time() < self._rests_until:
             raise SemanticUnavailable(self.failure.code, self.failure.hint)
 
@@ -51,13 +51,13 @@ class _Breaker:
     def failed(self, failure: SemanticUnavailable) -> None:
         self.failure = failure
         if trio.current_time() < self._rests_until:
-            return  # asked before the pause began, as others whose failure began it
+            return  # sent before the pause began, like the request whose failure began it
         self._rests_until = trio.current_time() + self._pause
         self._pause = min(2 * self._pause, LONGEST_PAUSE_SECONDS)
 
 
 class SemanticLane:
-    """Get one from `open_semantic_lane`."""
+    """Requests to one endpoint. Get one from `open_semantic_lane`."""
 
     def __init__(self, target: SemanticTarget) -> None:
         self.target: Final = target
@@ -67,7 +67,7 @@ class SemanticLane:
         self._of_questions = _Breaker()
         self._of_texts = _Breaker()
         self._sending = trio.Lock()
-        """One batch at a time, over all workspaces; questions do not wait for it."""
+        """Held while one batch of texts is sent, over all workspaces; questions do not wait for it."""
         self._waiting = trio.CapacityLimiter(MAX_QUESTIONS)
         self._kept: OrderedDict[str, Vector] = OrderedDict()
         self._next_request = float("-inf")
@@ -76,7 +76,7 @@ class SemanticLane:
         self._log = structlog.get_logger(__name__)
 
     async def question_vector(self, question: str) -> Vector:
-        """Returns the vector of a question. Takes `question_timeout_ms` at most. Raises SemanticUnavailable."""
+        """Returns the vector of a question, within `question_timeout_ms`. Raises SemanticUnavailable."""
         kept = self._kept.get(question)
         if kept is not None:
             self._kept.move_to_end(question)
@@ -100,7 +100,7 @@ class SemanticLane:
         return vector[0]
 
     async def text_vectors(self, texts: Sequence[str]) -> list[Vector]:
-        """Returns the vectors of a batch, once the rate allows it. Raises SemanticUnavailable; at once in the pause after one."""
+        """Returns the vectors of a batch, once the rate allows it. Raises SemanticUnavailable, at once during a pause."""
         async with self._sending:
             self._of_texts.require_awake()
             await trio.sleep_until(self._next_request)
@@ -115,7 +115,7 @@ class SemanticLane:
             return vectors
 
     async def require_texts_taken(self) -> None:
-        """Returns where the endpoint takes a text at all. Raises SemanticUnavailable."""
+        """Checks that the endpoint accepts a harmless text. Raises SemanticUnavailable if not."""
         try:
             await self.text_vectors([PROBE_TEXT])
         except SemanticUnavailable as error:
@@ -124,13 +124,13 @@ class SemanticLane:
             raise
 
     async def close(self) -> None:
-        """Closes its connections."""
+        """Closes the connections to the endpoint."""
         with trio.move_on_after(CLOSE_SECONDS, shield=True):
             await self._endpoint.close()
 
     async def _within(self, milliseconds: int, texts: Sequence[str]) -> list[Vector]:
         if not self._is_prepared:
-            # Loading the client is not the endpoint's time, and not the event loop's.
+            # Loading the client must not count as the endpoint's time, nor block the event loop.
             await trio.to_thread.run_sync(self._endpoint.prepare, limiter=self._preparing)
             self._is_prepared = True
         with trio.move_on_after(milliseconds * MILLISECONDS):
@@ -141,14 +141,14 @@ class SemanticLane:
         is_new = breaker.failure is None or breaker.failure.code != error.code
         breaker.failed(error)
         if is_new:
-            # An answer says by itself what became of its question.
+            # An answer itself says why it was not by meaning.
             log = self._log.info if what == "question" else self._log.warning
             log("embedding_failed", endpoint=self.target.host, of=what, cause=str(error))
 
 
 @asynccontextmanager
 async def open_semantic_lane(target: SemanticTarget) -> AsyncIterator[SemanticLane]:
-    """Gives the lane to an endpoint; its connections end with the block. Opens none before something is sent."""
+    """Yields the lane to an endpoint and closes its connections afterwards. Connects when something is first sent."""
     lane = SemanticLane(target)
     try:
         yield lane

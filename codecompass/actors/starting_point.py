@@ -1,9 +1,9 @@
-"""What the index of a job begins as: nothing, the current epoch, or a fork of the index of this home that is nearest to the tree.
+"""What a job's index starts from: nothing, the current epoch, or a fork of the index in this home that is nearest to the tree.
 
-    no usable index                         the nearest of all projects: a worktree, a clone, a copy
-    an index, many files differ             the nearest of all, its own parked epochs first; the current epoch is parked
+    no usable index                         fork the nearest index of any project: of a worktree, a clone, a copy
+    an index, but many files differ         fork the nearest index, preferring own parked epochs; park the current epoch
 
-Everything else continues the current epoch.
+Otherwise the current epoch is continued, or the index is built from nothing.
 """
 
 from collections.abc import Mapping
@@ -26,18 +26,18 @@ from codecompass.store.writer import IndexWriter
 
 
 class KnownTree(Struct, frozen=True):
-    """What git says of a scanned tree. `ids` are empty where the content is unknown."""
+    """Git's ids of the contents of a scanned tree, by path; the id of an unknown content is empty."""
 
     blobs: GitBlobs = GitBlobs()
     ids: Mapping[str, bytes] = {}
 
     def __bool__(self) -> bool:
-        """Whether git was asked."""
+        """Whether any ids were read."""
         return bool(self.ids)
 
 
 class StartingPoint:
-    """That of one job."""
+    """Chooses the starting point of one job."""
 
     def __init__(self, layout: ProjectLayout, home: HomeLayout, tree: TreeScan, limits: IndexLimits) -> None:
         self._layout = layout
@@ -47,18 +47,18 @@ class StartingPoint:
         self._log = structlog.get_logger(__name__)
 
     async def can_be_fork(self) -> bool:
-        """Returns whether there is any other index in the home."""
+        """Whether the home holds any other index."""
         return await trio.to_thread.run_sync(other_indexes, self._home, self._layout)
 
     async def read_known(self, tree: ScannedTree) -> KnownTree:
-        """Returns what git says of the files of a whole scan."""
+        """Reads git's ids of the files of a whole scan."""
         found = tree.found
         assert isinstance(found, ScanResult)
         blobs = await self._tree.git_blobs(found)
         return KnownTree(blobs, await trio.to_thread.run_sync(blobs_of, found.files, blobs))
 
     def is_large(self, writer: IndexWriter, tree: ScannedTree, changes: Changes) -> bool:
-        """Returns whether so many files differ from a complete index of its own that another one may be nearer."""
+        """Whether so many files differ from the current, complete index that another one may be nearer."""
         n_files = len(changes.tasks) + len(changes.removed)
         return (
             n_files >= self._limits.park_from_files
@@ -68,7 +68,7 @@ class StartingPoint:
         )
 
     async def nearest(self, tree: ScannedTree, known: KnownTree) -> ForkSource | None:
-        """Returns what to fork; None where building from nothing is better."""
+        """Returns the index to fork; None if building from nothing is better."""
         if len(tree.found.files) < self._limits.fork_from_files:
             return None
 

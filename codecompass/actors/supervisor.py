@@ -1,11 +1,11 @@
-"""The supervisor of all workspaces: starts an actor for each one that is asked for, restarts it when it crashes, retires it.
+"""The supervisor of all workspaces: starts a workspace's actor on the first request, restarts it after a crash, retires it.
 
-A dynamic supervisor, one for one: children are of one kind, are added at run time, and are restarted alone. It owns the
-mailboxes, so queued messages survive a restart. Concurrent first requests need no lock: the first makes the child, the others
+A dynamic one-for-one supervisor: children are of one kind, are added at run time, and are restarted individually. It owns the
+mailboxes, so queued messages survive a restart. Concurrent first requests need no lock: the first creates the child, the others
 find it.
 
     route(project) -> handle          synchronous: insert or touch, make room
-    retire(child)                     synchronous: idle, eviction and shutdown all come through here
+    retire(child)                     synchronous: the only way out, for idle, eviction and shutdown
     supervise(child)                  the only restart boundary
 """
 
@@ -20,14 +20,19 @@ import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.actors.background import innermost
-from codecompass.actors.child import Child, child_key
+from codecompass.actors.failures import first_error
 from codecompass.actors.job_model import JobView
-from codecompass.actors.mailbox import MailboxClosed
-from codecompass.actors.messages import CancelJob, JobTicket, Query, Settle, Settled, StartJob, WorkspaceMessage
+from codecompass.actors.messages import CancelJob, MailboxClosed, Query, Settle, Settled, StartJob, WorkspaceMessage
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
-from codecompass.actors.residency import Resident, to_retire
-from codecompass.actors.restart_policy import PROBE_SECONDS, WITHIN_SECONDS, GiveUp, after_crash
+from codecompass.actors.supervision import (
+    PROBE_SECONDS,
+    WITHIN_SECONDS,
+    Child,
+    Resident,
+    child_key,
+    restart_pause,
+    to_retire,
+)
 from codecompass.actors.workbench import Workbench
 from codecompass.actors.workspace import ActorContext, WorkspaceSettings, crashed_error, run_workspace
 from codecompass.errors import WorkspaceBusy, WorkspaceFailed
@@ -42,10 +47,10 @@ MAX_LIVE: Final = 32
 MAX_MEMORY: Final = 2 * GIB
 
 KEPT_JOBS: Final = 64
-"""Jobs of this process that can still be found by their id."""
+"""Newest jobs of this process that can be found by their id."""
 
 ROUTE_ATTEMPTS: Final = 3
-"""A workspace can be retired between routing and asking. Each attempt finds a newer child."""
+"""A workspace may be retired between routing and asking. Each attempt finds a newer child."""
 
 STOP_SECONDS: Final = 5 * SECONDS
 
@@ -59,7 +64,7 @@ class SupervisorSettings(Struct, frozen=True, kw_only=True):
 
 
 class _Handle:
-    """The WorkspaceHandle of one child, or of its successor where it was retired meanwhile."""
+    """The WorkspaceHandle of one child, or of its successor if it was retired meanwhile."""
 
     def __init__(self, supervisor: "WorkspaceSupervisor", child: Child) -> None:
         self._supervisor = supervisor
@@ -81,10 +86,10 @@ class _Handle:
     @overload
     async def ask(self, message: Settle, *, request_id: str = "") -> Settled: ...
     @overload
-    async def ask(self, message: StartJob, *, request_id: str = "") -> JobTicket: ...
+    async def ask(self, message: StartJob, *, request_id: str = "") -> JobView: ...
     @overload
     async def ask(self, message: CancelJob, *, request_id: str = "") -> bool: ...
-    async def ask(self, message: WorkspaceMessage, *, request_id: str = "") -> Reply | Settled | JobTicket | bool:
+    async def ask(self, message: WorkspaceMessage, *, request_id: str = "") -> Reply | Settled | JobView | bool:
         for _ in range(ROUTE_ATTEMPTS):
             try:
                 return await self._child.mailbox.ask(message, request_id)
@@ -96,7 +101,8 @@ class _Handle:
 
 
 class WorkspaceSupervisor:
-    """Get one from `open_supervisor`. All methods but `evict` and `stop` are synchronous and never wait."""
+    """Supervises the workspaces of a server. Get one from `open_supervisor`. All methods but `evict`, `evict_commit` and `stop`
+    are synchronous."""
 
     def __init__(
         self,
@@ -122,11 +128,11 @@ class WorkspaceSupervisor:
         self.n_crashes = 0
 
     def route(self, project: Project, commit: NamedCommit | None = None) -> WorkspaceHandle:
-        """Returns the handle of a project's workspace, or of one of its commits, started now if it was not live."""
+        """Returns the handle of a project's workspace, or of one of its commits, started now if it is not live."""
         return _Handle(self, self.child(project, commit))
 
     def observe(self) -> tuple[WorkspaceObservation, ...]:
-        """Returns the observations of all live workspaces, the most recently used first; commits are not among them."""
+        """Returns the observations of all live workspaces, without commits, the most recently used first."""
         children = sorted((each for each in self._live.values() if each.commit is None), key=lambda child: -child.used_at)
         return tuple(child.observe() for child in children)
 
@@ -136,18 +142,18 @@ class WorkspaceSupervisor:
         return None if child is None else child.observe()
 
     def find_job(self, job_id: str) -> JobView | None:
-        """Returns a job of this process: a running one, or one of the last KEPT_JOBS."""
+        """Returns a job of this process: a running one, or one of the last KEPT_JOBS; None for an unknown id."""
         return self._jobs.get(job_id)
 
     async def evict(self, project_id: str) -> bool:
-        """Retires a workspace with all its commits, and returns once they have closed their indexes.
+        """Retires a workspace with all its commits, and waits until they have closed their indexes.
 
-        False where one of them is busy; all stay then.
+        Returns False if one of them is busy; all stay then.
         """
         return await self._evict([each for each in self._live.values() if each.project.project_id == project_id], project_id)
 
     async def evict_commit(self, project_id: str, commit: str) -> bool:
-        """Does the same for one commit of a workspace."""
+        """Retires one commit of a workspace, as `evict` does."""
         key = child_key(project_id, NamedCommit(commit, commit, ""))
         return await self._evict([child for child in (self._live.get(key),) if child is not None], key)
 
@@ -175,7 +181,7 @@ class WorkspaceSupervisor:
     # for the handles
 
     def child(self, project: Project, commit: NamedCommit | None = None) -> Child:
-        """Returns the live child of a project or commit, started if there was none, and marks it as used."""
+        """Returns the live child of a project or commit, started if there is none, and marks it as used."""
         if self._is_stopping:
             raise WorkspaceBusy("the server is stopping. Connect again.")
         key = child_key(project.project_id, commit)
@@ -194,8 +200,8 @@ class WorkspaceSupervisor:
     # lifecycle
 
     def trim(self, room_for: int = 0) -> None:
-        """Retires idle workspaces over the caps; `room_for` is how many are about to be added."""
-        # A retired workspace frees its memory only when it has ended.
+        """Retires idle workspaces beyond the caps; `room_for` is how many are about to be added."""
+        # A retired workspace frees its memory only at its end.
         memory = 0 if self._draining else self._memory()
         if len(self._live) + room_for <= self._settings.max_live and memory <= self._settings.max_memory:
             return
@@ -207,13 +213,12 @@ class WorkspaceSupervisor:
             self.n_evicted += 1
 
     def _retire(self, child: Child, reason: str) -> None:
-        """Takes a child out of the table and lets it end. One step without a checkpoint, so it is atomic."""
+        """Takes a child out of the table and lets it drain. Atomic: a step without a checkpoint."""
         if self._live.get(child.key) is not child:
             return
         del self._live[child.key]
         self.n_retired += 1
         self._draining[child.key] = child
-        child.reason = reason
         child.move("draining")
         child.mailbox.close()
         self._log.info("workspace_retired", workspace=str(child.project.root), reason=reason)
@@ -221,7 +226,7 @@ class WorkspaceSupervisor:
     async def _supervise(self, child: Child) -> None:
         try:
             if child.predecessor is not None:
-                # Two owners of one index would race for its files.
+                # Two owners of one index would race on its files.
                 await child.predecessor.terminated.wait()
                 child.predecessor = None
             with structlog.contextvars.bound_contextvars(workspace=str(child.project.root)):
@@ -241,7 +246,7 @@ class WorkspaceSupervisor:
             self.trim()
 
     async def _incarnate(self, child: Child) -> bool:
-        """Runs one incarnation and the pause after it. Returns whether it was the last one."""
+        """Runs one incarnation and the pause after it. Returns whether it was the last."""
         crash: BaseException | None = None
         try:
             if child.lifecycle == "starting":
@@ -270,23 +275,23 @@ class WorkspaceSupervisor:
 
     async def _after_crash(self, child: Child, crash: BaseException) -> bool:
         now = trio.current_time()
-        cause = innermost(crash)
+        cause = first_error(crash)
         self.n_crashes += 1
         child.last_error = f"{type(cause).__name__}: {cause}"
         child.observation = replace(child.observation, active_job=None, is_working=False, is_watched=False)
         child.crashes = [*(at for at in child.crashes if now - at <= WITHIN_SECONDS), now]
         self._log.error("workspace_crashed", cause=child.last_error, crashes=len(child.crashes), exc_info=crash)
-        decision = after_crash(child.crashes, now)
+        pause = restart_pause(child.crashes, now)
         if child.mailbox.has_closed():
             return True
-        if isinstance(decision, GiveUp):
+        if pause is None:
             child.move("failed")
             if not await self._serve_failed(child):
                 return True
             child.crashes.clear()
         else:
             child.move("restarting")
-            await trio.sleep(decision.pause)
+            await trio.sleep(pause)
             if child.mailbox.has_closed():
                 return True
         child.n_restarts += 1
@@ -294,7 +299,7 @@ class WorkspaceSupervisor:
         return False
 
     async def _serve_failed(self, child: Child) -> bool:
-        """Answers with an error until a rebuild is forced, or until the first request after PROBE_SECONDS. False once retired."""
+        """Answers with an error until a rebuild is forced or a request comes after PROBE_SECONDS; returns False once retired."""
         probe_at = trio.current_time() + PROBE_SECONDS
         while True:
             try:
@@ -339,9 +344,9 @@ async def open_supervisor(
     stop_seconds: float = STOP_SECONDS,
     make_commit_workbench: Callable[[Project, NamedCommit], Awaitable[Workbench]] | None = None,
 ) -> AsyncIterator[WorkspaceSupervisor]:
-    """Gives a supervisor; all its workspaces have ended when the block is left. `memory` returns the process's size in bytes."""
+    """Yields a supervisor; all its workspaces have ended when the block ends. `memory` returns the process's size in bytes."""
     async with trio.open_nursery() as outer:
-        # A nursery of its own task: stopping cancels the workspaces, and not the caller's block.
+        # A nursery in a separate task: stopping cancels the workspaces, not the caller's block.
         nursery = await outer.start(_hold_nursery)
         supervisor = WorkspaceSupervisor(nursery, make_workbench, settings, memory, make_commit_workbench)
         try:

@@ -1,66 +1,69 @@
-"""What has changed in a workspace's tree, as far as it has been seen: owner of the watcher, and sole writer of the change log.
+"""Tracks what has changed in a workspace's tree: owns the watcher, and is the only writer of the change log.
 
     watcher --drain--> ChangeLog <--take, landed, put_back-- jobs
                           ^--check_tree-- questions
 
-Where the watcher is exact, draining it is proof. Without one, or with one that may be late, a comparison of every file is.
+With an exact watcher, draining it proves that nothing else has changed. Without one, or with one that may be late, only a
+comparison of every file does.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final, Literal
 
 import structlog
 import trio
 
-from codecompass.actors.job_report import JobReport
-from codecompass.actors.watching.changes import ChangeLog, Pending
+from codecompass.actors.job_model import WatchList
+from codecompass.actors.watching.changes import ChangeLog
 from codecompass.actors.workbench import Workbench
 from codecompass.errors import FileSystemUnresponsive
-from codecompass.scan.files import Stamp
 from codecompass.units import MILLISECONDS, MINUTES, SECONDS
 
 if TYPE_CHECKING:
     from codecompass.actors.watching.watcher import TreeWatcher
 
 DEBOUNCE_SECONDS: Final = 50 * MILLISECONDS
-"""An editor writes a file in several steps, a checkout many files: one job for them. A question does not wait for this."""
+"""How long changes are gathered for one job: an editor writes a file in several steps, a checkout many files. Questions do not
+wait for this."""
 
 AUDIT_SECONDS: Final = 10 * MINUTES
-"""Between two comparisons of every file. One of 20,000 files costs 0.2 s of CPU."""
+"""Interval between comparisons of every file. One of 20,000 files costs 0.2 s of CPU."""
 
 REPLACE_WATCHER_SECONDS: Final = 1 * SECONDS
 LONGEST_REPLACE_SECONDS: Final = 30 * SECONDS
-"""Between the end of a watcher and the next: the pauses double, up to the longest, and begin anew after a watcher that lasted as
-long as that. They do not grow for a file system that does not answer, where an attempt costs nothing while a thread waits for it
-anyway: once it answers again, nobody may be asking, and its files have to be looked at."""
+"""Pause between the end of a watcher and the next: it doubles up to the longest, and starts over after a watcher that lasted that
+long. It does not grow while the file system is unresponsive: an attempt costs nothing while a thread waits there anyway, and once
+the file system answers again, its files have to be checked even if no question comes."""
 
 
 CheckResult = Literal["watched", "unchanged", "unknown"]
-"""How the change log was brought up to now: `watched` by the watcher, so that it is complete; `unchanged` by comparing every
-file, and the index holds the tree; `unknown` by neither, so that files that are not in the log may have changed."""
+"""How the change log was brought up to date: `watched`: by the watcher, so it is complete; `unchanged`: by comparing every file,
+and the index holds the tree; `unknown`: by neither, so files that are not in the log may have changed."""
 
 
 class _Comparison:
-    """A comparison of every file, shared by all questions that came before it began."""
+    """A comparison of every file, shared by all questions that arrived before it began."""
 
     def __init__(self) -> None:
         self.done = trio.Event()
         self.found_unchanged = False
 
 
-class ChangeTracker:
-    """`nursery` is that of the workspace's incarnation; `announce` is called when watching begins or ends."""
+class ChangeTracker(ChangeLog):
+    """The change log of one workspace, which its watcher or comparisons keep up to date.
+
+    `nursery` is the incarnation's; `announce` is called when watching begins or ends.
+    """
 
     def __init__(self, bench: Workbench, nursery: trio.Nursery, announce: Callable[[], None]) -> None:
-        self._changes: Final = ChangeLog()
+        super().__init__()
         self._bench = bench
         self._nursery = nursery
         self._announce = announce
         self._log = structlog.get_logger(__name__)
         self._watcher: TreeWatcher | None = None
         self._is_updating = False
-        self._scanned: tuple[frozenset[str], tuple[str, ...]] | None = None
-        self._linked: Mapping[str, Stamp] = {}
+        self._watch_list: WatchList | None = None
         self._is_due = False
         self._waiting = trio.CancelScope()
         self._noted = trio.Event()
@@ -74,76 +77,43 @@ class ChangeTracker:
     def is_exact(self) -> bool:
         """Whether draining the watcher proves that nothing else has changed.
 
-        Not as long as it does not watch all that the last scan found: a directory that could be read only now, for example.
+        False until it watches all that the last scan found, for example a directory that has only now become readable.
         """
         is_watching_all = not (self._is_due or self._is_updating)
         return self._watcher is not None and is_watching_all and self._watcher.is_exact
 
-    @property
-    def is_current(self) -> bool:
-        """Whether the index holds all changes that were seen."""
-        return self._changes.is_current
-
-    @property
-    def seen(self) -> int:
-        """The position of the newest change that was seen."""
-        return self._changes.seen
-
-    @property
-    def covered(self) -> int:
-        """The position up to which the index holds all changes."""
-        return self._changes.covered
-
-    @property
-    def files(self) -> frozenset[str]:
-        """Changed files that are known by name and that no job has taken."""
-        return self._changes.files
-
     def note(self, directories: frozenset[str] | None, files: frozenset[str] = frozenset()) -> None:
-        """Records that something changed in these directories, or anywhere (None); `files` are those known by name."""
-        self._changes.note(directories, files)
-        if not self._changes.is_current:
-            self._noted.set()
+        """Records changes, as `ChangeLog.note` does, and wakes `wait_noted`."""
+        super().note(directories, files)
+        self.note_again()
 
     async def wait_noted(self) -> None:
-        """Returns once a change was recorded that no job covers."""
+        """Waits until a change is recorded that no job covers."""
         await self._noted.wait()
         self._noted = trio.Event()
 
     def note_again(self) -> None:
-        """Lets the next `wait_noted` return at once if something is still not covered."""
-        if not self._changes.is_current:
+        """Makes the next `wait_noted` return at once if a change is still not covered."""
+        if not self.is_current:
             self._noted.set()
 
-    # for jobs
-
-    def take(self) -> Pending:
-        """Returns all pending changes, for a job that starts now."""
-        return self._changes.take()
-
-    def put_back(self, taken: Pending) -> None:
-        """Records that a job did not index the changes it took: they are pending again."""
-        self._changes.put_back(taken)
-
-    def landed(self, taken: Pending, report: JobReport) -> None:
-        """Records that a job has published the changes it took; from now on the watcher watches what its scan found."""
-        self._changes.landed(taken)
-        self._scanned = (report.directories, report.repositories)
-        self._linked = report.linked
+    def watch_scanned(self, watch_list: WatchList) -> None:
+        """Has the watcher watch what the scan of a job found that has published."""
+        self._watch_list = watch_list
         self._is_due = True
         self._waiting.cancel()
 
     # for questions
 
     async def drain(self) -> None:
-        """Brings the change log up to what the watcher knows now; waits while its watches are being set."""
+        """Adds to the change log what the watcher knows now; waits while its watches are being set."""
         if self._watcher is None:
             return
         drained = self._next_drain
         if drained is None:
-            # One drain for all that ask before it begins.
+            # One drain serves all callers that arrive before it begins.
             drained = self._next_drain = trio.Event()
-            # Not in the task of a question, which may be cancelled: the changes drained must not be lost with it.
+            # Not in the task of a question, which may be cancelled: the drained changes would be lost with it.
             self._nursery.start_soon(self._drain)
         await drained.wait()
 
@@ -158,7 +128,7 @@ class ChangeTracker:
                     except Exception as error:  # noqa: BLE001 (without a watcher each question compares every file)
                         self._lose_watcher(error)
                     else:
-                        # Rules decide about files anywhere, and a branch is switched by writing many: a whole scan sees both.
+                        # Rules concern files anywhere, and switching a branch writes many: both need a whole scan.
                         is_anywhere = changes.is_everything or changes.affects_rules or changes.affects_head
                         self.note(None if is_anywhere else changes.directories, changes.files)
             finally:
@@ -166,19 +136,19 @@ class ChangeTracker:
                     drained.set()
 
     async def check_tree(self) -> CheckResult:
-        """Brings the change log up to now: from the watcher where that is exact, else by comparing every file.
+        """Brings the change log up to date: from the watcher if that is exact, else by comparing every file.
 
-        Where the watcher is not exact and changes are pending, a job is due anyway: nothing is compared.
+        If the watcher is not exact and changes are pending, nothing is compared: a job is due anyway.
         """
         if self.is_exact:
             await self.drain()
-            if self._linked:
-                # These can be written through a name that is not watched.
-                written = await self._bench.written_links(self._linked)
+            if self._watch_list is not None and self._watch_list.linked:
+                # These files can be written through a name that is not watched.
+                written = await self._bench.written_links(self._watch_list.linked)
                 self.note(frozenset(path.rpartition("/")[0] for path in written), written)
             return "watched"
-        if self._changes.is_current:
-            # A comparison that began before this question may have passed a file that has changed since.
+        if self.is_current:
+            # A comparison that began before this question may have compared a file that has changed since.
             running = self._comparing
             if running is not None:
                 await running.done.wait()
@@ -204,16 +174,16 @@ class ChangeTracker:
     # watching
 
     async def keep_watch(self, follow: Callable[[], Awaitable[None]]) -> None:
-        """The only task that waits for the watcher and changes what it watches; runs `follow` for as long as there is one.
+        """Keeps a watcher: waits for its changes, sets what it watches, and runs `follow` while there is one.
 
-        While there is none each question compares every file. One that has failed is replaced after a pause.
+        Runs until cancelled. A watcher that fails is replaced after a pause; until then each question compares every file.
         """
         while True:
             began = trio.current_time()
             try:
                 async with self._bench.watch() as watcher, trio.open_nursery() as nursery:
                     self._watcher = watcher
-                    self._is_due = self._scanned is not None
+                    self._is_due = self._watch_list is not None
                     nursery.start_soon(follow)
                     nursery.start_soon(self._audit)
                     await self._watch(watcher)
@@ -230,13 +200,13 @@ class ChangeTracker:
             self._pause = min(2 * self._pause, LONGEST_REPLACE_SECONDS)
 
     async def _watch(self, watcher: "TreeWatcher") -> None:
-        """Returns once the watcher is lost."""
+        """Serves the watcher until it is lost."""
         while self._watcher is watcher:
-            if self._is_due and self._scanned is not None:
+            if self._is_due and self._watch_list is not None:
                 self._is_due = False
                 self._is_updating = True
                 async with self._using:
-                    await watcher.update(*self._scanned)
+                    await watcher.update(self._watch_list.directories, self._watch_list.repositories)
                 self._is_updating = False
                 await self.drain()
                 self._announce()
@@ -247,16 +217,16 @@ class ChangeTracker:
             await self.drain()
 
     def _lose_watcher(self, error: Exception) -> None:
-        """From now on only a comparison of every file tells what has changed."""
+        """Drops the watcher: until the next one, only comparisons of every file show what has changed."""
         self._is_silent = isinstance(error, FileSystemUnresponsive)
         if not self._is_silent:
-            self._log.warning("not_watching", error=str(error), remedy="each question looks at the files itself")
+            self._log.warning("watcher_lost", error=str(error), consequence="each question compares every file")
         self._watcher = None
         self._waiting.cancel()
         self.note(None)
 
     async def _audit(self) -> None:
-        """Has everything compared now and then: a write through a second name of a file is an event for no watcher."""
+        """Has every file compared regularly: no watcher reports a write through a second name of a file."""
         while True:
             await trio.sleep(AUDIT_SECONDS)
             self.note(None)

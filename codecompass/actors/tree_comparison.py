@@ -1,6 +1,4 @@
-"""How the working tree of a live workspace differs from its index, file by file: what an answer is compared with when no watcher
-proves that nothing has changed.
-"""
+"""Compares the working tree of a live workspace with its index, file by file, when no watcher proves that nothing changed."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -9,8 +7,8 @@ from typing import Final, TypeVar
 
 from msgspec import Struct
 
-from codecompass.actors.background import panics_as_errors
 from codecompass.actors.blocking_calls import PATIENCE_SECONDS, BlockingCalls, Call
+from codecompass.actors.failures import panics_as_errors
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.tree_scan import SCAN_PATIENCE_SECONDS
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive
@@ -22,20 +20,20 @@ from codecompass.store.snapshot import Snapshot
 from codecompass.units import SECONDS
 
 COMPARISON_SECONDS: Final = 2 * SECONDS
-"""How long an answer that did not become fresh in time looks for the files that it does not know: about 130,000 of them."""
+"""How long an answer that did not become fresh in time may search for changed files: about 130,000 files are compared."""
 
 T = TypeVar("T")
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
-    """How the tree differed from one generation of the index, a moment ago."""
+    """How the tree differed from one generation of the index, a moment ago. `published_at` is in seconds since 1970."""
 
     generation: int
     published_at: float
     drift: Drift
 
     def is_of(self, snapshot: Snapshot) -> bool:
-        """Whether it was made with what `snapshot` holds."""
+        """Whether the comparison was with the generation of `snapshot`."""
         return (self.generation, self.published_at) == (snapshot.generation, snapshot.meta.published_at)
 
 
@@ -49,7 +47,7 @@ class TreeComparison:
         self._blocking = blocking
 
     async def compare(self) -> Comparison | None:
-        """Returns how the tree differs; None where finding out takes longer than COMPARISON_SECONDS."""
+        """Returns how the tree differs; None if the comparison fails or takes longer than COMPARISON_SECONDS."""
         ends = time.monotonic() + COMPARISON_SECONDS
 
         def compare(call: Call) -> Comparison | None:
@@ -66,7 +64,7 @@ class TreeComparison:
             return None
 
     async def differs(self) -> bool:
-        """Returns whether tree and index differ: about 15 us a file. True as well where the comparison fails."""
+        """Whether tree and index differ: about 15 us a file. True also if the comparison fails."""
 
         def check(call: Call) -> bool:
             try:
@@ -82,7 +80,7 @@ class TreeComparison:
             return True
 
     async def written_links(self, linked: Mapping[str, Stamp]) -> frozenset[str]:
-        """Returns which of these files, by their path below the root, have another stamp now: about 2 us each."""
+        """Returns which of these files, by path relative to the root, have another stamp now: about 2 us each."""
 
         def check(_call: Call) -> frozenset[str]:
             return frozenset(path for path, stamp in linked.items() if not is_unchanged(f"{self._root}/{path}", stamp))
@@ -90,7 +88,10 @@ class TreeComparison:
         return await self.run_on_tree(check)
 
     async def run_on_tree(self, work: Callable[[Call], T], *, patience: float = PATIENCE_SECONDS) -> T:
-        """Runs what touches the workspace's own file system, which may not answer: not in the threads that all share."""
+        """Runs work on the workspace's file system, which may not answer, outside of the shared threads.
+
+        Raises the errors of `work`, and FileSystemUnresponsive.
+        """
         return await self._blocking.run(work, self._root, patience=patience)
 
     def _drift(self, snapshot: Snapshot, is_cancelled: Callable[[], bool]) -> Drift:

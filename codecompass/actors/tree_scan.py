@@ -1,12 +1,12 @@
-"""How a job sees the working tree: the scan of all of it or of changed directories, and the comparison with the manifest.
+"""A job's access to the working tree: scans all of it or its changed directories, and compares it with the manifest.
 
-    an earlier job's JobMemory + the directories that changed since -> partial scan
-    neither, or something that one directory cannot decide alone    -> whole scan
+    an earlier job's JobMemory + the directories that changed since     -> partial scan
+    either is missing, or a change concerns more than its own directory -> whole scan
 
 Everything here that touches the tree goes through BlockingCalls, because its file system may not answer.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -15,9 +15,9 @@ from msgspec import Struct
 
 from codecompass.actors.blocking_calls import BlockingCalls, Call
 from codecompass.actors.index_limits import IndexLimits
+from codecompass.actors.job_model import WatchList
 from codecompass.identity import ObjectFormat
 from codecompass.scan.checkout import LOCK_PATIENCE_SECONDS, Checkout, look
-from codecompass.scan.files import Stamp
 from codecompass.scan.git_index import GitBlobs, read_git_blobs
 from codecompass.scan.git_repository import find_repository, object_format
 from codecompass.scan.partial import PartialScan, scan_directories
@@ -30,27 +30,19 @@ from codecompass.store.writer import IndexWriter
 from codecompass.units import MILLISECONDS, SECONDS
 
 SCAN_PATIENCE_SECONDS: Final = 30 * SECONDS
-"""How long a scan may be at one directory: 50,000 entries of a network file system take ten seconds."""
+"""How long a scan may take for one directory: 50,000 entries of a network file system take ten seconds."""
 
 CHECKOUT_POLL_SECONDS: Final = 5 * MILLISECONDS
-"""How often a job checks whether git has ended what it does; two stat() calls."""
+"""Interval at which a job checks whether git has finished a checkout; two stat() calls."""
 
 MAX_INDEX_WRITES: Final = 20
-"""How often git may write its index, within as many fiftieths of a second, until a job begins again."""
+"""How often git may write its index, each time within a fiftieth of a second, before a job starts over."""
 
 T = TypeVar("T")
 
 
-class WatchList(Struct, frozen=True, kw_only=True):
-    """What a watcher has to watch after a scan; see JobReport."""
-
-    directories: frozenset[str]
-    repositories: tuple[str, ...]
-    linked: Mapping[str, Stamp]
-
-
 class JobMemory(Struct, frozen=True, kw_only=True):
-    """What a job leaves for the next one on the same workspace, in the same process: valid while its publication stands."""
+    """What a job leaves for the next one on its workspace, in the same process: valid while its publication is the newest."""
 
     scan: ScanMemory
     watch_list: WatchList
@@ -60,7 +52,7 @@ class JobMemory(Struct, frozen=True, kw_only=True):
 
 
 class ScannedTree(Struct, frozen=True):
-    """What a scan found, and what a later partial scan needs of it: None where only a whole scan will do."""
+    """What a scan found, and `memory` for a later partial scan, None if that has to be a whole one."""
 
     found: ScanResult | PartialScan
     memory: ScanMemory | None
@@ -69,9 +61,9 @@ class ScannedTree(Struct, frozen=True):
 class TreeScan:
     """The working tree of one job. Call `identify` first.
 
-    `previous` and `changed_directories` go together: the memory of an earlier job, and every directory in which anything has
-    changed since that job began (relative to the root, '' for itself). `changed_files` count as changed whatever their times
-    are. `lend` are limiters of which the caller holds a token and lends it while the file system does not answer.
+    `previous` and `changed_directories` belong together: the memory of an earlier job, and every directory in which anything has
+    changed since that job began (relative to the root, '' for the root itself). `changed_files` count as changed whatever their
+    times are. `lend` are limiters of which the caller holds a token; see BlockingCalls.run.
     """
 
     def __init__(
@@ -96,26 +88,26 @@ class TreeScan:
 
     @property
     def knows_changes(self) -> bool:
-        """Whether a partial scan may do."""
+        """Whether a partial scan may suffice."""
         return self._changed_directories is not None and self._previous is not None
 
     async def identify(self) -> None:
-        """Notes which directory the root is. Raises ProjectNotFound where it is gone or not the one of the earlier job."""
+        """Notes the identity of the root. Raises ProjectNotFound if it is gone or is not the directory of the earlier job."""
         before = None if self._previous is None else self._previous.root
         self._identity = await self._run(lambda _call: identify_root(self._root, before))
 
     async def require_same_root(self) -> None:
-        """Raises ProjectNotFound where the root is not the directory that it was at `identify`."""
+        """Raises ProjectNotFound if the root is no longer the directory that `identify` noted."""
         identity = self._identity
         assert identity is not None
         await self._run(lambda _call: require_same_root(self._root, identity))
 
     async def checkout(self) -> Checkout:
-        """Returns what is checked out, once no checkout is under way; afterwards what has changed is known to nobody.
+        """Waits up to LOCK_PATIENCE_SECONDS until no checkout is under way, and returns what is checked out.
 
-        Waits up to LOCK_PATIENCE_SECONDS for git.
+        If git was at work, everything is scanned: the changes that the caller named may not be all.
         """
-        # By the event loop's clock as well: by one that was set back a lock would be new for ever.
+        # Bounded by the event loop's clock as well: if the system clock was set back, a lock would never grow old.
         gives_up_at = trio.current_time() + LOCK_PATIENCE_SECONDS
         while True:
             seen = await self._look()
@@ -126,9 +118,9 @@ class TreeScan:
             await trio.sleep(CHECKOUT_POLL_SECONDS)
 
     async def checkout_of(self, before: Checkout, tree: ScannedTree) -> Checkout | None:
-        """Returns the one checkout that all files are of which were read since `before`, as `tree` has them.
+        """Returns the one checkout to which all files of `tree`, read since `before`, belong.
 
-        None where they may be of two: then none of them may be published.
+        None if they may belong to two: then none of them may be published.
         """
         after = await self._look()
         for _ in range(MAX_INDEX_WRITES):
@@ -138,13 +130,13 @@ class TreeScan:
             await trio.sleep(waits)
             after = await self._look()
             if after.index == index:
-                break  # HEAD has had its time, whatever the clock says
+                break  # HEAD would have followed by now, whatever the clock says
         else:
             return None
         if after.is_same(before):
             return after
-        # Somebody has committed, written the index as `git add` does, or holds its lock. Files that nobody has written since the
-        # scan are those of what is checked out now.
+        # Somebody has committed, written the index as `git add` does, or holds its lock. Files that are unchanged since the scan
+        # belong to what is checked out now.
         if not isinstance(tree.found, ScanResult):
             return None
         again = await self.scan(lambda _count: None)
@@ -155,15 +147,15 @@ class TreeScan:
         return await self._run(lambda _call: look(str(self._root)))
 
     def scan_everything(self) -> None:
-        """From now on only a whole scan will do: what has changed is not what the caller said."""
+        """Makes all further scans whole ones: the changes that the caller named may not be all."""
         self._changed_directories = None
 
     async def object_format(self) -> ObjectFormat:
-        """Returns the hash of the ids of the repository that holds the root."""
+        """Returns the object format (hash function) of the repository that holds the root."""
         return await self._run(lambda _call: object_format(find_repository(str(self._root))))
 
     async def git_blobs(self, found: ScanResult) -> GitBlobs:
-        """Returns what git's indexes say of the files of a scan."""
+        """Reads git's indexes of the repositories that a scan found."""
         return await self._run(lambda call: read_git_blobs(str(self._root), found.repositories, is_cancelled=call.is_over))
 
     async def scan(self, on_found: Callable[[int], None]) -> ScannedTree:
@@ -172,7 +164,7 @@ class TreeScan:
         is_waited_for = True
 
         def tell(count: int) -> None:
-            # The thread of a scan that was given up goes on for a while, and the job has ended by then.
+            # The thread of an abandoned scan continues for a while, when the job has already ended.
             if is_waited_for:
                 on_found(count)
 
@@ -190,7 +182,7 @@ class TreeScan:
         return ScannedTree(found, memory)
 
     def can_be_partial(self, meta: IndexMeta) -> bool:
-        """Whether the index of `meta` is what the earlier job published, complete and by the rules of today."""
+        """Whether the index with metadata `meta` is what the earlier job published, complete and by the current rules."""
         previous = self._previous
         return (
             previous is not None
@@ -201,7 +193,7 @@ class TreeScan:
         )
 
     async def scan_changed(self, manifest: StoredManifest) -> ScannedTree | None:
-        """Scans the changed directories alone; None where the changes can have moved what belongs elsewhere."""
+        """Scans the changed directories alone. Returns None if the changes may concern files elsewhere."""
         previous, changed = self._previous, self._changed_directories
         assert previous is not None
         assert changed is not None
@@ -226,7 +218,7 @@ class TreeScan:
         return find_changes(writer.manifest.whole(), tree.found, rules_changed=rules_changed, suspects=self._changed_files)
 
     def watch_list(self, tree: ScannedTree) -> WatchList:
-        """Returns what is to be watched now: that of the earlier job, with what a partial scan has found instead."""
+        """Returns what is to be watched now: after a partial scan, the earlier job's list with the scan's findings merged in."""
         found = tree.found
         linked = {file.path: file.stamp for file in found.linked}
         if isinstance(found, ScanResult):
@@ -241,11 +233,11 @@ class TreeScan:
             for path, stamp in previous.linked.items()
             if path.rpartition("/")[0] not in found.listed and not is_below_any(path, gone)
         }
-        # A repository that comes or goes makes the scan a whole one.
+        # If a repository appears or vanishes, the scan is a whole one.
         return WatchList(directories=directories | found.listed, repositories=previous.repositories, linked={**kept, **linked})
 
     def remember(self, tree: ScannedTree, watch_list: WatchList, meta: IndexMeta) -> JobMemory | None:
-        """Returns what the next job may go by, after this one has published `meta`."""
+        """Returns the memory for the next job, after this one has published `meta`."""
         if tree.memory is None or self._identity is None:
             return None
         return JobMemory(

@@ -1,6 +1,6 @@
-"""Verifies the indexes of the live workspaces in the background: reads every byte and compares the checksums, one at a time.
+"""Verifies the indexes of the live workspaces in the background, one at a time: reads every byte and compares checksums.
 
-Reads each file once in a process and again after a day; a new generation costs its new files. A damaged file is marked on disk:
+Each file is read once in a process and again after a day; a new generation costs its new files. A damaged file is marked on disk:
 the next question, in any process, finds the mark and has the index rebuilt.
 """
 
@@ -17,14 +17,14 @@ from codecompass.store.verification import Compared, verify_index
 from codecompass.units import MIB, SECONDS
 
 ROUND_SECONDS: Final = 20 * SECONDS
-"""Between two rounds. A round without a new file costs opening each index."""
+"""Pause between two rounds. A round without new files costs opening each index."""
 
 BYTES_PER_SECOND: Final = 16 * MIB
-"""2 % of a core, and little of a disk."""
+"""Read rate: 2 % of a core, and little of a disk."""
 
 
 class Verifier:
-    """One for a server. `live` returns the ids of the projects whose indexes are in use."""
+    """Verifies the indexes of a server. `live` returns the ids of the projects whose indexes are in use."""
 
     def __init__(self, home: HomeLayout, live: Callable[[], Collection[str]]) -> None:
         self._home = home
@@ -34,7 +34,7 @@ class Verifier:
         self._log = structlog.get_logger(__name__)
 
     async def work(self) -> None:
-        """Verifies all live indexes, again and again."""
+        """Verifies all live indexes, round after round. Runs until cancelled."""
         while True:
             await trio.sleep(ROUND_SECONDS)
             live = self._live()
@@ -43,11 +43,11 @@ class Verifier:
                 await self.verify(project_id)
 
     async def verify(self, project_id: str) -> None:
-        """Verifies the files of one index that were not verified before. Logs what it finds; raises nothing of it."""
+        """Verifies the files of one index that have not been verified yet. Damage is logged, not raised."""
         compared = self._compared.setdefault(project_id, Compared())
         layout = self._home.project(project_id)
         try:
-            # It only reads, so a disk that does not answer need not be waited for.
+            # It only reads, so its thread can be abandoned if the disk does not answer.
             await trio.to_thread.run_sync(
                 verify_index, layout, project_id, _slowly, compared, limiter=self._limiter, abandon_on_cancel=True
             )

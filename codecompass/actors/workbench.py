@@ -1,7 +1,7 @@
-"""The work below a workspace's actor: threads, disk, worker processes. The actor decides when; this does it.
+"""The work that a workspace's actor orders: threads, disk, worker processes. The actor decides when; the workbench does it.
 
-Each method is one piece of work that can be cancelled; none keeps state of the workspace but open files. The actor knows it
-as the Protocol `Workbench`, so that its schedules can be tested with work that takes virtual seconds.
+Each method is one piece of work that can be cancelled; apart from open files and the last job's memory it keeps no state of the
+workspace. The actor knows it as the Protocol `Workbench`, so that its schedules can be tested with work in virtual time.
 """
 
 import ctypes
@@ -16,16 +16,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codecompass.actors.async_registry import AsyncRegistry
-from codecompass.actors.index_answers import IndexAnswers, IndexOnDisk, View
+from codecompass.actors.blocking_calls import Limits
+from codecompass.actors.index_answers import AnswerContext, IndexAnswers, IndexOnDisk
 from codecompass.actors.index_limits import index_limits
 from codecompass.actors.indexing import IndexJob
-from codecompass.actors.job_model import JobState
-from codecompass.actors.job_report import JobReport
-from codecompass.actors.limits import Limits
+from codecompass.actors.job_model import JobReport, JobState
 from codecompass.actors.messages import Query
 from codecompass.actors.tree_comparison import TreeComparison
 from codecompass.actors.tree_scan import SCAN_PATIENCE_SECONDS, JobMemory
-from codecompass.actors.watching.changes import Changes
+from codecompass.actors.watching.changes import WatchedChanges
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import IndexDamaged
 from codecompass.jobs import Progress
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LARGE_JOB_FILES: Final = 200
-"""After a job that changed so many files, the memory that it needed is worth giving back to the system."""
+"""Number of changed files from which a job's memory is worth returning to the system."""
 
 LOCK_POLL_SECONDS: Final = 0.05 * SECONDS
 LOCK_DEADLINE_SECONDS: Final = 10 * MINUTES
@@ -65,23 +64,23 @@ class JobOrder(Struct, frozen=True, kw_only=True):
     directories: frozenset[str] | None
     """Directories that changed; None scans the whole tree."""
     files: frozenset[str] = frozenset()
-    """Files that are read even where their times are as they were."""
+    """Files to be read even if their times are unchanged."""
     text_first: bool = False
-    """Publish the text of a first index apart, however small it is."""
+    """Publish the text of a first index separately, however small it is."""
 
 
 class Workbench(Protocol):
-    """The work that an actor needs; IndexWorkbench says what each method does."""
+    """The work that an actor needs; IndexWorkbench documents each method."""
 
     async def inspect_index(self) -> IndexOnDisk: ...
-    async def answer(self, query: Query, view: View) -> Reply: ...
+    async def answer(self, query: Query, context: AnswerContext) -> Reply: ...
     async def index(
         self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Callable[[], None]
     ) -> JobReport: ...
     async def differs(self) -> bool: ...
     async def written_links(self, linked: Mapping[str, Stamp]) -> frozenset[str]: ...
     async def wait_unlocked(self) -> None: ...
-    async def drain(self, watcher: "TreeWatcher") -> Changes: ...
+    async def drain(self, watcher: "TreeWatcher") -> WatchedChanges: ...
     def watch(self) -> AbstractAsyncContextManager["TreeWatcher"]: ...
     async def record_queued(self, job: JobState) -> None: ...
     async def record_running(self, job: JobState) -> None: ...
@@ -94,7 +93,7 @@ class Workbench(Protocol):
 
 
 class IndexWorkbench:
-    """The index of one project on this machine."""
+    """The workbench of one project's working tree."""
 
     def __init__(
         self,
@@ -110,8 +109,8 @@ class IndexWorkbench:
         answers: AnswerForm = "json",
         lane: "SemanticLane | None" = None,
     ) -> None:
-        """`settings` are the project's, `load_settings` reads them again before each job that scans the whole tree.
-        `answers` is the form for which replies are made, `lane` None where search by meaning is off."""
+        """`settings` are the project's; `load_settings` reads them again before each job that scans the whole tree. `answers` is
+        the form of the replies; `lane` is None if search by meaning is off."""
         self._project = project
         self._layout = home.project(project.project_id)
         self._load_settings = load_settings
@@ -121,7 +120,11 @@ class IndexWorkbench:
         self._memory: JobMemory | None = None
         self._index = WorkspaceIndex(self._layout, project.project_id, mapped_files)
         self._comparison = TreeComparison(project.root, self._index, index_limits(settings.index), limits.blocking)
-        self._vectors = None if lane is None else self._vector_upkeep(lane)
+        self._vectors: VectorUpkeep | None = None
+        if lane is not None:
+            from codecompass.actors import vector_upkeep  # only where search by meaning is on
+
+            self._vectors = vector_upkeep.VectorUpkeep(lane, self._layout, self._index, limits)
         self._answers = IndexAnswers(
             project,
             self._index,
@@ -135,7 +138,7 @@ class IndexWorkbench:
         )
 
     async def inspect_index(self) -> IndexOnDisk:
-        """Returns what the index says of itself. Opens it, so that the first question finds it warm."""
+        """Returns the state of the index on disk. Opens the index, so that the first question finds it warm."""
         interruption = await self._registry.run_jobs(JobLog.interruption, self._project.project_id)
         index = await trio.to_thread.run_sync(self._inspect, limiter=self._limits.checks)
         return replace(index, interruption=interruption)
@@ -152,14 +155,14 @@ class IndexWorkbench:
             get_logger(__name__).error("index_damaged", workspace=str(self._project.root), cause=error.message)
             return replace(index, schema_status="corrupt_manifest", damage=error.message)
 
-    async def answer(self, query: Query, view: View) -> Reply:
-        """Answers a question from the newest generation. Raises what `IndexAnswers.answer` raises."""
-        return await self._answers.answer(query, view)
+    async def answer(self, query: Query, context: AnswerContext) -> Reply:
+        """Answers a question from the newest generation. Raises the same errors as `IndexAnswers.answer`."""
+        return await self._answers.answer(query, context)
 
     async def index(
         self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Callable[[], None]
     ) -> JobReport:
-        """Runs a job to its end; `on_published` is called after each publication. Raises what `IndexJob.run` raises."""
+        """Runs a job; `on_published` is called after each publication. Raises the same errors as `IndexJob.run`."""
         async with self._limits.writers:
             if order.directories is None:
                 settings = await self._comparison.run_on_tree(lambda _call: self._load_settings())
@@ -189,19 +192,19 @@ class IndexWorkbench:
             return report
 
     async def differs(self) -> bool:
-        """Returns whether tree and index differ, by a comparison of all files."""
+        """Compares all files. Returns whether tree and index differ."""
         return await self._comparison.differs()
 
     async def written_links(self, linked: Mapping[str, Stamp]) -> frozenset[str]:
-        """Returns which of these files, by their path below the root, have another stamp now."""
+        """Returns which of these files, by path relative to the root, have another stamp now."""
         return await self._comparison.written_links(linked)
 
     async def wait_unlocked(self) -> None:
-        """Returns once no process writes this index. Bounded by LOCK_DEADLINE_SECONDS."""
+        """Waits until no process writes this index, at most LOCK_DEADLINE_SECONDS."""
         await wait_unlocked(self._layout, self._limits)
 
     def watch(self) -> AbstractAsyncContextManager["TreeWatcher"]:
-        """Watches the tree."""
+        """Opens a watcher of the tree."""
         from codecompass.actors.watching.watcher import open_tree_watcher  # only where something is watched
 
         return open_tree_watcher(self._project.root, run=self._run_for_watcher)
@@ -209,8 +212,8 @@ class IndexWorkbench:
     async def _run_for_watcher(self, work: Callable[[], T]) -> T:
         return await self._comparison.run_on_tree(lambda _call: work(), patience=SCAN_PATIENCE_SECONDS)
 
-    async def drain(self, watcher: "TreeWatcher") -> Changes:
-        """Returns what a watcher knows by now; it stats what was created and deleted."""
+    async def drain(self, watcher: "TreeWatcher") -> WatchedChanges:
+        """Returns the changes that `watcher` has seen. Draining calls stat() on what was created and deleted."""
         return await self._comparison.run_on_tree(lambda _call: watcher.drain())
 
     async def record_queued(self, job: JobState) -> None:
@@ -218,15 +221,15 @@ class IndexWorkbench:
         await self._registry.run_jobs(JobLog.create, job.project_id, job.mode, cause=job.cause, job_id=job.job_id)
 
     async def record_running(self, job: JobState) -> None:
-        """Records that it runs. Call it once the job has the writer lock: any earlier job has ended by then."""
+        """Records that the job runs. To be called once it has the writer lock, when any earlier job has ended."""
         await self._registry.run_jobs(JobLog.start, job.job_id)
 
     async def record_progress(self, job: JobState) -> None:
-        """Records how far it is."""
+        """Records the progress of the job."""
         await self._registry.run_jobs(JobLog.update, job.job_id, job.progress.recorded())
 
     async def record_end(self, job: JobState) -> None:
-        """Records how it ended."""
+        """Records the end of the job."""
         assert job.status in ("published", "failed", "cancelled")
         await self._registry.run_jobs(JobLog.finish, job.job_id, job.status, job.outcome)
 
@@ -236,33 +239,28 @@ class IndexWorkbench:
         return self._vectors is not None
 
     async def make_vectors(self) -> bool:
-        """Makes what vectors the newest generation lacks; see `VectorUpkeep.run`. Only where `makes_vectors`."""
+        """Makes the vectors that the newest generation lacks; see `VectorUpkeep.run`. Only if `makes_vectors`."""
         assert self._vectors is not None
         return await self._vectors.run()
 
-    def _vector_upkeep(self, lane: "SemanticLane") -> "VectorUpkeep":
-        from codecompass.actors.vector_upkeep import VectorUpkeep  # only where search by meaning is on
-
-        return VectorUpkeep(lane, self._layout, self._index, self._limits)
-
     async def close(self) -> None:
-        """Closes what is open."""
+        """Closes the index."""
         await trio.to_thread.run_sync(self._index.close, limiter=self._limits.checks)
 
 
 async def wait_unlocked(layout: ProjectLayout, limits: Limits) -> None:
-    """Returns once no process writes the index in `layout`. Bounded by LOCK_DEADLINE_SECONDS."""
+    """Waits until no process writes the index in `layout`, at most LOCK_DEADLINE_SECONDS."""
     with trio.move_on_after(LOCK_DEADLINE_SECONDS):
         while await trio.to_thread.run_sync(is_locked, layout, limiter=limits.checks):  # noqa: ASYNC110
-            # The lock is another process's: no event of this process says when it is dropped.
+            # Another process holds the lock: no event in this process tells when it is released.
             await trio.sleep(LOCK_POLL_SECONDS)
 
 
 def _release_memory() -> None:
     """Returns freed memory to the system: after a rebuild of 5,000 files about 40 MB (measured with glibc 2.36).
 
-    The allocators keep what was freed for the next time, and the next rebuild may be days away. Takes a few milliseconds.
-    Does nothing with another C library: musl has no malloc_trim and returns memory by itself.
+    The allocator keeps freed memory for reuse, and the next rebuild may be days away. Takes a few milliseconds.
+    Does nothing with another C library: musl has no malloc_trim and returns memory without it.
     """
     gc.collect()
     if sys.platform == "linux":

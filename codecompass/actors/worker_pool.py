@@ -1,7 +1,7 @@
-"""The pool of worker processes: a batch in, its answers out; a worker that dies is replaced and its file named.
+"""The pool of worker processes: takes a batch, returns its answers, replaces a worker that dies and reports the file at fault.
 
-The pool is shared by all workspaces of a process. It knows nothing of the index. A worker is started when first needed and
-lives until the pool ends; each serves one batch at a time, so the batches in flight are bounded by the workers.
+The pool is shared by all workspaces of a process and knows nothing of the index. A worker is started when first needed and lives
+until the pool ends; each serves one batch at a time, so the number of workers bounds the batches in flight.
 """
 
 import fcntl
@@ -24,7 +24,7 @@ from codecompass.units import KIB, MIB
 from codecompass.worker.messages import LENGTH, MAX_FRAME_BYTES, Answer, Batch, FileText, decode_answer, encode_frame
 
 PIPE_BYTES: Final = 1 * MIB
-"""Linux lets a pipe grow to this without privileges; a worker then runs ahead while the server writes the index."""
+"""The most to which Linux enlarges a pipe without privileges; workers then run ahead while the server writes the index."""
 
 READ_BYTES: Final = 256 * KIB
 
@@ -32,29 +32,30 @@ F_SETPIPE_SZ: Final = 1031
 
 SILENCE_FACTOR: Final = 6.0
 SILENCE_MINIMUM_SECONDS: Final = 30.0
-"""A worker ends itself by CPU time. One that is silent for this many times longer is stopped or stuck in the kernel: kill it."""
+"""Silence after which a worker is killed, as a multiple of the CPU time for a parse, and at least. A worker that exceeds its CPU
+time ends itself; one that is silent for this long was stopped or is stuck in the kernel."""
 
 SLOW_READ_SECONDS: Final = 2.0
-"""Reading a file takes milliseconds; a read that takes this long waits for a disk or a network."""
+"""A read that takes this long waits for a disk or a network; normally it takes milliseconds."""
 
 EXIT_SECONDS: Final = 2.0
-"""A worker whose output has ended is gone within this, or is killed."""
+"""How long a worker whose output has ended may take to exit before it is killed."""
 
 ATTEMPTS: Final = 3
-"""Workers that die at one file before the file is taken for the cause."""
+"""Workers that have to die at a file before the file counts as the cause."""
 
 OUTSIDE_SIGNALS: Final = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
-"""What somebody else ends a process with; a crash and the limits that a worker sets itself end it by other signals."""
+"""Signals by which others end a process; crashes and a worker's own limits use other signals."""
 
 OUTSIDE_ATTEMPTS: Final = 10
-"""Workers that are killed from outside at one file before that counts: the system's out-of-memory killer may have a reason."""
+"""Workers that have to be killed from outside at a file before that counts: the system's out-of-memory killer may do so."""
 
 FRUITLESS_DEATHS: Final = 20
-"""When this many workers in a row end without a single answer, the installation is broken, not the files."""
+"""Number of workers ending in a row without a single answer that shows a broken installation, not broken files."""
 
 
 class BatchResult(Struct, frozen=True):
-    """Answers in the order of the batch's files, and what went wrong: paths whose reading or parse killed a worker."""
+    """Answers in the order of the batch's files, and the paths whose parse or reading killed a worker."""
 
     answers: tuple[Answer, ...]
     killed_parsing: tuple[str, ...] = ()
@@ -84,9 +85,9 @@ class _Worker:
         self.ended = False
 
     async def answers(self, batch: Batch, silence_seconds: float, tokens: trio.CapacityLimiter) -> AsyncIterator[Answer]:
-        """Yields the answers to `batch` as they come. Raises _WorkerDied where the process ends or falls silent.
+        """Yields the answers to `batch` as they arrive. Raises _WorkerDied if the process ends or falls silent.
 
-        While it is slow to read a file it lends its token in `tokens`: it waits for a disk, and needs no core.
+        While a file is slow to read, `tokens` has one token more: the worker waits for a disk and needs no core.
         """
         assert self.process.stdin is not None
         expected = len(batch.tasks)
@@ -107,7 +108,7 @@ class _Worker:
             raise _WorkerDied(was_silent=False) from error
 
     async def _frames_in_time(self, silence_seconds: float, tokens: trio.CapacityLimiter | None) -> list[memoryview]:
-        """Raises TooSlowError after `silence_seconds` without a frame."""
+        """Returns the frames that arrive next. Raises TooSlowError after `silence_seconds` without one."""
         with trio.fail_after(silence_seconds):
             if tokens is not None:
                 with trio.move_on_after(SLOW_READ_SECONDS):
@@ -120,7 +121,7 @@ class _Worker:
                     tokens.total_tokens -= 1
 
     async def _frames(self) -> list[memoryview]:
-        """Returns the bodies of all frames that have arrived, at least one: waiting for each alone costs more than reading it."""
+        """Returns the bodies of all frames that have arrived, at least one: waiting for single frames costs more than reading."""
         await self._fill(LENGTH.size)
         await self._fill(LENGTH.size + self._length(0))
         read = memoryview(bytes(self._buffer))
@@ -148,14 +149,14 @@ class _Worker:
             self._buffer += data
 
     async def end(self) -> None:
-        """Kills the process and reaps it. Safe to call for one that is gone."""
+        """Kills the process and reaps it. Safe to call if it has already ended."""
         with trio.CancelScope(shield=True):
-            # A worker that is about to end by itself keeps its own exit status, which says why.
+            # A worker that is already exiting keeps its own exit status, which tells why.
             with trio.move_on_after(EXIT_SECONDS):
                 if self.ended:
                     await self.process.wait()
             self.process.kill()
-            # A worker that hangs in a file system ends when that answers; do not wait for it.
+            # A worker that hangs in a file system ends when that answers: do not wait longer.
             with trio.move_on_after(EXIT_SECONDS):
                 await self.process.wait()
             for stream in (self.process.stdin, self.process.stdout):
@@ -164,7 +165,7 @@ class _Worker:
 
 
 class WorkerPool:
-    """At most `size` worker processes. Use it through `open_worker_pool`, which ends them."""
+    """At most `size` worker processes. Get one from `open_worker_pool`, which ends them."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -178,15 +179,14 @@ class WorkerPool:
     async def run(self, batch: Batch) -> BatchResult:
         """Returns the answers for every file of `batch`; waits for a free worker.
 
-        A file whose parse exceeds its CPU time is reported in `killed_parsing`, its text is among the answers. A worker
-        that ends otherwise (a crash of a grammar) may be no fault of the file: it is tried ATTEMPTS times before it is
-        reported so, or in `killed_reading` where even reading it ends the worker. One that is killed from outside is
-        tried OUTSIDE_ATTEMPTS times, and no file is given up because it could not be read so often: an index without it
-        would call itself complete. Cancelling kills the worker.
+        A file whose parse exceeds its CPU time is reported in `killed_parsing`; its text is among the answers. A worker that ends
+        otherwise (a grammar crashed) may not be the file's fault: the file is tried ATTEMPTS times before it is reported in
+        `killed_parsing`, or in `killed_reading` if reading it ended the worker. After kills from outside it is tried
+        OUTSIDE_ATTEMPTS times, and never given up for reading: an index without it would claim to be complete. Cancelling kills
+        the worker.
 
-        Raises FileSystemUnresponsive where twice a worker gave no sign while it read a file, InternalError where workers end
-        on every batch or are killed at every reading of one file, so that the job fails instead of making an index without
-        files.
+        Raises FileSystemUnresponsive if a worker twice gave no sign while reading a file, InternalError if workers end on every
+        batch or are killed at every attempt to read one file: the job fails rather than publish an index without files.
         """
         answers: list[Answer] = []
         killed_parsing: list[str] = []
@@ -221,7 +221,7 @@ class WorkerPool:
         return BatchResult(tuple(answers), tuple(killed_parsing), tuple(killed_reading))
 
     async def _run_once(self, batch: Batch, answers: list[Answer]) -> _Death | None:
-        """Runs on one worker until the batch ends (None) or the worker does."""
+        """Runs `batch` on one worker and appends to `answers`. Returns None once it is complete, else how the worker died."""
         worker = await self._living()
         parsing: str | None = None
         n_done = 0
@@ -241,7 +241,7 @@ class WorkerPool:
         except _WorkerDied as error:
             was_silent = error.was_silent
         finally:
-            # A cancelled batch leaves answers in the pipe: that worker cannot serve another.
+            # A cancelled batch leaves answers in the pipe: the worker cannot serve another batch.
             if is_whole:
                 self._idle.append(worker)
             else:
@@ -262,7 +262,7 @@ class WorkerPool:
         return _Death(path, was_parsing=parsing is not None, was_limit=was_limit, was_silent=was_silent, was_outside=was_outside)
 
     async def _living(self) -> _Worker:
-        """Returns a living worker, an idle one or a new one. A worker that ended while idle is no file's fault."""
+        """Returns a living worker, idle or new. A worker that ended while idle is blamed on no file."""
         while self._idle:
             worker = self._idle.pop()
             if worker.process.returncode is None:
@@ -276,7 +276,7 @@ class WorkerPool:
                 [sys.executable, "-m", "codecompass.worker"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                # -P and a clean working directory: a repository must not be able to shadow our modules.
+                # Safe path and a neutral working directory: a repository must not be able to shadow our modules.
                 env={**os.environ, "PYTHONSAFEPATH": "1"},
                 cwd="/",
             )
@@ -290,9 +290,9 @@ class WorkerPool:
         return _Worker(process)
 
     async def warm_up(self) -> None:
-        """Starts all workers ahead of the first batch: each needs a tenth of a second to start.
+        """Starts all workers before the first batch: each takes a tenth of a second to start.
 
-        Where workers cannot be started, the first batch raises why.
+        Raises nothing if workers cannot be started: the first batch raises the reason.
         """
         with suppress(InternalError):
             while len(self._idle) + self._tokens.borrowed_tokens < self.size:
@@ -307,7 +307,7 @@ class WorkerPool:
 
 @asynccontextmanager
 async def open_worker_pool(size: int) -> AsyncIterator[WorkerPool]:
-    """Gives a pool whose processes are gone when the block ends, however it ends."""
+    """Yields a pool whose processes have ended when the block ends, however it ends."""
     pool = WorkerPool(size)
     try:
         yield pool
@@ -316,7 +316,7 @@ async def open_worker_pool(size: int) -> AsyncIterator[WorkerPool]:
 
 
 def default_pool_size() -> int:
-    """Returns one worker a usable core, at most 6: beyond that the server's own thread is the limit."""
+    """Returns the number of usable cores, at most 6: beyond that the server's own thread is the bottleneck."""
     return max(1, min(6, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))
 
 
@@ -326,4 +326,4 @@ def _enlarge_pipe(stream: object) -> None:
         try:
             fcntl.fcntl(fileno(), F_SETPIPE_SZ, PIPE_BYTES)
         except OSError:
-            pass  # over the user's pipe quota; the default size works as well
+            pass  # over the user's pipe quota; the default size works too

@@ -4,16 +4,16 @@
                  |-----> at most one index job
                  `-----> the watcher
 
-The loop never awaits work: it takes a message, starts a task or changes state, and goes back to the mailbox. All tasks run
-in the nursery of one incarnation; a crash of the loop ends them all and the supervisor starts the next incarnation.
+The loop never awaits work: it takes a message, starts a task or changes state, and returns to the mailbox. All tasks run in the
+nursery of one incarnation; a crash of the loop ends them all and the supervisor starts the next incarnation.
 
-The actor is made of parts. Each knows those below it alone; each piece of state has one part that writes it:
+The actor is made of parts. Each part knows only those below it, and each piece of state is written by one part:
 
-    questions.py     no state: makes one question wait for what it needs
-    freshness.py     no state: lets changes land before an answer, and by themselves
-    job_runner.py    the job that runs and the one that waits (one each: job_run.py), the last one, the pause after a failure
+    questions.py     no state: answers questions, and has each wait for what it needs
+    freshness.py     no state: lets changes land before an answer and in the background
+    job_runner.py    the running job and the waiting one (job_run.py: one job), the last one, the pause after a failure
     tracking.py      the log of changes and the watcher
-    embedding.py     whether vectors are being made, where search by meaning is on
+    Embedding        the making of vectors, if search by meaning is on (vector_upkeep.py)
     known_index.py   what is known of the index on disk
     workbench.py     no state of the workspace: threads, disk, worker processes
 """
@@ -29,8 +29,7 @@ from codecompass.actors.freshness import CommitFreshness, Freshness
 from codecompass.actors.job_model import JobView
 from codecompass.actors.job_runner import JobRunner
 from codecompass.actors.known_index import KnownIndex
-from codecompass.actors.mailbox import Envelope, Mailbox
-from codecompass.actors.messages import CancelJob, Query, Settle, StartJob
+from codecompass.actors.messages import CancelJob, Envelope, Mailbox, Query, Settle, StartJob
 from codecompass.actors.observation import WorkspaceObservation
 from codecompass.actors.questions import Questions
 from codecompass.actors.tracking import ChangeTracker
@@ -42,44 +41,51 @@ from codecompass.store.registry import Project
 from codecompass.units import MINUTES
 
 if TYPE_CHECKING:
-    from codecompass.actors.embedding import Embedding
+    from codecompass.actors.vector_upkeep import Embedding
 
 CRASH_RETRY_MS = 1000
-"""The wait that is recommended when a question was lost in a crash: a restart takes a twentieth of it."""
+"""Recommended wait after a question was lost in a crash: a restart takes a twentieth of it."""
 
 
 class WorkspaceSettings(Struct, frozen=True, kw_only=True):
-    """Tunables of a workspace, in seconds."""
+    """Tunables of a workspace. Times in seconds."""
 
     freshness_policy: FreshnessPolicy = "balanced"
     freshness_wait: float = 5.0
+    """How long a question waits for changes to land."""
     first_answer_wait: float = 25.0
+    """How long a question waits for a first index."""
     idle: float = 15 * MINUTES
+    """Time without a message after which an idle workspace is retired."""
 
 
 class ActorContext(Struct, frozen=True, kw_only=True):
     """What an incarnation gets from its supervisor. None of the functions waits."""
 
     project: Callable[[], Project]
+    """Returns the newest entry of the project."""
     mailbox: Mailbox
     settings: WorkspaceSettings
     publish: Callable[[WorkspaceObservation], None]
+    """Called with the observation after each transition."""
     retire: Callable[[str], None]
+    """Retires the workspace, for this reason."""
     remember: Callable[[JobView], None]
+    """Called with each new job."""
     commit: NamedCommit | None = None
-    """The commit that the index is of; None for the working tree."""
+    """The indexed commit, None for the working tree."""
 
 
 async def run_workspace(context: ActorContext, bench: Workbench) -> None:
-    """Runs one incarnation: returns once the mailbox is closed and everything taken from it is answered. Closes `bench`.
+    """Runs one incarnation until the mailbox is closed and every received message is answered. Closes `bench`.
 
-    Raises what is a defect; everything that can be answered is answered.
+    Raises only defects: other errors are answers.
     """
     try:
         async with trio.open_nursery() as nursery:
-            # The nursery goes to the parts of the actor: what they start ends with this incarnation.
+            # The nursery is passed to the parts of the actor: the tasks they start end with this incarnation.
             await _WorkspaceActor(context, bench, nursery).run()
-            # All questions are answered; nothing else is worth finishing. A job resumes where it last published.
+            # All questions are answered; nothing else is worth finishing. A job is resumed from its last publication.
             nursery.cancel_scope.cancel()
     finally:
         with trio.CancelScope(shield=True):
@@ -87,7 +93,7 @@ async def run_workspace(context: ActorContext, bench: Workbench) -> None:
 
 
 class _WorkspaceActor:
-    """One incarnation: its loop, and the parts it is made of."""
+    """One incarnation: its loop and its parts."""
 
     def __init__(self, context: ActorContext, bench: Workbench, nursery: trio.Nursery) -> None:
         self._project = context.project
@@ -113,7 +119,11 @@ class _WorkspaceActor:
             commit=context.commit,
         )
         self._is_of_commit = context.commit is not None
-        self._embedding = _embedding(bench, self._index, self._announce) if bench.makes_vectors else None
+        self._embedding: Embedding | None = None
+        if bench.makes_vectors:
+            from codecompass.actors import vector_upkeep  # only where search by meaning is on
+
+            self._embedding = vector_upkeep.Embedding(bench, self._index, self._announce)
         self._freshness = (CommitFreshness if self._is_of_commit else Freshness)(self._changes, self._jobs)
         self._questions = Questions(
             bench,
@@ -128,7 +138,7 @@ class _WorkspaceActor:
         )
 
     async def run(self) -> None:
-        """Serves the mailbox until it is closed, then waits until everything that was taken is answered."""
+        """Serves the mailbox until it is closed, then waits until every received message is answered."""
         self._nursery.start_soon(self._open)
         if not self._is_of_commit:
             self._nursery.start_soon(self._changes.keep_watch, self._freshness.follow)
@@ -142,7 +152,7 @@ class _WorkspaceActor:
         try:
             await self._index.inspect()
         except CodeCompassError as error:
-            self._log.warning("not_opened", error=error.message)
+            self._log.warning("index_not_inspected", error=error.message)
         self._opened.set()
         self._announce()
 
@@ -154,14 +164,14 @@ class _WorkspaceActor:
                     try:
                         self._take(envelope)
                     except BaseException:
-                        # An envelope that was taken out must be answered, even in a crash.
+                        # A received envelope must be answered, even in a crash.
                         if not envelope.is_answered:
                             envelope.answer(crashed_error())
                         raise
                     continue
             except trio.EndOfChannel:
                 break
-            # Check and retirement are one step without a checkpoint: nothing can be posted in between.
+            # Check and retirement are one step without a checkpoint: no message can be posted in between.
             if self._is_idle:
                 self._retire("idle")
 
@@ -200,7 +210,7 @@ class _WorkspaceActor:
                         envelope.answer(
                             InternalError(
                                 f"{tool} failed unexpectedly ({type(error).__name__}). The log has the details; "
-                                "call again, or ask in another way."
+                                "call again, or change the question."
                             )
                         )
             finally:
@@ -244,14 +254,8 @@ class _WorkspaceActor:
         )
 
 
-def _embedding(bench: Workbench, index: KnownIndex, announce: Callable[[], None]) -> "Embedding":
-    from codecompass.actors.embedding import Embedding  # only where search by meaning is on
-
-    return Embedding(bench, index, announce)
-
-
 def crashed_error() -> InternalError:
-    """Returns the answer to a question whose workspace crashed while it was in work."""
+    """Returns the error for a question whose workspace crashed while it was in work."""
     return InternalError(
         "the workspace crashed while it was answering, and is being started again. Call again.",
         retry_after_ms=CRASH_RETRY_MS,

@@ -23,7 +23,7 @@ from codecompass.store.registry import Project
 from codecompass.units import MILLISECONDS
 
 if TYPE_CHECKING:
-    from codecompass.actors.job_report import JobReport
+    from codecompass.actors.job_model import JobReport
 
 
 def commit_index(invocation: Invocation, project: Project, commit: NamedCommit, settings: Settings) -> WorkspaceIndex:

@@ -22,7 +22,7 @@ from codecompass.store.registry import Project, Registry
 from codecompass.units import MINUTES, SECONDS
 
 if TYPE_CHECKING:
-    from codecompass.actors.job_report import JobReport
+    from codecompass.actors.job_model import JobReport
 
 LOG_SECONDS: Final = 0.5
 """How often progress is written to the log of jobs; other processes poll it about as often."""

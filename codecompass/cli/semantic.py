@@ -83,7 +83,7 @@ def make_vectors(invocation: "Invocation", project: "Project") -> None:
 def _with_upkeep(target: "SemanticTarget", index: "WorkspaceIndex", work: "Callable[[VectorUpkeep], Awaitable[T]]") -> T:
     import trio
 
-    from codecompass.actors.limits import Limits
+    from codecompass.actors.blocking_calls import Limits
     from codecompass.actors.semantic_lane import open_semantic_lane
     from codecompass.actors.vector_upkeep import VectorUpkeep
 

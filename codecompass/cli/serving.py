@@ -26,7 +26,7 @@ from codecompass.cli.organisation import organisation_target_of
 from codecompass.cli.semantic import semantic_target_of
 from codecompass.cli.terminal import working_directory
 from codecompass.errors import InvalidInput, PermissionDenied
-from codecompass.projects.rules import RoutingRules, routing_rules
+from codecompass.projects.detection import RoutingRules, routing_rules
 from codecompass.settings import WEBHOOK_SECRET_VARIABLE, LogLevel, ServerSettings, Settings
 from codecompass.transport.deferred import DeferredServer
 from codecompass.transport.http.guards import is_loopback

@@ -12,7 +12,7 @@ from codecompass.cli.invocation import Invocation
 from codecompass.cli.organisation import organisation_target_of
 from codecompass.errors import InvalidInput, error_of
 from codecompass.projects.caller import TransportName
-from codecompass.projects.rules import RoutingRules
+from codecompass.projects.detection import RoutingRules
 from codecompass.protocol.replies import ErrorReply, Reply
 from codecompass.transport.server import Launch, open_server
 

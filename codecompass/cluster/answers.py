@@ -8,9 +8,10 @@ from typing import Final, overload
 
 from msgspec import Struct
 
-from codecompass.actors.answering import asked_for, query, timeout_seconds
-from codecompass.actors.index_answers import deadline
-from codecompass.actors.messages import CancelJob, JobTicket, Query, Settle, Settled, StartJob
+from codecompass.actors.answering import options_for, query, timeout_seconds
+from codecompass.actors.index_answers import thread_time_limit
+from codecompass.actors.job_model import JobView
+from codecompass.actors.messages import CancelJob, Query, Settle, Settled, StartJob
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.cluster.library import Library
 from codecompass.cluster.repositories import Head, Repository
@@ -94,12 +95,12 @@ class RepositoryWorkspace:
     @overload
     async def ask(self, message: Settle, *, request_id: str = "") -> Settled: ...
     @overload
-    async def ask(self, message: StartJob, *, request_id: str = "") -> JobTicket: ...
+    async def ask(self, message: StartJob, *, request_id: str = "") -> JobView: ...
     @overload
     async def ask(self, message: CancelJob, *, request_id: str = "") -> bool: ...
     async def ask(
         self, message: Query | Settle | StartJob | CancelJob, *, request_id: str = ""
-    ) -> Reply | Settled | JobTicket | bool:
+    ) -> Reply | Settled | JobView | bool:
         """Answers a question. Raises IndexNotReady where no worker has published the ref yet, IndexedElsewhere for what needs a
         clone or would index, EngineUnavailable, ProjectNotFound, and what the query raises."""
         match message:
@@ -124,7 +125,7 @@ class RepositoryWorkspace:
         head = repository.heads.get(ref)
         if head is None:
             return self._without_index(asked, repository, ref)
-        options = asked_for(asked, self._answering.options)
+        options = options_for(asked, self._answering.options)
         limit = timeout_seconds(request, self._answering.timeout)
         state = self._state(asked, repository, ref, head)
 
@@ -133,7 +134,7 @@ class RepositoryWorkspace:
                 return index_status(
                     snapshot, request, state, current_schema_version=SCHEMA_VERSION, required_schema_version=SCHEMA_VERSION
                 )
-            return query(snapshot, request, state, options, deadline(min(limit, seconds or limit)))
+            return query(snapshot, request, state, options, thread_time_limit(min(limit, seconds or limit)))
 
         return await self._library.read(repository, head, work, limit + GRACE_SECONDS if seconds is None else seconds)
 

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 
 import trio
 
-from codecompass.actors.background import panics_as_errors
+from codecompass.actors.failures import panics_as_errors
 from codecompass.cluster.access import Viewer, visible
 from codecompass.cluster.across import Across
 from codecompass.cluster.calls import EngineCalls

@@ -14,7 +14,7 @@ import trio
 from msgspec import Struct
 
 from codecompass.actors.answering import query_settings
-from codecompass.actors.background import run_again_after_failure
+from codecompass.actors.failures import run_again_after_failure
 from codecompass.actors.job_model import JobView
 from codecompass.cluster.access import Tokens
 from codecompass.cluster.across import Across

@@ -1,12 +1,12 @@
-"""The project that a peer server calls active, asked over HTTP where nothing stronger names one.
+"""The project that a peer server calls active: queried over HTTP when no stronger source names one.
 
     success            {"project_id": "shop"} or {"project_id": null}       logged as debug
-    timeout            no whole answer in time, connecting included         warning
-    unavailable        nobody listens, or hangs up                          info
-    invalid_response   another status, form or size than the protocol says  error
+    timeout            no complete answer in time, connecting included      warning
+    unavailable        connection refused, or closed by the peer            info
+    invalid_response   status, format or size violates the protocol         error
 
-Off unless the user configures a URL. Every outcome is cached, and all but the first count as null: a peer that is down or
-wrong never fails a question. One lookup runs at a time, for all who wait. Redirects are not followed.
+Off unless the user configures a URL. Every outcome is cached, and all but the first count as null: a peer that is down or broken
+never fails a question. One lookup at a time serves all waiting requests. Redirects are not followed.
 """
 
 import math
@@ -18,14 +18,14 @@ import structlog
 import trio
 from msgspec import Struct
 
-from codecompass.projects.rules import ActiveProjectPeer
+from codecompass.projects.detection import ActiveProjectPeer
 from codecompass.store.registry import ALIAS, MAX_ALIAS_LENGTH
 from codecompass.units import KIB
 
 Outcome = Literal["success", "timeout", "unavailable", "invalid_response"]
 
 MAX_ANSWER_BYTES: Final = 64 * KIB
-"""Header and body of an answer; all that it says is one id."""
+"""Bound of an answer's header and body, which carry one id."""
 
 _RECEIVE_BYTES: Final = 4 * KIB
 
@@ -41,11 +41,11 @@ class _Lookup(Struct, frozen=True, kw_only=True):
 
 
 class _InvalidResponse(Exception):
-    """The peer's answer does not follow the protocol; the text says why."""
+    """The peer's answer violates the protocol; the message says how."""
 
 
 class ActiveProject:
-    """Asks one peer, and caches its answer. One for a server."""
+    """Queries one peer and caches its answer. One instance a server."""
 
     def __init__(self, peer: ActiveProjectPeer) -> None:
         self._peer = peer
@@ -55,12 +55,12 @@ class ActiveProject:
         self._log = structlog.get_logger(__name__)
 
     async def project_id(self) -> str | None:
-        """Returns the id or alias that the peer names, registered or not; None where it names none or cannot be asked.
+        """Returns the id or alias that the peer names, registered or not; None if it names none or the lookup fails.
 
-        Takes at most twice the timeout: once to wait for the lookup of another request, which may be cancelled, and once for
-        its own. Safe to cancel: the next request that waits does the lookup.
+        Takes at most twice the timeout: once to wait for another request's lookup, which may be cancelled, and once for its own.
+        Safe to cancel: the next waiting request does the lookup.
         """
-        # Not around the lookup as well: on a machine that stalls it would end together with it, and nothing would be cached.
+        # Does not include the lookup: on a machine that stalls both would time out together, and nothing would be cached.
         with trio.move_on_after(self._peer.timeout_seconds) as waiting:
             await self._lock.acquire()
         if waiting.cancelled_caught:

@@ -1,4 +1,4 @@
-"""The client behind a request: what finds its project, and what tells it of a job."""
+"""The client behind a request: what identifies its project, and how it is told of a job's progress."""
 
 from typing import Literal, Protocol
 
@@ -10,9 +10,9 @@ TransportName = Literal["stdio", "http", "sse", "websocket"]
 
 
 class Identity(Struct, frozen=True):
-    """Who a request comes from, as far as its transport has found out. What may be seen with it is decided for every question.
+    """Who sent a request, as established by its transport. What the sender may see is decided for every question.
 
-    One of two: `token` is the SHA-256 of a bearer token, in hexadecimal; `name` and `groups` are what a trusted proxy has said.
+    Either `token`, the SHA-256 of a bearer token in hexadecimal, or `name` and `groups`, as stated by a trusted proxy.
     """
 
     token: str = ""
@@ -21,7 +21,7 @@ class Identity(Struct, frozen=True):
 
 
 class Caller(Protocol):
-    """The client behind a call, as one request sees it. Implemented by the session."""
+    """The client that sent a request. Implemented by the session."""
 
     @property
     def transport(self) -> TransportName:
@@ -33,21 +33,21 @@ class Caller(Protocol):
 
     @property
     def project_path(self) -> str | None:
-        """`?project_path=` of an HTTP request, None on other transports."""
+        """`?project_path=` of an HTTP request; None on other transports."""
 
     @property
     def identity(self) -> Identity | None:
-        """Who asks; None where nobody is asked who they are."""
+        """Who sent the request; None if this server does not authenticate."""
 
     async def roots(self) -> tuple[str, ...]:
-        """Returns the `file:` roots of the client as paths of this machine, percent-decoded, in its order.
+        """Returns the client's `file:` roots as paths of this machine, percent-decoded, in the client's order.
 
-        Empty where the client declared no roots or does not answer. The client is asked once a session, and again
-        after `roots/list_changed`.
+        Empty if the client declared no roots or does not answer. The client is asked once a session, and again after
+        `roots/list_changed`.
         """
 
     def take_hint(self) -> bool:
         """Returns True the first time in a session: hints are given once."""
 
     async def follow(self, job: JobView, seconds: float) -> None:
-        """Waits for the end of `job`, at most `seconds`, and tells the client meanwhile how far it is, if it asked to know."""
+        """Waits up to `seconds` for the end of `job`, and meanwhile reports its progress to a client that asked for it."""

@@ -1,4 +1,4 @@
-"""Which repositories the projects of this machine are checkouts of, so that another server need not answer for those too."""
+"""Which remote repositories the projects here are checkouts of, so that another server need not answer for them too."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -13,23 +13,23 @@ from codecompass.store.registry import Project
 from codecompass.units import MILLISECONDS, SECONDS
 
 KNOWN_SECONDS: Final = 30 * SECONDS
-"""How long what was read of a project holds: remotes hardly ever change."""
+"""How long the remotes of a project are cached: they hardly ever change."""
 
 READ_SECONDS: Final = 500 * MILLISECONDS
-"""How long a question waits for all of them: a directory takes 50 us. Projects that are late count as checkouts of nothing."""
+"""How long a question waits for all projects: each takes 50 us. Projects that are late count as checkouts of nothing."""
 
 READ_AT_ONCE: Final = 8
 
 
 class Checkouts:
-    """One for a server. Keeps what it has read for a while."""
+    """Finds the remotes of projects, and caches them. One instance a server."""
 
     def __init__(self, blocking: BlockingCalls) -> None:
         self._blocking = blocking
         self._known: dict[str, tuple[float, tuple[RepositoryUrl, ...]]] = {}
 
     async def of(self, projects: Sequence[Project]) -> Mapping[str, Sequence[RepositoryUrl]]:
-        """Returns the repositories of each project, by project id; without those that could not be read in time."""
+        """Returns the repositories of each project, by project id, without projects that could not be read in time."""
         now = trio.current_time()
         missing = [each for each in projects if self._known.get(each.project_id, (-1.0,))[0] <= now]
         turns = trio.CapacityLimiter(READ_AT_ONCE)

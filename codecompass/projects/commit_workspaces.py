@@ -1,8 +1,8 @@
-"""The commits of projects that a server answers for besides their working trees: which commit a ref means, and how many are kept.
+"""The indexed commits of projects that a server serves besides the working trees: which commit a ref means, how many are kept.
 
-    a ref -> the commit that it names now -> room for its index -> an actor of its own, which builds the index or finds it
+    a ref -> the commit that it names now -> room for its index -> a separate actor, which finds or builds the index
 
-Concurrent first questions about one commit meet in its actor and build once. Resolving a ref starts one process of git.
+Concurrent first questions about a commit meet in its actor and build once. Resolving a ref starts one git process.
 """
 
 from typing import Final, Protocol
@@ -11,9 +11,8 @@ import structlog
 import trio
 
 from codecompass.actors.blocking_calls import BlockingCalls
-from codecompass.actors.commits import named_commit
+from codecompass.actors.commits import list_refs, named_commit, refs_of
 from codecompass.actors.observation import WorkspaceHandle
-from codecompass.projects.ref_listing import list_refs, refs_of
 from codecompass.protocol.metadata import BareMetadata
 from codecompass.protocol.requests import ListRefs
 from codecompass.protocol.state_replies import ListRefsReply
@@ -28,14 +27,14 @@ class CommitActors(Protocol):
     """The part of the supervisor that this module uses."""
 
     def route(self, project: Project, commit: NamedCommit | None = None) -> WorkspaceHandle:
-        """Returns the live workspace of a project, or of one of its commits, started if need be."""
+        """Returns the live workspace of a project, or of one of its commits, started if necessary."""
 
     async def evict_commit(self, project_id: str, commit: str) -> bool:
-        """Ends the workspace of a commit and waits for its end. Returns False where it is busy."""
+        """Ends the workspace of a commit and waits for its end. Returns False if it is busy."""
 
 
 class CommitWorkspaces:
-    """One for a server. `max_refs` is how many indexes of commits a project keeps."""
+    """Routes to indexed commits. One instance a server. `max_refs` is how many indexes of commits a project keeps."""
 
     def __init__(self, actors: CommitActors, home: HomeLayout, blocking: BlockingCalls, *, max_refs: int) -> None:
         self._actors: Final = actors
@@ -46,15 +45,12 @@ class CommitWorkspaces:
         self._log = structlog.get_logger(__name__)
 
     async def resolve(self, project: Project, ref: str, field: str = "ref") -> NamedCommit | None:
-        """Returns the commit that `ref` names in the repository around a project; None for the name of a tree without git.
-
-        Raises InvalidInput and RefNotIndexed as `resolve_commit` does, RefNotIndexed where there is no repository or git fails.
-        """
+        """Returns the commit that `ref` names; see `named_commit`, whose errors it raises, and FileSystemUnresponsive."""
         root = project.root
         return await self._blocking.run(lambda _call: named_commit(root, ref, field), root, patience=GIT_DEADLINE_SECONDS)
 
     async def list_refs(self, request: ListRefs, project: Project, metadata: BareMetadata) -> ListRefsReply:
-        """Returns the reply of the tool `list_refs`. Raises RefNotIndexed where git fails."""
+        """Returns the reply of the tool `list_refs`. Raises RefNotIndexed if git fails."""
         root, layout = project.root, self._home.project(project.project_id)
         refs = await self._blocking.run(lambda call: refs_of(root, call.is_over), root, patience=GIT_DEADLINE_SECONDS)
         return await self._blocking.run(
@@ -62,9 +58,9 @@ class CommitWorkspaces:
         )
 
     async def make_room(self, project: Project, commit: NamedCommit) -> None:
-        """Removes indexes of commits of a project that are used least, until there is room for that of `commit`.
+        """Removes a project's least recently used indexes of commits until there is room for that of `commit`.
 
-        What any process has open stays, and its turn comes when the next one needs room.
+        Indexes that any process has open are kept until room is needed again.
         """
         layout = self._home.project(project.project_id)
         async with self._making_room:
@@ -79,5 +75,5 @@ class CommitWorkspaces:
             await trio.to_thread.run_sync(remove_leftovers, layout)
 
     def route(self, project: Project, commit: NamedCommit) -> WorkspaceHandle:
-        """Returns the live workspace of a commit. Ask it before the next checkpoint."""
+        """Returns the live workspace of a commit. To be asked before the next checkpoint."""
         return self._actors.route(project, commit)

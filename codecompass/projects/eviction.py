@@ -1,7 +1,8 @@
-"""Workspaces that the server registered by itself: their number is limited, the least recently used idle one is evicted.
+"""Registration and eviction of workspaces that the server discovered. Their number is limited: the least recently used idle one
+is evicted.
 
 Never evicted: what the user registered, made the default or pinned, what is busy in this process, and what another process
-writes or has open. Owns which workspace is being evicted at the moment; the registry remembers where evicted ones were.
+writes or has open. Owns which workspace is being evicted now; the registry remembers the roots of evicted ones.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,40 +16,40 @@ from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.job_model import JobView
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.errors import CodeCompassError, WorkspaceLimitExceeded
-from codecompass.projects.rules import RoutingRules
+from codecompass.projects.detection import RoutingRules
 from codecompass.scan.commit_names import NamedCommit
 from codecompass.store.housekeeping import remove_project
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project, Registry
 
 FULL: Final = (
-    "the indexes take more than storage.max_size allows, and no more workspaces are taken up. Ask whoever runs this server to "
+    "the indexes take more than storage.max_size allows, and no more workspaces are registered. Ask whoever runs this server to "
     "free space (codecompass projects gc, codecompass projects remove NAME) or to raise storage.max_size"
 )
-"""Names no project: a question about one workspace learns nothing of the others. `health_check` says more."""
+"""Names no project: an answer about one workspace must not reveal others. `health_check` gives details."""
 
 
 class Workspaces(Protocol):
     """The part of the supervisor that the tools use."""
 
     def route(self, project: Project) -> WorkspaceHandle:
-        """Returns the live workspace of `project`, started if need be. Raises WorkspaceLimitExceeded."""
+        """Returns the live workspace of `project`, started if necessary."""
 
     def observe(self) -> tuple[WorkspaceObservation, ...]:
         """Returns the newest observation of every live workspace."""
 
     def find(self, project_id: str, commit: NamedCommit | None = None) -> WorkspaceObservation | None:
-        """Returns the newest observation of one workspace, or of one of its commits; None where it is not live."""
+        """Returns the newest observation of one workspace, or of one of its commits; None if it is not live."""
 
     def find_job(self, job_id: str) -> JobView | None:
-        """Returns a job of this process."""
+        """Returns a job of this process; None for an unknown id."""
 
     async def evict(self, project_id: str) -> bool:
-        """Ends a workspace and waits for its end. Returns False where it is busy."""
+        """Ends a workspace and waits for its end. Returns False if it is busy."""
 
 
 class AutoWorkspaces:
-    """Registers discovered workspaces and evicts them. One for a server."""
+    """Registers discovered workspaces and evicts them. One instance a server."""
 
     def __init__(self, rules: RoutingRules, registry: AsyncRegistry, workspaces: Workspaces, home: HomeLayout) -> None:
         self._rules = rules
@@ -58,22 +59,22 @@ class AutoWorkspaces:
         self._lock = trio.Lock()
         self._leaving: str | None = None
         self.is_full = False
-        """Whether the store exceeds its quota although nothing more can be evicted: no workspace is taken up then."""
+        """Whether the store exceeds its quota although nothing more can be evicted. No workspace is registered then."""
         self._log = structlog.get_logger(__name__)
 
     def is_leaving(self, project_id: str) -> bool:
-        """Whether this workspace is being evicted right now."""
+        """Whether this workspace is being evicted."""
         return project_id == self._leaving
 
     async def wait_settled(self) -> None:
-        """Returns once no workspace is being registered or evicted."""
+        """Waits until no workspace is being registered or evicted."""
         async with self._lock:
             pass
 
     async def admit(self, root: Path) -> Project:
-        """Returns the project at the canonical `root`, registered as discovered by the server; makes room for it first.
+        """Returns the project at the canonical `root`; registers it as discovered if it is unknown, and makes room for it first.
 
-        Raises WorkspaceLimitExceeded where no workspace can make room.
+        Raises WorkspaceLimitExceeded if no room can be made.
         """
         async with self._lock:
             known = await self._registry.run(Registry.at, root)
@@ -87,7 +88,7 @@ class AutoWorkspaces:
             return project
 
     async def evict(self, project: Project) -> int:
-        """Evicts a workspace, and returns the bytes freed on disk; 0 where it is in use and stays."""
+        """Evicts a workspace and returns the bytes freed on disk; 0 if it is in use and stays."""
         async with self._lock:
             return await self._evict(project.project_id) or 0
 
@@ -108,14 +109,14 @@ class AutoWorkspaces:
                 surplus -= 1
         if surplus > 0:
             raise WorkspaceLimitExceeded(
-                f"this server has taken up {n_discovered} workspaces, its limit is {limit}, and none of them can make room: "
+                f"this server has registered {n_discovered} workspaces by itself, its limit is {limit}, and none can make room: "
                 "all are busy, pinned or in use. Call again later, or ask whoever runs it to raise --max-auto-workspaces or to "
                 "free one (codecompass projects remove)",
                 limit=limit,
             )
 
     async def _evict(self, project_id: str) -> int | None:
-        """Returns the bytes freed, None where the workspace stays."""
+        """Returns the bytes freed; None if the workspace stays."""
         self._leaving = project_id
         try:
             if not await self._workspaces.evict(project_id):
@@ -132,7 +133,7 @@ class AutoWorkspaces:
         is_evicted = False
 
         def evict() -> bool:
-            # Another process may have registered or removed it since it was chosen.
+            # Another process may have registered or removed it after it was chosen.
             nonlocal is_evicted
             is_evicted = trio.from_thread.run(self._registry.run, lambda registry: bool(registry.evict(project_id)))
             return is_evicted

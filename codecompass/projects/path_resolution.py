@@ -1,7 +1,8 @@
-"""From a path that somebody named to the project that it belongs to, within the allowed roots.
+"""Resolves a path that a client or setting named to the project that it belongs to, within the allowed roots.
 
-The real path is found first. Outside of the allowed roots nothing else is read, so that nobody learns whether a path there
-exists. Which directory above a path is the project is the rule of `projects/detection.py`.
+The real path is found first. Outside of the allowed roots nothing else is read, and errors repeat what was asked and reveal
+nothing that was found: neither where a link leads, nor whether anything exists there. Which directory above a path is the
+project's root is decided by the rule in `projects/detection.py`.
 """
 
 import os
@@ -14,64 +15,68 @@ from msgspec import Struct
 
 from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.blocking_calls import BlockingCalls, Call
-from codecompass.projects.detection import DISK_ROOT, WORKING_PLACES, SourceName, project_root
-from codecompass.projects.errors import gone, missing, no_project_path, not_allowed
-from codecompass.projects.rules import RoutingRules
+from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound, WorkspaceNotAllowed, WorkspaceNotRegistered
+from codecompass.projects.detection import DISK_ROOT, PROJECT_VARIABLES, WORKING_PLACES, RoutingRules, SourceName, project_root
+from codecompass.protocol.decode import well_formed
 from codecompass.scan.roots import git_root_between, marked_root
 from codecompass.store.registry import Project, Registry
 
 _MAX_LINKS: Final = 40
-"""How many symbolic links Linux follows in one path; more are a loop."""
+"""Number of symbolic links that Linux follows in one path; more are a loop."""
+
+
+SHOWN_PATH_LENGTH: Final = 200
+"""Characters of a refused path that an error repeats."""
 
 
 class PathFacts(Struct, frozen=True, kw_only=True):
-    """What the file system says of a path. `directory` is the path itself, or a file's directory; both are canonical.
-
-    `git_root` is the innermost git work tree at or above it, `marked` the project root that its markers give. Where
-    `is_allowed` is false, the rest is as for a path that does not exist.
-    """
+    """What the file system says of a path. If it is not allowed, the other facts are those of a path that does not exist."""
 
     path: Path
+    """Canonical, as is `directory`."""
     directory: Path
+    """The path itself, or the directory of a file."""
     is_allowed: bool = True
+    """Whether it lies within the allowed roots."""
     exists: bool = False
     is_directory: bool = False
     git_root: Path | None = None
+    """The innermost git work tree at or above `directory`."""
     marked: Path | None = None
+    """The project root that markers at or above `directory` give."""
 
 
 def is_absolute(path: str) -> bool:
-    """Returns whether `path` means the same whatever the current directory is. Does not read the disk."""
+    """Whether `path` is independent of the current directory. Does not read the disk."""
     return path.startswith(("/", "~/")) or path == "~"
 
 
 def is_within(path: Path, roots: Sequence[Path]) -> bool:
-    """Returns whether the canonical `path` is one of `roots` or below one, by whole components. No roots allow all."""
+    """Whether the canonical `path` is one of `roots` or below one, by whole components. True if there are no roots."""
     return not roots or any(path.is_relative_to(root) for root in roots)
 
 
 def inspect_path(path: str, allowed: Sequence[Path], never: frozenset[Path], call: Call) -> PathFacts:
-    """Returns the facts of `path`, which may be relative or anything else that a client sends. Blocking.
+    """Returns the facts of `path`, which may be relative or any text that a client sends. Blocking.
 
-    Markers in directories of `never` do not count. Raises FileSystemUnresponsive where earlier calls still wait for the same
-    file system.
+    Markers in directories of `never` do not count. Raises FileSystemUnresponsive if earlier calls hang in the same file system.
     """
     try:
-        # `~user` would ask the system who its users are; only the server's own home has a short name.
+        # Only `~` is expanded: `~user` would query the system's users.
         real = _real_path(os.path.expanduser(path) if is_absolute(path) else path, call)
     except (ValueError, OSError):
-        # Relative without a current directory, a NUL, characters that no file system can write: no path of this machine.
+        # Relative without a current directory, a NUL, characters that cannot be encoded: not a path of this machine.
         return PathFacts(path=DISK_ROOT, directory=DISK_ROOT, is_allowed=not allowed)
     if not is_within(real, allowed):
         return PathFacts(path=real, directory=real, is_allowed=False)
     try:
         call.enter(str(real))
-        # One stat() call: with two, a path that comes and goes in between would be neither a directory nor missing.
+        # One stat() call: between two, the path could appear or vanish, and be neither a directory nor missing.
         is_directory = stat.S_ISDIR(os.stat(real).st_mode)
     except (ValueError, OSError):
         return PathFacts(path=real, directory=real)
     directory = real if is_directory else real.parent
-    # A file that is an allowed root itself must not open its directory.
+    # A file that is itself an allowed root does not make its directory allowed.
     return PathFacts(
         path=real,
         directory=directory,
@@ -84,7 +89,7 @@ def inspect_path(path: str, allowed: Sequence[Path], never: frozenset[Path], cal
 
 
 def _real_path(path: str, call: Call) -> Path:
-    """Returns the path without symbolic links, as `os.path.realpath` does, and enters each step into `call`."""
+    """Returns the path without symbolic links, like `os.path.realpath`, and moves `call` to each step."""
     result = "/" if path.startswith("/") else os.getcwd()
     pending = path.split("/")[::-1]
     n_links = 0
@@ -97,7 +102,7 @@ def _real_path(path: str, call: Call) -> Path:
             call.enter(step)
             try:
                 target = os.readlink(step)
-            except OSError:  # no link, missing or not readable: the rest is taken as it is written
+            except OSError:  # no link, missing or not readable: the name is taken literally
                 result = step
                 continue
             n_links += 1
@@ -111,7 +116,7 @@ def _real_path(path: str, call: Call) -> Path:
 
 
 def _present(root: str, call: Call) -> Path | None:
-    """Returns where the directory `root` really is, None where there is none. Blocking."""
+    """Returns the real path of the directory `root`; None if there is no such directory. Blocking."""
     try:
         real = _real_path(root, call)
         call.enter(str(real))
@@ -121,7 +126,7 @@ def _present(root: str, call: Call) -> Path | None:
 
 
 class NamedProject(Struct, frozen=True, kw_only=True):
-    """The project that a source names: its root, and its entry if it is registered. `is_evicted` where it was until evicted."""
+    """The project that a source names: its root, and its entry if it is registered. `is_evicted`: it was until its eviction."""
 
     source: SourceName
     root: Path
@@ -130,7 +135,7 @@ class NamedProject(Struct, frozen=True, kw_only=True):
 
 
 class PathResolver:
-    """Finds the projects of paths. One for a server; keeps no state."""
+    """Finds the projects of paths. One instance a server; stateless."""
 
     def __init__(self, rules: RoutingRules, registry: AsyncRegistry, blocking: BlockingCalls) -> None:
         self._rules = rules
@@ -140,12 +145,12 @@ class PathResolver:
     async def inspect(self, path: str) -> PathFacts:
         """Returns the facts of `path`. Raises FileSystemUnresponsive."""
         allowed, never = await self.allowed(), self._rules.never
-        # Tells which file system may not answer; what is no path at all is found by `inspect_path`.
+        # The place says which file system may not answer; `inspect_path` handles texts that are no paths.
         place = path if path.startswith("/") else str(self._rules.cwd or "/")
         return await self._blocking.run(lambda call: inspect_path(path, allowed, never, call), place)
 
     async def resolve(self, source: SourceName, path: str) -> NamedProject:
-        """Returns the project that `path` belongs to, or would make. Raises what `missing` and `not_allowed` return."""
+        """Returns the project that `path` belongs to, or would become. Raises the errors of `missing` and `not_allowed`."""
         facts = await self.inspect(path)
         if not facts.is_allowed:
             raise not_allowed(path)
@@ -154,7 +159,7 @@ class PathResolver:
         return await self.resolve_facts(source, path, facts)
 
     async def resolve_facts(self, source: SourceName, path: str, facts: PathFacts) -> NamedProject:
-        """Returns the project of an existing path. Raises WorkspaceNotAllowed where its root is outside of the allowed roots."""
+        """Returns the project of an existing path. Raises WorkspaceNotAllowed if its root is outside of the allowed roots."""
         nearest, evicted = await self._registry.run(_around, facts.directory)
         allowed = await self.allowed()
         known = [each for each in (None if nearest is None else nearest.root, evicted) if each is not None]
@@ -166,13 +171,13 @@ class PathResolver:
         )
         root = facts.directory if found is None else found
         if not is_within(root, allowed):
-            # Registered above the allowed roots: its answers would come from outside of them.
+            # Registered above the allowed roots: answers would contain files outside of them.
             raise not_allowed(path)
         project = nearest if nearest is not None and nearest.root == root else await self._registry.run(Registry.at, root)
         return NamedProject(source=source, root=root, project=project, is_evicted=evicted == root)
 
     async def require_present(self, project: Project) -> None:
-        """Raises WorkspaceNotAllowed or ProjectNotFound unless the root of `project` is what it was when registered."""
+        """Raises WorkspaceNotAllowed or ProjectNotFound if the root of `project` is gone or now leads elsewhere."""
         allowed, root = await self.allowed(), str(project.root)
         found = await self._blocking.run(lambda call: _present(root, call), root)
         if found is not None and not is_within(found, allowed):
@@ -181,16 +186,16 @@ class PathResolver:
             raise gone(f"project {project.name}", project.root)
 
     async def check_project_path(self, path: str) -> None:
-        """Raises InvalidInput for a `?project_path=` that an HTTP transport answers with status 400.
+        """Raises InvalidInput for a `?project_path=` that the HTTP transport answers with status 400.
 
-        Outside of the allowed roots nothing is said here: the call itself is refused then, whether or not the path exists.
+        Not for a path outside of the allowed roots: the call itself is refused then, whether or not the path exists.
         """
         facts = await self.inspect(path)
         if not path.startswith("/") or (facts.is_allowed and not facts.exists):
             raise no_project_path(path)
 
     async def allowed(self) -> tuple[Path, ...]:
-        """Returns the roots that workspaces may lie in; empty for anywhere. What the user pinned or made the default is too."""
+        """Returns the roots within which workspaces may lie, pinned and default projects included; empty for anywhere."""
         if not self._rules.allowed_roots:
             return ()
         default = await self._registry.run(Registry.default)
@@ -200,3 +205,70 @@ class PathResolver:
 def _around(registry: Registry, path: Path) -> tuple[Project | None, Path | None]:
     """Returns the nearest project at or above `path`, and the nearest root of an evicted one."""
     return registry.containing(path), registry.evicted_root_containing(path)
+
+
+# the errors of projects that cannot be used, each with what to do next
+
+
+def shown(path: str) -> str:
+    """Returns a path for an error message: well-formed Unicode, cut to SHOWN_PATH_LENGTH."""
+    text = well_formed(path)
+    return text if len(text) <= SHOWN_PATH_LENGTH else text[:SHOWN_PATH_LENGTH] + "…"
+
+
+def not_allowed(path: str) -> WorkspaceNotAllowed:
+    """Returns the error for a path outside of the allowed roots."""
+    return WorkspaceNotAllowed(
+        f"{shown(path)} is outside of the allowed roots of this server. Use a workspace within them, or start the server "
+        "with another --allowed-root.",
+        workspace=shown(path),
+    )
+
+
+def no_project_path(path: str) -> InvalidInput:
+    """Returns the error for a broken `?project_path=`. Clients rely on the wording."""
+    return InvalidInput(f"Project path does not exist: {shown(path)}", field="project_path", value=shown(path))
+
+
+def missing(source: str, path: str, real: Path) -> CodeCompassError:
+    """Returns the error for a path that does not exist. `source` named it; `real` is the path without links."""
+    if source in PROJECT_VARIABLES:
+        return ProjectNotFound(
+            f"{source} is set to {shown(path)}, which does not exist. Correct it, or pass workspace.", workspace=shown(path)
+        )
+    if source in ("--workspace", "project_id", "active project"):
+        return gone("the workspace of this server", real)
+    return WorkspaceNotRegistered(
+        f"{shown(path)} does not exist. Correct the path; it is best given as an absolute one.", workspace=shown(path)
+    )
+
+
+def gone(what: str, root: Path) -> ProjectNotFound:
+    """Returns the error for a directory that existed when it was registered or pinned."""
+    return ProjectNotFound(
+        f"the directory of {what} is gone, or is a link to elsewhere now: {root}. Restore it, or pass another workspace; "
+        "to have it forgotten, on the command line: codecompass projects gc",
+        workspace=str(root),
+    )
+
+
+def not_registered(root: Path, *, is_named: bool, is_project: bool) -> WorkspaceNotRegistered:
+    """Returns the error for a project that this server does not register automatically; the same on every transport.
+
+    `is_named`: an argument named it. `is_project` is False for a home directory and the root of the disk.
+    """
+    if not is_project:
+        remedy = "It is a home directory or the whole disk: pass the directory of one project as workspace."
+    else:
+        remedy = f'Call index_repo with workspace: "{root}" (over stdio), or pass a workspace that health_check lists.'
+    if is_named:
+        message = f"{root} is not registered. {remedy}"
+        if is_project:
+            message += (
+                f" Who runs this server can register it (codecompass index {root}), or start the server with --auto-workspace "
+                "and an --allowed-root that holds it."
+            )
+    else:
+        # Clients rely on the first two sentences; the remedy is for those without a shell.
+        message = f"Project detected at {root} but not indexed. Run codecompass index {root} first. {remedy}"
+    return WorkspaceNotRegistered(message, workspace=str(root))

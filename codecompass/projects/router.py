@@ -1,7 +1,7 @@
-"""Which project a request means, and whether this server answers for it.
+"""Routes requests: decides which project a request means, and whether this server answers for it.
 
-Arguments decide, else the sources of `projects/sources.py`; the order is in `projects/detection.py`. A project that is not
-registered is registered here where the rules of the server allow it.
+Arguments decide, else the sources in `projects/sources.py`; the order is in `projects/detection.py`. An unregistered project is
+registered here if the rules of the server allow it.
 """
 
 import time
@@ -19,11 +19,9 @@ from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound, WorkspaceNotAllowed, WorkspaceNotRegistered
 from codecompass.identity import project_id
 from codecompass.projects.caller import Caller
-from codecompass.projects.detection import PROJECT_VARIABLES, SourceName
-from codecompass.projects.errors import not_registered, shown
+from codecompass.projects.detection import PROJECT_VARIABLES, RoutingRules, SourceName
 from codecompass.projects.eviction import FULL, AutoWorkspaces
-from codecompass.projects.path_resolution import NamedProject, PathResolver, is_absolute, is_within
-from codecompass.projects.rules import RoutingRules
+from codecompass.projects.path_resolution import NamedProject, PathResolver, is_absolute, is_within, not_registered, shown
 from codecompass.projects.selection import SelectedProject, known_projects, select_projects
 from codecompass.projects.sources import SET_BY_CLIENT, ProjectSources, disagreements
 from codecompass.protocol.named_projects import may_be_elsewhere, several_projects
@@ -36,15 +34,15 @@ NOTHING_DETECTED: Final = "No project detected. Set CODECOMPASS_PROJECT or use -
 REMEDY: Final = (
     " Or pass workspace, the absolute path of the repository, with each call; over stdio, index_repo with it takes up a new one."
 )
-"""An agent can do neither: it has tools, but no environment and no command line."""
+"""For agents, which can do neither of NOTHING_DETECTED: they have tools, but no environment and no command line."""
 
 _HINTED: Final = frozenset({*PROJECT_VARIABLES, "current directory"})
 
 
 class Routed(Struct, frozen=True, kw_only=True):
-    """The project of a request. `warnings` and `hint` go into the answer's metadata.
+    """The project of a request, and the source that named it. `warnings` and `hint` go into the answer's metadata.
 
-    Ask the supervisor for its workspace before the next checkpoint: a workspace with a pending question is not evicted.
+    The workspace has to be asked before the next checkpoint: one with a pending question is not evicted.
     """
 
     project: Project
@@ -55,7 +53,7 @@ class Routed(Struct, frozen=True, kw_only=True):
 
 
 class Router:
-    """Routes requests to projects. One for a server; its parts keep the state: evictions, and the answer of a peer."""
+    """Routes requests to projects. One instance a server; its parts keep the state: evictions, and the answer of a peer."""
 
     def __init__(
         self, rules: RoutingRules, registry: AsyncRegistry, auto_workspaces: AutoWorkspaces, blocking: BlockingCalls
@@ -69,7 +67,7 @@ class Router:
         self._log = structlog.get_logger(__name__)
 
     async def register_pinned(self) -> tuple[Project, ...]:
-        """Registers the workspaces of `--workspace`, at the start, and returns their projects in that order."""
+        """Registers the workspaces of `--workspace`, at the start, and returns their projects in the same order."""
         projects = []
         for root in self._rules.pinned:
             named = await self._paths.resolve("--workspace", str(root))
@@ -77,20 +75,20 @@ class Router:
             if project is None:
                 project = await self._registry.run(Registry.register, named.root)
             if project.is_auto_discovered:
-                # A pinned workspace is kept, by all servers.
+                # A pinned workspace must not be evicted, by any server.
                 project = await self._registry.run(Registry.adopt, project.project_id, as_default=False)
             projects.append(project)
         return tuple(projects)
 
     async def check_project_path(self, path: str) -> None:
-        """Raises InvalidInput for a `?project_path=` that an HTTP transport answers with status 400."""
+        """Raises InvalidInput for a `?project_path=` that the HTTP transport answers with status 400."""
         await self._paths.check_project_path(path)
 
     async def route(self, request: Request, caller: Caller) -> Routed:
         """Returns the project that `request` means, registered now if it was not.
 
-        Raises ProjectNotFound, WorkspaceNotRegistered, WorkspaceNotAllowed, WorkspaceLimitExceeded, or InvalidInput
-        where arguments contradict each other or a `?project_path=` is broken.
+        Raises ProjectNotFound, WorkspaceNotRegistered, WorkspaceNotAllowed, WorkspaceLimitExceeded, or InvalidInput if arguments
+        contradict each other or a `?project_path=` is broken.
         """
         while True:
             if isinstance(request, IndexRepository):
@@ -110,8 +108,7 @@ class Router:
             await self._auto.wait_settled()
 
     async def several(self, workspace: str | None) -> tuple[str, ...] | None:
-        """Returns the names or paths where `workspace` means several projects, or a group; None where it is one project, or none
-        is named."""
+        """Returns the names or paths in a `workspace` that means several projects or a group; None if it means one, or none."""
         names = several_projects(workspace)
         if names is None and workspace is not None and "/" not in workspace:
             group = workspace.strip()
@@ -120,10 +117,10 @@ class Router:
         return names
 
     async def select(self, names: Sequence[str], unknown: list[str] | None = None) -> tuple[SelectedProject, ...]:
-        """Returns the registered projects that `names` mean, see `select_projects`. Raises what that raises, and
-        WorkspaceNotRegistered or WorkspaceNotAllowed for a path.
+        """Returns the registered projects that `names` mean; see `select_projects`, whose errors it raises.
 
-        With `unknown`, the names that mean nothing here and can be names elsewhere are put into it in place of an error.
+        Raises WorkspaceNotRegistered or WorkspaceNotAllowed for a path. With `unknown`, names that mean nothing here and may be
+        names elsewhere are appended to it instead.
         """
         known = await self._registry.run(known_projects)
         allowed = await self._paths.allowed()
@@ -146,11 +143,11 @@ class Router:
         return select_projects(known, named, allowed, unknown)
 
     async def require_present(self, project: Project) -> None:
-        """Raises WorkspaceNotAllowed or ProjectNotFound unless the root of `project` is what it was when registered."""
+        """Raises WorkspaceNotAllowed or ProjectNotFound if the root of `project` is gone or now leads elsewhere."""
         await self._paths.require_present(project)
 
     async def head_ref(self, project: Project) -> str:
-        """Returns the branch that the tree of a project is on, as answers name it. Raises FileSystemUnresponsive."""
+        """Returns the branch that a project's tree is on, as answers name it. Raises FileSystemUnresponsive."""
         return await self._blocking.run(lambda _call: read_head(str(project.root)).ref, project.root)
 
     # named by arguments
@@ -189,7 +186,7 @@ class Router:
         return Routed(project=await self._admit(named, request, caller), source="workspace")
 
     async def _called(self, name: str) -> Project | None:
-        """Returns the project that answers about several call `name`; None where there is none or it is a group."""
+        """Returns the project with the label `name`; None if there is none or it is a group."""
         known = await self._registry.run(known_projects)
         if "/" in name or name in known.groups:
             return None
@@ -264,7 +261,7 @@ class Router:
             if is_taken_up or named.is_evicted:
                 # An evicted workspace is known: it comes back, also at a server without --auto-workspace.
                 return await self._auto.admit(named.root)
-            # The one client over stdio acts for the user, who wants what it orders to be indexed and what it works in.
+            # The one client over stdio acts for the user: what it orders to be indexed and where it works may be registered.
             is_ordered = isinstance(request, IndexRepo | IndexRepository)
             if caller.transport == "stdio" and (is_ordered or await self._works_in(named, caller)):
                 return await self._registry.run(Registry.register, named.root)
@@ -275,7 +272,7 @@ class Router:
         )
 
     async def _works_in(self, named: NamedProject, caller: Caller) -> bool:
-        """Whether a source that the client itself has set names that project."""
+        """Whether a source that the client itself has set names this project."""
         if self._rules.pinned:
             return False
         if named.source in SET_BY_CLIENT:

@@ -1,6 +1,4 @@
-"""Which projects a question means that names several: registered ones, within the allowed roots; by name, id, name of the
-directory, group, or all.
-"""
+"""Which projects a question about several means: registered ones within the allowed roots, by label, id, group or `*`."""
 
 import difflib
 from collections import Counter
@@ -18,15 +16,15 @@ from codecompass.store.project_groups import project_groups
 from codecompass.store.registry import Project, Registry
 
 MAX_PROJECTS: Final = 1_000
-"""Projects that one question may be about. More are refused by name, never left out in silence."""
+"""Projects that one question may be about. More are refused, never left out silently."""
 
 SHOWN_NAMES: Final = 20
 """Known names that an error lists."""
 
 
 class SelectedProject(Struct, frozen=True):
-    """A project, and the label by which an answer names it: its alias, else the name of its directory where no other project has
-    it, else its id. `is_named` says that the question names it by itself, and not as one of a group or of all."""
+    """A project, and its label in answers: its alias, else the name of its directory if unique, else its id. `is_named`: the
+    question names it individually, not as part of a group or of all."""
 
     project: Project
     label: str
@@ -34,19 +32,19 @@ class SelectedProject(Struct, frozen=True):
 
 
 class KnownProjects(Struct, frozen=True):
-    """What the registry has: all projects by root, and the members of each group."""
+    """The contents of the registry: all projects ordered by root, and the members of each group."""
 
     projects: tuple[Project, ...]
     groups: Mapping[str, tuple[Project, ...]]
 
 
 def known_projects(registry: Registry) -> KnownProjects:
-    """Reads the registry. Blocking."""
+    """Reads all projects and groups from the registry. Blocking."""
     return KnownProjects(registry.projects(), {group.name: group.projects for group in project_groups(registry)})
 
 
 def labels(projects: Iterable[Project]) -> dict[str, str]:
-    """Returns the label of each project by its id."""
+    """Returns the label of each project, by project id."""
     projects = tuple(projects)
     taken = Counter(project.root.name for project in projects)
     taken.update(project.alias for project in projects if project.alias is not None)
@@ -59,11 +57,11 @@ def labels(projects: Iterable[Project]) -> dict[str, str]:
 def select_projects(
     known: KnownProjects, names: Sequence[str], allowed: Sequence[Path], unknown: list[str] | None = None
 ) -> tuple[SelectedProject, ...]:
-    """Returns the projects that `names` mean, each once: in the order of the names, those of a group and all by root.
+    """Returns the projects that `names` mean, each once: in the order of the names; those of a group or of `*` by root.
 
-    `allowed` are the roots that projects may lie in; none allow all. A project elsewhere is as good as unknown. Raises
-    ProjectNotFound for a name that no project has, InvalidInput for more than MAX_PROJECTS. With `unknown`, such a name is put
-    into it where it can be one elsewhere, and `*` may mean none.
+    `allowed` are the roots within which projects may lie (empty: anywhere); projects elsewhere count as unknown. Raises
+    ProjectNotFound for an unknown name, InvalidInput for more than MAX_PROJECTS. With `unknown`, an unknown name that may be one
+    elsewhere is appended to it instead, and `*` may mean none.
     """
     visible = tuple(project for project in known.projects if is_within(project.root, allowed))
     named = labels(visible)

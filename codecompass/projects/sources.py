@@ -1,8 +1,8 @@
-"""What names the project of a request whose arguments name none: the client, the server's flags and environment, a peer.
+"""The sources that name a request's project if its arguments name none: the client, the server's flags and environment, a peer.
 
-The order is in `projects/detection.py`. A source that is there but broken is an error, never a reason to try the next: an answer
-from another project would look like a good one. The exceptions are client roots that do not exist, and a peer that cannot be
-asked or names no project that is registered here.
+The order is in `projects/detection.py`. A source that is set but broken is an error, never a reason to try the next: an answer
+from another project would look like a good one. The exceptions are client roots that do not exist, and a peer that does not
+answer or names a project that is not registered here.
 """
 
 from collections.abc import AsyncGenerator, Sequence
@@ -10,33 +10,36 @@ from typing import TYPE_CHECKING, Final
 
 from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.projects.caller import Caller
-from codecompass.projects.detection import PROJECT_VARIABLES, SourceName
-from codecompass.projects.errors import gone, not_allowed
-from codecompass.projects.path_resolution import NamedProject, PathResolver
-from codecompass.projects.rules import ActiveProjectPeer, RoutingRules
+from codecompass.projects.detection import PROJECT_VARIABLES, RoutingRules, SourceName
+from codecompass.projects.path_resolution import NamedProject, PathResolver, gone, not_allowed
 from codecompass.store.registry import Registry
 
 if TYPE_CHECKING:
     from codecompass.projects.active_project import ActiveProject
 
 SET_BY_CLIENT: Final[frozenset[SourceName]] = frozenset({"client roots", *PROJECT_VARIABLES, "current directory"})
-"""Sources by which the one client of a stdio server says where it works: its own editor or shell has set them."""
+"""Sources that the one client of a stdio server sets itself, through its editor or shell, and so says where it works."""
 
 
 class ProjectSources:
-    """Finds the projects that the sources name. One for a server; its only state is the cached answer of the peer."""
+    """Finds the projects that the sources name. One instance a server; its only state is the cached answer of the peer."""
 
     def __init__(self, rules: RoutingRules, registry: AsyncRegistry, paths: PathResolver) -> None:
         self._rules = rules
         self._registry = registry
         self._paths = paths
-        self._active = None if rules.active_project is None else _active_project(rules.active_project)
+        self._active: ActiveProject | None = None
+        if rules.active_project is not None:
+            # Imported lazily: the HTTP client is rarely needed and would delay the first answer of every server.
+            from codecompass.projects import active_project
+
+            self._active = active_project.ActiveProject(rules.active_project)
 
     async def detect(self, caller: Caller, unusable: list[str] | None = None) -> AsyncGenerator[NamedProject, None]:
         """Yields the project that each source names, the strongest first. Raises a source's error when its turn comes.
 
-        A peer, which may take a second, is asked only where no stronger source is set and `unusable` is given: a warning is
-        added to it where the peer's answer is no project of this server.
+        A peer, which may take a second, is queried only if no stronger source is set and `unusable` is given; a warning is
+        appended to that if the peer names a project that is not registered here.
         """
         path, is_pinned = caller.project_path, bool(self._rules.pinned)
         rooted = None if is_pinned else await self._client_root(caller)
@@ -111,17 +114,10 @@ class ProjectSources:
 def disagreements(decided: NamedProject, others: Sequence[NamedProject]) -> tuple[str, ...]:
     """Returns a warning for each weaker source that names another project. Pure.
 
-    The default project answers where nothing else is named, so it never disagrees.
+    The default project is a mere fallback, so it never disagrees.
     """
     return tuple(
         f"{other.source} names another project: {other.root}; this answer is from {decided.root}, named by {decided.source}"
         for other in others
         if other.source != "default project" and other.root != decided.root
     )
-
-
-def _active_project(peer: ActiveProjectPeer) -> "ActiveProject":
-    # Imported late: the HTTP client is rarely needed and would delay the first answer of every server.
-    from codecompass.projects.active_project import ActiveProject
-
-    return ActiveProject(peer)

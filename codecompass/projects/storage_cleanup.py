@@ -1,12 +1,12 @@
-"""Removes from the store, in the background, what is not needed any more and what exceeds the quota.
+"""Removes from the store, in the background, what is no longer needed and what exceeds the quota.
 
     leftovers of removals and of unfinished first indexes             removed
     discovered workspaces whose directory is gone                     evicted
-    over the quota: indexes of no project, then discovered            removed and evicted, the least recently used first,
+    over the quota: indexes of unknown projects, then discovered      removed or evicted, the least recently used first,
                     workspaces                                        until the store fits again
 
-Never removed: what the user registered, pinned or made the default, and what any process writes or has open. Where that alone
-exceeds the quota, no more workspaces are taken up, and status, health and doctor say so.
+Never removed: what the user registered, pinned or made the default, and what any process writes or has open. If that alone
+exceeds the quota, no more workspaces are registered, and status, health and doctor say so.
 """
 
 import time
@@ -30,17 +30,17 @@ from codecompass.store.registry_database import reserve
 from codecompass.units import DAYS, HOURS, MINUTES
 
 ROUND_SECONDS: Final = 1 * MINUTES
-"""Between two rounds. A round costs one stat() call for each file of the store: 10 ms for a hundred workspaces."""
+"""Pause between two rounds. A round costs one stat() call for each file of the store: 10 ms for a hundred workspaces."""
 
 HALF_MADE_SECONDS: Final = 1 * HOURS
-"""A first index that was not written to for so long is abandoned."""
+"""An unfinished first index that was not written for this long counts as abandoned."""
 
 GONE_SECONDS: Final = 1 * DAYS
-"""A directory may be on a disk that is plugged in again tomorrow; one that is gone and unused for longer is given up."""
+"""A project whose directory is gone is evicted when it was not used for this long: the disk may be plugged in again tomorrow."""
 
 
 class StorageState(Struct, frozen=True, kw_only=True):
-    """The size of the store after the last round. `max_bytes` 0 is no quota; `report` says what to do where it is exceeded."""
+    """The size of the store after the last round. `max_bytes` 0 means no quota; `report` says what to do if it is exceeded."""
 
     used_bytes: int = 0
     max_bytes: int = 0
@@ -48,8 +48,8 @@ class StorageState(Struct, frozen=True, kw_only=True):
 
 
 class _Contents(Struct, frozen=True, kw_only=True):
-    """What is on disk, in bytes. `sizes` and `gone` are by project id; `used_bytes` is the whole store, where what several
-    indexes share counts once."""
+    """What is on disk. `sizes` are bytes by project id, `gone` the ids of projects without directory; `used_bytes` is the size of
+    the whole store, in which files shared by several indexes count once."""
 
     sizes: Mapping[str, int]
     gone: frozenset[str]
@@ -58,7 +58,7 @@ class _Contents(Struct, frozen=True, kw_only=True):
 
 
 class StorageCleanup:
-    """One for a server; several servers on one store do not disturb each other."""
+    """Cleans up the store. One instance a server; several servers can share a store."""
 
     def __init__(
         self,
@@ -79,16 +79,16 @@ class StorageCleanup:
         self.state = StorageState(max_bytes=max_bytes)
 
     async def work(self) -> None:
-        """Cleans up once a round, for ever. After a failure the next round tries again."""
+        """Cleans up round after round, until cancelled. A failure ends only its round."""
         while True:
             try:
                 await self.clean_up()
             except (CodeCompassError, OSError) as error:
-                self._log.warning("store_not_looked_after", cause=str(error))
+                self._log.warning("storage_cleanup_failed", cause=str(error))
             await trio.sleep(ROUND_SECONDS)
 
     async def clean_up(self) -> StorageState:
-        """Removes what may be removed, and returns the state of the store then."""
+        """Removes what may be removed, and returns the state of the store afterwards."""
         projects = await self._registry.run(Registry.projects)
         gone = frozenset([project.project_id for project in projects if await is_gone(self._blocking, project.root)])
         found = await trio.to_thread.run_sync(self._read, projects, gone, limiter=self._limiter)
@@ -113,7 +113,7 @@ class StorageCleanup:
 
     async def _make_room(self, found: _Contents, used: int, now: float) -> int:
         for orphan in sorted(found.orphans, key=lambda each: each.used_at):
-            # Not at once: if the registry was lost, the next question about the project makes its index useful again.
+            # Not at once: if the registry was lost, the next question about the project makes its index usable again.
             if used > self._max_bytes and orphan.kind == "unknown" and now - orphan.used_at > GONE_SECONDS:
                 used -= await self._remove(orphan)
         for project in await self._auto.least_recently_used():

@@ -1,4 +1,5 @@
-"""What a server knows of all registered projects without asking their workspaces: read in the background, published whole.
+"""The survey: what a server knows of all registered projects without asking their actors. Read in the background and published
+as a whole.
 
 Health and metrics use the last published result, so that they never wait for a disk.
 """
@@ -27,32 +28,32 @@ from codecompass.units import SECONDS
 
 GRAMMAR_PACK: Final = "tree_sitter_language_pack"
 SEPARATE_GRAMMARS: Final[Mapping[str, str]] = {"csharp": "tree_sitter_c_sharp"}
-"""Grammars that the pack takes from packages of their own, by language."""
+"""Grammars that the pack imports from separate packages, by language."""
 
 PRESENCE_SECONDS: Final = 2 * SECONDS
-"""How long a file system may take to say whether the root of a project exists."""
+"""How long a file system may take to report whether the root of a project exists."""
 
 
 class SurveyedProject(Struct, frozen=True, kw_only=True):
-    """A registered project, as its index on disk and the log of jobs describe it."""
+    """A registered project, as described by its index on disk and the log of jobs."""
 
     project: Project
     schema_status: SchemaStatus
     current_schema_version: int
-    """Of the index on disk; 0 without one."""
+    """Schema version of the index on disk; 0 without an index."""
     meta: IndexMeta | None = None
-    """None without a readable index."""
+    """Metadata of the index; None without a readable one."""
     active_job: JobRecord | None = None
     is_elsewhere: bool = False
     """Whether another process runs the active job."""
     interruption: Interruption | None = None
-    """How the last job ended, where it was interrupted."""
+    """Jobs that were lost with their process since the last success."""
     exists: bool = True
-    """False where the root directory is gone."""
+    """Whether the root directory exists."""
 
 
 class ProjectJobs(Struct, frozen=True):
-    """A project and its jobs in the registry, of any process."""
+    """A project and its jobs in the registry, by any process."""
 
     project: Project
     active_job: JobRecord | None
@@ -60,8 +61,8 @@ class ProjectJobs(Struct, frozen=True):
 
 
 class SurveyResult(Struct, frozen=True, kw_only=True):
-    """What the last survey found. Where the registry could not be read, `registry_error` says why, and `projects` are those of
-    the survey before."""
+    """The result of a survey. If the registry could not be read, `registry_error` says why, and `projects` are those of the
+    previous survey."""
 
     projects: tuple[SurveyedProject, ...] = ()
     registry_error: str = ""
@@ -69,7 +70,7 @@ class SurveyResult(Struct, frozen=True, kw_only=True):
 
 
 class ProjectSurvey:
-    """Surveys all projects. One for a server; a survey costs a few stat() calls a project, and more where its index changed."""
+    """Surveys all projects. One instance a server; a survey costs a few stat() calls a project, more if its index has changed."""
 
     def __init__(self, registry: AsyncRegistry, home: HomeLayout, blocking: BlockingCalls) -> None:
         self._blocking = blocking
@@ -81,7 +82,7 @@ class ProjectSurvey:
         self._missing_grammars: tuple[str, ...] | None = None
 
     async def refresh(self) -> SurveyResult:
-        """Surveys all projects now. Never raises: what cannot be read is part of the result."""
+        """Surveys all projects now. Never raises: errors are part of the result."""
         if self._missing_grammars is None:
             self._missing_grammars = await trio.to_thread.run_sync(missing_grammars, limiter=self._limiter)
         try:
@@ -98,7 +99,7 @@ class ProjectSurvey:
         return self._latest
 
     def _read(self, projects: Sequence[ProjectJobs], gone: Collection[str]) -> tuple[SurveyedProject, ...]:
-        """Blocking."""
+        """Reads the indexes of all projects. Blocking."""
         seen: dict[str, IndexInspection] = {
             each.project.project_id: inspect_index(
                 self._home.project(each.project.project_id), self._seen.get(each.project.project_id)
@@ -112,7 +113,7 @@ class ProjectSurvey:
 
 
 async def is_gone(blocking: BlockingCalls, root: Path) -> bool:
-    """Returns whether the root of a project does not exist any more; false where its file system does not answer."""
+    """Whether the root of a project no longer exists; False if its file system does not answer."""
     try:
         return not await blocking.run(lambda _call: root.is_dir(), root, patience=PRESENCE_SECONDS)
     except FileSystemUnresponsive:
@@ -120,7 +121,7 @@ async def is_gone(blocking: BlockingCalls, root: Path) -> bool:
 
 
 def _projects_with_jobs(registry: Registry) -> tuple[ProjectJobs, ...]:
-    """Returns all projects by root."""
+    """Returns all projects, ordered by root, with their jobs."""
     jobs = JobLog(registry)
     active, interruptions = jobs.all_active(), jobs.all_interruptions()
     return tuple(

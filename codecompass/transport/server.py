@@ -19,14 +19,13 @@ import trio
 from msgspec import Struct
 
 from codecompass.actors.async_registry import AsyncRegistry, open_async_registry
-from codecompass.actors.background import run_again_after_failure
-from codecompass.actors.blocking_calls import BlockingCalls
+from codecompass.actors.blocking_calls import BlockingCalls, Limits
 from codecompass.actors.cold_answers import ColdAnswers, open_cold_answers
 from codecompass.actors.commit_workbench import CommitWorkbench
+from codecompass.actors.failures import run_again_after_failure
 from codecompass.actors.job_model import JobView
-from codecompass.actors.limits import Limits
 from codecompass.actors.messages import CancelJob, Query
-from codecompass.actors.residency import affordable
+from codecompass.actors.supervision import affordable
 from codecompass.actors.supervisor import SupervisorSettings, WorkspaceSupervisor, open_supervisor
 from codecompass.actors.verifying import Verifier
 from codecompass.actors.workbench import IndexWorkbench, Workbench
@@ -34,9 +33,9 @@ from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
 from codecompass.actors.workspace import WorkspaceSettings
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive
 from codecompass.projects.commit_workspaces import CommitWorkspaces
+from codecompass.projects.detection import RoutingRules
 from codecompass.projects.eviction import AutoWorkspaces
 from codecompass.projects.router import Router
-from codecompass.projects.rules import RoutingRules
 from codecompass.projects.storage_cleanup import StorageCleanup
 from codecompass.projects.survey import ProjectSurvey, SurveyResult
 from codecompass.protocol.metadata import BareMetadata

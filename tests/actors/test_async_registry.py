@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from codecompass.actors.async_registry import open_async_registry
-from codecompass.actors.limits import Limits
+from codecompass.actors.blocking_calls import Limits
 from codecompass.errors import IndexDamaged
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Registry

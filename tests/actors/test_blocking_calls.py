@@ -8,7 +8,7 @@ import pytest
 import trio
 import trio.testing
 
-from codecompass.actors.blocking_calls import AT_WORK, MAX_SUSPECTS, BlockingCalls, file_system_of, is_at
+from codecompass.actors.blocking_calls import MAX_CALLS, MAX_SUSPECTS, BlockingCalls, file_system_of, is_at
 from codecompass.errors import FileSystemUnresponsive
 
 PATIENCE = 0.6
@@ -87,13 +87,13 @@ async def test_any_number_of_callers_of_one_place_leave_a_few_threads_and_keep_n
         n_refused += 1
 
     async with trio.open_nursery() as nursery:
-        for _ in range(10 * AT_WORK):
+        for _ in range(10 * MAX_CALLS):
             nursery.start_soon(ask)
         await trio.testing.wait_all_tasks_blocked()
         for _ in range(50):
             assert await calls.run(lambda _call: "fine", "/elsewhere") == "fine"
-    assert n_refused == 10 * AT_WORK
-    assert holes.n_entered <= AT_WORK + MAX_SUSPECTS
+    assert n_refused == 10 * MAX_CALLS
+    assert holes.n_entered <= MAX_CALLS + MAX_SUSPECTS
     assert calls.n_waiting == holes.n_entered
 
 

@@ -8,8 +8,8 @@ import pytest
 import trio
 import trio.testing
 
+from codecompass.actors.blocking_calls import Limits
 from codecompass.actors.cold_answers import open_cold_answers
-from codecompass.actors.limits import Limits
 from codecompass.actors.messages import Query
 from codecompass.errors import IndexNotReady, InternalError
 from codecompass.protocol.replies import SearchEvidence

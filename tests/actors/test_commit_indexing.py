@@ -109,7 +109,7 @@ async def test_other_rules_make_another_index(repository):
 
 async def test_contents_come_in_groups_that_are_smaller_than_the_commit(repository, monkeypatch):
     """Not all of a commit is held in memory."""
-    monkeypatch.setattr("codecompass.actors.commit_contents.GROUP_BYTES", 1000)
+    monkeypatch.setattr("codecompass.actors.commit_indexing.GROUP_BYTES", 1000)
     repository.write({f"m{n:03}.py": f"def function_{n}(): pass\n" * 10 for n in range(120)})
     repository.commit()
 

@@ -8,7 +8,7 @@ import trio
 from structlog.testing import capture_logs
 
 from codecompass import query as core
-from codecompass.actors import restart_policy
+from codecompass.actors import supervision
 from codecompass.actors.job_runner import JobRunner
 from codecompass.actors.messages import CancelJob, StartJob
 from codecompass.actors.workbench import IndexWorkbench
@@ -71,7 +71,7 @@ def crash_once(
 
 
 async def test_a_crash_of_the_loop_is_answered_and_what_comes_meanwhile_waits_for_the_restart(small, tmp_path, monkeypatch):
-    monkeypatch.setattr(restart_policy, "FIRST_PAUSE_SECONDS", 0.5)
+    monkeypatch.setattr(supervision, "FIRST_PAUSE_SECONDS", 0.5)
     async with open_serving(tmp_path / "home", settings=ONE_WORKER) as serving:
         neighbour = await open_neighbour(serving, tmp_path)
         handle = await open_workspace(serving, small)
@@ -239,12 +239,12 @@ async def test_a_worker_that_is_killed_is_replaced_and_its_files_are_tried_again
         handle = await open_workspace(serving, small)
         await until_indexed(handle)
         with held_workers() as held:
-            ticket = await handle.ask(StartJob(cause="test", force=True))
-            await until(lambda: ticket.job.state.progress.files_total > 0)
+            job = await handle.ask(StartJob(cause="test", force=True))
+            await until(lambda: job.state.progress.files_total > 0)
             for pid in held:
                 os.kill(pid, signal.SIGKILL)
             with trio.fail_after(60):
-                state = await ticket.job.wait_end()
+                state = await job.wait_end()
 
         assert (state.status, state.report.quarantined) == ("published", ())
         assert await paths_of(handle, "alpha") == ["a.py"]
@@ -254,7 +254,7 @@ async def test_a_worker_that_is_killed_is_replaced_and_its_files_are_tried_again
 
 async def test_a_workspace_that_crashes_again_and_again_is_given_up_until_it_is_rebuilt(small, tmp_path, monkeypatch):
     """The others go on; who asks is told what to do, and doing that helps."""
-    monkeypatch.setattr(restart_policy, "FIRST_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(supervision, "FIRST_PAUSE_SECONDS", 0.001)
     async with open_serving(tmp_path / "home", settings=ONE_WORKER) as serving:
         neighbour = await open_neighbour(serving, tmp_path)
         sound = IndexWorkbench.inspect_index

@@ -109,12 +109,12 @@ async def test_a_root_that_is_replaced_during_a_job_is_not_mixed_into_one_index(
         other = TestWorkspace(tmp_path / "other", tmp_path / "home")
         other.write({"z.py": "def zeta(): pass\n", "a.py": "def alpha(): return 'of another tree'\n"})
         with held_workers():
-            ticket = await handle.ask(StartJob(cause="test", force=True))
-            await until(lambda: ticket.job.state.progress.files_total > 0)
+            job = await handle.ask(StartJob(cause="test", force=True))
+            await until(lambda: job.state.progress.files_total > 0)
             small.root.rename(tmp_path / "away")
             other.root.rename(small.root)
         with trio.fail_after(60):
-            state = await ticket.job.wait_end()
+            state = await job.wait_end()
 
         assert (state.status, state.error_code) == ("failed", "project_not_found")
         assert "was moved or replaced while it was being indexed" in state.error
@@ -236,13 +236,13 @@ async def test_a_wall_clock_that_is_set_changes_no_answer(jump, small, tmp_path,
         await until_quiet(handle)
         with held_workers():
             small.write({"a.py": "def alpha_two(): pass\n"})
-            ticket = await handle.ask(StartJob(cause="test"))
-            await until(lambda: ticket.job.state.progress.files_total > 0)
+            job = await handle.ask(StartJob(cause="test"))
+            await until(lambda: job.state.progress.files_total > 0)
             for name, factor in (("time", 1), ("time_ns", 10**9)):
                 real = getattr(time, name)
                 monkeypatch.setattr(time, name, lambda real=real, factor=factor: real() + jump * factor)
         with trio.fail_after(60):
-            state = await ticket.job.wait_end()
+            state = await job.wait_end()
 
         assert state.status == "published"
         assert await paths_of(handle, "alpha_two") == ["a.py"]
@@ -264,11 +264,11 @@ async def test_a_clock_that_leaps_as_after_a_long_sleep_ends_idle_workspaces_and
         await until_quiet(handle)
         with held_workers():
             small.write({"a.py": "def alpha_two(): pass\n"})
-            ticket = await handle.ask(StartJob(cause="test", force=False))
-            await until(lambda: ticket.job.state.progress.files_total > 0)
+            job = await handle.ask(StartJob(cause="test", force=False))
+            await until(lambda: job.state.progress.files_total > 0)
             # Not so far that a worker that says nothing counts as stuck.
             mock_clock.jump(20)
-        assert (await ticket.job.wait_end()).status == "published"
+        assert (await job.wait_end()).status == "published"
         await until_quiet(handle)
 
         mock_clock.jump(DAY)

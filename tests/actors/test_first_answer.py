@@ -8,8 +8,8 @@ import pytest
 import trio
 from msgspec.structs import replace
 
-from codecompass.actors.index_answers import IndexOnDisk, View
-from codecompass.actors.job_report import JobReport
+from codecompass.actors.index_answers import AnswerContext, IndexOnDisk
+from codecompass.actors.job_model import JobReport
 from codecompass.actors.messages import Query, QueryRequest
 from codecompass.actors.supervisor import SupervisorSettings, open_supervisor
 from codecompass.actors.workbench import JobOrder
@@ -41,7 +41,7 @@ class ScriptedWorkbench(FakeWorkbench):
         self._text, self._symbols, self._later = text, symbols, later
         self._lacks_symbols = False
         self.orders: list[JobOrder] = []
-        self.views: list[View] = []
+        self.contexts: list[AnswerContext] = []
 
     async def _spend(self, seconds: float) -> None:
         await trio.lowlevel.checkpoint()
@@ -52,10 +52,10 @@ class ScriptedWorkbench(FakeWorkbench):
             return index
         return replace(index, meta=replace(index.meta, completeness="partial"))
 
-    async def answer(self, query: Query, view: View) -> Reply:
-        self.views.append(view)
+    async def answer(self, query: Query, context: AnswerContext) -> Reply:
+        self.contexts.append(context)
         self._world.random.seed(3)  # its questions fail at random; these do not
-        return await super().answer(query, view)
+        return await super().answer(query, context)
 
     async def index(
         self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Callable[[], None]
@@ -117,7 +117,7 @@ async def test_what_text_answers_waits_for_symbols_that_are_nearly_there(autojum
 
     assert not isinstance(answer, CodeCompassError)
     assert 2 <= seconds < 2.5
-    assert (workspace.bench.views[0].freshness, workspace.bench.views[0].indexing) == ("fresh", "ready")
+    assert (workspace.bench.contexts[0].freshness, workspace.bench.contexts[0].indexing) == ("fresh", "ready")
 
 
 @pytest.mark.parametrize("request_", [SEARCH, CONTEXT])
@@ -129,7 +129,7 @@ async def test_what_text_answers_does_not_wait_for_symbols_that_are_far_away(aut
 
     assert not isinstance(answer, CodeCompassError)
     assert text <= seconds < text + patience
-    assert (workspace.bench.views[0].freshness, workspace.bench.views[0].indexing) == ("syncing", "indexing")
+    assert (workspace.bench.contexts[0].freshness, workspace.bench.contexts[0].indexing) == ("syncing", "indexing")
 
 
 async def test_later_questions_do_not_wait_anew_for_the_symbols_of_a_first_index(autojump_clock):
@@ -148,7 +148,7 @@ async def test_what_symbols_answer_waits_until_all_are_there(autojump_clock, req
         _answer, seconds = await workspace.ask(request_)
 
     assert 15 <= seconds < 15.5
-    assert workspace.bench.views[0].indexing == "ready"
+    assert workspace.bench.contexts[0].indexing == "ready"
 
 
 @pytest.mark.parametrize(("text", "symbols", "request_", "done"), [(50, 1, SEARCH, 50), (50, 1, LOCATE, 50), (5, 40, LOCATE, 50)])
@@ -160,7 +160,7 @@ async def test_what_is_not_ready_in_time_is_told_how_far_it_is(autojump_clock, t
         assert 25 <= seconds < 25.1
         assert (answer.data["files_indexed"], answer.data["files_total"]) == (pytest.approx(done, abs=1), FILES)
         assert answer.data["retry_after_ms"] > 0
-        assert not workspace.bench.views
+        assert not workspace.bench.contexts
 
         # The job goes on meanwhile, and who comes back waits for the rest of it.
         with trio.fail_after(60):
@@ -182,7 +182,7 @@ async def test_what_was_taken_up_by_asking_is_answered_with_its_text_and_marked(
     async with stage(is_auto=True, text=3, symbols=0.5) as workspace:
         _answer, seconds = await workspace.ask(SEARCH)
 
-    view = workspace.bench.views[0]
+    view = workspace.bench.contexts[0]
     assert 3 <= seconds < 3.1
     assert (view.is_first, view.indexing, view.freshness) == (True, "indexing", "syncing")
     assert workspace.bench.orders[0].text_first
@@ -198,7 +198,7 @@ async def test_changes_are_waited_for_and_no_longer_than_is_said(autojump_clock,
         _answer, seconds = await workspace.ask(LocateSymbol(name="x", freshness_policy=policy))
 
     assert 5 <= seconds < 5.1
-    assert (workspace.bench.views[-1].freshness, workspace.bench.views[-1].policy) == ("stale", policy)
+    assert (workspace.bench.contexts[-1].freshness, workspace.bench.contexts[-1].policy) == ("stale", policy)
 
 
 async def test_the_wait_for_changes_is_a_bound_and_not_a_delay(autojump_clock):
@@ -210,7 +210,7 @@ async def test_the_wait_for_changes_is_a_bound_and_not_a_delay(autojump_clock):
         _answer, seconds = await workspace.ask(LOCATE)
 
     assert 0.3 <= seconds < 1
-    assert workspace.bench.views[-1].freshness == "fresh"
+    assert workspace.bench.contexts[-1].freshness == "fresh"
 
 
 async def test_what_does_not_wait_is_answered_at_once_and_said_to_be_behind(autojump_clock):
@@ -222,4 +222,4 @@ async def test_what_does_not_wait_is_answered_at_once_and_said_to_be_behind(auto
         _answer, seconds = await workspace.ask(LocateSymbol(name="x", freshness_policy="best_effort"))
 
     assert seconds < 0.1
-    assert workspace.bench.views[-1].freshness in ("stale", "syncing")
+    assert workspace.bench.contexts[-1].freshness in ("stale", "syncing")

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 import trio
 
-from codecompass.actors.job_report import JobReport
+from codecompass.actors.job_model import JobReport
 from codecompass.actors.worker_pool import BatchResult, WorkerPool, open_worker_pool
 from codecompass.store.disk_space import disk_usage
 from codecompass.store.housekeeping import remove_project

@@ -37,7 +37,8 @@ async def test_a_watcher_proves_nothing_before_it_watches_all_that_the_last_scan
         for _ in range(2):
             taken = tracker.take()
             report = await bench.index(order, lambda _progress: None, lambda: None)
-            tracker.landed(taken, report)
+            tracker.landed(taken)
+            tracker.watch_scanned(report.watch_list)
             was_exact.append(tracker.is_exact)
             await trio.testing.wait_all_tasks_blocked()
             was_exact.append(tracker.is_exact)

@@ -63,8 +63,8 @@ async def open_workspace(serving, workspace: TestWorkspace):
 
 async def until_indexed(handle) -> None:
     with trio.fail_after(SECONDS):
-        ticket = await handle.ask(StartJob(cause="test"))
-        state = await ticket.job.wait_end()
+        job = await handle.ask(StartJob(cause="test"))
+        state = await job.wait_end()
         assert state.status == "published", state.error
 
 
@@ -113,10 +113,10 @@ async def test_a_first_question_waits_for_its_answer_and_is_told_the_job(large, 
 async def test_what_is_being_counted_is_said_to_those_who_cannot_wait(large, tmp_path):
     async with open_serving(tmp_path / "home", settings=IMPATIENT) as serving:
         handle = await open_workspace(serving, large)
-        ticket = await handle.ask(StartJob(cause="test"))
+        job = await handle.ask(StartJob(cause="test"))
         with trio.fail_after(SECONDS):
-            while not (state := ticket.job.state).progress.files_total:
-                await ticket.job.wait_change(state)
+            while not (state := job.state).progress.files_total:
+                await job.wait_change(state)
 
         with pytest.raises(IndexNotReady) as refused:
             await handle.ask(locate("f1_1"))
@@ -366,10 +366,9 @@ async def test_a_second_request_joins_the_running_job(large, tmp_path):
 
         second = await handle.ask(StartJob(cause="two"))
 
-        assert second.is_joined
-        assert second.job.state.job_id == first.job.state.job_id
+        assert second is first
         with trio.fail_after(SECONDS):
-            assert (await first.job.wait_end()).status == "published"
+            assert (await first.wait_end()).status == "published"
 
 
 async def test_forcing_while_an_incremental_job_runs_is_refused_with_its_id(large, tmp_path):
@@ -382,19 +381,19 @@ async def test_forcing_while_an_incremental_job_runs_is_refused_with_its_id(larg
         with pytest.raises(IndexInProgress) as refused:
             await handle.ask(StartJob(cause="two", force=True))
 
-        assert refused.value.data["job_id"] == running.job.state.job_id
+        assert refused.value.data["job_id"] == running.state.job_id
 
 
 async def test_a_job_can_be_cancelled_and_the_old_index_stays(large, tmp_path):
     async with open_serving(tmp_path / "home") as serving:
         handle = await open_workspace(serving, large)
         await until_indexed(handle)
-        ticket = await handle.ask(StartJob(cause="test", force=True))
+        job = await handle.ask(StartJob(cause="test", force=True))
 
-        assert await handle.ask(CancelJob(job_id=ticket.job.state.job_id))
+        assert await handle.ask(CancelJob(job_id=job.state.job_id))
 
         with trio.fail_after(SECONDS):
-            assert (await ticket.job.wait_end()).status == "cancelled"
+            assert (await job.wait_end()).status == "cancelled"
             reply = await handle.ask(locate("f1_1"))
         assert [result.path for result in reply.results] == ["m1.py"]
         status = await handle.ask(Query(request=IndexStatus()))
@@ -413,11 +412,11 @@ async def test_questions_are_answered_while_a_rebuild_runs(large, tmp_path):
         handle = await open_workspace(serving, large)
         await until_indexed(handle)
         generation = handle.observation.generation
-        ticket = await handle.ask(StartJob(cause="test", force=True))
+        job = await handle.ask(StartJob(cause="test", force=True))
 
         reply = await handle.ask(locate("f1_1", freshness_policy="best_effort"))
 
-        assert not ticket.job.state.has_ended, "the job was over before the question was asked"
+        assert not job.state.has_ended, "the job was over before the question was asked"
         assert reply.metadata.generation == generation
         assert reply.metadata.indexing_status == "indexing"
         assert [result.path for result in reply.results] == ["m1.py"]
@@ -461,9 +460,9 @@ async def test_a_workspace_whose_directory_is_gone_says_so_and_comes_back_with_i
         away = small.root.with_name("away")
         small.root.rename(away)
 
-        ticket = await handle.ask(StartJob(cause="test"))
+        job = await handle.ask(StartJob(cause="test"))
         with trio.fail_after(SECONDS):
-            state = await ticket.job.wait_end()
+            state = await job.wait_end()
         assert state.status == "failed"
         assert "is gone" in state.error
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import trio
 
-from codecompass.actors.messages import CancelJob, JobTicket, Query, StartJob
+from codecompass.actors.job_model import JobView
+from codecompass.actors.messages import CancelJob, Query, StartJob
 from codecompass.actors.supervisor import SupervisorSettings, open_supervisor
 from codecompass.protocol.requests import SearchCode
 from codecompass.store.registry import Project
@@ -40,10 +41,10 @@ async def test_messages_are_taken_at_once_while_all_work_of_a_workspace_stands_s
             nursery.start_soon(workspace.ask, Query(request=SearchCode(query="x")))
         began = trio.current_time()
 
-        ticket = await workspace.ask(StartJob(cause="test"))
+        job = await workspace.ask(StartJob(cause="test"))
         was_there = await workspace.ask(CancelJob(job_id="of nobody"))
 
         assert trio.current_time() == began
         assert not was_there
-        assert isinstance(ticket, JobTicket)
+        assert isinstance(job, JobView)
         nursery.cancel_scope.cancel()

@@ -13,7 +13,7 @@ from pathlib import Path
 import trio
 
 import codecompass.cli.serving
-from codecompass.projects.rules import RoutingRules
+from codecompass.projects.detection import RoutingRules
 from codecompass.settings import ServerSettings, Settings
 from codecompass.store.layout import HomeLayout
 from codecompass.transport.http.server import open_sockets

@@ -5,8 +5,7 @@ import json
 import pytest
 import trio
 
-from codecompass.actors.mailbox import CAPACITY
-from codecompass.actors.messages import StartJob
+from codecompass.actors.messages import MAILBOX_CAPACITY, StartJob
 from codecompass.errors import WorkspaceBusy
 from tests.support.asking import ONE_WORKER, locate, open_workspace, paths_of, until, until_indexed, until_quiet
 from tests.support.faults import held_workers
@@ -78,9 +77,9 @@ async def test_64_requests_in_flight_are_each_answered_once_and_as_in_turn_while
                 return line.ask("tools/call", {"name": name, "arguments": {**arguments, "workspace": str(shop.root)}})
 
             with held_workers():
-                ticket = await handle.ask(StartJob(cause="test", force=True))
-                await until(lambda: ticket.job.state.progress.files_total > 0)
-                held_at = ticket.job.state
+                job = await handle.ask(StartJob(cause="test", force=True))
+                await until(lambda: job.state.progress.files_total > 0)
+                held_at = job.state
                 one_by_one = [content(await line.answer(ask(call))) for call in calls]
                 line.seen.clear()
 
@@ -88,12 +87,12 @@ async def test_64_requests_in_flight_are_each_answered_once_and_as_in_turn_while
                 ids = [ask(call) for call in calls]
                 answers = {id_: content(await line.answer(id_)) for id_ in ids}
 
-                assert ticket.job.state is held_at, "the job did not stand still: it may have ended before the last answer"
+                assert job.state is held_at, "the job did not stand still: it may have ended before the last answer"
                 assert (held_at.status, held_at.progress.files_parsed) == ("running", 0)
                 assert handle.observation.generation == generation
                 assert handle.observation.active_job is held_at
             with trio.fail_after(60):
-                state = await ticket.job.wait_end()
+                state = await job.wait_end()
             await line.result("ping")
             responses = [message["id"] for message in [*line.seen, *line.pending()] if "method" not in message]
 
@@ -125,9 +124,9 @@ async def test_a_full_mailbox_refuses_at_once_and_loses_nothing_of_what_it_holds
             with held_workers():
                 # Each of them waits for the job that brings this in, and the job for its worker.
                 shop.write({"saved.py": "def just_saved(): pass\n"})
-                for _ in range(CAPACITY):
+                for _ in range(MAILBOX_CAPACITY):
                     nursery.start_soon(ask)
-                await until(lambda: handle.observation.in_flight == CAPACITY)
+                await until(lambda: handle.observation.in_flight == MAILBOX_CAPACITY)
 
                 with trio.CancelScope() as scope:
                     scope.cancel()  # whoever waits, be it for a moment, is cancelled
@@ -139,7 +138,7 @@ async def test_a_full_mailbox_refuses_at_once_and_loses_nothing_of_what_it_holds
         assert refused.value.data["retry_after_ms"] > 0
         assert told["error"]["code"] == "workspace_busy"
         assert told["error"]["data"]["retry_after_ms"] > 0
-        assert found == [["saved.py"]] * CAPACITY
+        assert found == [["saved.py"]] * MAILBOX_CAPACITY
         assert await paths_of(handle, "just_saved") == ["saved.py"]
 
 

@@ -120,8 +120,8 @@ async def indexing(serving, tree: TestWorkspace) -> None:
     handle = await open_workspace(serving, tree)
     await until_indexed(handle)
     await until_quiet(handle)
-    ticket = await handle.ask(StartJob(cause="test", force=True))
-    await until(lambda: ticket.job.state.progress.files_total > 0)
+    job = await handle.ask(StartJob(cause="test", force=True))
+    await until(lambda: job.state.progress.files_total > 0)
 
 
 async def starting(serving, tree: TestWorkspace) -> None:

@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 
 from codecompass.errors import InvalidInput, ProjectNotFound, WorkspaceNotAllowed
 from codecompass.projects.active_project import ActiveProject
-from codecompass.projects.rules import routing_rules
+from codecompass.projects.detection import routing_rules
 from codecompass.settings import ServerSettings
 from codecompass.store.registry import Registry
 from tests.projects.test_router import NAMES, ORDER_UNPINNED, set_up

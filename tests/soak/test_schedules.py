@@ -7,9 +7,8 @@ import trio
 from msgspec.structs import replace
 
 from codecompass.actors import supervisor
-from codecompass.actors.mailbox import Envelope, Mailbox
-from codecompass.actors.residency import to_retire
-from codecompass.actors.restart_policy import Restart
+from codecompass.actors.messages import Envelope, Mailbox
+from codecompass.actors.supervision import to_retire
 from tests.soak.schedules import run_seed
 from tests.support.fake_workbench import FakeWorkbench
 
@@ -48,7 +47,7 @@ def evicts_a_busy_child(patch: pytest.MonkeyPatch) -> None:
 
 
 def loses_a_restart(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(supervisor, "after_crash", lambda _crashes, _now: Restart(FOR_EVER_SECONDS))
+    patch.setattr(supervisor, "restart_pause", lambda _crashes, _now: FOR_EVER_SECONDS)
 
 
 def test_every_invariant_holds_under_every_schedule(soak_scale):

@@ -36,8 +36,8 @@ async def open_workspace(serving, workspace: TestWorkspace):
 async def index(handle, *, force: bool = False):
     """Returns the end of a job."""
     with trio.fail_after(SECONDS):
-        ticket = await handle.ask(StartJob(cause="test", force=force))
-        return await ticket.job.wait_end()
+        job = await handle.ask(StartJob(cause="test", force=force))
+        return await job.wait_end()
 
 
 async def until_indexed(handle) -> None:

@@ -6,11 +6,10 @@ from contextlib import asynccontextmanager
 
 import trio
 
-from codecompass.actors.index_answers import IndexOnDisk, View
-from codecompass.actors.job_model import JobState
-from codecompass.actors.job_report import JobReport
+from codecompass.actors.index_answers import AnswerContext, IndexOnDisk
+from codecompass.actors.job_model import JobReport, JobState, WatchList
 from codecompass.actors.messages import Query
-from codecompass.actors.watching.changes import Changes
+from codecompass.actors.watching.changes import WatchedChanges
 from codecompass.actors.watching.watcher import TreeWatcher
 from codecompass.actors.workbench import JobOrder
 from codecompass.errors import DeadlineExceeded, IndexStale, PermissionDenied
@@ -78,10 +77,10 @@ class FakeWatcher:
         self._is_set = False
         self._is_everything = True
 
-    def drain(self) -> Changes:
+    def drain(self) -> WatchedChanges:
         edits = self._world.edits.get(self._project_id, 0)
         directories = frozenset({"src"}) if edits > self._seen else frozenset()
-        changes = Changes(directories=directories, is_everything=self._is_everything)
+        changes = WatchedChanges(directories=directories, is_everything=self._is_everything)
         self._seen = edits
         self._is_everything = not self._is_set
         return changes
@@ -113,18 +112,20 @@ class FakeWorkbench:
         self._world.crash_if_due(self._id)
         return IndexOnDisk(schema_status="compatible" if self._meta() else "not_indexed", meta=self._meta())
 
-    async def answer(self, query: Query, view: View) -> Reply:
+    async def answer(self, query: Query, context: AnswerContext) -> Reply:
         await self._spend(0.2)
         self._world.n_queries += 1
         assert self._meta() is not None, "asked without an index"
-        if view.policy == "strict" and view.freshness != "fresh":
+        if context.policy == "strict" and context.freshness != "fresh":
             raise IndexStale("stale. Run sync_repo.")
         chance = self._world.random.random()
         if chance < 0.05:
             raise DeadlineExceeded("too slow. Ask for less.")
         if chance < 0.08:
             raise InjectedCrash("in a query")
-        state = AnswerState(workspace=str(self._project.root), project_id=self._id, ref="live", freshness_status=view.freshness)
+        state = AnswerState(
+            workspace=str(self._project.root), project_id=self._id, ref="live", freshness_status=context.freshness
+        )
         metadata = answer_metadata(None, state)
         return LocateSymbolReply(results=(), total_candidates=self._world.edits.get(self._id, 0), metadata=metadata)
 
@@ -161,7 +162,7 @@ class FakeWorkbench:
             counts=WriteCounts(),
             quarantined=(),
             duration_seconds=1.0,
-            directories=frozenset({"src"}),
+            watch_list=WatchList(directories=frozenset({"src"})),
         )
 
     async def differs(self) -> bool:
@@ -172,7 +173,7 @@ class FakeWorkbench:
     async def written_links(self, linked: Mapping[str, Stamp]) -> frozenset[str]:
         return frozenset()
 
-    async def drain(self, watcher: TreeWatcher) -> Changes:
+    async def drain(self, watcher: TreeWatcher) -> WatchedChanges:
         raise AssertionError("this watcher looks at no tree")
 
     async def wait_unlocked(self) -> None:

@@ -8,14 +8,13 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from codecompass.actors.async_registry import AsyncRegistry, open_async_registry
-from codecompass.actors.blocking_calls import BlockingCalls
+from codecompass.actors.blocking_calls import BlockingCalls, Limits
 from codecompass.actors.job_model import JobView
-from codecompass.actors.limits import Limits
 from codecompass.actors.observation import WorkspaceObservation
 from codecompass.projects.caller import TransportName
+from codecompass.projects.detection import RoutingRules
 from codecompass.projects.eviction import AutoWorkspaces
 from codecompass.projects.router import Routed, Router
-from codecompass.projects.rules import RoutingRules
 from codecompass.protocol.decode import decode
 from codecompass.store.layout import HomeLayout
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from codecompass.actors.job_model import JobView
 from codecompass.errors import ErrorBody
 from codecompass.identity import canonical_root
-from codecompass.projects.rules import RoutingRules
+from codecompass.projects.detection import RoutingRules
 from codecompass.protocol import text
 from codecompass.protocol.encode import encode
 from codecompass.protocol.replies import ErrorReply, Reply

@@ -8,7 +8,7 @@ import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.projects.rules import RoutingRules
+from codecompass.projects.detection import RoutingRules
 from codecompass.settings import ServerSettings
 from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.http.server import open_sockets

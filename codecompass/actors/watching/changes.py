@@ -1,5 +1,5 @@
-"""Change sets: bounded sets of paths (too many become "everything"), and a log of them by position since the index was built.
-Pure bookkeeping, no clock, no disk.
+"""Change sets: bounded sets of changed paths (too many become "everything"), and a log of them by position. Pure bookkeeping: no
+clock, no disk.
 """
 
 from typing import Final
@@ -7,13 +7,14 @@ from typing import Final
 from msgspec import Struct
 
 MAX_FILES: Final = 20_000
-"""Names of changed files that are kept. Any further files are compared by their times alone."""
+"""Names of changed files that are kept. Further files are compared by their times alone."""
 
 
-class Pending(Struct, frozen=True):
-    """Changes that a job has to index: `directories` relative to the root, None for all of them. Covers up to `position`.
+class PendingChanges(Struct, frozen=True):
+    """Changes that a job has to index, up to `position` in the log.
 
-    `files` are those that an event named: they are read even where their times have not changed.
+    `directories` are relative to the root, None for all. `files` are those that an event named: they are read even if their times
+    have not changed.
     """
 
     position: int
@@ -22,7 +23,10 @@ class Pending(Struct, frozen=True):
 
 
 class ChangeLog:
-    """Starts with everything unknown: a tree that nobody watched may have changed."""
+    """The log of a workspace's changes. Starts with everything pending: an unwatched tree may have changed.
+
+    `seen` is the position of the newest change, `covered` the position up to which the index holds all changes.
+    """
 
     def __init__(self) -> None:
         self.seen = 1
@@ -32,16 +36,16 @@ class ChangeLog:
 
     @property
     def is_current(self) -> bool:
-        """Whether the index holds all that was seen."""
+        """Whether the index holds all changes seen."""
         return self.covered >= self.seen
 
     @property
     def files(self) -> frozenset[str]:
-        """Pending files that are known by name."""
+        """Pending files known by name."""
         return self._files
 
     def note(self, directories: frozenset[str] | None, files: frozenset[str] = frozenset()) -> None:
-        """Records that something changed in these directories, or anywhere (None); `files` are those known by name."""
+        """Records changes in these directories, or anywhere (None); `files` are those known by name."""
         if directories is not None and not directories:
             return
         self.seen += 1
@@ -51,19 +55,19 @@ class ChangeLog:
         else:
             self._directories |= directories
 
-    def take(self) -> Pending:
+    def take(self) -> PendingChanges:
         """Returns all pending changes, for a job that starts now. None are pending afterwards."""
-        taken = Pending(self.seen, self._directories, self._files)
+        taken = PendingChanges(self.seen, self._directories, self._files)
         self._directories = frozenset()
         self._files = frozenset()
         return taken
 
-    def landed(self, taken: Pending) -> None:
+    def landed(self, taken: PendingChanges) -> None:
         """Records that a job has published the changes it took."""
         self.covered = max(self.covered, taken.position)
 
-    def put_back(self, taken: Pending) -> None:
-        """Records that a job did not publish the changes it took: they are pending again."""
+    def put_back(self, taken: PendingChanges) -> None:
+        """Makes the changes pending again that a job took and did not publish."""
         self._remember(taken.files)
         if taken.directories is None or self._directories is None:
             self._directories = None
@@ -76,36 +80,35 @@ class ChangeLog:
 
 
 MAX_DIRECTORIES: Final = 1024
-"""With more changed directories than this a scan of the whole tree costs about the same and says more."""
+"""With more changed directories than this, a scan of the whole tree costs about the same and finds more."""
 
 
-class Changes(Struct, frozen=True, kw_only=True):
-    """What may have changed: never less than what has changed.
-
-    `directories` are relative to the root (empty for the root itself): in each of them something was created, written,
-    moved, deleted or given other attributes, or the directory itself was. One that is gone is among them.
-    `files` are those that an event named, as paths relative to the root: they may hold something else although their times
-    are as they were, as after a write through a mapping.
-    `affects_rules`: an ignore file, the project's settings or what git tracks may be different, so that files elsewhere
-    may come or go. `affects_head`: HEAD may name another branch or commit. `is_everything` includes all of these: only a
-    scan of the whole tree tells, and `reason` says why.
-    """
+class WatchedChanges(Struct, frozen=True, kw_only=True):
+    """What may have changed: at least everything that has changed."""
 
     directories: frozenset[str] = frozenset()
+    """Relative to the root, '' for the root itself. In each, something was created, written, moved, deleted or given other
+    attributes, or the directory itself was; deleted directories are included."""
     files: frozenset[str] = frozenset()
+    """Files that an event named, relative to the root. Their content may differ although their times do not, as after a write
+    through a mapping."""
     affects_rules: bool = False
+    """An ignore file, the project's settings or what git tracks may have changed, so files elsewhere may come or go."""
     affects_head: bool = False
+    """HEAD may name another branch or commit."""
     is_everything: bool = False
+    """Includes all of the above: only a scan of the whole tree finds the changes."""
     reason: str = ""
+    """Why it is everything."""
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing has happened."""
+        """Whether nothing has changed."""
         return not (self.directories or self.affects_rules or self.affects_head or self.is_everything)
 
 
 class ChangeCollector:
-    """Gathers changes until they are taken."""
+    """Gathers changes until they are taken. More than `max_directories` become "everything"."""
 
     def __init__(self, max_directories: int = MAX_DIRECTORIES) -> None:
         self._max_directories = max_directories
@@ -129,24 +132,24 @@ class ChangeCollector:
             self.add_everything(f"more than {self._max_directories} directories have changed")
 
     def add_file(self, path: str) -> None:
-        """Adds the name of a file in a directory that is added as well."""
+        """Adds a file by name, relative to the root; its directory has to be added as well."""
         if len(self._files) < MAX_FILES:
             self._files.add(path)
 
     def add_effects(self, *, rules: bool = False, head: bool = False) -> None:
-        """Notes that the rules or HEAD may be different."""
+        """Notes that the rules or HEAD may have changed."""
         self._affects_rules |= rules
         self._affects_head |= head
 
     def add_everything(self, reason: str) -> None:
-        """Gives up on details. The first reason stays."""
+        """Drops the details: everything may have changed. The first reason is kept."""
         self._reason = self._reason or reason
         self._directories.clear()
 
-    def take(self) -> Changes:
-        """Returns what was gathered, and starts over."""
+    def take(self) -> WatchedChanges:
+        """Returns the gathered changes, and starts over."""
         is_everything = bool(self._reason)
-        changes = Changes(
+        changes = WatchedChanges(
             directories=frozenset(self._directories),
             files=frozenset(self._files),
             affects_rules=self._affects_rules or is_everything,

@@ -1,7 +1,7 @@
-"""A watcher that hears of changes late: macOS, through watchfiles (FSEvents).
+"""The watcher of macOS, through watchfiles (FSEvents), which learns of changes late.
 
-Its thread collects events for a while before it delivers them, and FSEvents itself promises neither an order nor a time. So it
-says when a comparison is worth it, never that nothing has changed. Works wherever watchfiles does, which is how it is tested.
+Its thread collects events for a while before it delivers them, and FSEvents itself guarantees neither an order nor a time. So it
+hints when a comparison is worthwhile, and never proves that nothing has changed. Works wherever watchfiles does, for tests.
 """
 
 import os
@@ -14,17 +14,17 @@ from typing import Final
 import structlog
 import trio
 
-from codecompass.actors.watching.changes import ChangeCollector, Changes
+from codecompass.actors.watching.changes import ChangeCollector, WatchedChanges
 from codecompass.actors.watching.points import RULE_NAMES
 from codecompass.scan import builtin
 from codecompass.settings import project_file
 
 GATHERING_MS: Final = 200
 STEP_MS: Final = 50
-"""Events are delivered after a pause of STEP, or after GATHERING at the latest; the thread ends within STEP."""
+"""Events are delivered after STEP without another event, at the latest after GATHERING; the thread ends within STEP."""
 
 _GIT_RULES: Final = frozenset({".git", ".git/index", ".git/info/exclude"})
-_LIMITATION: Final = "this system reports changes with a delay, so each answer looks at the tree"
+_LIMITATION: Final = "this system reports changes with a delay, so each answer compares the tree"
 
 _log = structlog.get_logger()
 
@@ -44,32 +44,32 @@ class HintWatcher:
         self._arrived = trio.Event()
         self._settings = os.path.relpath(project_file(Path(root)), root)
 
-    def drain(self) -> Changes:
-        """Returns what has been delivered; "everything" once watching has failed."""
+    def drain(self) -> WatchedChanges:
+        """Returns the delivered changes; "everything" once watching has failed."""
         self._arrived = trio.Event()
         if self._failure:
             self._changes.add_everything(self._failure)
         return self._changes.take()
 
     async def wait_change(self) -> None:
-        """Returns once something has been delivered. Safe to cancel."""
+        """Waits until changes have been delivered. Safe to cancel."""
         await trio.lowlevel.checkpoint()
         while self._changes.is_empty:
             await self._arrived.wait()
 
     async def update(self, directories: Iterable[str], repositories: Iterable[str] = ()) -> None:
-        """Does nothing: the whole tree is watched, and events of directories that are never indexed are dropped."""
+        """Does nothing: the whole tree is watched, and events in directories that are never indexed are dropped."""
         await trio.lowlevel.checkpoint()
 
     def deliver(self, paths: Iterable[str]) -> None:
-        """Takes absolute paths in which, or to which, something happened."""
+        """Adds changes of, or in, these absolute paths."""
         for path in paths:
             self._take(os.path.relpath(path, self._root))
         if not self._changes.is_empty:
             self._arrived.set()
 
     def fail(self, reason: str) -> None:
-        """Records that nothing more will be delivered."""
+        """Records that watching has failed: nothing more will be delivered."""
         self.limitation = self._failure = reason
         _log.warning("watching_ended", root=self._root, reason=reason)
         self._changes.add_everything(reason)
@@ -86,13 +86,13 @@ class HintWatcher:
             if components[-1] in RULE_NAMES or path in (self._settings, os.path.dirname(self._settings)):
                 self._changes.add_effects(rules=True)
             self._changes.add("/".join(components[:-1]))
-            # FSEvents does not say whether it is or was a directory.
+            # FSEvents does not say whether the path is or was a directory.
             self._changes.add(path)
 
 
 @asynccontextmanager
 async def open_hint_watcher(root: str) -> AsyncIterator[HintWatcher]:
-    """Yields a watcher of the directory `root` (absolute, without symbolic links), and ends its thread afterwards."""
+    """Yields a watcher of the directory `root` (absolute, without symbolic links), and stops its thread afterwards."""
     watcher = HintWatcher(root)
     stop = threading.Event()
     token = trio.lowlevel.current_trio_token()

@@ -1,16 +1,16 @@
-"""The exact watcher of Linux: `drain` returns every change that was finished before it.
+"""The exact watcher of Linux: `drain` returns every change that was completed before it.
 
-    events --> WatchTable.read --> the directory they are in --> ChangeCollector --> Changes
+    events --> WatchTable.read --> the directory they are in --> ChangeCollector --> WatchedChanges
                                    \\--> directories that came or went --> watches
 
-What keeps it true. inotify queues an event before the call that causes it returns, so reading what is queued is a
-barrier. A new directory is first watched, then listed. Since its own creation is queued in the parent, whatever a listing
-shows and later loses is corrected by an event further on. Where the map from watches to paths cannot be relied on any more
-(events were lost, the root is another one, mounts have changed) the watcher is in *trouble*: it says "everything" until
-`update` has set the watches anew. What it cannot be exact about for longer is a *limitation*.
+Why it is exact: inotify queues an event before the call that causes it returns, so reading the queue is a barrier. A new
+directory is first watched, then listed; since its creation is queued in the parent, whatever a listing shows and later loses is
+corrected by a later event. When the map from watches to paths becomes unreliable (events were lost, the root was replaced, mounts
+have changed) the watcher is in *trouble*: it reports "everything" until `update` has set the watches anew. What prevents
+exactness for longer is a *limitation*.
 
-inotify does not report: writes through a second name (hard link) that lies outside the watched
-directories, and writes through a shared mapping for as long as the mapping lasts. docs/adr/0005 has the experiments.
+inotify does not report writes through a second name (hard link) outside of the watched directories, nor writes through a shared
+mapping while the mapping lasts. docs/adr/0005 has the experiments.
 """
 
 import errno
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final
 import trio
 from inotify_simple import Event, flags
 
-from codecompass.actors.watching.changes import ChangeCollector, Changes
+from codecompass.actors.watching.changes import ChangeCollector, WatchedChanges
 from codecompass.actors.watching.mounts import MountTable
 from codecompass.actors.watching.points import RULE_NAMES, WatchPoint, watch_points
 from codecompass.actors.watching.table import WatchTable
@@ -33,17 +33,17 @@ from codecompass.scan.walk import is_utf8
 from codecompass.settings import project_file
 
 if TYPE_CHECKING:
-    from codecompass.actors.watching.watcher import Run
+    from codecompass.actors.watching.watcher import RunInThread
 
 SLICE_DIRECTORIES: Final = 512
-"""Watches that are set between two checks for cancellation: 2 to 4 ms."""
+"""Watches set between two checks for cancellation: 2 to 4 ms."""
 
 MAX_ADOPTED: Final = 512
-"""New directories that are watched while events are read, which takes 10 us for each. Beyond that the scan that follows finds
-them, and `update` watches them."""
+"""New directories that one reading of events watches, at 10 us each. The following scan finds any more, and `update` watches
+them."""
 
 MAX_MOVED: Final = 64
-"""Directories that may be moved away within one reading; each costs a pass over all watched paths."""
+"""Directories moved away that one reading of events follows; each costs a pass over all watched paths."""
 
 _CREATE: Final = int(flags.CREATE)
 _MOVED_TO: Final = int(flags.MOVED_TO)
@@ -58,14 +58,14 @@ _OF_ITSELF: Final = int(flags.DELETE_SELF | flags.MOVE_SELF)
 
 
 class InotifyWatcher:
-    """A `TreeWatcher`. `root` is absolute and has no symbolic link in it; nothing is watched before the first `update`.
+    """A `TreeWatcher`. `root` is absolute, without symbolic links; nothing is watched before the first `update`.
 
-    Owns two descriptors, hence `close`. Raises OSError when the kernel has no inotify instance to give.
+    Owns two descriptors, hence `close`. Raises OSError if the kernel has no inotify instance left.
     """
 
     touches_tree = True
 
-    def __init__(self, root: str, *, max_watches: int, run: "Run" = trio.to_thread.run_sync) -> None:
+    def __init__(self, root: str, *, max_watches: int, run: "RunInThread" = trio.to_thread.run_sync) -> None:
         self._run = run
         self._root = root
         self._max_watches = max_watches
@@ -92,11 +92,11 @@ class InotifyWatcher:
 
     @property
     def limitation(self) -> str:
-        """Why it cannot be exact in this place, with the remedy; empty where it can."""
+        """Why it cannot be exact here, with the remedy; empty if it can."""
         return self._limitation
 
-    def drain(self) -> Changes:
-        """Returns what happened up to now and begins anew. Does not wait; costs a few microseconds when nothing did."""
+    def drain(self) -> WatchedChanges:
+        """Returns the changes up to now and starts over. Does not wait; takes a few microseconds without changes."""
         self._read()
         if not self._trouble and self._identity != self._identity_of_root():
             self._set_trouble("the root was moved, deleted or replaced")
@@ -107,18 +107,18 @@ class InotifyWatcher:
         return self._changes.take()
 
     async def wait_change(self) -> None:
-        """Returns once there is something to drain, or may be: events are read by `drain` alone. Safe to cancel."""
+        """Waits until there may be something to drain: only `drain` reads events. Safe to cancel."""
         await trio.lowlevel.checkpoint()
         if self._changes.is_empty:
             await trio.lowlevel.wait_readable(self._table.descriptor)
 
     async def update(self, directories: Iterable[str], repositories: Iterable[str] = ()) -> None:
-        """Watches these directories and no others. What is new among them is reported by the next `drain`, because it
-        was not watched when it was scanned. Cancelled, it leaves the watcher in trouble and can be called again."""
+        """Watches these directories and no others. The next `drain` reports those that are new, because they were not watched
+        when they were scanned. If cancelled, the watcher is in trouble, and `update` can be called again."""
         wanted = frozenset(directories) | {""}
         is_anew = bool(self._trouble)
         self._trouble = self._trouble or "the update of the watches was interrupted"
-        # A repository that was being made when the tree was scanned is known from its events alone.
+        # A repository that was being created during the scan is known from its events alone.
         self._repositories = frozenset(repositories) | (self._repositories & wanted)
         self._wanted = wanted
         self._limitation = ""
@@ -127,7 +127,7 @@ class InotifyWatcher:
         watched = self._tree_keys()
         await self._in_slices(sorted(watched - wanted), self._table.remove_all)
         new = sorted(wanted - watched)
-        # Shallow ones first: a limit then costs detail, not whole parts of the tree.
+        # Shallow directories first: a limit then costs details, not whole parts of the tree.
         new.sort(key=_depth)
         room = max(self._max_watches - len(watched & wanted), 0)
         if len(new) > room:
@@ -149,16 +149,16 @@ class InotifyWatcher:
             self._changes.add_everything("the watches were set anew")
 
     def close(self) -> None:
-        """Ends watching. May be called again."""
+        """Stops watching. May be called again."""
         self._table.close()
         self._mounts.close()
 
-    # Setting watches. These run in a thread while `update` waits, so nothing else touches the watcher.
+    # Setting watches, in a thread while `update` waits, so that nothing else uses the watcher.
 
     async def _forget_everything(self) -> None:
         def forget(keys: Sequence[str]) -> None:
             self._table.remove_all(keys)
-            self._table.read()  # Each removal is an event too; without this they would overflow the queue.
+            self._table.read()  # Each removal is an event too; unread, they would overflow the queue.
 
         await self._in_slices(sorted(self._table.all_keys()), forget)
         self._gone.clear()
@@ -174,16 +174,16 @@ class InotifyWatcher:
         for directory in directories:
             if not self._add(directory):
                 break
-            # One that is closed to us, or gone, has nothing to report: an event in its parent says when that changes.
+            # A directory without read permission, or gone, has nothing to report: an event in its parent says when that changes.
             if directory in self._table:
                 self._changes.add(directory)
 
     def _add(self, key: str) -> bool:
-        """Watches a directory if it is there. Returns whether to go on: not once the system has no more watches."""
+        """Watches a directory if it exists. Returns whether to continue: False once the system has no more watches."""
         try:
             self._table.add(key)
         except OSError as error:
-            # Gone, no directory any more, or closed to us: an event in the parent says so too.
+            # Gone, no longer a directory, or without read permission: an event in the parent reports that too.
             if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ELOOP):
                 self._table.remove(key)
                 return True
@@ -199,7 +199,7 @@ class InotifyWatcher:
             self._limitation = reason
 
     def _watch_points(self) -> None:
-        # Which places matter depends on what HEAD says: compute them again once HEAD is watched.
+        # Which places matter depends on HEAD: compute them again once HEAD is watched.
         before: tuple[WatchPoint, ...] = ()
         for _ in range(3):
             found = watch_points(self._root, self._repositories)
@@ -223,7 +223,7 @@ class InotifyWatcher:
     def _tree_keys(self) -> frozenset[str]:
         return self._table.all_keys() - self._points.keys()
 
-    # Reading events.
+    # Reading events
 
     def _read(self) -> None:
         self._n_adopted = self._n_moved = 0
@@ -268,7 +268,7 @@ class InotifyWatcher:
             return
         self._changes.add(directory)
         if not name:
-            return  # The directory itself: its parent has an event of its own.
+            return  # The directory itself: its parent has a separate event.
         if name in RULE_NAMES or (not directory and name == self._settings_directory):
             self._changes.add_effects(rules=True, head=name == ".git")
             self._are_points_old = True
@@ -285,12 +285,12 @@ class InotifyWatcher:
         elif mask & _DELETE:
             self._drop(path)
         elif mask & _ATTRIB:
-            # A directory that was not readable when it appeared may be readable now.
+            # A directory that was unreadable when it appeared may be readable now.
             if path in self._wanted and path not in self._table:
                 self._adopt(path)
         elif mask & (_CREATE | _MOVED_TO) and self._may_be_entered(path, name):
             if mask & _MOVED_TO:
-                # Two names are being exchanged: that the other directory has left this one is told only afterwards.
+                # Two names may be being exchanged: the event that the other directory has left comes only afterwards.
                 self._drop_with_all_below(path)
             self._adopt(path)
 
@@ -314,7 +314,7 @@ class InotifyWatcher:
                 self._drop(key)
 
     def _adopt(self, path: str) -> None:
-        """Watches a directory that has appeared, and what is in it, and reports them all."""
+        """Watches a new directory and those below it, and reports them all."""
         pending = [path]
         while pending:
             directory = pending.pop()
@@ -334,14 +334,14 @@ class InotifyWatcher:
                         elif entry.name in RULE_NAMES:
                             self._changes.add_effects(rules=True)
             except OSError:
-                continue  # It is gone again, and an event that is still queued says so.
+                continue  # It is gone again, as a queued event will say.
 
     def _may_be_entered(self, path: str, name: str) -> bool:
-        """Whether a scan enters a new directory here, or may."""
+        """Whether a scan may enter this new directory."""
         return path in self._wanted or (name != ".git" and name not in builtin.ALWAYS and is_utf8(name))
 
     def _adopt_returned(self) -> None:
-        # An exchange of two names (renameat2) ends with one of them moved away and yet there.
+        # After an exchange of two names (renameat2) one of them has been moved away and still exists.
         for path in sorted(self._gone):
             if path not in self._table and self._is_directory(path):
                 self._adopt(path)

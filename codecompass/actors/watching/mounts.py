@@ -1,7 +1,7 @@
-"""Whether the kernel reports every change below a root: which file systems lie there, and when that changes.
+"""Whether the kernel reports every change below a root: which file systems are mounted there, and when that changes.
 
-inotify says nothing when something is mounted over a watched directory, or when a bind mount goes away; the mount table
-does, because its file becomes readable "with priority" after each change (proc(5), /proc/pid/mountinfo).
+inotify reports neither that something was mounted over a watched directory nor that a bind mount went away. The mount table does:
+its file becomes readable "with priority" after each change (proc(5), /proc/pid/mountinfo).
 """
 
 import os
@@ -16,21 +16,21 @@ from codecompass.store.filesystem import MOUNTS, parse_mountinfo
 LOCAL_TYPES: Final = frozenset(
     {"bcachefs", "btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "jfs", "nilfs2", "overlay", "ramfs", "tmpfs", "vfat", "xfs"}
 )
-"""Where every change passes through this kernel's own calls. Left out on purpose: network file systems and FUSE, where
-others write unseen; virtiofs and 9p, where the host does; ZFS, whose rollback changes files under a mounted tree."""
+"""File systems where every change passes through this kernel. Left out on purpose: network file systems and FUSE, where others
+write unseen; virtiofs and 9p, where the host does; ZFS, whose rollback changes files under a mounted tree."""
 
 
 class _Mount(Struct, frozen=True):
-    # The identity is the mount's number and device: a second disk at the same place is another mount.
+    # The identity is the mount's id and device: a second disk at the same place is another mount.
     identity: tuple[str, ...]
     type: str
     point: str
 
 
 class MountTable:
-    """The mounts that a root depends on. `root` is absolute, with no symbolic link in it.
+    """The mounts that a root depends on. `root` is absolute, without symbolic links.
 
-    Owns one descriptor; without a mount table (no /proc) every file system is unknown.
+    Owns one descriptor. Without a mount table (no /proc) every file system is unknown.
     """
 
     def __init__(self, root: str) -> None:
@@ -46,8 +46,8 @@ class MountTable:
         self._mounts = self._read()
 
     def has_changed(self) -> bool:
-        """Whether a mount that the root depends on came or went since this was last asked. Costs 1 us when nothing did."""
-        # Polling also acknowledges the change, so it comes before the reading: a change in between is seen next time.
+        """Whether a mount that the root depends on came or went since the last call. Takes 1 us without a change."""
+        # Polling also acknowledges the change, so it comes before reading: a change in between is seen next time.
         if self._descriptor < 0 or not self._poll.poll(0):
             return False
         before = self._mounts
@@ -55,16 +55,16 @@ class MountTable:
         return self._mounts != before
 
     def shortfall(self, directories: Container[str]) -> str:
-        """Returns why changes in these directories (relative to the root) may go unreported; empty where they cannot."""
+        """Returns why changes in these directories (relative to the root) may go unreported; empty if they cannot."""
         if not self._mounts:
-            return "the file system cannot be told, so changes may go unreported"
+            return "the type of the file system is unknown, so changes may go unreported"
         for mount in self._mounts:
             relative = _below(self._root, mount.point)
             if relative is None or relative in directories:
                 if mount.type not in LOCAL_TYPES:
                     return f"{mount.point} is of type {mount.type}, where changes may go unreported"
             elif os.path.dirname(relative) in directories and not os.path.isdir(mount.point):
-                # Writing to such a file is reported where its other name lies.
+                # A write to such a file is reported in the directory of its other name.
                 return f"{mount.point} is a file that is mounted, whose changes go unreported"
         return ""
 
@@ -95,7 +95,7 @@ class MountTable:
 
 
 def _below(directory: str, path: str) -> str | None:
-    """Returns `path` relative to `directory`, None where it is neither that directory nor below it."""
+    """Returns `path` relative to `directory`; None if it is neither that directory nor below it."""
     if path == directory:
         return ""
     prefix = directory.rstrip("/") + "/"

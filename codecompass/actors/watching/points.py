@@ -1,4 +1,4 @@
-"""What else to watch: places outside the scanned directories that decide which files are indexed, and where HEAD is.
+"""Watch points: places outside of the scanned directories that decide which files are indexed, and what HEAD names.
 
 Corresponds to what a scan (`scan/rules.py`) and `read_head` read. Reads a handful of small files.
 """
@@ -18,15 +18,15 @@ from codecompass.settings import project_file
 from codecompass.units import KIB
 
 RULE_NAMES: Final = frozenset({GIT_IGNORE_FILE, OWN_IGNORE_FILE, ".git", "pyvenv.cfg", "CACHEDIR.TAG", "HEAD", "objects", "refs"})
-"""Names in any scanned directory that decide about more than themselves: rules, a repository that begins here, and what
-marks a virtual environment, a cache or a bare repository."""
+"""Names in any scanned directory that affect other files: rules, the start of a repository, and markers of virtual environments,
+caches and bare repositories."""
 
 _HEAD: Final = re.compile(rb"ref:\s*(refs/\S.*?)\s*")
 _MAX_HEAD_BYTES: Final = 4 * KIB
 
 
 class WatchPoint(Struct, frozen=True):
-    """A directory (absolute) to watch for the names in it that change the rules, or HEAD. Other names mean nothing."""
+    """A directory (absolute) to watch for the names in it that affect the rules, or HEAD. Other names are ignored."""
 
     directory: str
     rules: frozenset[str] = frozenset()
@@ -34,9 +34,9 @@ class WatchPoint(Struct, frozen=True):
 
 
 def watch_points(root: str, repositories: Iterable[str]) -> tuple[WatchPoint, ...]:
-    """Returns these places for the workspace at `root` (absolute). Some may not exist (yet).
+    """Returns the watch points of the workspace at `root` (absolute). Some may not exist (yet).
 
-    `repositories` are the tops of the work trees inside, relative to the root, as a scan names them.
+    `repositories` are the tops of the work trees in the workspace, relative to the root, as a scan returns them.
     """
     points = [_settings_point(root), *_root_points(root)]
     for path in sorted(set(repositories) - {""}):
@@ -56,7 +56,7 @@ def _root_points(root: str) -> Iterator[WatchPoint]:
         return
     if repository.top != root:
         yield from _index_points(repository.top)
-        # Ignore files above the root count down to it; a repository that begins in between would hide them.
+        # Ignore files between the top and the root apply to it; a repository that begins in between would hide them.
         directory = os.path.dirname(root)
         while directory.startswith(repository.top):
             yield WatchPoint(directory, rules=frozenset({GIT_IGNORE_FILE, ".git"}), head=frozenset({".git"}))
@@ -72,10 +72,10 @@ def _root_points(root: str) -> Iterator[WatchPoint]:
 
 
 def _index_points(top: str) -> Iterator[WatchPoint]:
-    """Places that decide which files the repository at `top` tracks and excludes."""
+    """Yields the places that decide which files the repository at `top` tracks and excludes."""
     repository = git_repository.repository_at(top)
     if repository is None:
-        # A repository that is being made: its HEAD is written some time after the directory.
+        # A repository that is being created: its HEAD is written some time after the directory.
         dot_git = os.path.join(top, ".git")
         if os.path.isdir(dot_git):
             yield WatchPoint(dot_git, rules=frozenset({"HEAD"}), head=frozenset({"HEAD"}))
@@ -87,8 +87,8 @@ def _index_points(top: str) -> Iterator[WatchPoint]:
 
 
 def _branch_points(repository: git_repository.Repository) -> Iterator[WatchPoint]:
-    """Each directory on the way to the file of the current branch, watched for the next name on that way: git removes
-    the empty ones when it packs references, and makes them again."""
+    """Yields each directory on the path to the file of the current branch, watched for the next name on that path: git removes
+    empty directories when it packs references, and creates them again."""
     try:
         content = read_regular_file(os.path.join(repository.git_directory, "HEAD"), _MAX_HEAD_BYTES)
     except OSError:

@@ -1,9 +1,8 @@
-"""One inotify instance and what each of its watches stands for. Linux only; knows nothing of trees or git.
+"""One inotify instance and the directories that each of its watches stands for. Linux only; knows nothing of trees or git.
 
-Directories are known by keys: paths relative to a root (empty for the root itself), or absolute ones. The kernel has one
-watch for an inode, so one watch can stand for several keys: a directory that was moved while its old name is still known
-here, a bind mount, a place that is watched for two reasons. Watch numbers are not used again, so an event with an
-unknown number is an old one.
+Keys name directories: paths relative to a root ('' for the root itself), or absolute ones. The kernel has one watch for an inode,
+so a watch can stand for several keys: a directory that was moved while its old name is still known here, a bind mount, a place
+that is watched for two reasons. Watch numbers are not reused, so an event with an unknown number is an old one.
 """
 
 import os
@@ -19,21 +18,21 @@ MASK: Final = int(
     | flags.MOVED_TO
     | flags.MODIFY
     | flags.ATTRIB
-    # The only trace of a write through a mapping, once the mapping is gone.
+    # The only event of a write through a mapping, once the mapping ends.
     | flags.CLOSE_WRITE
     | flags.DELETE_SELF
     | flags.MOVE_SELF
     | flags.ONLYDIR
     | flags.DONT_FOLLOW
 )
-"""Everything that changes something, and nothing that only reads, so that our own scans are silent. Without EXCL_UNLINK: a
-file whose first name is gone can still be written under its second, and the event carries the first."""
+"""Every change and no mere reading, so that our own scans cause no events. Without EXCL_UNLINK: a file whose first name is gone
+can still be written under its second, and the event carries the first."""
 
 
 class WatchTable:
     """The watches of one instance. Owns a descriptor.
 
-    Raises OSError (EMFILE: fs.inotify.max_user_instances) when the system has no more instances.
+    Raises OSError (EMFILE: fs.inotify.max_user_instances) if the system has no more instances.
     """
 
     def __init__(self, root: str) -> None:
@@ -50,35 +49,34 @@ class WatchTable:
 
     @property
     def descriptor(self) -> int:
-        """Becomes readable when there are events."""
+        """A descriptor that is readable when there are events."""
         descriptor: int = self._inotify.fileno()
         return descriptor
 
     def all_keys(self) -> frozenset[str]:
-        """Returns what is watched."""
+        """Returns the keys of all watched directories."""
         return frozenset(self._watches)
 
     def keys(self, watch: int) -> tuple[str, ...]:
-        """Returns what a watch stands for; empty for one that was removed."""
+        """Returns the keys that a watch stands for; empty for a removed watch."""
         return self._keys.get(watch, ())
 
-    def add(self, key: str) -> bool:
-        """Watches the directory that is there now. Returns whether that is another one than was watched by this key.
+    def add(self, key: str) -> None:
+        """Watches the directory that now has this name, in place of another one that this key stood for.
 
         Raises OSError: ENOENT, ENOTDIR, EACCES, and ENOSPC at fs.inotify.max_user_watches.
         """
         watch = self._inotify.add_watch(os.path.join(self._root, key), MASK)
         before = self._watches.get(key)
         if before == watch:
-            return False
+            return
         if before is not None:
             self.remove(key)
         self._watches[key] = watch
         self._keys[watch] = (*self._keys.get(watch, ()), key)
-        return True
 
     def remove(self, key: str) -> None:
-        """Forgets a key, and ends its watch where it stood for nothing else. Unknown keys are ignored."""
+        """Forgets a key, and removes its watch if it stands for no other key. Unknown keys are ignored."""
         watch = self._watches.pop(key, None)
         if watch is None:
             return
@@ -90,7 +88,7 @@ class WatchTable:
         try:
             self._inotify.rm_watch(watch)
         except OSError:
-            pass  # The directory was deleted, and the kernel was first.
+            pass  # The directory was deleted, and the kernel has already removed the watch.
 
     def remove_all(self, keys: Iterable[str]) -> None:
         """Removes each of them."""
@@ -98,19 +96,19 @@ class WatchTable:
             self.remove(key)
 
     def forget(self, watch: int) -> None:
-        """Records that the kernel has ended a watch."""
+        """Records that the kernel has removed a watch."""
         for key in self._keys.pop(watch, ()):
             del self._watches[key]
 
     def read(self) -> list[Event]:
-        """Returns every event that is queued at this moment, in the order of what happened, without waiting.
+        """Returns every event queued at this moment, in order, without waiting.
 
-        One FIONREAD and one read of so many bytes: the kernel queues an event before the call that causes it returns, so
-        whatever was finished before this is called is in it, and a busy writer cannot keep it from returning.
+        One FIONREAD and one read of that many bytes: the kernel queues an event before the call that causes it returns, so all
+        changes completed before this call are included, and a busy writer cannot keep it from returning.
         """
         events: list[Event] = self._inotify.read(timeout=0)
         return events
 
     def close(self) -> None:
-        """Ends all watches. Takes 0.5 to 5 us for each. May be called again."""
+        """Removes all watches, at 0.5 to 5 us each. May be called again."""
         self._inotify.close()

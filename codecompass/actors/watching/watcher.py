@@ -1,14 +1,14 @@
-"""Watchers: what has changed in a workspace, without a scan of all of it.
+"""Watchers report what has changed in a workspace, without a scan of all of it.
 
-A watcher begins with "everything", as it does not know what happened before it watched. From then on
+A watcher starts with "everything", as it does not know what happened before it watched. From then on
 
-    changes = watcher.drain()              # first: what comes later is in the next drain
+    changes = watcher.drain()              # first: later changes are in the next drain
     result = scan(..)                      # or only of changes.directories
     await watcher.update(result.directories, result.repositories)
-    watcher.drain().is_empty and watcher.is_exact    # then the scan still holds at this moment
+    watcher.drain().is_empty and watcher.is_exact    # then the scan is still valid at this moment
 
 `update` after each scan sets the watches to the directories of that scan, and reports those that were not watched before.
-Where a watcher is not exact, an empty drain proves nothing: only a comparison does, and the watcher says when it is worth one.
+If a watcher is not exact, an empty drain proves nothing: only a comparison does, and the watcher says when it is worthwhile.
 """
 
 import errno
@@ -22,11 +22,11 @@ from typing import Final, Protocol, TypeVar
 import structlog
 import trio
 
-from codecompass.actors.watching.changes import Changes
+from codecompass.actors.watching.changes import WatchedChanges
 
 MAX_WATCHES: Final = 65_536
-"""Directories of one workspace that are watched. Each holds 0.1 KiB in the kernel and keeps 1.3 KiB of its cache (ext4), so
-this is 6 MiB and up to 90 MiB; it takes 0.3 s to set them."""
+"""Watched directories of one workspace. Each takes 0.1 KiB in the kernel and pins 1.3 KiB of its cache (ext4), so this is 6 MiB
+and up to 90 MiB; setting the watches takes 0.3 s."""
 
 USER_LIMIT: Final = Path("/proc/sys/fs/inotify/max_user_watches")
 SHARE_OF_USER_LIMIT: Final = 0.5
@@ -35,7 +35,7 @@ SHARE_OF_USER_LIMIT: Final = 0.5
 T = TypeVar("T")
 
 
-class Run(Protocol):
+class RunInThread(Protocol):
     """Runs blocking work in a thread."""
 
     async def __call__(self, work: Callable[[], T], /) -> T: ...
@@ -53,25 +53,25 @@ class TreeWatcher(Protocol):
 
     @property
     def limitation(self) -> str:
-        """Why it cannot be exact in this place, with the remedy where there is one; empty where it can."""
+        """Why it cannot be exact here, with the remedy if there is one; empty if it can."""
 
     @property
     def touches_tree(self) -> bool:
-        """Whether `drain` makes system calls into the watched file system, which may never answer."""
+        """Whether `drain` makes system calls on the watched file system, which may never answer."""
 
-    def drain(self) -> Changes:
-        """Returns what happened up to now, without waiting, and begins anew. After an `is_everything` that says that the
-        watcher lost track, every further one says so until `update`."""
+    def drain(self) -> WatchedChanges:
+        """Returns the changes up to now, without waiting, and starts over. Once the watcher has lost track, every drain is
+        `is_everything` until `update`."""
 
     async def wait_change(self) -> None:
-        """Returns once there is something to drain; never where the watcher cannot tell. Safe to cancel."""
+        """Waits until there is something to drain; forever if the watcher cannot tell. Safe to cancel."""
 
     async def update(self, directories: Iterable[str], repositories: Iterable[str] = ()) -> None:
-        """Watches these directories (relative to the root, as a scan lists them) and no others."""
+        """Watches these directories (relative to the root, as a scan returns them) and no others."""
 
 
 class UnwatchedTree:
-    """Stands in where watching is impossible: everything may have changed, always."""
+    """A `TreeWatcher` for when watching is impossible: everything may have changed, always."""
 
     touches_tree = False
 
@@ -79,9 +79,9 @@ class UnwatchedTree:
         self.limitation = reason
         self.is_exact = False
 
-    def drain(self) -> Changes:
-        """Returns that everything may have changed."""
-        return Changes(is_everything=True, affects_rules=True, affects_head=True, reason=self.limitation)
+    def drain(self) -> WatchedChanges:
+        """Returns "everything"."""
+        return WatchedChanges(is_everything=True, affects_rules=True, affects_head=True, reason=self.limitation)
 
     async def wait_change(self) -> None:
         """Never returns."""
@@ -99,14 +99,14 @@ async def open_tree_watcher(
     repositories: Iterable[str] = (),
     *,
     max_watches: int = MAX_WATCHES,
-    run: Run = trio.to_thread.run_sync,
+    run: RunInThread = trio.to_thread.run_sync,
 ) -> AsyncIterator[TreeWatcher]:
-    """Yields the best watcher that this system has for `root`, and ends it afterwards.
+    """Yields the best watcher that this system has for `root`, and closes it afterwards.
 
-    With the directories of an earlier scan, or of the manifest, the watches are set before this returns, and one scan
-    after the first drain is enough; without them a second one is needed. Never fails for lack of watches: the watcher
-    has a limitation then, which is logged once. A root that does not exist gives "everything". `run` runs what touches the
-    tree in a thread, and raises where the file system does not answer.
+    With the directories of an earlier scan, or of the manifest, the watches are set before it is yielded, and one scan after the
+    first drain suffices; otherwise a second scan is needed. Never fails for lack of watches: the watcher then has a limitation,
+    which is logged once. A root that does not exist yields "everything". `run` runs what touches the tree in a thread, and raises
+    if the file system does not answer.
     """
     real_root = await run(lambda: os.path.realpath(str(root)))
     if sys.platform != "linux":
@@ -119,7 +119,7 @@ async def open_tree_watcher(
     from codecompass.actors.watching.inotify import InotifyWatcher
 
     try:
-        # In a thread, because the first one of a process searches for the C library, which runs a program.
+        # In a thread, because the first instance in a process searches for the C library, which runs a program.
         watcher = await trio.to_thread.run_sync(
             lambda: InotifyWatcher(real_root, max_watches=_allowed_watches(max_watches), run=run)
         )
@@ -135,7 +135,7 @@ async def open_tree_watcher(
         _log_limitation(real_root, watcher)
         yield watcher
     finally:
-        # The kernel takes up to 5 us for each watch.
+        # In a thread: the kernel takes up to 5 us for each watch.
         with trio.CancelScope(shield=True):
             await trio.to_thread.run_sync(watcher.close)
 

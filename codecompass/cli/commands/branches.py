@@ -28,8 +28,8 @@ HELP = """
 @tool_options("list_refs", "ref")
 def command(invocation: Invocation, **arguments: Any) -> None:  # noqa: ANN401 - passed to decode
     """Lists them."""
+    from codecompass.actors.commits import list_refs, refs_of
     from codecompass.cli.workspace import choose
-    from codecompass.projects.ref_listing import list_refs, refs_of
     from codecompass.protocol.decode import decode
     from codecompass.protocol.encode import encode
     from codecompass.protocol.metadata import bare_metadata

@@ -11,8 +11,7 @@ from urllib.parse import quote, urlsplit
 from msgspec import Struct
 
 from codecompass.errors import InvalidInput
-from codecompass.projects.detection import project_root
-from codecompass.projects.rules import RoutingRules
+from codecompass.projects.detection import RoutingRules, project_root
 from codecompass.scan.roots import marked_root
 
 _PORTS: Final = {"http": 80, "ws": 80, "https": 443, "wss": 443}

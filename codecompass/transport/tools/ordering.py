@@ -69,10 +69,10 @@ async def order(call: Call, *, force: bool, wait_seconds: float, render: Callabl
     """
     await call.require_ref()
     workspace = await call.workspace()
-    ticket = await workspace.ask(StartJob(cause=call.request.tool, force=force), request_id=call.caller.request_id)
+    job = await workspace.ask(StartJob(cause=call.request.tool, force=force), request_id=call.caller.request_id)
     if wait_seconds > 0:
-        await call.caller.follow(ticket.job, wait_seconds)
-        if ticket.job.state.status == "published":
+        await call.caller.follow(job, wait_seconds)
+        if job.state.status == "published":
             await _settle(workspace)
     assert call.routed is not None
     project = call.routed.project
@@ -83,7 +83,7 @@ async def order(call: Call, *, force: bool, wait_seconds: float, render: Callabl
         assert isinstance(metadata, Metadata)
         return render(Ordered(project, state, metadata))
 
-    return Outcome(as_of(ticket.job.state), ticket.job, as_of)
+    return Outcome(as_of(job.state), job, as_of)
 
 
 async def _settle(workspace: WorkspaceHandle) -> None:

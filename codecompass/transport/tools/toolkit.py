@@ -5,7 +5,7 @@ report the job that it waits for, pass its reply on.
 import trio
 
 from codecompass.actors.answering import asked_ref, require_ref
-from codecompass.actors.background import collapse_groups
+from codecompass.actors.failures import collapse_groups
 from codecompass.actors.job_model import JobView
 from codecompass.actors.messages import Query, QueryRequest
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation

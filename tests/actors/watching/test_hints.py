@@ -10,14 +10,14 @@ import pytest
 import trio
 import trio.testing
 
-from codecompass.actors.watching.changes import Changes
+from codecompass.actors.watching.changes import WatchedChanges
 from codecompass.actors.watching.hints import HintWatcher, open_hint_watcher
 from codecompass.actors.watching.watcher import open_tree_watcher
 
 DEADLINE_SECONDS = 30
 
 
-async def hear(watcher: HintWatcher, is_heard: Callable[[Changes], bool], act: Callable[[], object]) -> None:
+async def hear(watcher: HintWatcher, is_heard: Callable[[WatchedChanges], bool], act: Callable[[], object]) -> None:
     """Acts, again whenever something else was heard, until it is heard: when listening begins is not told."""
     with trio.fail_after(DEADLINE_SECONDS):
         while True:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from codecompass.actors.watching.changes import Changes
+from codecompass.actors.watching.changes import WatchedChanges
 from codecompass.scan import builtin
 from tests.support.watching import directories_below, exchange, watching
 
@@ -231,7 +231,7 @@ async def test_nothing_is_lost_while_somebody_else_goes_on(places, soak_scale):
         start_over(root, beside)
         before = look(root)
         async with watching(root) as watcher:
-            gathered: list[Changes] = []
+            gathered: list[WatchedChanges] = []
             thread = threading.Thread(target=rage)
             thread.start()
             while thread.is_alive():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from codecompass.actors.watching.changes import Changes
+from codecompass.actors.watching.changes import WatchedChanges
 from codecompass.actors.watching.watcher import TreeWatcher, open_tree_watcher
 from codecompass.scan.rules import ScanRules
 from codecompass.scan.walk import scan
@@ -28,7 +28,7 @@ async def watching_repository(workspace: TestWorkspace, root: Path | None = None
         yield watcher
 
 
-def effects(changes: Changes) -> tuple[bool, bool]:
+def effects(changes: WatchedChanges) -> tuple[bool, bool]:
     assert not changes.is_everything, changes.reason
     return (changes.affects_rules, changes.affects_head)
 
@@ -188,7 +188,7 @@ async def test_a_submodules_index_affects_the_rules(repository, tmp_path):
     repository.commit()
     async with watching_repository(repository) as watcher:
         (repository.root / "sub/new.py").write_text("x")
-        assert watcher.drain() == Changes(directories=frozenset({"sub"}), files=frozenset({"sub/new.py"}))
+        assert watcher.drain() == WatchedChanges(directories=frozenset({"sub"}), files=frozenset({"sub/new.py"}))
 
         repository.git("-C", "sub", "add", "new.py")
 

@@ -24,8 +24,8 @@ def table(tmp_path: Path) -> Iterator["WatchTable"]:
 
 def test_events_carry_a_watch_that_leads_to_the_directory(table, tmp_path):
     (tmp_path / "src").mkdir()
-    assert table.add("src")
-    assert not table.add("src")
+    table.add("src")
+    table.add("src")
 
     (tmp_path / "src/a.py").touch()
 
@@ -55,7 +55,7 @@ def test_a_key_follows_the_directory_that_is_there_now(table, tmp_path):
     (tmp_path / "src").rename(tmp_path / "old")
     (tmp_path / "src").mkdir()
 
-    assert table.add("src")
+    table.add("src")
     table.read()
     (tmp_path / "old/a.py").touch()
     assert table.read() == []

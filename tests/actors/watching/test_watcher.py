@@ -12,7 +12,7 @@ import trio
 import trio.testing
 from msgspec.structs import replace
 
-from codecompass.actors.watching.changes import Changes
+from codecompass.actors.watching.changes import WatchedChanges
 from codecompass.actors.watching.watcher import open_tree_watcher
 from codecompass.scan.rules import ScanRules
 from codecompass.scan.walk import scan
@@ -25,7 +25,7 @@ DEADLINE_SECONDS = 20
 QUEUE_LIMIT = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text()) if sys.platform == "linux" else 0
 
 
-def is_reported(changes: Changes, *directories: str) -> bool:
+def is_reported(changes: WatchedChanges, *directories: str) -> bool:
     return not changes.is_everything and changes.directories >= set(directories)
 
 
@@ -52,7 +52,7 @@ async def test_it_begins_with_everything_and_is_exact_on_a_local_file_system(roo
     async with open_tree_watcher(root, directories_below(root)) as watcher:
         assert (watcher.is_exact, watcher.limitation) == (True, "")
 
-        assert watcher.drain() == Changes(
+        assert watcher.drain() == WatchedChanges(
             is_everything=True, affects_rules=True, affects_head=True, reason="watching has just begun"
         )
         assert watcher.drain().is_empty
@@ -94,7 +94,7 @@ async def test_each_kind_of_change_is_drained_at_once_and_only_once(root, change
         change(root)
 
         changes = watcher.drain()
-        assert replace(changes, files=frozenset()) == Changes(directories=frozenset(expected))
+        assert replace(changes, files=frozenset()) == WatchedChanges(directories=frozenset(expected))
         assert {path.rpartition("/")[0] for path in changes.files} <= expected
         assert watcher.drain().is_empty
         assert watcher.is_exact
@@ -373,7 +373,7 @@ async def test_directories_that_update_adds_are_reported_because_they_were_not_w
 
         await watcher.update(directories_below(root))
 
-        assert watcher.drain() == Changes(directories=frozenset({"src", "src/pkg", "docs", "empty"}))
+        assert watcher.drain() == WatchedChanges(directories=frozenset({"src", "src/pkg", "docs", "empty"}))
         (root / "src/pkg/c.py").write_text("x")
         assert watcher.drain().directories == {"src/pkg"}
         assert watcher.is_exact

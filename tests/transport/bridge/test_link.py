@@ -9,7 +9,7 @@ import h11
 import trio
 import trio.testing
 
-from codecompass.projects.rules import RoutingRules
+from codecompass.projects.detection import RoutingRules
 from codecompass.transport.bridge.link import BridgeLink, LinkLimits
 from codecompass.transport.bridge.target import bridge_target
 from tests.fuzz.mutations import damaged, frame

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from codecompass.errors import InvalidInput
-from codecompass.projects.rules import RoutingRules
+from codecompass.projects.detection import RoutingRules
 from codecompass.transport.bridge.target import bridge_target
 
 

@@ -7,7 +7,7 @@ import pytest
 import trio
 
 from codecompass.identity import project_id
-from codecompass.projects.rules import RoutingRules
+from codecompass.projects.detection import RoutingRules
 from codecompass.settings import QuerySettings, ServerSettings, Settings
 from codecompass.store.registry import Registry
 from tests.support.faults import held_workers

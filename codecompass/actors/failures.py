@@ -1,5 +1,5 @@
-"""What keeps a failure small: background work is run again, a panic of a library becomes an error of ours, and a nursery's
-group of errors the one that matters.
+"""Containment of failures: restarts background work, converts library panics into our errors, and unwraps the exception groups
+of nurseries.
 """
 
 from collections.abc import Awaitable, Callable, Iterator
@@ -21,16 +21,16 @@ T = TypeVar("T")
 
 
 async def run_again_after_failure(name: str, work: Callable[[], Awaitable[None]]) -> None:
-    """Runs `work` until it returns; after an exception again, after a pause that doubles from one second to a minute.
+    """Runs `work` until it returns. After an exception it is run again, after a pause that doubles from one second to a minute.
 
-    Cancellation passes. Each failure is logged with its traceback, under `name`.
+    Cancellation propagates. Each failure is logged with its traceback, under `name`.
     """
     pause = FIRST_PAUSE_SECONDS
     while True:
         try:
             await work()
-        except Exception:  # noqa: BLE001 (whatever it is, the server goes on)
-            structlog.get_logger(__name__).exception("background_work_failed", work=name, again_in_seconds=pause)
+        except Exception:  # noqa: BLE001 (whatever failed, the server keeps running)
+            structlog.get_logger(__name__).exception("background_work_failed", work=name, retry_in_seconds=pause)
         else:
             return
         await trio.sleep(pause)
@@ -39,7 +39,7 @@ async def run_again_after_failure(name: str, work: Callable[[], Awaitable[None]]
 
 @contextmanager
 def collapse_groups() -> Iterator[None]:
-    """Raises the first CodeCompassError of a group in place of the group; a group without one passes."""
+    """Replaces an exception group raised in the block by its first CodeCompassError; a group without one propagates."""
     try:
         yield
     except BaseExceptionGroup as group:
@@ -51,13 +51,15 @@ def collapse_groups() -> Iterator[None]:
         raise ours.exceptions[0] from None
 
 
-def innermost(error: BaseException) -> BaseException:
-    """Returns the first error of a group, however deeply nested; any other error as it is."""
-    return innermost(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
+def first_error(error: BaseException) -> BaseException:
+    """Returns the first exception of a group, however deeply nested; any other exception unchanged."""
+    return first_error(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
 
 
 def panics_as_errors(work: Callable[P, T]) -> Callable[P, T]:
-    """Returns `work` with a panic in one of the libraries as an InternalError: it is no Exception and would end the server."""
+    """Wraps `work` so that a panic in a Rust library raises InternalError: PanicException is no Exception and would end the
+    server.
+    """
 
     @wraps(work)
     def run(*arguments: P.args, **options: P.kwargs) -> T:
@@ -67,7 +69,7 @@ def panics_as_errors(work: Callable[P, T]) -> Callable[P, T]:
             if type(error).__name__ != "PanicException":
                 raise
             raise InternalError(
-                f"a library failed unexpectedly ({error}). The log has the details; ask in another way."
+                f"a library failed unexpectedly ({error}). The log has the details; change the question."
             ) from error
 
     return run

@@ -1,7 +1,7 @@
 import structlog
 import trio
 
-from codecompass.actors.background import LONGEST_PAUSE_SECONDS, run_again_after_failure
+from codecompass.actors.failures import LONGEST_PAUSE_SECONDS, run_again_after_failure
 
 
 class Failing:

@@ -4,8 +4,7 @@ import pytest
 import trio
 import trio.testing
 
-from codecompass.actors.mailbox import Envelope, Mailbox, MailboxClosed
-from codecompass.actors.messages import CancelJob
+from codecompass.actors.messages import CancelJob, Envelope, Mailbox, MailboxClosed
 from codecompass.errors import Cancelled, InternalError, SymbolNotFound, WorkspaceBusy
 
 MESSAGE = CancelJob(job_id="j")

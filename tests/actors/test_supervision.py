@@ -1,10 +1,66 @@
-"""Which workspaces stay live, and how many."""
+"""How workspaces move between states, when crashed ones are restarted, and which stay live."""
 
 import pytest
 
-from codecompass.actors.residency import Resident, affordable, to_retire
+from codecompass.actors.supervision import (
+    LEGAL_STEPS,
+    LONGEST_PAUSE_SECONDS,
+    MAX_RESTARTS,
+    WITHIN_SECONDS,
+    Resident,
+    affordable,
+    restart_pause,
+    step,
+    to_retire,
+)
 
 NO_LIMIT = 1 << 62
+
+
+def test_a_legal_step_is_taken():
+    assert step("starting", "running") == "running"
+
+
+@pytest.mark.parametrize(("current", "following"), [("stopped", "running"), ("draining", "running"), ("failed", "running")])
+def test_an_illegal_step_is_a_defect(current, following):
+    with pytest.raises(AssertionError):
+        step(current, following)
+
+
+def test_every_state_can_be_left_towards_the_end():
+    reachable = {"stopped"}
+    while True:
+        more = {state for state, following in LEGAL_STEPS.items() if following & reachable} | reachable
+        if more == reachable:
+            break
+        reachable = more
+
+    assert reachable == set(LEGAL_STEPS)
+
+
+def test_the_first_crash_is_followed_by_a_short_pause():
+    assert restart_pause([100.0], 100.0) < 0.1
+
+
+def test_pauses_grow_with_each_crash_up_to_a_bound():
+    pauses = [restart_pause([0.0] * n, 0.0) for n in range(1, MAX_RESTARTS + 1)]
+
+    assert pauses == sorted(pauses)
+    assert pauses[-1] > pauses[0]
+    assert max(pauses) <= LONGEST_PAUSE_SECONDS
+
+
+def test_one_crash_more_than_the_intensity_allows_is_given_up():
+    crashes = [float(n) for n in range(MAX_RESTARTS + 1)]
+
+    assert restart_pause(crashes[:-1], crashes[-2]) is not None
+    assert restart_pause(crashes, crashes[-1]) is None
+
+
+def test_crashes_of_long_ago_do_not_count():
+    crashes = [0.0] * MAX_RESTARTS + [WITHIN_SECONDS + 1]
+
+    assert restart_pause(crashes, WITHIN_SECONDS + 1) == restart_pause([0.0], 0.0)
 
 
 def residents(*idle: bool, memory: int = 0) -> list[Resident]:
