@@ -1,9 +1,9 @@
-"""From a question on the command line to an answer: the project, its index, its freshness, then the query itself.
+"""Answers a question on the command line: finds the project and its index, checks the freshness, then runs the query.
 
 not indexed                -> index it first
-files have changed         -> balanced: take them in first; strict: refuse; best_effort: answer, and say what is stale
+files have changed         -> balanced: update the index first; strict: refuse; best_effort: answer, and name what is stale
 another process is writing -> wait for it as long as a server's query does, then answer from what is published
-nothing can be written     -> answer from what is published, and say why it is not brought up to date
+nothing can be written     -> answer from what is published, and warn why it is not updated
 """
 
 import time
@@ -58,7 +58,7 @@ ReplyT = TypeVar("ReplyT", bound=Reply)
 
 
 class Question(Struct, frozen=True):
-    """What a query function gets besides the request."""
+    """What a query function gets besides the request. `changed` are paths that have changed since they were indexed."""
 
     snapshot: Snapshot
     state: AnswerState
@@ -67,12 +67,12 @@ class Question(Struct, frozen=True):
     changed: Collection[str] = ()
 
     def marked(self, reply: ReplyT) -> ReplyT:
-        """Returns the reply with the hits marked that are in files which have changed since they were indexed."""
+        """Returns the reply with hits in changed files marked as stale."""
         return mark_stale(reply, self.changed) if self.changed else reply
 
 
 class Answer(Struct, Generic[ReplyT], frozen=True):
-    """The reply and the project that gave it."""
+    """A reply, and the project that it is about."""
 
     reply: ReplyT
     project: Project
@@ -84,7 +84,7 @@ def answer(
     arguments: Mapping[str, object],
     query: Callable[[RequestT, Question], ReplyT],
 ) -> Answer[ReplyT]:
-    """Returns what `query` replies to the request that `arguments` decode to.
+    """Returns the reply of `query` to the request that `arguments` decode to.
 
     Raises InvalidInput for arguments that do not decode, before anything is indexed, and what `choose` and `query` raise.
     """
@@ -110,13 +110,13 @@ def answer(
         except _NotWritable as error:
             drift, status, refusal = error.drift, "stale", cannot_update(error.cause)
         if is_touch_due(project, time.time()):
-            # Only evictions read it: not worth failing a question on a full disk.
+            # Only eviction reads the time of use: a full disk must not fail the question.
             with suppress(PermissionDenied):
                 registry.touch(project.project_id)
     try:
         meaning = meaning_of(invocation, index, request)
         with index.snapshot() as snapshot:
-            # Nothing has changed, so the content is that of the current branch, though it was indexed on another one.
+            # No file differs, so the index is that of the current branch, even if it was built on another one.
             ref = drift.head.ref if drift is not None and drift.is_fresh else snapshot.meta.ref
             changed = () if drift is None or snapshot.meta.completeness == "partial" else drift.paths
             state = AnswerState(
@@ -173,7 +173,7 @@ def print_answer(
     arguments: Mapping[str, object],
     query: Callable[[Snapshot, RequestT, AnswerState, Callable[[], bool]], ReplyT],
 ) -> ReplyT:
-    """Prints what `query` replies, as JSON or as the text that agents get, and returns it. Raises what `answer` raises."""
+    """Prints the reply of `query`, as JSON or as the text that agents get, and returns it. Raises what `answer` raises."""
 
     def marked(request: RequestT, question: Question) -> ReplyT:
         return question.marked(query(question.snapshot, request, question.state, question.is_expired))
@@ -196,14 +196,17 @@ def drift_of(
 ) -> Drift:
     """Returns how the tree differs from a snapshot under the project's settings.
 
-    Raises OSError where the root cannot be listed, ScanCancelled when `is_cancelled` returns True.
+    Raises OSError if the root cannot be listed, ScanCancelled once `is_cancelled` returns True.
     """
     limits = index_limits(settings.index)
     return find_drift(snapshot, project_root, limits.rules, limits.fingerprint, is_cancelled=is_cancelled)
 
 
 def index_first(invocation: Invocation, registry: Registry, project: Project, layout: ProjectLayout, settings: Settings) -> None:
-    """Indexes a project that has no index, or waits for another process that does. Raises IndexNotReady where that takes long."""
+    """Indexes a project that has no index, or waits for another process to do so.
+
+    Raises IndexNotReady if that takes longer than `query.first_answer_wait_ms`.
+    """
     terminal = invocation.terminal
     terminal.note(f"indexing {printable(str(project.root))} first", "dim")
     gives_up_at = time.monotonic() + settings.query.first_answer_wait_ms * MILLISECONDS
@@ -216,7 +219,7 @@ def index_first(invocation: Invocation, registry: Registry, project: Project, la
         else:
             terminal.note(summary(job), "dim")
             return
-        # Another process indexes it already. If it ends without an index, it is our turn.
+        # Another process is indexing it. If that ends without an index, it is our turn.
         while is_locked(layout) and compatibility(layout).status == "not_indexed" and time.monotonic() < gives_up_at:
             time.sleep(OTHERS_POLL_SECONDS)
         if compatibility(layout).status != "not_indexed":
@@ -241,7 +244,10 @@ def _fresh_enough(
     request: AnyRequest,
     policy: FreshnessPolicy,
 ) -> tuple[Drift | None, FreshnessStatus]:
-    """Returns how the tree differs from the index, None where a job has just taken it all in. Raises _NotWritable."""
+    """Updates the index as the policy says. Returns how the tree differs from it, None after a job, and the freshness.
+
+    Raises _NotWritable, IndexStale under `strict`, and IndexNotReady if symbols that the request needs are missing for too long.
+    """
     freshness_wait = timeout_seconds(request, settings.query.freshness_wait_ms * MILLISECONDS)
     began = time.monotonic()
     while True:
@@ -260,7 +266,7 @@ def _fresh_enough(
         except PermissionDenied as error:
             raise _NotWritable(drift, error) from error
         except IndexInProgress:
-            # Another process indexes changes already, perhaps these ones: wait for it as long as the question may take.
+            # Another process is indexing changes, perhaps these: wait for it as long as the question may take.
             while is_locked(index.layout):
                 if time.monotonic() > gives_up_at:
                     if lacks_symbols:
@@ -272,5 +278,5 @@ def _fresh_enough(
 
 
 def deadline(request: AnyRequest, settings: Settings) -> Callable[[], bool]:
-    """Returns what says whether the time of a request, which begins now, is up."""
+    """Returns a function that says whether the request's time limit, which starts now, has passed."""
     return time_limit(timeout_seconds(request, settings.query.timeout_ms * MILLISECONDS))

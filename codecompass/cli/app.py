@@ -1,4 +1,7 @@
-"""The list of commands, and the options in front of them."""
+"""The command line application: the list of commands, and the options before a command's name.
+
+A command's module is imported only when the command runs or shows its help, so that `codecompass --help` stays fast.
+"""
 
 import asyncclick
 
@@ -61,7 +64,7 @@ HELP = """
 
 
 def build_app() -> LazyGroup:
-    """Returns the command line."""
+    """Returns the application. Imports no command's module."""
 
     @asyncclick.pass_context
     def remember(

@@ -1,4 +1,4 @@
-"""Questions of the command line about a ref: its commit, the index of that commit, built first where there is none."""
+"""Opens the index of a commit for a question on the command line about a ref, and builds it first if there is none."""
 
 import time
 from functools import partial
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def commit_index(invocation: Invocation, project: Project, commit: NamedCommit, settings: Settings) -> WorkspaceIndex:
     """Returns the index of a commit, built now if there is none.
 
-    Raises IndexNotReady where another process takes too long to build it, and what `CommitJob.run` raises.
+    Raises IndexNotReady if another process takes too long to build it, and what `CommitJob.run` raises.
     """
     layout = invocation.home.project(project.project_id)
     limits = index_limits(settings.index)

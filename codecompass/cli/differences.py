@@ -1,4 +1,4 @@
-"""Differences on the command line: reads them before a question is asked, and shows them to people."""
+"""Differences between commits on the command line: computes them before a query that needs them, and prints them for people."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_LINE_COLUMNS: Final = 200
-"""Columns of a line of code where stdout is no terminal."""
+"""Columns of a line of code if stdout is not a terminal."""
 
 _STYLES: Final[dict[str, Style]] = {
     "added": "green",
@@ -35,7 +35,7 @@ _STYLES: Final[dict[str, Style]] = {
 def differing(
     options: "QueryOptions", request: AnyRequest, root: Path, settings: Settings, commit: "NamedCommit | None" = None
 ) -> "QueryOptions":
-    """Returns the options with what differs from the working tree, or from `commit`, where the question is about that.
+    """Returns the options with what differs from the working tree, or from `commit`, if the request needs that; else unchanged.
 
     Runs git and worker processes. Raises what `with_differences` raises.
     """
@@ -56,7 +56,7 @@ def differing(
 
 
 def write_differences(terminal: Terminal, reply: "DiffContextReply") -> None:
-    """Writes what differs: a heading each, who uses it, and the lines, coloured on a terminal."""
+    """Writes each change: a heading, who uses the definition, and the lines that differ, coloured on a terminal."""
     from codecompass.protocol.text.differences import difference_lines, file_line
 
     head = next(iter(difference_lines(replace(reply, items=(), files=()))))

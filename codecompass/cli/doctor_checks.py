@@ -1,6 +1,6 @@
-"""The checks of `codecompass doctor`: each is a function that checks one thing and returns its state and a remedy.
+"""The checks of `codecompass doctor`: each is a function that checks one thing and returns its status and a remedy.
 
-An unexpected exception in a check is a finding too. Nothing is changed, but for a probe file that is removed again.
+An unexpected exception in a check is a result too. Nothing is changed, except for probe files that are removed again.
 """
 
 import os
@@ -43,10 +43,10 @@ INOTIFY: Final = Path("/proc/sys/fs/inotify")
 
 
 def run_checks(invocation: Invocation, *, asks_endpoint: bool = False) -> Iterator[Check]:
-    """Yields the findings: the program first, then the machine and the store, the projects last.
+    """Yields the results: the program first, then the machine and the store, the projects last.
 
-    With `asks_endpoint`, the endpoint for embeddings is asked for one. Nothing else is sent anywhere, but to the organisation's
-    server the question for its health, where one is named.
+    `asks_endpoint` requests one embedding from the endpoint. Otherwise nothing is sent but a health check to the organisation's
+    server, if one is configured.
     """
     try:
         home = invocation.home
@@ -154,7 +154,7 @@ def _worker() -> Check:
             capture_output=True,
             timeout=PROBE_DEADLINE_SECONDS,
             check=False,
-            # As the pool starts it: modules in the current directory must not be imported instead of ours.
+            # As the worker pool sets it: modules in the current directory must not be imported instead of ours.
             env={**os.environ, "PYTHONSAFEPATH": "1"},
             cwd="/",
         )
@@ -366,4 +366,4 @@ def _project(home: HomeLayout, project: Project) -> Check:
 
 
 def _at_full_pace(_n_bytes: int) -> None:
-    """Does not pause between reads: the user waits for the result."""
+    """Does not pause between reads: the user is waiting for the result."""

@@ -8,7 +8,7 @@ Status = Literal["ok", "warn", "fail"]
 
 
 class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A finding. `remedy` says what to do about it; empty where nothing is to be done."""
+    """The result of a check. `remedy` says what to do about it; empty if nothing needs to be done."""
 
     name: str
     status: Status

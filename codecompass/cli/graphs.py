@@ -12,7 +12,7 @@ from codecompass.cli.tool_options import given, tool_argument, tool_options
 
 
 def graph_command(name: str, direction: str, *, text: str, effect: str) -> asyncclick.Command:
-    """Makes the command `name`, which asks `get_call_graph` with a direction. The exit code is 3 where there is nothing."""
+    """Returns the command `name`, which calls `get_call_graph` with a direction. Its exit code is 3 if nothing is listed."""
 
     @make_command(
         name,
@@ -42,7 +42,7 @@ def graph_command(name: str, direction: str, *, text: str, effect: str) -> async
 
 
 def types_command() -> asyncclick.Command:
-    """Makes the command `subtypes`."""
+    """Returns the command `subtypes`."""
 
     @make_command(
         "subtypes",

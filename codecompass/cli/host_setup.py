@@ -1,4 +1,4 @@
-"""What `codecompass setup` does: which files of a host it changes, its report on each, and what is left to do by hand."""
+"""Implements `codecompass setup`: which files of a host are changed, the report on each, and what the user still has to do."""
 
 import difflib
 import os
@@ -55,20 +55,20 @@ class FileReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     path: str
     change: str
-    """`none`, `created`, `changed`, `removed`, or `kept` where the user's own changes forbid an undo."""
+    """`none`, `created`, `changed`, `removed`, or `kept` if the user's own changes prevent an undo."""
     diff: str = ""
     backup: str = ""
     """Path of the file with the content from before the first change."""
     changes: tuple[str, ...] = ()
-    """What changed of an entry that was the user's."""
+    """What changed in an entry that is the user's."""
     kept: tuple[str, ...] = ()
-    """Its members that stay."""
+    """Members of that entry that are unchanged."""
     replaced: str = ""
-    """An entry of the user's that was taken out, as JSON."""
+    """The user's entry that was replaced, as JSON without secrets."""
 
 
 class SetupReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What `--json` prints: a `FileReport` of the file with the entry, other files in `also`, and `next_steps` to do by hand."""
+    """What `--json` prints: the `FileReport` of the file with the entry, other files in `also`, and `next_steps` for the user."""
 
     host: str
     path: str
@@ -86,7 +86,7 @@ class SetupReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def set_up_host(invocation: Invocation, name: str, options: SetupOptions) -> int:
-    """Writes a host's entry, prints it, or takes it back. Returns the exit code."""
+    """Writes, prints or undoes a host's entry. Returns the exit code."""
     host = host_named(name)
     root = None if options.project is None else _directory("--project", options.project)
     if root is not None and host.project is None:
@@ -130,7 +130,7 @@ def set_up_host(invocation: Invocation, name: str, options: SetupOptions) -> int
 
 
 def set_up_rules(invocation: Invocation, options: SetupOptions) -> int:
-    """Adds our lines to a project's instructions for agents, prints them, or takes them out. Returns the exit code."""
+    """Adds our lines to a project's instructions for agents, prints or removes them. Returns the exit code."""
     root = _directory("--project", options.project) if options.project is not None else _current_project()
     path = rules_path(root)
     if options.is_print:
@@ -208,7 +208,7 @@ def _current_project() -> Path:
 
 
 def _request(invocation: Invocation, host: Host, options: SetupOptions) -> Request:
-    """Returns the entry. What says where data and settings are goes into it, for the host's server."""
+    """Returns the requested entry, with the configuration file and the data directory of this command for the host's server."""
     is_shared = options.project is not None
     program, *arguments = portable_command(invocation.environment) if is_shared else installed_command()
     general: tuple[tuple[str, tuple[str, ...]], ...] = ()

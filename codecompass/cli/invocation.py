@@ -1,5 +1,5 @@
-"""What every command starts from: the options of all commands, the settings, the data directory, the registry, and paths as
-the user names them.
+"""The context of one command: its common options, the settings, the data directory and the registry; and paths of a project
+relative to the current directory.
 """
 
 import os
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class GlobalOptions(Struct, frozen=True, kw_only=True):
-    """Options that can stand before and after the command's name."""
+    """The options accepted before and after a command's name. `verbosity` counts `-v`."""
 
     verbosity: int = 0
     config: str | None = None
@@ -30,7 +30,7 @@ class GlobalOptions(Struct, frozen=True, kw_only=True):
     project_id: str | None = None
 
     def merged(self, later: "GlobalOptions") -> "GlobalOptions":
-        """Returns both together; those after the command's name win."""
+        """Returns both combined: `later`, from after the command's name, takes precedence; verbosities add up."""
         return GlobalOptions(
             verbosity=self.verbosity + later.verbosity,
             config=later.config or self.config,
@@ -50,7 +50,10 @@ class Invocation:
         self._said: set[str] = set()
 
     def load(self, project_root: Path | None = None, **flags: object) -> Loaded:
-        """Returns the settings with their origins, without a project's file for None. Raises InvalidInput."""
+        """Returns the settings and the origin of each; reads a project's file only if its root is given.
+
+        `flags` are settings by key, with `__` in place of the dot. Raises InvalidInput.
+        """
         config = self.options.config
         return load_settings(
             Sources(
@@ -64,14 +67,14 @@ class Invocation:
 
     @cached_property
     def settings(self) -> Settings:
-        """The settings without those of any project's own file."""
+        """The settings without any project's own file."""
         loaded = self.load()
         for warning in loaded.warnings:
             self.terminal.warn(warning)
         return loaded.settings
 
     def settings_for(self, root: Path) -> Settings:
-        """Returns the settings of the project at `root`. Warns once of what its own file may not set."""
+        """Returns the settings of the project at `root`. Warns once about each setting that its own file may not make."""
         loaded = self.load(root)
         for refusal in loaded.refused:
             if refusal not in self._said:
@@ -80,7 +83,7 @@ class Invocation:
         return loaded.settings
 
     def logged_settings_for(self, root: Path) -> Settings:
-        """Returns the settings of the project at `root`, for a server: logs what its own file may not set."""
+        """Returns the settings of the project at `root`, for a server: logs each setting that its own file may not make."""
         import structlog
 
         loaded = self.load(root)
@@ -110,7 +113,10 @@ class Invocation:
 
 
 def path_in_project(path: str, root: Path) -> str:
-    """Returns a path, relative to the current directory, as one relative to the project; unchanged where no such file exists."""
+    """Converts a path, absolute or relative to the current directory, to one relative to the project.
+
+    Returns it unchanged if it is outside of the project, or is relative and does not exist.
+    """
     here = working_directory()
     full = os.path.realpath(os.path.join(here or "/", os.path.expanduser(path)))
     if os.path.isabs(path) or os.path.exists(full):
@@ -121,7 +127,7 @@ def path_in_project(path: str, root: Path) -> str:
 
 
 def shown_path(root: Path, path: str) -> str:
-    """Returns a path of the project relative to the current directory if that is in the project, else absolute."""
+    """Returns a path of the project for display: relative to the current directory if that is in the project, else absolute."""
     here = working_directory()
     full = os.path.join(root, path)
     if here is None:

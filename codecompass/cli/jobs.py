@@ -1,4 +1,4 @@
-"""Runs an index job to its end from the command line, with an event loop, an entry in the log of jobs and a progress bar."""
+"""Runs index jobs from the command line, each with its own event loop, a record in the job log and a progress bar."""
 
 import threading
 import time
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from codecompass.actors.job_report import JobReport
 
 LOG_SECONDS: Final = 0.5
-"""How often progress is written to the log of jobs; other processes poll it about as often."""
+"""Interval at which progress is written to the job log; other processes poll it about as often."""
 
 OTHERS_POLL_SECONDS: Final = 0.05 * SECONDS
-"""How often the writer lock of another process is checked."""
+"""Interval at which the writer lock of another process is checked."""
 
 OTHERS_DEADLINE_SECONDS: Final = 10 * MINUTES
 """How long `index` and `sync` wait for another process that writes the index."""
@@ -38,11 +38,11 @@ STOPPED_EARLY: Final = "stopped before anything was published; codecompass index
 
 
 class JobStopped(Exception):
-    """A job was ended by its JobStop: what was not published is discarded, as after an interrupt."""
+    """A job was cancelled by its JobStop: what was not published is discarded, as after an interrupt."""
 
 
 class JobStop:
-    """Ends a job that runs in another thread, now or as soon as it begins."""
+    """Cancels a job that runs in another thread, now or as soon as it starts."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -50,7 +50,7 @@ class JobStop:
         self._end: Callable[[], object] | None = None
 
     def ask(self) -> None:
-        """Ends the job. Returns at once, in any thread and any number of times."""
+        """Cancels the job. Returns at once; may be called from any thread, any number of times."""
         with self._lock:
             self._is_asked = True
             if self._end is not None:
@@ -58,7 +58,7 @@ class JobStop:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Runs a block of an event loop, which `ask` cancels. Raises JobStopped where that has ended it."""
+        """Runs a block in an event loop until `ask` cancels it. Raises JobStopped if it did."""
         import trio
 
         with trio.CancelScope() as scope:
@@ -87,9 +87,9 @@ def run_job(
 ) -> FinishedJob:
     """Brings the index of `project` up to date, and returns the finished job.
 
-    Raises IndexInProgress where another process writes the index, PermissionDenied where the store cannot be written,
-    StoreNewer where a newer program wrote it, JobStopped where `stop` has ended it. An interrupt discards what was not
-    published, and is raised again.
+    Raises IndexInProgress if another process is writing the index, PermissionDenied if the store cannot be written, StoreNewer
+    if a newer program wrote it, JobStopped if `stop` cancelled it. An interrupt discards what was not published, and is
+    re-raised.
     """
     import trio
 
@@ -121,7 +121,7 @@ def run_job(
 
 
 def run_job_in_turn(invocation: Invocation, registry: Registry, project: Project, *, force: bool, cause: str) -> FinishedJob:
-    """Does what `run_job` does, once no other process writes the index. Raises IndexInProgress after OTHERS_DEADLINE_SECONDS."""
+    """Calls `run_job` once no other process is writing the index. Raises IndexInProgress after OTHERS_DEADLINE_SECONDS."""
     from codecompass.store.lock import is_locked
 
     layout = invocation.home.project(project.project_id)
@@ -156,9 +156,9 @@ def summary(job: FinishedJob) -> str:
 
 
 class _LogEntry:
-    """The job's entry in the log. It is created by the first report of progress, which is made under the writer lock.
+    """The job's record in the job log. It is created by the first report of progress, which is made under the writer lock.
 
-    So a job that is refused because another process writes the index leaves no entry.
+    So a job that is refused because another process is writing the index leaves no record.
     """
 
     def __init__(self, jobs: JobLog, project_id: str, mode: JobMode, cause: str) -> None:
@@ -167,7 +167,7 @@ class _LogEntry:
         self._written_at: float | None = None
 
     def note(self, progress: Progress) -> None:
-        """Writes the state of the job, at most once in LOG_SECONDS."""
+        """Writes the job's progress, at most once per LOG_SECONDS."""
         now = time.monotonic()
         if self._written_at is None:
             self._jobs.create(self._project_id, self._mode, cause=self._cause, job_id=self.job_id)
@@ -178,12 +178,12 @@ class _LogEntry:
         self._jobs.update(self.job_id, progress.recorded())
 
     def end(self, status: FinalStatus, error: str, error_code: str) -> None:
-        """Writes an end without success."""
+        """Writes that the job failed or was cancelled."""
         if self._written_at is not None:
             self._jobs.finish(self.job_id, status, JobOutcome(error=error, error_code=error_code))
 
     def publish(self, report: "JobReport") -> JobRecord:
-        """Writes success, and returns the entry."""
+        """Writes that the job succeeded, and returns its record."""
         return self._jobs.finish(self.job_id, "published", report.outcome)
 
 

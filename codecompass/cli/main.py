@@ -1,6 +1,6 @@
 """The entry point of the command line.
 
-asyncclick parses in a coroutine that never waits, so it is run here without an event loop. A command that needs a loop starts
+asyncclick parses in a coroutine that never waits, so it is run here without an event loop. A command that needs one starts
 one itself.
 """
 
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _open_missing_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            # A path or a line of code may have characters that the terminal's encoding has not.
+            # Paths and lines of code may contain characters that the terminal's encoding lacks.
             stream.reconfigure(errors="backslashreplace")
     color = None if wants_color(environment) else False
     try:
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return failure.FAILED
         return failure.INTERRUPTED
     except (BrokenPipeError, SystemExit):
-        # asyncclick writes the help, and exits where its reader has closed the pipe.
+        # asyncclick writes the help itself, and exits if the reader has closed the pipe.
         Terminal(environment).abandon_output()
         return failure.BROKEN_PIPE
     except OSError as error:
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _open_missing_streams() -> None:
-    """Opens standard streams that the process was started without, before other files get their descriptors."""
+    """Opens the standard streams that the process was started without, before other files can get their descriptors."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - open until the process ends

@@ -1,4 +1,4 @@
-"""The organisation's server on the command line: what the settings name. Nothing of it is loaded where they name none."""
+"""The organisation's server that the settings name. Nothing of it is loaded if they name none."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def organisation_target_of(settings: Settings, environment: Mapping[str, str]) -> "OrganisationTarget | None":
-    """Returns the server that the settings name, None where they name none. Raises InvalidInput for one that is unusable."""
+    """Returns the configured server, None if there is none. Raises InvalidInput for an unusable one."""
     if not settings.organisation.url.strip():
         return None
     from codecompass.transport.organisation.target import organisation_target

@@ -1,4 +1,4 @@
-"""What `doctor` says of the organisation's server: whether one is named, reached, and takes the token."""
+"""The check of the organisation's server for `doctor`: whether one is configured, can be reached, and accepts the token."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -20,7 +20,7 @@ DEADLINE_SECONDS: Final = 10 * SECONDS
 
 
 def check(invocation: Invocation) -> Check:
-    """Returns what the server says of itself, which is asked where one is named. Raises InvalidInput for unusable settings."""
+    """Returns the health of the organisation's server, if one is configured. Raises InvalidInput for unusable settings."""
     target = organisation_target_of(invocation.settings, invocation.environment)
     if target is None:
         return Check(name=NAME, status="ok", message="none: questions stay on this machine (organisation.url is empty)")

@@ -1,4 +1,4 @@
-"""The progress of an index job on the last line of stderr, where that is a terminal."""
+"""Shows the progress of an index job on the last line of stderr, if that is a terminal."""
 
 import math
 import time
@@ -21,19 +21,19 @@ _STAGES: Final = {
 
 
 class ProgressDisplay(Protocol):
-    """What shows the progress of a job."""
+    """Shows the progress of a job."""
 
     def show(self, progress: Progress) -> None:
-        """Takes the latest state; may leave it out."""
+        """Shows the latest state; may skip it."""
 
 
 class _NoDisplay:
     def show(self, progress: Progress) -> None:
-        """Shows nothing: stderr is no terminal."""
+        """Shows nothing: stderr is not a terminal."""
 
 
 class _Bar:
-    """Drawn when a report comes, not by a thread: a bar that moves by itself would hide that nothing happens."""
+    """Drawn when progress is reported, not by a timer: a bar that moves on its own would hide that nothing happens."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
@@ -50,7 +50,7 @@ class _Bar:
 
 @contextmanager
 def progress_bar(terminal: Terminal) -> Iterator[ProgressDisplay]:
-    """Gives a bar that is removed when the block ends."""
+    """Yields a bar that is removed when the block ends; one that shows nothing if stderr is not a terminal."""
     if not terminal.shows_progress:
         yield _NoDisplay()
         return
@@ -61,7 +61,7 @@ def progress_bar(terminal: Terminal) -> Iterator[ProgressDisplay]:
 
 
 def progress_line(progress: Progress, elapsed_seconds: float) -> str:
-    """Returns the line for a state of the job: stage, bar, counters, time since the beginning."""
+    """Returns the line for a state of the job: stage, bar, counters, elapsed time."""
     bar = ("━" * (BAR_COLUMNS * progress.percentage // 100)).ljust(BAR_COLUMNS)
     minutes, seconds = divmod(int(elapsed_seconds), 60)
     counts = f"{progress.files_scanned:,} files"

@@ -12,7 +12,7 @@ from codecompass.protocol.replies import Excerpt, FileOutlineReply, OutlineNode,
 from codecompass.protocol.text.code import Name, further_line, gathered, place_of, short_name
 
 MAX_LINE_COLUMNS: Final = 200
-"""Where the output is no terminal. Longer lines are data rather than code."""
+"""Columns of a line if stdout is not a terminal. Longer lines are data rather than code."""
 
 _TYPES: Final[tuple[Style, ...]] = ("magenta",)
 KIND_STYLES: Final[dict[str, tuple[Style, ...]]] = {
@@ -30,8 +30,11 @@ def write_hits(
     results: Sequence[Result],
     pattern: re.Pattern[str] | None,
 ) -> None:
-    """Writes a block for each hit: path and name, the signature, the lines of the excerpt. `roots` are those of the projects by
-    the names that hits have for them, empty where one was asked; hits of others are of no file here, and show the name."""
+    """Writes a block for each hit: path and name, the signature, the lines of the excerpt.
+
+    `roots` are the roots of the projects by the label in a hit, which is empty if one project was queried. A hit of any other
+    project is in no file of this machine, and is shown with its label.
+    """
     for index, result in enumerate(results):
         excerpt = result.excerpt or Excerpt()
         is_block = bool(result.signature or excerpt.lines)
@@ -89,7 +92,7 @@ def _highlighted(terminal: Terminal, code: str, pattern: re.Pattern[str] | None)
 
 
 def write_outline(terminal: Terminal, root: Path, reply: FileOutlineReply) -> None:
-    """Writes the tree: line numbers on the left, nesting as indentation, signatures where there are any."""
+    """Writes an outline as a tree: line numbers on the left, nesting as indentation, signatures if there are any."""
     place = terminal.style(shown_path(root, reply.file_path), "cyan", "bold")
     terminal.line(f"{place}  {terminal.style(reply.language, 'dim')}")
     nodes = list(_flattened(reply.symbols, 0))
@@ -111,7 +114,7 @@ def _node(terminal: Terminal, node: OutlineNode, room: int) -> str:
     styles = KIND_STYLES.get(node.kind, ("yellow",))
     name = printable(node.name)
     signature = printable(node.signature)
-    # A signature with the name in it says what the symbol is; without one, the kind is written.
+    # A signature that contains the name says what the symbol is; otherwise the kind is written.
     text = signature if name in signature else f"{node.kind} {name}"
     text = cut(text, room)
     before, found, after = text.partition(name)

@@ -1,6 +1,6 @@
-"""Search by meaning on the command line: the endpoint of the settings, vectors after an index job, the vector of a question.
+"""Search by meaning on the command line: the configured endpoint, vectors after an index job, the vector of a question.
 
-Everything is imported where it is used: nothing of this lane is loaded while it is off.
+Imports are inside of the functions: nothing of search by meaning is loaded while it is off.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 def semantic_target_of(settings: Settings, environment: Mapping[str, str]) -> "SemanticTarget | None":
-    """Returns the endpoint that the settings name, None where the lane is off. Raises InvalidInput for one that is unusable."""
+    """Returns the configured endpoint, None if search by meaning is off. Raises InvalidInput for an unusable one."""
     if not settings.semantic.endpoint.strip():
         return None
     from codecompass.semantic.target import semantic_target
@@ -33,7 +33,7 @@ def semantic_target_of(settings: Settings, environment: Mapping[str, str]) -> "S
 
 
 def meaning_of(invocation: "Invocation", index: "WorkspaceIndex", request: "AnyRequest") -> "QuestionMeaning | None":
-    """Returns the vector of a request's question, or why there is none; None where the lane is off or no question is asked."""
+    """Returns the vector of a request's query, or why there is none; None if search by meaning is off or does not apply."""
     target = semantic_target_of(invocation.settings, invocation.environment)
     if target is None:
         return None
@@ -41,7 +41,7 @@ def meaning_of(invocation: "Invocation", index: "WorkspaceIndex", request: "AnyR
 
 
 def semantic_report_of(invocation: "Invocation", snapshot: "Snapshot", layout: "ProjectLayout") -> "SemanticReport | None":
-    """Returns the state of a project's vectors, None where the lane is off."""
+    """Returns the state of a project's vectors, None if search by meaning is off."""
     target = semantic_target_of(invocation.settings, invocation.environment)
     if target is None:
         return None
@@ -51,9 +51,9 @@ def semantic_report_of(invocation: "Invocation", snapshot: "Snapshot", layout: "
 
 
 def make_vectors(invocation: "Invocation", project: "Project") -> None:
-    """Makes the vectors that the project's index lacks, and says so. Does nothing where the lane is off.
+    """Makes the vectors that the project's index lacks, and prints what it does. Does nothing if search by meaning is off.
 
-    A failure of the endpoint is a warning: the index is complete without it.
+    A failure of the endpoint is only a warning: the index is complete without vectors.
     """
     target = semantic_target_of(invocation.settings, invocation.environment)
     if target is None:

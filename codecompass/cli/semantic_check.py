@@ -1,4 +1,4 @@
-"""What `doctor` says of search by meaning: whether it is on, what is sent where, and with `--semantic` whether that works."""
+"""The checks of search by meaning for `doctor`: whether it is on, what is sent where, with `--semantic` whether that works."""
 
 import time
 from collections.abc import Iterator
@@ -21,9 +21,9 @@ MAX_COUNTED: Final = 100_000
 
 
 def check(invocation: Invocation, *, asks_endpoint: bool) -> Check:
-    """Returns whether the lane is on, and what it sends where. Asks the endpoint for one vector with `asks_endpoint`.
+    """Returns whether search by meaning is on, and what it sends where. `asks_endpoint` requests one vector from the endpoint.
 
-    Raises InvalidInput for settings that cannot be used.
+    Raises InvalidInput for unusable settings.
     """
     target = semantic_target_of(invocation.settings, invocation.environment)
     if target is None:
@@ -46,13 +46,13 @@ def check(invocation: Invocation, *, asks_endpoint: bool) -> Check:
 
 
 def of_project(invocation: Invocation, project: Project) -> Iterator[Check]:
-    """Yields what is sent of an indexed project, where the lane is on."""
+    """Yields what is sent of an indexed project, if search by meaning is on."""
     try:
         target = semantic_target_of(invocation.settings, invocation.environment)
         if target is not None:
             yield Check(name=NAME, status="ok", message=f"{project.root}: {_sent_of(invocation, project, target)}")
     except CodeCompassError:
-        return  # the settings and the index have findings of their own
+        return  # the settings and the index have checks of their own
 
 
 def _missing_libraries() -> str:

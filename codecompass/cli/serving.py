@@ -1,4 +1,4 @@
-"""Runs the server or the bridge of `serve-mcp` from its options to an orderly end.
+"""Runs the server or the bridge of `serve-mcp`, from its options to an orderly shutdown.
 
     options -> settings and rules, checked -> standard streams taken -> log -> session -> server
 
@@ -43,12 +43,12 @@ if TYPE_CHECKING:
     from codecompass.transport.server import Launch
 
 BRIDGE_SETTINGS: Final = frozenset({"server.project_from_cwd", "log.level"})
-"""Settings that a bridge, which only passes messages on, uses."""
+"""The settings that apply to a bridge, which only forwards messages."""
 
 _STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 END_SECONDS: Final = 15.0
-"""How long the shutdown may take: pending calls, then workspaces 5 s, the log of jobs 10 s at most."""
+"""How long the shutdown may take: pending calls, then workspaces 5 s, the job log 10 s at most."""
 
 _PRIVATE: Final = 0o600
 
@@ -59,7 +59,7 @@ ON_A_TERMINAL: Final = (
 
 
 class Targets(Struct, frozen=True, kw_only=True):
-    """Other servers that this one asks, each None where it does not."""
+    """Other servers that this one queries, each None if it does not."""
 
     semantic: "SemanticTarget | None"
     organisation: "OrganisationTarget | None"
@@ -73,14 +73,14 @@ def serve(
     *,
     greet: Callable[[str], None] | None = None,
 ) -> int:
-    """Serves until the client goes or a signal comes; returns the exit code. Over HTTP, `greet` is called with the address, once
-    clients can connect; without it, the address is said on stderr.
+    """Serves until the client disconnects or a signal arrives; returns the exit code. Over HTTP, calls `greet` with the address
+    once clients can connect; without it, writes the address to stderr.
 
-    Raises InvalidInput for options that make no sense, PermissionDenied for a log file that cannot be written; nothing has
-    been started then.
+    Raises InvalidInput for invalid options, PermissionDenied for a log file that cannot be written; no server has been started
+    by then.
     """
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        # Until the server handles it: Python's handler would not run while a path that does not answer is being read.
+        # Until the server handles it: Python's handler would not run while a read of an unresponsive file system blocks.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     loaded = invocation.load(None, **{key.replace(".", "__"): value for key, value in flags.items()})
     for warning in loaded.warnings:
@@ -88,7 +88,7 @@ def serve(
     settings = loaded.settings
     wrong = _unknown_tools(settings.server.tools)
     if wrong is not None:
-        # Reported as it is: `failure.report` would replace the names of tools by commands.
+        # Reported verbatim: `failure.report` would replace the names of tools with those of commands.
         return failure.report_wrong_usage(wrong, "Try: codecompass serve-mcp --help", invocation.terminal, as_json=False)
     if settings.server.store == "opensearch":
         return _serve_organisation(invocation, settings, log_file, greet)
@@ -138,7 +138,7 @@ def _serve_over_http(
 def _serve_organisation(
     invocation: Invocation, settings: Settings, log_file: str | None, greet: Callable[[str], None] | None
 ) -> int:
-    """Serves an organisation's code over HTTP. Raises InvalidInput where the settings name no engine, or another transport."""
+    """Serves an organisation's code over HTTP. Raises InvalidInput if the settings name no engine, or another transport."""
     from codecompass.cli.cluster.opening import require_client
 
     if settings.server.transport != "http":
@@ -157,7 +157,7 @@ def _serve_organisation(
     address = bound_url(sockets)
     with ExitStack() as stack:
         for each in sockets:
-            # Closed by the server; by this where the settings do not make one.
+            # Closed by the server; by this stack if no server can be created from the settings.
             stack.callback(each.close)
         stack.enter_context(_log_to(log_file))
         _configure_log(settings, log.level_for(settings.log.level, invocation.options.verbosity))
@@ -173,7 +173,7 @@ async def _serve_library(invocation: Invocation, settings: Settings, sockets: Se
     from codecompass.cluster.http_service import serve_library
     from codecompass.cluster.server import LibraryLaunch, open_library_server
 
-    # Servers on one machine have different ports, and what one has left there is of no use to another.
+    # Servers on one machine have different ports, and the cache of one is of no use to another.
     cache = invocation.home.root / "organisation" / str(sockets[0].getsockname()[1])
     secret = invocation.environment.get(WEBHOOK_SECRET_VARIABLE, "")
     launch = LibraryLaunch(settings=settings, cache=cache, webhook_secret=secret)
@@ -212,9 +212,10 @@ async def _serve_http(
 def bridge(
     invocation: Invocation, address: str, flags: Mapping[str, object], workspaces: Sequence[str], log_file: str | None
 ) -> int:
-    """Passes messages between a client on stdin and stdout and the server at `address`, until the client goes or a signal comes.
+    """Forwards messages between a client on stdin and stdout and the server at `address`, until the client disconnects or a
+    signal arrives; returns the exit code.
 
-    Raises InvalidInput for options that make no sense here, PermissionDenied for a log file that cannot be written.
+    Raises InvalidInput for options that do not apply to a bridge, PermissionDenied for a log file that cannot be written.
     """
     from codecompass.transport.bridge.target import bridge_target
 
@@ -259,7 +260,7 @@ def _configure_log(settings: Settings, level: LogLevel) -> None:
 
 
 def _unknown_tools(listing: str) -> str | None:
-    """Returns what is wrong with a list of tools, None if nothing. The default is not checked, to save the import."""
+    """Returns what is wrong with a list of tools, None if it is valid. The default is not checked, to save the import."""
     if listing != ServerSettings().tools:
         from codecompass.transport.tools.listing import listed_names
 
@@ -296,20 +297,20 @@ async def _serve(invocation: Invocation, settings: Settings, rules: RoutingRules
 
 
 async def _stop_on_signal(core: "Core | Bridge", *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-    """Stops after pending calls at the first signal, ends the process at the next. Signals that nohup ignores stay ignored."""
+    """Stops after pending calls at the first signal; a second one kills the process. Signals that nohup ignores stay ignored."""
     heeded = [each for each in _STOP_SIGNALS if signal.getsignal(each) is not signal.SIG_IGN]
     with trio.open_signal_receiver(*heeded) as signals:
         task_status.started()
         await anext(aiter(signals))
     for each in heeded:
-        # The default action of the system needs no thread of this process, which may all be blocked.
+        # The system's default action needs no thread of this process: all of them may be blocked.
         signal.signal(each, signal.SIG_DFL)
     end_in_time()
     core.stop()
 
 
 def end_in_time() -> None:
-    """Ends the process after END_SECONDS at the latest: a thread blocked in a file system cannot be stopped.
+    """Makes the process exit within END_SECONDS: a thread blocked in a file system cannot be stopped.
 
     An index survives the end of its writer at any moment, so nothing is lost.
     """
@@ -319,7 +320,7 @@ def end_in_time() -> None:
         os.write(STDERR, b"codecompass: not all work could be ended (a file system that does not answer?)\n")
         os._exit(failure.FAILED)
 
-    # Where Python threads do not run any more, the kernel ends the process.
+    # If Python threads no longer run, the kernel kills the process.
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(math.ceil(2 * END_SECONDS))
     threading.Thread(target=end, name="end in time", daemon=True).start()
@@ -327,7 +328,7 @@ def end_in_time() -> None:
 
 @contextmanager
 def _log_to(path: str | None) -> Iterator[None]:
-    """Redirects stdout and stderr to the file: output of a crashing interpreter or of a library is then in it, too."""
+    """Redirects stdout and stderr to the file, which then also gets the output of libraries and of a crashing interpreter."""
     if path is None:
         yield
         return
@@ -342,7 +343,7 @@ def _log_to(path: str | None) -> Iterator[None]:
 
 def _opened_log(path: str) -> int:
     try:
-        # O_NONBLOCK: opening a pipe of this name would wait.
+        # O_NONBLOCK: opening a named pipe would wait.
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, _PRIVATE)
     except OSError as error:
         raise PermissionDenied(

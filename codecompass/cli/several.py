@@ -1,5 +1,5 @@
-"""Questions about several projects on the command line: `--all`, and `--in` with names. Answered as a server answers them, in
-this process: each project from its index as it is, without a job; and the organisation's server at the same time.
+"""Questions about several projects on the command line: `--all`, and `--in` with names. Answered by a server inside of this
+process: each project from its index as it is, without a job, and the organisation's server at the same time.
 """
 
 from collections.abc import Mapping
@@ -26,21 +26,21 @@ class _Person:
     identity = None
 
     async def roots(self) -> tuple[str, ...]:
-        """None: the options name the projects."""
+        """Returns no roots: the options name the projects."""
         return ()
 
     def take_hint(self) -> bool:
-        """Never."""
+        """Returns False: hints are for agents."""
         return False
 
     async def follow(self, job: JobView, seconds: float) -> None:
-        """Nothing: no job is waited for."""
+        """Does nothing: no job is waited for."""
 
 
 def answer_several(invocation: Invocation, tool: str, arguments: Mapping[str, object], names: tuple[str, ...]) -> Reply:
-    """Returns the answer of a tool about the projects of these names, `*` for all.
+    """Returns a tool's reply about the projects of these names, `*` for all.
 
-    Raises the error that the tool answers with, and InvalidInput where options choose one project as well.
+    Raises the error that the tool replies with, and InvalidInput if options choose a single project as well.
     """
     options = invocation.options
     if options.workspace is not None or options.project_id is not None:

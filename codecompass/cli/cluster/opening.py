@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from codecompass.cluster.repositories import Repositories
 
 PATIENCE_SECONDS: Final = 30 * SECONDS
-"""For an engine that does not answer: somebody waits at a terminal."""
+"""How long requests to an engine that does not answer are repeated: somebody is waiting at a terminal."""
 
 WORKERS_PATIENCE_SECONDS: Final = 10 * MINUTES
 
@@ -23,7 +23,7 @@ NOT_INSTALLED: Final = "the client of OpenSearch is not installed. Install it wi
 
 
 def require_client() -> None:
-    """Raises InvalidInput where the client of the engine is not installed."""
+    """Raises InvalidInput if the client of the engine is not installed."""
     if find_spec("opensearchpy") is None:
         raise InvalidInput(NOT_INSTALLED, remediation="pip install 'codecompass[cluster]'")
 
@@ -32,9 +32,9 @@ def require_client() -> None:
 def opened_engine(
     invocation: Invocation, url: str | None, prefix: str | None, *, is_patient: bool = False
 ) -> "Iterator[tuple[Engine, Settings]]":
-    """Gives the engine that options and settings name, and the settings with the options in them.
+    """Yields the engine that the options and settings name, and the settings with the options applied.
 
-    Raises InvalidInput where none is named, an address cannot be one, or its client is not installed.
+    Raises InvalidInput if none is named, an address is invalid, or the client is not installed.
     """
     flags: dict[str, object] = {}
     if url is not None:
@@ -60,7 +60,7 @@ def opened_engine(
 def opened_repositories(
     invocation: Invocation, url: str | None, prefix: str | None, *, makes_indexes: bool = False
 ) -> "Iterator[Repositories]":
-    """Gives the repositories of that engine; with `makes_indexes` its indexes are made where there are none."""
+    """Yields the repositories of that engine; `makes_indexes` creates its indexes if there are none."""
     with opened_engine(invocation, url, prefix) as (engine, settings):
         from codecompass.cluster.repositories import Repositories
 

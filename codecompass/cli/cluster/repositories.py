@@ -1,4 +1,4 @@
-"""The repositories of a cluster, for people and as JSON."""
+"""Adds, lists, changes and removes the repositories of a cluster; prints the result for people or as JSON."""
 
 from collections import Counter
 from typing import Final
@@ -14,11 +14,11 @@ from codecompass.protocol.encode import encode
 from codecompass.protocol.times import iso_time
 
 MAX_SHOWN: Final = 20
-"""Lines of each kind in the status for people."""
+"""Repositories of each kind that are listed in the status for people."""
 
 
 class HeadEntry(Struct, frozen=True, kw_only=True):
-    """What answers for a ref."""
+    """The commit and the generation that answer for a ref."""
 
     ref: str
     commit: str
@@ -53,7 +53,7 @@ class RepositoryEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class RepositoryList(Struct, frozen=True):
-    """All repositories by name."""
+    """All repositories, ordered by name."""
 
     repositories: tuple[RepositoryEntry, ...]
 
@@ -66,7 +66,7 @@ class AddedRepository(Struct, frozen=True, kw_only=True):
 
 
 class EngineEntry(Struct, frozen=True, kw_only=True):
-    """What the engine says of itself: `status` is green, yellow (a copy is missing) or red (data is missing)."""
+    """The health of the engine: `status` is green, yellow (a copy is missing) or red (data is missing)."""
 
     status: str
     nodes: int
@@ -76,7 +76,7 @@ class EngineEntry(Struct, frozen=True, kw_only=True):
 
 
 class ClusterStatus(Struct, frozen=True, kw_only=True):
-    """How the cluster is. `states` counts repositories."""
+    """The state of the cluster. `states` counts repositories by state."""
 
     engine: EngineEntry
     states: dict[str, int]
@@ -120,7 +120,7 @@ def add(
 
 
 def show_all(invocation: Invocation, repositories: Repositories) -> int:
-    """Prints the list."""
+    """Prints all repositories."""
     entries = tuple(_entry(each) for each in repositories.listed(is_current=True))
     terminal = invocation.terminal
     if invocation.options.as_json:
@@ -147,7 +147,7 @@ def show_all(invocation: Invocation, repositories: Repositories) -> int:
 
 
 def note_changed(invocation: Invocation, repositories: Repositories, name: str, *, rebuild: bool) -> int:
-    """Has a worker look at a repository."""
+    """Makes a worker check a repository."""
     found = repositories.find(name)
     noted = repositories.note_changed(found.repo_id, rebuild=rebuild, is_urgent=True) or found
     if invocation.options.as_json:
@@ -169,7 +169,7 @@ def remove(invocation: Invocation, repositories: Repositories, name: str) -> int
 
 
 def show_status(invocation: Invocation, repositories: Repositories) -> int:
-    """Prints how the cluster is. The exit code is 1 where data is missing."""
+    """Prints the state of the cluster. The exit code is 1 if data is missing."""
     health = repositories.health()
     entries = tuple(_entry(each) for each in repositories.listed(with_removed=True, is_current=True))
     heads = [head for entry in entries for head in entry.heads if head.ref == entry.default_ref]

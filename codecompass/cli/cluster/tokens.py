@@ -1,4 +1,4 @@
-"""Tokens of an organisation's servers, from the command line: made, listed, revoked."""
+"""Creates, lists and revokes the tokens of an organisation's servers."""
 
 import time
 
@@ -27,26 +27,26 @@ class TokenEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class TokenList(Struct, frozen=True):
-    """All tokens by name."""
+    """All tokens, ordered by name."""
 
     tokens: tuple[TokenEntry, ...]
 
 
 class NewToken(Struct, frozen=True):
-    """A token that was made: its text, which is shown this once."""
+    """A new token with its text, which is shown only once."""
 
     name: str
     token: str
 
 
 class RevokedTokens(Struct, frozen=True):
-    """What was revoked."""
+    """The tokens that were revoked."""
 
     revoked: tuple[TokenEntry, ...]
 
 
 def add(invocation: Invocation, engine: Engine, name: str, groups: tuple[str, ...], days: int | None, *, is_admin: bool) -> int:
-    """Prints a new token. Nothing but the token goes to stdout, so that it can be kept where it belongs."""
+    """Creates a token and prints it. Only the token goes to stdout, so that it can be redirected."""
     engine.prepare()
     text = Tokens(engine).add(name, groups, days=days, is_admin=is_admin)
     terminal = invocation.terminal
@@ -59,7 +59,7 @@ def add(invocation: Invocation, engine: Engine, name: str, groups: tuple[str, ..
 
 
 def list_tokens(invocation: Invocation, engine: Engine) -> int:
-    """Prints what is kept of all tokens."""
+    """Prints all tokens, without their texts, which are not stored."""
     entries = tuple(_entry(each) for each in Tokens(engine).listed())
     if invocation.options.as_json:
         invocation.terminal.json(encode(TokenList(entries)))
@@ -72,7 +72,7 @@ def list_tokens(invocation: Invocation, engine: Engine) -> int:
 
 
 def revoke(invocation: Invocation, engine: Engine, which: str) -> int:
-    """Revokes tokens by name or id, and says which."""
+    """Revokes tokens by name or id, and prints which."""
     entries = tuple(_entry(each) for each in Tokens(engine).revoke(which))
     if invocation.options.as_json:
         invocation.terminal.json(encode(RevokedTokens(entries)))

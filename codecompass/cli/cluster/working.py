@@ -1,4 +1,4 @@
-"""Runs a worker as a process: its log, its signals, its end."""
+"""Runs a worker as a process: its log, its signals, its shutdown."""
 
 import math
 import os
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from codecompass.cluster.engine import Engine
 
 END_SECONDS: Final = STOP_SECONDS + 20 * SECONDS
-"""After a signal, for everything: a thread that a disk or the engine holds cannot be ended."""
+"""How long the whole shutdown may take: a thread that waits for a disk or the engine cannot be stopped."""
 
 _STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def work(invocation: Invocation, engine: "Engine", settings: Settings, jobs: int) -> int:
-    """Works until a signal comes; the second one ends the process at once. Returns the exit code."""
+    """Runs a worker until a signal arrives; a second one kills the process. Returns the exit code."""
     level = log.level_for(settings.log.level, max(1, invocation.options.verbosity))
     log.configure(level, settings.log.format)
     invocation.terminal.note(f"Working for {', '.join(settings.cluster.url)}. End it with Ctrl-C.", "dim")
@@ -55,18 +55,18 @@ async def _stop_on_signal(
     _end_in_time()
     stop.set()
     await trio.sleep(STOP_SECONDS)
-    # What is not finished by now is given back.
+    # Repositories that are not finished by now are given back.
     engine.stop_waiting()
 
 
 def _end_in_time() -> None:
-    """Ends the process after END_SECONDS at the latest; what it has not given back by then others take over."""
+    """Makes the process exit within END_SECONDS; other workers take over what it has not given back by then."""
 
     def end() -> None:
         time.sleep(END_SECONDS)
         os._exit(failure.FAILED)
 
-    # Where Python threads do not run any more, the kernel ends the process.
+    # If Python threads no longer run, the kernel kills the process.
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(math.ceil(2 * END_SECONDS))
     threading.Thread(target=end, name="end in time", daemon=True).start()

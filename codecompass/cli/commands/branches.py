@@ -27,7 +27,7 @@ HELP = """
 )
 @tool_options("list_refs", "ref")
 def command(invocation: Invocation, **arguments: Any) -> None:  # noqa: ANN401 - passed to decode
-    """Lists them."""
+    """Prints the branches, tags and indexed commits."""
     from codecompass.cli.workspace import choose
     from codecompass.projects.ref_listing import list_refs, refs_of
     from codecompass.protocol.decode import decode

@@ -1,6 +1,6 @@
 """`codecompass cluster`: an organisation's repositories in a search engine, and the workers that index them.
 
-What needs the engine's client is imported after `opening` has seen that it is installed.
+Modules that need the engine's client are imported after `opening` has checked that it is installed.
 """
 
 from collections.abc import Callable
@@ -44,7 +44,7 @@ command = LazyGroup(
 
 
 def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the options that say which cluster is meant."""
+    """Adds the options that choose the cluster."""
     url = asyncclick.option(
         "--cluster-url", metavar="URLS", help="Addresses of OpenSearch nodes, with commas; or CODECOMPASS_CLUSTER_URL."
     )
@@ -83,7 +83,7 @@ def add(
     cluster_url: str | None,
     cluster_prefix: str | None,
 ) -> int:
-    """Adds."""
+    """Adds or changes a repository."""
     from codecompass.cli.cluster.opening import opened_repositories
 
     with opened_repositories(invocation, cluster_url, cluster_prefix, makes_indexes=True) as opened:
@@ -103,7 +103,7 @@ def add(
 )
 @cluster_options
 def list_repositories(invocation: Invocation, /, cluster_url: str | None, cluster_prefix: str | None) -> int:
-    """Lists."""
+    """Prints all repositories."""
     from codecompass.cli.cluster.opening import opened_repositories
 
     with opened_repositories(invocation, cluster_url, cluster_prefix) as opened:
@@ -132,7 +132,7 @@ def list_repositories(invocation: Invocation, /, cluster_url: str | None, cluste
 def changed(
     invocation: Invocation, /, repository: str, rebuild: bool, cluster_url: str | None, cluster_prefix: str | None
 ) -> int:
-    """Notes it."""
+    """Makes a worker check a repository."""
     from codecompass.cli.cluster.opening import opened_repositories
 
     with opened_repositories(invocation, cluster_url, cluster_prefix) as opened:
@@ -154,7 +154,7 @@ def changed(
 @cluster_options
 @asyncclick.argument("repository")
 def remove(invocation: Invocation, /, repository: str, cluster_url: str | None, cluster_prefix: str | None) -> int:
-    """Removes."""
+    """Removes a repository."""
     from codecompass.cli.cluster.opening import opened_repositories
 
     with opened_repositories(invocation, cluster_url, cluster_prefix) as opened:
@@ -174,7 +174,7 @@ def remove(invocation: Invocation, /, repository: str, cluster_url: str | None, 
 )
 @cluster_options
 def status(invocation: Invocation, /, cluster_url: str | None, cluster_prefix: str | None) -> int:
-    """Shows it."""
+    """Prints the state of the cluster."""
     from codecompass.cli.cluster.opening import opened_repositories
 
     with opened_repositories(invocation, cluster_url, cluster_prefix) as opened:
@@ -201,7 +201,7 @@ def status(invocation: Invocation, /, cluster_url: str | None, cluster_prefix: s
 @cluster_options
 @asyncclick.option("--jobs", type=asyncclick.IntRange(1, 64), default=2, metavar="N", help="Repositories at a time; 2.")
 def worker(invocation: Invocation, /, jobs: int, cluster_url: str | None, cluster_prefix: str | None) -> int:
-    """Works."""
+    """Runs a worker until a signal arrives."""
     from codecompass.cli.cluster.opening import opened_engine
 
     with opened_engine(invocation, cluster_url, cluster_prefix, is_patient=True) as (engine, settings):

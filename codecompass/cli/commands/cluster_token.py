@@ -1,4 +1,4 @@
-"""`codecompass cluster token`: who may ask an organisation's servers, and for what."""
+"""`codecompass cluster token`: who may query an organisation's servers, and which repositories."""
 
 from typing import Final
 
@@ -66,7 +66,7 @@ def add(
     cluster_url: str | None,
     cluster_prefix: str | None,
 ) -> int:
-    """Makes a token."""
+    """Creates a token and prints it."""
     from codecompass.cli.cluster import tokens
     from codecompass.cli.cluster.opening import opened_engine
 
@@ -85,7 +85,7 @@ def add(
 )
 @cluster_options
 def list_tokens(invocation: Invocation, /, cluster_url: str | None, cluster_prefix: str | None) -> int:
-    """Lists them."""
+    """Prints all tokens."""
     from codecompass.cli.cluster import tokens
     from codecompass.cli.cluster.opening import opened_engine
 
@@ -109,7 +109,7 @@ def list_tokens(invocation: Invocation, /, cluster_url: str | None, cluster_pref
 @cluster_options
 @asyncclick.argument("token")
 def revoke(invocation: Invocation, /, token: str, cluster_url: str | None, cluster_prefix: str | None) -> int:
-    """Revokes tokens."""
+    """Revokes tokens by name or id."""
     from codecompass.cli.cluster import tokens
     from codecompass.cli.cluster.opening import opened_engine
 

@@ -40,7 +40,7 @@ command = LazyGroup(
 
 
 class Report(Struct, frozen=True):
-    """What `--json` prints: the files that were looked for, the settings, and in sentences which values are not used."""
+    """What `--json` prints: the configuration files, the settings, and a sentence for each value that is not used."""
 
     files: tuple["File", ...]
     settings: tuple["Value", ...]
@@ -48,7 +48,7 @@ class Report(Struct, frozen=True):
 
 
 class File(Struct, frozen=True):
-    """A configuration file and whether it is there."""
+    """A configuration file, and whether it exists."""
 
     source: str
     path: str
@@ -109,7 +109,7 @@ def show(invocation: Invocation, key: str | None) -> None:
 
 
 def _unknown(key: str, known: list[str]) -> InvalidInput:
-    """Returns the error with a suggestion. Sections and last parts are compared too, as in `limit` for `query.default_limit`."""
+    """Returns the error, with a suggestion. Sections and last parts are compared too: `limit` suggests `query.default_limit`."""
     names = {each.rpartition(".")[2]: each for each in known} | {each.partition(".")[0]: each.partition(".")[0] for each in known}
     near = difflib.get_close_matches(key, known, n=1) or difflib.get_close_matches(key.rpartition(".")[2], names, n=1, cutoff=0.5)
     meant = f" Did you mean {names.get(near[0], near[0])!r}?" if near else ""
@@ -117,7 +117,7 @@ def _unknown(key: str, known: list[str]) -> InvalidInput:
 
 
 def _project_root(invocation: Invocation) -> Path | None:
-    """Returns the root of the project whose file counts. Warns where the store cannot be opened: a setting may be the cause."""
+    """Returns the root of the project whose file applies. Warns if the store cannot be opened: a setting may be the cause."""
     from codecompass.cli.workspace import choose
 
     options = invocation.options
@@ -150,7 +150,7 @@ def _toml(value: object) -> str:
 
 
 def _resolved(invocation: Invocation, value: EffectiveValue) -> EffectiveValue:
-    """Returns the value, for an empty `storage.data_dir` with the platform's directory."""
+    """Returns the value; that of an empty `storage.data_dir` is the platform's directory."""
     if value.key != "storage.data_dir" or value.value:
         return value
     directory = str(invocation.home.root)

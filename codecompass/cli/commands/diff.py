@@ -32,7 +32,7 @@ HELP = """
 @tool_argument("diff_context", "base", required=False, metavar="[BASE]")
 @tool_options("diff_context", "base")
 def command(invocation: Invocation, base: str | None, **arguments: Any) -> int:  # noqa: ANN401 - passed to decode
-    """Shows what differs."""
+    """Prints the differences."""
     from codecompass.cli.answering import Question, answer
     from codecompass.cli.differences import write_differences
     from codecompass.protocol.difference_replies import DiffContextReply

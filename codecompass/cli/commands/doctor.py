@@ -44,7 +44,7 @@ HELP = """
 )
 @asyncclick.option("--semantic", is_flag=True, help="Ask the endpoint of search by meaning for one vector, of a made-up text.")
 def command(invocation: Invocation, semantic: bool) -> int:
-    """Prints the findings."""
+    """Prints the results of all checks; the exit code is 1 if one fails."""
     from codecompass.cli.doctor_checks import run_checks
     from codecompass.cli.finding import Check
     from codecompass.protocol.encode import encode
@@ -60,7 +60,7 @@ def command(invocation: Invocation, semantic: bool) -> int:
     if invocation.options.as_json:
 
         class Report(Struct, frozen=True):
-            """All findings; `ok` is False where one of them fails."""
+            """All results; `ok` is False if one of them fails."""
 
             ok: bool
             checks: tuple[Check, ...]

@@ -1,4 +1,4 @@
-"""`codecompass index`: index a project, or say what would be indexed."""
+"""`codecompass index`: indexes a project, or lists what would be indexed."""
 
 import asyncclick
 
@@ -33,7 +33,7 @@ HELP = """
 @asyncclick.option("--force", is_flag=True, help="Build the index again from nothing; the old one answers meanwhile.")
 @asyncclick.option("--dry-run", is_flag=True, help="Only list what would be indexed.")
 def command(invocation: Invocation, path: str | None, force: bool, dry_run: bool) -> None:
-    """Indexes."""
+    """Indexes the project and prints a summary; with `dry_run` prints the plan."""
     from codecompass.cli.workspace import choose, ensure_registered
 
     options = invocation.options

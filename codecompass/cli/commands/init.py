@@ -1,4 +1,4 @@
-"""`codecompass init`: make a project known, give it a name, make it the default."""
+"""`codecompass init`: registers a project, names it, makes it the default."""
 
 import asyncclick
 
@@ -38,7 +38,7 @@ HELP = """
 )
 @asyncclick.option("--default", "is_default", is_flag=True, help="Make it the default project.")
 def command(invocation: Invocation, path: str | None, workspace: str | None, alias: str | None, is_default: bool) -> None:
-    """Registers."""
+    """Registers the project."""
     from codecompass.cli.workspace import choose, ensure_registered
     from codecompass.protocol.encode import encode
     from codecompass.store.registry import check_alias

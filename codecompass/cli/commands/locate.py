@@ -37,7 +37,7 @@ def command(
     in_projects: str | None,
     **arguments: Any,  # noqa: ANN401 - passed to decode
 ) -> int:
-    """Locates."""
+    """Prints the definitions; the exit code is 3 if there are none."""
     from codecompass.cli.searching import locate
 
     several = named_several(all_projects=all_projects, in_projects=in_projects)

@@ -31,7 +31,7 @@ HELP = """
 @asyncclick.argument("file", type=asyncclick.Path())
 @tool_options("get_file_outline")
 def command(invocation: Invocation, file: str, **arguments: Any) -> None:  # noqa: ANN401 - passed to decode
-    """Shows the outline."""
+    """Prints the outline."""
     from codecompass.cli.answering import Question, answer
     from codecompass.cli.invocation import path_in_project
     from codecompass.cli.render import write_outline
@@ -44,7 +44,7 @@ def command(invocation: Invocation, file: str, **arguments: Any) -> None:  # noq
         asked = msgspec.structs.replace(request, path=path_in_project(request.path, Path(question.state.workspace)))
         settings = question.settings
         if not invocation.options.as_json:
-            # The limit saves tokens of agents; people get all of it.
+            # The limit saves agents' tokens; people get the whole outline.
             settings = msgspec.structs.replace(settings, max_outline_bytes=sys.maxsize)
         return get_file_outline(question.snapshot, asked, question.state, settings)
 

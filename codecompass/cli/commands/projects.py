@@ -79,7 +79,7 @@ _STATE_WORDS: Final = {
     chooses_project=False,
 )
 def list_projects(invocation: Invocation) -> None:
-    """Prints the list."""
+    """Prints all projects."""
     from codecompass.cli.project_state import project_state
     from codecompass.protocol.encode import encode
     from codecompass.store.disk_space import disk_space
@@ -158,7 +158,7 @@ def list_projects(invocation: Invocation) -> None:
 @asyncclick.argument("project")
 @asyncclick.argument("name")
 def rename(invocation: Invocation, project: str, name: str) -> None:
-    """Renames."""
+    """Renames a project."""
     from codecompass.protocol.encode import encode
 
     with invocation.registry() as registry:
@@ -187,7 +187,7 @@ def rename(invocation: Invocation, project: str, name: str) -> None:
 @asyncclick.argument("name")
 @asyncclick.argument("projects", nargs=-1, required=True)
 def group(invocation: Invocation, name: str, projects: tuple[str, ...]) -> None:
-    """Makes a group."""
+    """Creates or replaces a group."""
     from codecompass.projects.selection import labels
     from codecompass.store.project_groups import set_project_group
 
@@ -204,7 +204,7 @@ def group(invocation: Invocation, name: str, projects: tuple[str, ...]) -> None:
     chooses_project=False,
 )
 def groups(invocation: Invocation) -> None:
-    """Prints the list."""
+    """Prints all groups."""
     from codecompass.projects.selection import labels
     from codecompass.store.project_groups import project_groups
 
@@ -274,7 +274,7 @@ def _show_groups(invocation: Invocation, found: "tuple[ProjectGroup, ...]", name
 )
 @asyncclick.argument("project")
 def remove(invocation: Invocation, project: str) -> None:
-    """Removes."""
+    """Removes a project and its index."""
     from codecompass.protocol.encode import encode
     from codecompass.store.housekeeping import remove_project
 
@@ -305,7 +305,7 @@ def remove(invocation: Invocation, project: str) -> None:
 )
 @asyncclick.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
 def gc(invocation: Invocation, dry_run: bool) -> int:
-    """Cleans up."""
+    """Removes projects whose directory is gone, and leftovers. The exit code is 1 if the store refuses a removal."""
     from codecompass.errors import IndexInProgress, PermissionDenied
     from codecompass.protocol.encode import encode
     from codecompass.store.disk_space import disk_space

@@ -39,7 +39,7 @@ def command(
     in_projects: str | None,
     **arguments: Any,  # noqa: ANN401 - passed to decode
 ) -> int:
-    """Lists uses."""
+    """Prints the uses; the exit code is 3 if there are none."""
     from codecompass.cli.answering import print_answer, print_reply
     from codecompass.protocol.replies import FindReferencesReply
     from codecompass.protocol.requests import FindReferences

@@ -29,7 +29,7 @@ HELP = """
 LITERAL: Final = "literal"
 
 INTERACTIVE: Final = frozenset({"query", "limit", "mode", "path", "language", "kind", "ref", "freshness_policy", "timeout_ms"})
-"""Arguments that -i takes. The others shape an answer that is printed."""
+"""Arguments that -i takes. The others shape a printed answer."""
 
 
 @make_command(
@@ -61,7 +61,7 @@ def command(
     in_projects: str | None,
     **arguments: Any,  # noqa: ANN401 - passed to decode
 ) -> int:
-    """Searches."""
+    """Prints the hits; the exit code is 3 if there are none."""
     asked = given(arguments)
     several = named_several(all_projects=all_projects, in_projects=in_projects)
     if interactive:

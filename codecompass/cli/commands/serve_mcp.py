@@ -36,7 +36,7 @@ _SETTINGS: Final = {
     "answers": "server.answers",
     "log_level": "log.level",
 }
-"""The setting that each option overrides, where it is given."""
+"""The setting that each option overrides."""
 
 
 @make_command(
@@ -104,7 +104,7 @@ _SETTINGS: Final = {
 def command(
     invocation: Invocation, /, workspaces: tuple[str, ...], log_file: str | None, connect: str | None, **options: object
 ) -> int:
-    """Serves until the client goes."""
+    """Serves until the client disconnects or a signal arrives."""
     from codecompass.cli.serving import bridge, serve
 
     # stdout is for frames of the protocol, so errors are text on stderr.

@@ -1,4 +1,4 @@
-"""`codecompass setup HOST`: tell an editor or an agent to start our server. `setup --rules`: tell the agents when to use it."""
+"""`codecompass setup HOST`: makes an editor or agent start our server. `setup --rules`: tells agents when to use it."""
 
 import asyncclick
 
@@ -77,7 +77,7 @@ def command(
     undo: bool,
     force: bool,
 ) -> int | None:
-    """Writes the entry, or removes it."""
+    """Writes, prints or undoes the host's entry, or the project's rules."""
     from codecompass.cli.host_setup import SetupOptions, set_up_host, set_up_rules
 
     if is_print and undo:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from codecompass.protocol.state_replies import IndexStatusReply
 
 LISTED: Final = 6
-"""Languages or reasons that are listed by name; the JSON has all."""
+"""Languages or reasons that are listed by name; the JSON has all of them."""
 
 HELP = """
     Show what is indexed, how fresh it is, what was left out and why, and the last jobs.
@@ -47,7 +47,7 @@ _STATES: Final[dict[str, tuple[Style, ...]]] = {
 )
 @tool_options("index_status")
 def command(invocation: Invocation, path: str | None, ref: str | None) -> int:
-    """Shows the status."""
+    """Prints the status; the exit code is 3 if the project, or the file, is not indexed."""
     from codecompass.cli.invocation import path_in_project
     from codecompass.cli.project_state import index_status_reply
     from codecompass.cli.workspace import choose

@@ -1,4 +1,4 @@
-"""`codecompass sync`: take in what has changed."""
+"""`codecompass sync`: brings the index up to date."""
 
 import asyncclick
 
@@ -26,7 +26,7 @@ HELP = """
 )
 @asyncclick.option("--force", is_flag=True, help="Build the index again from nothing.")
 def command(invocation: Invocation, force: bool) -> None:
-    """Synchronises."""
+    """Updates the index and prints a summary."""
     from codecompass.cli.jobs import run_job_in_turn, summary
     from codecompass.cli.semantic import make_vectors
     from codecompass.cli.workspace import choose, ensure_registered

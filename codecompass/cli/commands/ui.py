@@ -48,7 +48,7 @@ _DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY")
 def command(
     invocation: Invocation, /, port: int, opens: bool | None, allowed_roots: tuple[str, ...], log_file: str | None
 ) -> int:
-    """Serves until a signal comes."""
+    """Serves until a signal arrives."""
     from codecompass.cli.serving import serve
 
     invocation.options = replace(invocation.options, as_json=False)
@@ -63,7 +63,7 @@ def command(
         invocation.terminal.out.flush()
         invocation.terminal.note("End it with Ctrl-C.", "dim")
         if _has_display(invocation) if opens is None else opens:
-            # The socket listens: what the browser asks now is answered as soon as the server is there.
+            # The socket is listening: the browser's requests are answered as soon as the server is ready.
             import webbrowser
 
             webbrowser.open(page)
@@ -72,8 +72,8 @@ def command(
 
 
 def _project_id(invocation: Invocation) -> str:
-    """Returns the project to begin with, registered now if it was not; empty where there is none, or none by its markers: who
-    looks at a page need not stand in a project."""
+    """Returns the id of the project to begin with, registering it if necessary. Returns an empty id if there is none, or none
+    that markers identify: the page can be opened outside of a project too."""
     from codecompass.cli.workspace import choose, project_for_question
     from codecompass.errors import ProjectNotFound
     from codecompass.projects.detection import never_projects
@@ -95,7 +95,7 @@ def _project_id(invocation: Invocation) -> str:
 
 
 def _has_display(invocation: Invocation) -> bool:
-    """Whether a browser that is opened here is seen by the user."""
+    """Whether the user would see a browser that is opened here."""
     environment = invocation.environment
     if "SSH_CONNECTION" in environment or not sys.stdout.isatty():
         return False

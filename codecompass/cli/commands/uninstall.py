@@ -32,7 +32,7 @@ HELP = """
 )
 @asyncclick.option("--yes", "-y", is_flag=True, help="Do not ask.")
 def command(invocation: Invocation, yes: bool) -> int:
-    """Removes."""
+    """Removes all data, after a confirmation unless `yes`."""
     from codecompass.cli.hosts.change_records import ChangeRecords
     from codecompass.protocol.encode import encode
     from codecompass.store.disk_space import disk_usage

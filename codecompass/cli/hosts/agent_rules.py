@@ -25,7 +25,7 @@ _NAMES: Final = ("AGENTS.md", "CLAUDE.md")
 
 
 def rules_path(root: Path) -> Path:
-    """Returns the file of a project that its agents read: AGENTS.md, or CLAUDE.md where only that is there."""
+    """Returns the file of a project that its agents read: AGENTS.md, or CLAUDE.md if only that exists."""
     return next((root / name for name in _NAMES if (root / name).exists()), root / _NAMES[0])
 
 
@@ -36,7 +36,7 @@ class RulesEdit:
     is_whole = True
 
     def apply(self, text: str, base: str) -> EditResult:
-        """Whatever is between our markers is replaced."""
+        """Replaces whatever is between our markers."""
         del base
         found = _BLOCK.search(text)
         newline = _newline(text if found is None else found[0])
@@ -45,7 +45,7 @@ class RulesEdit:
             return EditResult(text=text[: found.start()] + block + text[found.end() :])
         if not text.removeprefix("\ufeff"):
             return EditResult(text=text + block + newline)
-        # A text without a newline at its end gets none, so that an undo can tell what was there.
+        # A text that does not end in a newline gets none, so that an undo can restore it.
         is_ended = text.endswith("\n")
         return EditResult(text=text + newline * (1 if is_ended else 2) + block + (newline if is_ended else ""))
 

@@ -20,7 +20,7 @@ _INVALID: Final = (NotJson, NotToml, NotYaml)
 
 
 class EntryEdit:
-    """The `Edit` of the entry of our server in a host's file."""
+    """The `Edit` that writes the entry of our server into a host's file."""
 
     kind = "entry"
     is_whole = True
@@ -50,13 +50,13 @@ class EntryEdit:
             raise self._unreadable(error) from error
 
     def _with(self, text: str, present: object, entry: Mapping[str, object]) -> str:
-        """Returns the text with the entry. Only members that differ are changed: comments and layout of the others stay."""
+        """Returns the text with the entry. Changes only members that differ: comments and layout of the others stay."""
         changed: str
         if not isinstance(present, Mapping):
             changed = self._editor.assign(text, self._place, entry)
             return changed
         if not set(present) & set(entry):
-            # None of its members stays, so there is no layout to keep.
+            # No member stays, so there is no layout to keep.
             changed = self._editor.assign(text, self._place, entry)
             return changed
         for name in present:
@@ -109,7 +109,7 @@ class EntryEdit:
 
 
 class AllowEdit:
-    """The `Edit` of our tools in a host's list of what may be called without asking."""
+    """The `Edit` that adds our tools to a host's list of tools that need no approval."""
 
     kind = "allow"
     is_whole = False
@@ -171,7 +171,7 @@ def rendered_list(section: Sequence[str], items: Sequence[str]) -> str:
 
 
 def _pruned(data: object, path: Sequence[str]) -> object:
-    """Returns the data without the value at `path`, and without sections that are empty then."""
+    """Returns the data without the value at `path`, and without sections that this leaves empty."""
     if not isinstance(data, Mapping) or path[0] not in data:
         return data
     rest = {name: value for name, value in data.items() if name != path[0]}

@@ -1,7 +1,7 @@
-"""Revises an entry that is there already: what of it stays, and what has to change for it to start our server.
+"""Revises an existing entry: what stays, and what has to change for it to start our server.
 
 An entry that `setup` did not write is the user's. Its arguments, variables, time limits and unknown members stay. The command
-changes where it is gone or is another installation's, an option where it was given now. An entry that cannot start our server
+changes if it does not exist or is another installation's, an option if it was given now. An entry that cannot start our server
 is replaced as a whole.
 """
 
@@ -19,10 +19,10 @@ SERVE = "serve-mcp"
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """What the server's entry should be.
+    """The wanted entry of the server.
 
-    `asked` are the options of `serve-mcp` that were given by name, with their values, `general` those in front of `serve-mcp`.
-    `members` are members of the entry besides those of its launch.
+    `asked` are the options of `serve-mcp` that the user gave, with their values, `general` those before `serve-mcp`. `members`
+    are further members of the entry.
     """
 
     launch: Launch
@@ -36,7 +36,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 class Revision(Struct, frozen=True, kw_only=True):
-    """The new entry. `changes` says what is different, `kept` names what stays, `replaced` is the old entry if nothing does."""
+    """The new entry. `changes` says what differs, `kept` names members that stay, `replaced` is the old entry if none does."""
 
     entry: Mapping[str, object]
     changes: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class Revision(Struct, frozen=True, kw_only=True):
 
 
 def revised(present: object, request: Request, shape: Shape, search_path: str | None) -> Revision:
-    """Returns the revision of the user's entry. Its command is looked for in `search_path`, the value of PATH."""
+    """Returns the revision of the user's entry. Its command is looked up in `search_path`, the value of PATH."""
     wanted = request.entry(shape)
     launch = shape.launch(present) if isinstance(present, Mapping) else None
     if launch is None or not isinstance(present, Mapping):
@@ -90,9 +90,9 @@ def _front(arguments: Sequence[str]) -> tuple[str, ...]:
 
 
 def _problem(program: str, arguments: Sequence[str], wanted: Launch, search_path: str | None) -> str | None:
-    """Returns why the command cannot stay; None where it can, or where only the host can tell."""
+    """Returns why the command cannot stay; None if it can, or if only the host can tell."""
     if any(sign in program for sign in "$~%{") or (os.path.dirname(program) and not os.path.isabs(program)):
-        return None  # the host fills that in, or starts it in a directory of its own
+        return None  # the host expands that, or resolves it in a directory of its own
     found = shutil.which(program, path=search_path)
     if found is None:
         return "does not exist" if os.path.isabs(program) else "is not on the PATH"
@@ -105,7 +105,7 @@ def _problem(program: str, arguments: Sequence[str], wanted: Launch, search_path
 def _with_option(
     arguments: tuple[str, ...], option: str, values: tuple[str, ...], *, is_general: bool, changes: list[str]
 ) -> tuple[str, ...]:
-    """Returns the arguments with these values of an option in place of those that it has."""
+    """Returns the arguments with the values of an option replaced, and describes the difference in `changes`."""
     kept: list[str] = []
     had: list[str] = []
     skipping = False

@@ -19,7 +19,7 @@ SHELL_SECONDS: Final = 5 * SECONDS
 def installed_command() -> tuple[str, ...]:
     """Returns the command of this installation, by absolute path.
 
-    The name it was called by comes first: a link to it survives an upgrade, its target may not. Without an installed command
+    The path it was called by is preferred: a link survives an upgrade, its target may not. Without an installed command
     it is the interpreter, with -P so that modules in the current directory are not loaded.
     """
     called = Path(sys.argv[0])
@@ -34,7 +34,7 @@ def installed_command() -> tuple[str, ...]:
 
 
 def portable_command(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Returns the bare name where a login shell finds this installation by it, else what `installed_command` returns.
+    """Returns the bare name if a login shell finds this installation by it, else what `installed_command` returns.
 
     For files that are shared with other machines.
     """
@@ -49,7 +49,7 @@ def portable_command(environment: Mapping[str, str]) -> tuple[str, ...]:
             capture_output=True,
             timeout=SHELL_SECONDS,
             check=False,
-            # Only the variables that a session begins with: those that this shell has added are not set elsewhere.
+            # Only the variables that a session starts with: those that this shell has added are not set elsewhere.
             env={name: environment[name] for name in ("HOME", "USER", "LOGNAME", "SHELL") if name in environment},
         )
     except (OSError, subprocess.TimeoutExpired):

@@ -3,9 +3,9 @@
     section:                    <- found by its name at the beginning of a line
       name: value               <- its members, indented by spaces
       ours:
-        member: value           <- one line each; what spans several lines is kept, and not changed
+        member: value           <- one line each; values that span several lines are kept, and not changed
 
-Reads no more of YAML than that, and refuses what it cannot be sure of. The counterpart of `json_text`.
+Understands no more of YAML than that, and refuses what is ambiguous. The counterpart of `json_text`.
 """
 
 import json
@@ -25,7 +25,7 @@ class NotYaml(Exception):
 
 
 class _Lines(Struct, frozen=True):
-    """The lines of a text, with their ends, and the half-open ranges of the section and of our block; -1 without one."""
+    """The lines of a text, with their endings, and the half-open ranges of the section and of our block; -1 if it is missing."""
 
     lines: tuple[str, ...]
     header: int = -1
@@ -36,9 +36,9 @@ class _Lines(Struct, frozen=True):
 
 
 def value_at(text: str, path: Sequence[str]) -> object:
-    """Returns the members of the mapping at `path`, a section and a name, None where there is none.
+    """Returns the members of the mapping at `path`, a section and a name, None if there is none.
 
-    A value in one line is decoded where it is written as JSON would be, else the text of it. Raises NotYaml.
+    A value is decoded if it is valid JSON, else it is its text. Raises NotYaml.
     """
     found = _found(text, path)
     if len(path) == 1:
@@ -92,7 +92,7 @@ def remove_member(text: str, path: Sequence[str]) -> str:
 
 
 def _found(text: str, path: Sequence[str]) -> _Lines:
-    # Not splitlines(), which has more line ends than YAML.
+    # Not splitlines(), which splits at more line endings than YAML.
     lines = tuple(re.findall(r"[^\n]*\n|[^\n]+\Z", text))
     section = re.compile(_SECTION.format(name=re.escape(path[0])))
     headers = [index for index, line in enumerate(lines) if section.fullmatch(line.removeprefix(_BOM).rstrip("\r\n"))]
@@ -218,7 +218,7 @@ def _member(line: str, indent: str) -> re.Match[str] | None:
 
 
 def _begins(line: str) -> bool:
-    """Whether a member of the top level begins in this line."""
+    """Whether a member of the top level starts on this line."""
     bare = line.removeprefix(_BOM)
     # The items of a list can begin in the same column as its name.
     return bool(bare.strip()) and bare[0] not in " \t#-\r\n" and not bare.startswith("...")
