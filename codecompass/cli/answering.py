@@ -35,11 +35,9 @@ from codecompass.cli.terminal import printable
 from codecompass.cli.workspace import choose, project_for_question
 from codecompass.errors import IndexInProgress, PermissionDenied
 from codecompass.protocol.decode import decode
-from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import AnswerState, FreshnessStatus
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import AnyRequest, FreshnessPolicy
-from codecompass.protocol.text import render
 from codecompass.query.metadata import cannot_update, mark_stale, stale_warning
 from codecompass.query.options import QueryOptions
 from codecompass.scan.commit_names import NamedCommit
@@ -179,16 +177,8 @@ def print_answer(
         return question.marked(query(question.snapshot, request, question.state, question.is_expired))
 
     reply = answer(invocation, request_type, arguments, marked).reply
-    print_reply(invocation, reply)
+    invocation.print_reply(reply)
     return reply
-
-
-def print_reply(invocation: Invocation, reply: Reply) -> None:
-    """Prints a reply, as JSON or as the text that agents get."""
-    if invocation.options.as_json:
-        invocation.terminal.json(encode(reply))
-    else:
-        invocation.terminal.line(render(reply))
 
 
 def drift_of(

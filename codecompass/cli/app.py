@@ -16,34 +16,34 @@ SERVE = "Serve editors and agents"
 MANAGE = "Look after the rest"
 
 
-def _entry(section: str, name: str, summary: str) -> Entry:
-    return Entry(name, section, summary, f"codecompass.cli.commands.{name.replace('-', '_')}")
+def _entry(section: str, module: str, name: str, summary: str) -> Entry:
+    return Entry(name, section, summary, f"codecompass.cli.commands.{module}")
 
 
 ENTRIES = (
-    _entry(FIND, "search", "Search by words, literal text or regular expression."),
-    _entry(FIND, "locate", "Go to the definition of a name."),
-    _entry(FIND, "outline", "List what a file defines."),
-    _entry(FIND, "refs", "List where a definition is used."),
-    _entry(FIND, "callers", "List who calls a function, and who calls them."),
-    _entry(FIND, "callees", "List what a function calls, and what that calls."),
-    _entry(FIND, "subtypes", "List what inherits from a type."),
-    _entry(FIND, "impact", "List what a change of a definition reaches."),
-    _entry(FIND, "ui", "Look at code, projects and jobs in a browser."),
-    _entry(FIND, "branches", "List branches and tags, and which are indexed."),
-    _entry(FIND, "diff", "Show what differs from another commit, by definitions."),
-    _entry(INDEX, "init", "Make a project known and give it a name."),
-    _entry(INDEX, "index", "Index a project, from nothing where needed."),
-    _entry(INDEX, "sync", "Bring the index up to what has changed."),
-    _entry(INDEX, "status", "Show what is indexed, how fresh it is, and what was left out."),
-    _entry(SERVE, "serve-mcp", "Serve the tools over the Model Context Protocol."),
-    _entry(SERVE, "setup", "Tell an editor or an agent to start our server."),
-    _entry(SERVE, "cluster", "Index an organisation's repositories, on many machines."),
-    _entry(MANAGE, "projects", "List, rename and remove projects; clean up."),
-    _entry(MANAGE, "config", "Show the settings and where each comes from."),
-    _entry(MANAGE, "doctor", "Check that everything works here."),
-    _entry(MANAGE, "completion", "Print the completion script for a shell."),
-    _entry(MANAGE, "uninstall", "Remove all data."),
+    _entry(FIND, "search", "search", "Search by words, literal text or regular expression."),
+    _entry(FIND, "search", "locate", "Go to the definition of a name."),
+    _entry(FIND, "search", "outline", "List what a file defines."),
+    _entry(FIND, "relations", "refs", "List where a definition is used."),
+    _entry(FIND, "relations", "callers", "List who calls a function, and who calls them."),
+    _entry(FIND, "relations", "callees", "List what a function calls, and what that calls."),
+    _entry(FIND, "relations", "subtypes", "List what inherits from a type."),
+    _entry(FIND, "relations", "impact", "List what a change of a definition reaches."),
+    _entry(FIND, "ui", "ui", "Look at code, projects and jobs in a browser."),
+    _entry(FIND, "commits", "branches", "List branches and tags, and which are indexed."),
+    _entry(FIND, "commits", "diff", "Show what differs from another commit, by definitions."),
+    _entry(INDEX, "index", "init", "Make a project known and give it a name."),
+    _entry(INDEX, "index", "index", "Index a project, from nothing where needed."),
+    _entry(INDEX, "index", "sync", "Bring the index up to what has changed."),
+    _entry(INDEX, "status", "status", "Show what is indexed, how fresh it is, and what was left out."),
+    _entry(SERVE, "serve_mcp", "serve-mcp", "Serve the tools over the Model Context Protocol."),
+    _entry(SERVE, "setup", "setup", "Tell an editor or an agent to start our server."),
+    _entry(SERVE, "cluster", "cluster", "Index an organisation's repositories, on many machines."),
+    _entry(MANAGE, "projects", "projects", "List, rename and remove projects; clean up."),
+    _entry(MANAGE, "config", "config", "Show the settings and where each comes from."),
+    _entry(MANAGE, "doctor", "doctor", "Check that everything works here."),
+    _entry(MANAGE, "installation", "completion", "Print the completion script for a shell."),
+    _entry(MANAGE, "installation", "uninstall", "Remove all data."),
 )
 
 EXAMPLES = (

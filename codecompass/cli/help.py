@@ -26,13 +26,13 @@ class Example(Struct, frozen=True):
 
 
 class Entry(Struct, frozen=True):
-    """A command in a group's list: the attribute of a module that is imported on demand."""
+    """A command in a group's list: the attribute of a module that is imported on demand, by default the one of its name."""
 
     name: str
     section: str
     summary: str
     module: str
-    attribute: str = "command"
+    attribute: str = ""
 
 
 class HelpFormatter(asyncclick.HelpFormatter):
@@ -111,7 +111,8 @@ class LazyGroup(asyncclick.Group):
         entry = self.entries.get(cmd_name)
         if entry is None:
             return None
-        command: asyncclick.Command = getattr(import_module(entry.module), entry.attribute)
+        attribute = entry.attribute or entry.name.replace("-", "_")
+        command: asyncclick.Command = getattr(import_module(entry.module), attribute)
         return command
 
     async def resolve_command(

@@ -29,7 +29,6 @@ from codecompass.cli.hosts.supported_hosts import (
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.terminal import printable
 from codecompass.errors import InvalidInput
-from codecompass.protocol.encode import encode
 from codecompass.settings import HOME_VARIABLE
 
 _SECRET = ("env", "envs", "environment", "headers")
@@ -123,7 +122,7 @@ def set_up_host(invocation: Invocation, name: str, options: SetupOptions) -> int
         **msgspec.structs.asdict(main),
     )
     if invocation.options.as_json:
-        invocation.terminal.json(encode(report))
+        invocation.print_json(report)
     else:
         _print_report(invocation, host.title, report, options)
     return failure.FAILED if main.change == "kept" else failure.DONE
@@ -147,9 +146,7 @@ def set_up_rules(invocation: Invocation, options: SetupOptions) -> int:
             options = msgspec.structs.replace(options, force=True)
     report = _changed(path, edit, records, options, is_shared=True, has_backup=False)
     if invocation.options.as_json:
-        invocation.terminal.json(
-            encode(SetupReport(host="", server={}, dry_run=options.dry_run, **msgspec.structs.asdict(report)))
-        )
+        invocation.print_json(SetupReport(host="", server={}, dry_run=options.dry_run, **msgspec.structs.asdict(report)))
         return failure.FAILED if report.change == "kept" else failure.DONE
     terminal, place = invocation.terminal, printable(report.path)
     _print_diff(invocation, report, options)
@@ -290,7 +287,7 @@ def _print_entry(
         return failure.DONE
     if invocation.options.as_json:
         steps = _steps(host, options) if host.user else (host.place, *_steps(host, options))
-        terminal.json(encode(SetupReport(host=host.name, path=path, change="none", server=server, next_steps=steps)))
+        invocation.print_json(SetupReport(host=host.name, path=path, change="none", server=server, next_steps=steps))
         return failure.DONE
     terminal.note(f"put this into {printable(path or host.title + ', ' + host.place)}", "dim")
     terminal.line(config_edits.rendered(host, server).rstrip())

@@ -16,6 +16,7 @@ from codecompass.settings import Settings, read_environment, require_utf8, user_
 from codecompass.settings_sources import Loaded, Sources, load_settings
 
 if TYPE_CHECKING:
+    from codecompass.protocol.replies import Reply
     from codecompass.store.layout import HomeLayout
     from codecompass.store.registry import Registry
 
@@ -110,6 +111,21 @@ class Invocation:
         with open_registry(self.home, busy_timeout_ms=self.settings.storage.busy_timeout_ms) as registry:
             JobLog(registry).recover(self.home)
             yield registry
+
+    def print_json(self, value: Struct) -> None:
+        """Prints a Struct as JSON."""
+        from codecompass.protocol.encode import encode
+
+        self.terminal.json(encode(value))
+
+    def print_reply(self, reply: "Reply") -> None:
+        """Prints a reply, as JSON or as the text that agents get."""
+        from codecompass.protocol.text import render
+
+        if self.options.as_json:
+            self.print_json(reply)
+        else:
+            self.terminal.line(render(reply))
 
 
 def path_in_project(path: str, root: Path) -> str:

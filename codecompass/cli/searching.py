@@ -105,7 +105,7 @@ def _write(
 ) -> bool:
     terminal = invocation.terminal
     if invocation.options.as_json:
-        terminal.json(encode(reply))
+        invocation.print_json(reply)
         return bool(reply.results)
     write_hits(terminal, roots, reply.results, pattern)
     if reply.metadata.commit:

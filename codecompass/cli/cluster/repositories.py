@@ -10,7 +10,6 @@ from codecompass.cli import failure
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.terminal import Cell, Style, Terminal, printable, write_pairs, write_table
 from codecompass.cluster.repositories import Repositories, Repository
-from codecompass.protocol.encode import encode
 from codecompass.protocol.times import iso_time
 
 MAX_SHOWN: Final = 20
@@ -109,7 +108,7 @@ def add(
     added = repositories.add(url, refs=refs or None, groups=groups or None, name=name)
     entry = _entry(added.repository)
     if invocation.options.as_json:
-        invocation.terminal.json(encode(AddedRepository(repository=entry, is_new=added.is_new)))
+        invocation.print_json(AddedRepository(repository=entry, is_new=added.is_new))
         return failure.DONE
     done = "added" if added.is_new else "changed"
     invocation.terminal.line(f"{done} {printable(entry.name)} ({printable(entry.url)})")
@@ -124,7 +123,7 @@ def show_all(invocation: Invocation, repositories: Repositories) -> int:
     entries = tuple(_entry(each) for each in repositories.listed(is_current=True))
     terminal = invocation.terminal
     if invocation.options.as_json:
-        terminal.json(encode(RepositoryList(entries)))
+        invocation.print_json(RepositoryList(entries))
         return failure.DONE
     if not entries:
         terminal.note("no repositories yet. Add one with: codecompass cluster add URL")
@@ -151,7 +150,7 @@ def note_changed(invocation: Invocation, repositories: Repositories, name: str, 
     found = repositories.find(name)
     noted = repositories.note_changed(found.repo_id, rebuild=rebuild, is_urgent=True) or found
     if invocation.options.as_json:
-        invocation.terminal.json(encode(_entry(noted)))
+        invocation.print_json(_entry(noted))
     else:
         doing = "indexes it anew" if rebuild else "looks at it"
         invocation.terminal.line(f"a worker {doing}: {printable(noted.name)}")
@@ -162,7 +161,7 @@ def remove(invocation: Invocation, repositories: Repositories, name: str) -> int
     """Removes a repository."""
     removed = repositories.remove(name)
     if invocation.options.as_json:
-        invocation.terminal.json(encode(_entry(removed)))
+        invocation.print_json(_entry(removed))
     else:
         invocation.terminal.line(f"removed {printable(removed.name)}. It is not found any more; a worker cleans it away.")
     return failure.DONE
@@ -188,7 +187,7 @@ def show_status(invocation: Invocation, repositories: Repositories) -> int:
         trouble=tuple(entry for entry in entries if entry.trouble),
     )
     if invocation.options.as_json:
-        invocation.terminal.json(encode(state))
+        invocation.print_json(state)
     else:
         _write_status(invocation.terminal, state)
     return failure.FAILED if health.status == "red" else failure.DONE

@@ -9,7 +9,6 @@ from codecompass.cli.invocation import Invocation
 from codecompass.cli.terminal import Cell, printable, write_table
 from codecompass.cluster.access import SHOWN_ID_LENGTH, KnownToken, Tokens
 from codecompass.cluster.engine import Engine
-from codecompass.protocol.encode import encode
 from codecompass.protocol.times import iso_time
 
 
@@ -51,7 +50,7 @@ def add(invocation: Invocation, engine: Engine, name: str, groups: tuple[str, ..
     text = Tokens(engine).add(name, groups, days=days, is_admin=is_admin)
     terminal = invocation.terminal
     if invocation.options.as_json:
-        terminal.json(encode(NewToken(name, text)))
+        invocation.print_json(NewToken(name, text))
         return failure.DONE
     terminal.line(text)
     terminal.note("Shown this once. Clients send it as the header Authorization: Bearer ...", "dim")
@@ -62,7 +61,7 @@ def list_tokens(invocation: Invocation, engine: Engine) -> int:
     """Prints all tokens, without their texts, which are not stored."""
     entries = tuple(_entry(each) for each in Tokens(engine).listed())
     if invocation.options.as_json:
-        invocation.terminal.json(encode(TokenList(entries)))
+        invocation.print_json(TokenList(entries))
     elif not entries:
         invocation.terminal.note("no tokens yet. Make one: codecompass cluster token add NAME --group GROUP")
     else:
@@ -75,7 +74,7 @@ def revoke(invocation: Invocation, engine: Engine, which: str) -> int:
     """Revokes tokens by name or id, and prints which."""
     entries = tuple(_entry(each) for each in Tokens(engine).revoke(which))
     if invocation.options.as_json:
-        invocation.terminal.json(encode(RevokedTokens(entries)))
+        invocation.print_json(RevokedTokens(entries))
     for each in () if invocation.options.as_json else entries:
         invocation.terminal.line(f"revoked {printable(each.name)} ({each.id[:SHOWN_ID_LENGTH]})")
     return failure.DONE

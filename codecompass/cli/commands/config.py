@@ -6,7 +6,7 @@ from pathlib import Path
 import asyncclick
 from msgspec import Struct
 
-from codecompass.cli.command import command as make_command
+from codecompass.cli.command import command
 from codecompass.cli.help import Entry, Example, LazyGroup, description
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.terminal import printable
@@ -28,10 +28,10 @@ SHOW_HELP = """
     may only lower their limits.
 """
 
-command = LazyGroup(
+config = LazyGroup(
     "config",
     help=description(HELP),
-    entries=(Entry("show", "Commands", "Show every setting with its value and origin.", __name__, "show"),),
+    entries=(Entry("show", "Commands", "Show every setting with its value and origin.", __name__),),
     examples=(
         Example("codecompass config show", "all settings"),
         Example("codecompass config show query", "one section, with explanations"),
@@ -67,7 +67,7 @@ class Value(Struct, frozen=True, kw_only=True):
     description: str
 
 
-@make_command(
+@command(
     "show",
     text=SHOW_HELP,
     examples=(
@@ -166,7 +166,6 @@ def _files(invocation: Invocation, root: Path | None) -> tuple[File, ...]:
 
 
 def _print_json(invocation: Invocation, files: tuple[File, ...], values: list[EffectiveValue], refused: tuple[str, ...]) -> None:
-    from codecompass.protocol.encode import encode
 
     variables = {setting.key: setting.variable for setting in known_settings()}
     settings = tuple(
@@ -181,4 +180,4 @@ def _print_json(invocation: Invocation, files: tuple[File, ...], values: list[Ef
         )
         for value in values
     )
-    invocation.terminal.json(encode(Report(files, settings, refused)))
+    invocation.print_json(Report(files, settings, refused))

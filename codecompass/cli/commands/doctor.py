@@ -7,7 +7,7 @@ import asyncclick
 from msgspec import Struct
 
 from codecompass.cli import failure
-from codecompass.cli.command import command as make_command
+from codecompass.cli.command import command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.terminal import Style, Terminal, printable
@@ -32,7 +32,7 @@ HELP = """
 """
 
 
-@make_command(
+@command(
     "doctor",
     text=HELP,
     examples=(
@@ -43,11 +43,10 @@ HELP = """
     chooses_project=False,
 )
 @asyncclick.option("--semantic", is_flag=True, help="Ask the endpoint of search by meaning for one vector, of a made-up text.")
-def command(invocation: Invocation, semantic: bool) -> int:
+def doctor(invocation: Invocation, semantic: bool) -> int:
     """Prints the results of all checks; the exit code is 1 if one fails."""
     from codecompass.cli.doctor_checks import run_checks
     from codecompass.cli.finding import Check
-    from codecompass.protocol.encode import encode
 
     terminal = invocation.terminal
     found: list[Check] = []
@@ -65,7 +64,7 @@ def command(invocation: Invocation, semantic: bool) -> int:
             ok: bool
             checks: tuple[Check, ...]
 
-        terminal.json(encode(Report(not n_failed, tuple(found))))
+        invocation.print_json(Report(not n_failed, tuple(found)))
     else:
         terminal.line()
         terminal.line(_summary(terminal, n_failed, n_warned))

@@ -5,7 +5,7 @@ from typing import Final, get_args
 import asyncclick
 from msgspec.structs import replace
 
-from codecompass.cli.command import command as make_command
+from codecompass.cli.command import command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
 from codecompass.settings import AnswerForm, LogLevel, Store, Transport
@@ -39,7 +39,7 @@ _SETTINGS: Final = {
 """The setting that each option overrides."""
 
 
-@make_command(
+@command(
     "serve-mcp",
     text=HELP,
     examples=(
@@ -101,7 +101,7 @@ _SETTINGS: Final = {
     "--log-file", metavar="FILE", type=asyncclick.Path(dir_okay=False), help="Append the log to this file instead of stderr."
 )
 @asyncclick.option("--log-level", type=asyncclick.Choice(get_args(LogLevel)), help="Least severity that is logged.")
-def command(
+def serve_mcp(
     invocation: Invocation, /, workspaces: tuple[str, ...], log_file: str | None, connect: str | None, **options: object
 ) -> int:
     """Serves until the client disconnects or a signal arrives."""

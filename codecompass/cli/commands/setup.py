@@ -2,7 +2,7 @@
 
 import asyncclick
 
-from codecompass.cli.command import command as make_command
+from codecompass.cli.command import command
 from codecompass.cli.help import Example
 from codecompass.cli.hosts.supported_hosts import HOSTS
 from codecompass.cli.invocation import Invocation
@@ -20,7 +20,7 @@ HELP = """
 """
 
 
-@make_command(
+@command(
     "setup",
     text=HELP,
     examples=(
@@ -63,7 +63,7 @@ HELP = """
 @asyncclick.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
 @asyncclick.option("--undo", is_flag=True, help="Bring back what was there before.")
 @asyncclick.option("--force", is_flag=True, help="Replace, or with --undo remove, an entry that is yours.")
-def command(
+def setup(
     invocation: Invocation,
     host: str | None,
     rules: bool,

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Final
 
 from codecompass.cli import failure
-from codecompass.cli.command import command as make_command
+from codecompass.cli.command import command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.terminal import Style, printable
@@ -36,7 +36,7 @@ _STATES: Final[dict[str, tuple[Style, ...]]] = {
 }
 
 
-@make_command(
+@command(
     "status",
     text=HELP,
     examples=(
@@ -46,13 +46,12 @@ _STATES: Final[dict[str, tuple[Style, ...]]] = {
     ),
 )
 @tool_options("index_status")
-def command(invocation: Invocation, path: str | None, ref: str | None) -> int:
+def status(invocation: Invocation, path: str | None, ref: str | None) -> int:
     """Prints the status; the exit code is 3 if the project, or the file, is not indexed."""
     from codecompass.cli.invocation import path_in_project
     from codecompass.cli.project_state import index_status_reply
     from codecompass.cli.workspace import choose
     from codecompass.protocol.decode import decode
-    from codecompass.protocol.encode import encode
     from codecompass.protocol.requests import IndexStatus
 
     options = invocation.options
@@ -64,7 +63,7 @@ def command(invocation: Invocation, path: str | None, ref: str | None) -> int:
         assert isinstance(decoded.request, IndexStatus)
         reply = index_status_reply(invocation, registry, choice, settings, decoded.request)
     if options.as_json:
-        invocation.terminal.json(encode(reply))
+        invocation.print_json(reply)
     elif relative is not None:
         return _explain(invocation, choice, relative, reply)
     else:

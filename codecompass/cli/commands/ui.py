@@ -6,7 +6,7 @@ from typing import Final
 import asyncclick
 from msgspec.structs import replace
 
-from codecompass.cli.command import command as make_command
+from codecompass.cli.command import command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
 
@@ -21,7 +21,7 @@ HELP = """
 _DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY")
 
 
-@make_command(
+@command(
     "ui",
     text=HELP,
     examples=(
@@ -45,9 +45,7 @@ _DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY")
 @asyncclick.option(
     "--log-file", metavar="FILE", type=asyncclick.Path(dir_okay=False), help="Append the log to this file instead of stderr."
 )
-def command(
-    invocation: Invocation, /, port: int, opens: bool | None, allowed_roots: tuple[str, ...], log_file: str | None
-) -> int:
+def ui(invocation: Invocation, /, port: int, opens: bool | None, allowed_roots: tuple[str, ...], log_file: str | None) -> int:
     """Serves until a signal arrives."""
     from codecompass.cli.serving import serve
 
