@@ -1,5 +1,7 @@
 """What commands print as JSON, apart from the replies of tools."""
 
+from typing import Literal
+
 from msgspec import Struct
 
 from codecompass.errors import ErrorBody
@@ -129,3 +131,22 @@ class IndexPlan(Struct, frozen=True, kw_only=True):
     ignored_files: int
     ignored_directories: int
     warnings: tuple[str, ...]
+
+
+Status = Literal["ok", "warn", "fail"]
+
+
+class Check(Struct, frozen=True, omit_defaults=True):
+    """The result of a check of `doctor`. `remedy` says what to do about it; empty if nothing needs to be done."""
+
+    name: str
+    status: Status
+    message: str
+    remedy: str = ""
+
+
+class DoctorReport(Struct, frozen=True):
+    """All results; `ok` is False if one of them fails."""
+
+    ok: bool
+    checks: tuple[Check, ...]
