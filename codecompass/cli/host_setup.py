@@ -9,12 +9,10 @@ import msgspec
 from msgspec import Struct
 
 from codecompass.cli import failure
-from codecompass.cli.hosts import config_edits, files, reversible_edit
-from codecompass.cli.hosts.agent_rules import RulesEdit, rendered, rules_path
+from codecompass.cli.hosts import files, reversible_edit
 from codecompass.cli.hosts.change_records import ChangeRecords
-from codecompass.cli.hosts.config_edits import AllowEdit, EntryEdit
-from codecompass.cli.hosts.entry_revision import Request
-from codecompass.cli.hosts.launch_command import PROGRAM, installed_command, portable_command
+from codecompass.cli.hosts.edits import AllowEdit, EntryEdit, RulesEdit, rendered, rendered_list, rendered_rules, rules_path
+from codecompass.cli.hosts.entry import PROGRAM, Request, installed_command, portable_command
 from codecompass.cli.hosts.reversible_edit import Edit, Outcome
 from codecompass.cli.hosts.supported_hosts import (
     EntryApproval,
@@ -134,7 +132,7 @@ def set_up_rules(invocation: Invocation, options: SetupOptions) -> int:
     path = rules_path(root)
     if options.is_print:
         invocation.terminal.note(f"put this into {printable(str(path))}", "dim")
-        invocation.terminal.line(rendered())
+        invocation.terminal.line(rendered_rules())
         return failure.DONE
     records = ChangeRecords(invocation.home)
     edit = RulesEdit()
@@ -290,12 +288,12 @@ def _print_entry(
         invocation.print_json(SetupReport(host=host.name, path=path, change="none", server=server, next_steps=steps))
         return failure.DONE
     terminal.note(f"put this into {printable(path or host.title + ', ' + host.place)}", "dim")
-    terminal.line(config_edits.rendered(host, server).rstrip())
+    terminal.line(rendered(host, server).rstrip())
     if options.approve and isinstance(host.approval, FileApproval):
         place = approval_path(host, host.approval, invocation.environment, root)
         terminal.note(f"and this into {printable(str(place))}", "dim")
         items = [host.approval.prefix + tool for tool in tools]
-        terminal.line(config_edits.rendered_list(host.approval.section, items).rstrip())
+        terminal.line(rendered_list(host.approval.section, items).rstrip())
     if not host.user:
         for step in _steps(host, options):
             terminal.note(step, "dim")

@@ -1,7 +1,7 @@
 """Edits JSON with comments and trailing commas, as in configuration files; layout and comments stay.
 
     parse -> Node: an object knows the place of each of its members in the text
-    set_member, assign, remove_member, add_items, remove_items: text -> text, every other character unchanged
+    assign, remove_member, add_items, remove_items: text -> text, every other character unchanged
 
 Offsets count characters. Only the values to be set are encoded; everything else is copied from the text.
 """
@@ -70,20 +70,23 @@ def value_at(text: str, path: Sequence[str]) -> object:
 
 
 def assign(text: str, path: Sequence[str], value: object) -> str:
-    """Returns `text` with the value at `path` replaced by `value`, or added. Raises NotJson as `set_member` does."""
+    """Returns `text` with the value at `path` replaced by `value`; a missing member is added, with the objects on the way.
+
+    Raises NotJson, also if a value on the way is not an object.
+    """
     node = _node_at(parse(text), path)
-    if node is None or not path:
-        return set_member(text, path, value)
+    if node is None:
+        return _added(text, path, value)
     if _same(node.value, value):
         return text
     return text[: node.start] + _rendered(value, _indent_at(text, node.start), _Layout(text)) + text[node.end :]
 
 
 def add_items(text: str, path: Sequence[str], items: Sequence[object]) -> str:
-    """Returns `text` with the items that the array at `path` lacks appended to it. Raises NotJson as `set_member` does."""
+    """Returns `text` with the items that the array at `path` lacks appended to it. Raises NotJson as `assign` does."""
     node = _node_at(parse(text), path)
     if node is None:
-        return set_member(text, path, list(items))
+        return _added(text, path, list(items))
     if node.items is None:
         raise NotJson(text, node.start, f"{_shown(path)} is not an array")
     present = [item.value for item in node.items]
@@ -120,37 +123,6 @@ def remove_items(text: str, path: Sequence[str], items: Sequence[object]) -> str
     return text
 
 
-def set_member(text: str, path: Sequence[str], value: object) -> str:
-    """Returns `text` with the member at `path` set to `value`, creating missing objects on the way.
-
-    An existing object that is set to an object keeps its other members, and all members keep their places. Raises NotJson, also
-    if a value on the way is not an object.
-    """
-    root = parse(text)
-    if not text.removeprefix(_BOM).strip():
-        text, root = text + "{}\n", parse(text + "{}\n")
-    elif root.start == root.end:
-        text = _line_ended(text) + "{}\n"
-        root = parse(text)
-    node = root
-    for depth, name in enumerate(path):
-        if node.members is None:
-            raise NotJson(text, node.start, f"{_shown(path[:depth])} is not an object")
-        found = node.member(name)
-        if found is None:
-            for missing in reversed(path[depth + 1 :]):
-                value = {missing: value}
-            return _with_member(text, node, name, value)
-        node = found.value
-    if isinstance(value, Mapping) and node.members is not None:
-        for name, inner in value.items():
-            text = set_member(text, [*path, name], inner)
-        return text
-    if _same(node.value, value):
-        return text
-    return text[: node.start] + _rendered(value, _indent_at(text, node.start), _Layout(text)) + text[node.end :]
-
-
 def remove_member(text: str, path: Sequence[str]) -> str:
     """Returns `text` without the member at `path`; unchanged if there is none. Comments around it stay. Raises NotJson."""
     node: Node = parse(text)
@@ -180,6 +152,22 @@ def _node_at(node: Node | None, path: Sequence[str]) -> Node | None:
         found = None if node is None else node.member(name)
         node = None if found is None else found.value
     return node
+
+
+def _added(text: str, path: Sequence[str], value: object) -> str:
+    """Returns `text` with a new member at `path`, of which at least the last name does not exist."""
+    root = parse(text)
+    if root.start == root.end:
+        text = (text if not text.removeprefix(_BOM).strip() else _line_ended(text)) + "{}\n"
+        root = parse(text)
+    node, depth = root, 0
+    while (found := node.member(path[depth])) is not None:
+        node, depth = found.value, depth + 1
+    if node.members is None:
+        raise NotJson(text, node.start, f"{_shown(path[:depth])} is not an object")
+    for missing in reversed(path[depth + 1 :]):
+        value = {missing: value}
+    return _with_member(text, node, path[depth], value)
 
 
 class _Layout:

@@ -41,18 +41,6 @@ def assign(text: str, path: Sequence[str], value: object) -> str:
     return _checked(_edited(text, path, value), expected)
 
 
-def set_member(text: str, path: Sequence[str], value: Mapping[str, object]) -> str:
-    """Returns `text` with the members of `value` set in the table at `path`; its other members stay. Raises NotToml."""
-    present = value_at(text, path)
-    if present is None:
-        return assign(text, path, value)
-    if not isinstance(present, dict):
-        raise NotToml(f"{'.'.join(path)} is not a table")
-    for name, item in value.items():
-        text = assign(text, [*path, name], item)
-    return text
-
-
 def remove_member(text: str, path: Sequence[str]) -> str:
     """Returns `text` without the member at `path`; unchanged if there is none. Raises NotToml."""
     data = _plain(text)
