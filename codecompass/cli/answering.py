@@ -26,7 +26,7 @@ from codecompass.actors.answering import (
 )
 from codecompass.actors.commits import named_commit
 from codecompass.actors.index_limits import index_limits
-from codecompass.cli.commits import commit_index
+from codecompass.cli.commit_index import commit_index
 from codecompass.cli.differences import differing
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.jobs import OTHERS_POLL_SECONDS, run_job, summary

@@ -75,13 +75,9 @@ def report(error: CodeCompassError, terminal: Terminal, *, as_json: bool, verbos
     if verbosity > 1:
         terminal.note("".join(traceback.format_exception(error)).rstrip(), "dim")
     if as_json:
-        from codecompass.cli.json_output import ErrorReport
-        from codecompass.protocol.encode import encode
-
-        terminal.json(encode(ErrorReport(error=error_body(error))))
+        _write_json(error_body(error), terminal)
     else:
-        message = printable(as_commands(error.message))
-        terminal.note(f"{terminal.style('error:', 'red', 'bold', stream=terminal.err)} {message}")
+        _write_text(as_commands(error.message), terminal)
     return exit_code(error)
 
 
@@ -98,15 +94,23 @@ def report_wrong_usage(message: str, hint: str, terminal: Terminal, *, as_json: 
         # The middle repeats the user's value; the remedy is at the end.
         message = f"{message[: MAX_MESSAGE_LENGTH // 2]}…{message[-MAX_MESSAGE_LENGTH // 2 :]}"
     if as_json:
-        from codecompass.cli.json_output import ErrorReport
-        from codecompass.protocol.encode import encode
-
-        terminal.json(encode(ErrorReport(error=ErrorBody(code=InvalidInput.code, message=f"{message} {hint}".strip()))))
+        _write_json(ErrorBody(code=InvalidInput.code, message=f"{message} {hint}".strip()), terminal)
     else:
-        terminal.note(f"{terminal.style('error:', 'red', 'bold', stream=terminal.err)} {printable(message)}")
+        _write_text(message, terminal)
         if hint:
             terminal.note(hint)
     return WRONG_USAGE
+
+
+def _write_json(error: ErrorBody, terminal: Terminal) -> None:
+    from codecompass.cli.json_output import ErrorReport
+    from codecompass.protocol.encode import encode
+
+    terminal.json(encode(ErrorReport(error)))
+
+
+def _write_text(message: str, terminal: Terminal) -> None:
+    terminal.note(f"{terminal.style('error:', 'red', 'bold', stream=terminal.err)} {printable(message)}")
 
 
 def as_known(error: BaseException) -> CodeCompassError | None:

@@ -5,15 +5,13 @@
 Owns what belongs to the process rather than to a server: signals, descriptors, the log.
 """
 
-import math
 import os
 import signal
 import socket
 import stat
-import threading
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Final, TextIO, cast
 
 import trio
@@ -24,6 +22,7 @@ from codecompass.cli import failure
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.organisation import organisation_target_of
 from codecompass.cli.semantic import semantic_target_of
+from codecompass.cli.shutdown import run_until_signal
 from codecompass.cli.terminal import working_directory
 from codecompass.errors import InvalidInput, PermissionDenied
 from codecompass.projects.rules import RoutingRules, routing_rules
@@ -45,10 +44,10 @@ if TYPE_CHECKING:
 BRIDGE_SETTINGS: Final = frozenset({"server.project_from_cwd", "log.level"})
 """The settings that apply to a bridge, which only forwards messages."""
 
-_STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-
 END_SECONDS: Final = 15.0
 """How long the shutdown may take: pending calls, then workspaces 5 s, the job log 10 s at most."""
+
+_NOT_ENDED: Final = b"codecompass: not all work could be ended (a file system that does not answer?)\n"
 
 _PRIVATE: Final = 0o600
 
@@ -126,13 +125,17 @@ def _serve_over_http(
             "organisation.url empty"
         )
     with _log_to(log_file):
-        _configure_log(settings, log.level_for(settings.log.level, invocation.options.verbosity))
-        if greet is None:
-            invocation.terminal.note(f"Listening on {address}. End it with Ctrl-C.", "dim")
-        else:
-            greet(address)
+        _announce(invocation, settings, address, greet)
         trio.run(_serve_http, invocation, settings, rules, targets, sockets)
     return failure.DONE
+
+
+def _announce(invocation: Invocation, settings: Settings, address: str, greet: Callable[[str], None] | None) -> None:
+    _configure_log(settings, log.level_for(settings.log.level, invocation.options.verbosity))
+    if greet is None:
+        invocation.terminal.note(f"Listening on {address}. End it with Ctrl-C.", "dim")
+    else:
+        greet(address)
 
 
 def _serve_organisation(
@@ -154,17 +157,12 @@ def _serve_organisation(
         )
     require_client()
     sockets = open_sockets(settings.server.bind, settings.server.port)
-    address = bound_url(sockets)
     with ExitStack() as stack:
         for each in sockets:
             # Closed by the server; by this stack if no server can be created from the settings.
             stack.callback(each.close)
         stack.enter_context(_log_to(log_file))
-        _configure_log(settings, log.level_for(settings.log.level, invocation.options.verbosity))
-        if greet is None:
-            invocation.terminal.note(f"Listening on {address}. End it with Ctrl-C.", "dim")
-        else:
-            greet(address)
+        _announce(invocation, settings, bound_url(sockets), greet)
         trio.run(_serve_library, invocation, settings, sockets)
     return failure.DONE
 
@@ -177,11 +175,8 @@ async def _serve_library(invocation: Invocation, settings: Settings, sockets: Se
     cache = invocation.home.root / "organisation" / str(sockets[0].getsockname()[1])
     secret = invocation.environment.get(WEBHOOK_SECRET_VARIABLE, "")
     launch = LibraryLaunch(settings=settings, cache=cache, webhook_secret=secret)
-    async with open_library_server(launch) as server, trio.open_nursery() as nursery:
-        await nursery.start(_stop_on_signal, server.core)
-        await serve_library(server, sockets)
-        end_in_time()
-        nursery.cancel_scope.cancel()
+    async with open_library_server(launch) as server:
+        await _until_signal(partial(serve_library, server, sockets), server.core)
 
 
 async def _serve_http(
@@ -192,21 +187,10 @@ async def _serve_http(
     sockets: Sequence[socket.socket],
 ) -> None:
     from codecompass.transport.http.service import serve_http
-    from codecompass.transport.server import Launch, open_server
+    from codecompass.transport.server import open_server
 
-    launch = Launch(
-        settings=settings,
-        settings_for=invocation.logged_settings_for,
-        home=invocation.home,
-        rules=rules,
-        semantic=targets.semantic,
-        organisation=targets.organisation,
-    )
-    async with open_server(launch) as server, trio.open_nursery() as nursery:
-        await nursery.start(_stop_on_signal, server.core)
-        await serve_http(server, sockets)
-        end_in_time()
-        nursery.cancel_scope.cancel()
+    async with open_server(_launch(invocation, settings, rules, targets)) as server:
+        await _until_signal(partial(serve_http, server, sockets), server.core)
 
 
 def bridge(
@@ -247,11 +231,7 @@ async def _bridge(target: "BridgeTarget", pipes: Pipes) -> None:
     from codecompass.transport.bridge.relay import Bridge
 
     bridge = Bridge(target)
-    async with trio.open_nursery() as nursery:
-        await nursery.start(_stop_on_signal, bridge)
-        await bridge.serve(pipes)
-        end_in_time()
-        nursery.cancel_scope.cancel()
+    await _until_signal(partial(bridge.serve, pipes), bridge)
 
 
 def _configure_log(settings: Settings, level: LogLevel) -> None:
@@ -273,57 +253,34 @@ def _unknown_tools(listing: str) -> str | None:
 
 async def _serve(invocation: Invocation, settings: Settings, rules: RoutingRules, targets: Targets, pipes: Pipes) -> None:
     def launch() -> "Launch":
-        from codecompass.transport.server import Launch
-
         # Not earlier: the session logs nothing at these levels, and structlog takes long to import.
         _configure_log(settings, log.level_for(settings.log.level, invocation.options.verbosity))
-        return Launch(
-            settings=settings,
-            settings_for=invocation.logged_settings_for,
-            home=invocation.home,
-            rules=rules,
-            semantic=targets.semantic,
-            organisation=targets.organisation,
-        )
+        return _launch(invocation, settings, rules, targets)
 
     server = DeferredServer(launch)
     core = Core(product_surface(server, settings.server.tools, settings.server.answers))
     async with trio.open_nursery() as nursery:
-        await nursery.start(_stop_on_signal, core)
         nursery.start_soon(server.run)
-        await serve_stdio(core, pipes, after_frame=server.answered)
-        end_in_time()
+        await _until_signal(partial(serve_stdio, core, pipes, after_frame=server.answered), core)
         nursery.cancel_scope.cancel()
 
 
-async def _stop_on_signal(core: "Core | Bridge", *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-    """Stops after pending calls at the first signal; a second one kills the process. Signals that nohup ignores stay ignored."""
-    heeded = [each for each in _STOP_SIGNALS if signal.getsignal(each) is not signal.SIG_IGN]
-    with trio.open_signal_receiver(*heeded) as signals:
-        task_status.started()
-        await anext(aiter(signals))
-    for each in heeded:
-        # The system's default action needs no thread of this process: all of them may be blocked.
-        signal.signal(each, signal.SIG_DFL)
-    end_in_time()
-    core.stop()
+def _launch(invocation: Invocation, settings: Settings, rules: RoutingRules, targets: Targets) -> "Launch":
+    from codecompass.transport.server import Launch
+
+    return Launch(
+        settings=settings,
+        settings_for=invocation.logged_settings_for,
+        home=invocation.home,
+        rules=rules,
+        semantic=targets.semantic,
+        organisation=targets.organisation,
+    )
 
 
-def end_in_time() -> None:
-    """Makes the process exit within END_SECONDS: a thread blocked in a file system cannot be stopped.
-
-    An index survives the end of its writer at any moment, so nothing is lost.
-    """
-
-    def end() -> None:
-        time.sleep(END_SECONDS)
-        os.write(STDERR, b"codecompass: not all work could be ended (a file system that does not answer?)\n")
-        os._exit(failure.FAILED)
-
-    # If Python threads no longer run, the kernel kills the process.
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(math.ceil(2 * END_SECONDS))
-    threading.Thread(target=end, name="end in time", daemon=True).start()
+async def _until_signal(run: Callable[[], Awaitable[object]], server: "Core | Bridge") -> None:
+    """Runs `run` until it ends, or until a signal comes and pending calls are answered."""
+    await run_until_signal(run, server.stop, END_SECONDS, _NOT_ENDED)
 
 
 @contextmanager

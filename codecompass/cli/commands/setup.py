@@ -1,5 +1,7 @@
 """`codecompass setup HOST`: makes an editor or agent start our server. `setup --rules`: tells agents when to use it."""
 
+from typing import Any
+
 import asyncclick
 
 from codecompass.cli.command import command
@@ -65,34 +67,17 @@ HELP = """
 @asyncclick.option("--force", is_flag=True, help="Replace, or with --undo remove, an entry that is yours.")
 def setup(
     invocation: Invocation,
+    /,
     host: str | None,
     rules: bool,
-    project: str | None,
-    workspaces: tuple[str, ...],
-    all_tools: bool,
-    answers: str | None,
-    approve: bool,
-    is_print: bool,
-    dry_run: bool,
-    undo: bool,
-    force: bool,
+    **options: Any,  # noqa: ANN401 - the fields of SetupOptions
 ) -> int | None:
     """Writes, prints or undoes the host's entry, or the project's rules."""
     from codecompass.cli.host_setup import SetupOptions, set_up_host, set_up_rules
 
-    if is_print and undo:
+    wanted = SetupOptions(**options)
+    if wanted.is_print and wanted.undo:
         raise InvalidInput("--print shows an entry and --undo removes one. Give one of them.", field="print")
-    wanted = SetupOptions(
-        project=project,
-        workspaces=workspaces,
-        all_tools=all_tools,
-        answers=answers,
-        approve=approve,
-        is_print=is_print,
-        dry_run=dry_run,
-        undo=undo,
-        force=force,
-    )
     if rules:
         if host is not None:
             raise InvalidInput(f"--rules is for a project, not for a host. Run setup {host} and setup --rules.", field="rules")

@@ -13,7 +13,7 @@ from msgspec import Struct
 from codecompass.actors.answering import asked_ref, freshness_policy, is_touch_due, query_settings
 from codecompass.actors.commits import named_commit
 from codecompass.cli.answering import deadline, index_first
-from codecompass.cli.commits import commit_index
+from codecompass.cli.commit_index import commit_index
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.workspace import choose, project_for_question
 from codecompass.errors import PermissionDenied
