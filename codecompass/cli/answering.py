@@ -9,7 +9,8 @@ nothing can be written     -> answer from what is published, and warn why it is 
 import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from typing import Generic, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,17 +28,16 @@ from codecompass.actors.answering import (
 from codecompass.actors.commits import named_commit
 from codecompass.actors.index_limits import index_limits
 from codecompass.cli.commit_index import commit_index
-from codecompass.cli.differences import differing
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.jobs import OTHERS_POLL_SECONDS, run_job, summary
 from codecompass.cli.semantic import meaning_of
 from codecompass.cli.terminal import printable
 from codecompass.cli.workspace import choose, project_for_question
-from codecompass.errors import IndexInProgress, PermissionDenied
+from codecompass.errors import IndexInProgress, InvalidInput, PermissionDenied, error_of
 from codecompass.protocol.decode import decode
 from codecompass.protocol.metadata import AnswerState, FreshnessStatus
-from codecompass.protocol.replies import Reply
-from codecompass.protocol.requests import AnyRequest, FreshnessPolicy
+from codecompass.protocol.replies import ErrorReply, Reply
+from codecompass.protocol.requests import AnyRequest, DiffContext, FreshnessPolicy
 from codecompass.query.metadata import cannot_update, mark_stale, stale_warning
 from codecompass.query.options import QueryOptions
 from codecompass.scan.commit_names import NamedCommit
@@ -51,8 +51,14 @@ from codecompass.store.registry import Project, Registry
 from codecompass.store.snapshot import Snapshot
 from codecompass.units import MILLISECONDS
 
+if TYPE_CHECKING:
+    from codecompass.actors.differences import IsCancelled
+    from codecompass.actors.job_model import JobView
+    from codecompass.projects.caller import TransportName
+
 RequestT = TypeVar("RequestT", bound=AnyRequest)
 ReplyT = TypeVar("ReplyT", bound=Reply)
+T = TypeVar("T")
 
 
 class Question(Struct, frozen=True):
@@ -129,7 +135,7 @@ def answer(
             tunables = query_settings(settings, "json" if options.as_json else "text")
             if meaning is not None:
                 tunables = replace(tunables, meaning=meaning)
-            tunables = differing(tunables, request, project.root, settings)
+            tunables = _with_differences(tunables, request, project.root, settings)
             question = Question(snapshot, state, tunables, deadline(request, settings), frozenset(changed))
             return Answer(query(request, question), project)
     finally:
@@ -156,7 +162,7 @@ def _answer_about(
         warnings=warnings,
     )
     tunables = query_settings(settings, "json" if invocation.options.as_json else "text")
-    tunables = differing(tunables, request, project.root, settings, commit)
+    tunables = _with_differences(tunables, request, project.root, settings, commit)
     try:
         with index.snapshot() as snapshot:
             question = Question(snapshot, state, tunables, deadline(request, settings))
@@ -179,6 +185,67 @@ def print_answer(
     reply = answer(invocation, request_type, arguments, marked).reply
     invocation.print_reply(reply)
     return reply
+
+
+def answer_several(invocation: Invocation, tool: str, arguments: Mapping[str, object], names: tuple[str, ...]) -> Reply:
+    """Returns a tool's reply about the projects of these names, `*` for all.
+
+    A server inside of this process answers: each project from its index as it is, without a job, and the organisation's server
+    at the same time.
+
+    Raises the error that the tool replies with, and InvalidInput if options choose a single project as well.
+    """
+    import trio
+
+    from codecompass.cli.organisation import organisation_target_of
+    from codecompass.projects.rules import RoutingRules
+    from codecompass.transport.server import Launch, open_server
+
+    options = invocation.options
+    if options.workspace is not None or options.project_id is not None:
+        raise InvalidInput(
+            "--all and --in are about several projects. Leave out --workspace and --project-id.", field="workspace"
+        )
+    form = "json" if options.as_json else "text"
+    settings = replace(invocation.settings, server=replace(invocation.settings.server, prewarm=False, answers=form))
+    launch = Launch(
+        settings=settings,
+        settings_for=invocation.logged_settings_for,
+        home=invocation.home,
+        rules=RoutingRules(),
+        organisation=organisation_target_of(settings, invocation.environment),
+        has_upkeep=False,
+    )
+
+    async def ask() -> Reply:
+        async with open_server(launch) as server:
+            outcome = await server.tools.call(tool, {**arguments, "workspace": list(names)}, _Person())
+            return outcome.reply
+
+    reply = trio.run(ask)
+    if isinstance(reply, ErrorReply):
+        raise error_of(reply.error.code, reply.error.message, **(reply.error.data or {}))
+    return reply
+
+
+class _Person:
+    """The Caller at a terminal."""
+
+    transport: "TransportName" = "stdio"
+    request_id = ""
+    project_path = None
+    identity = None
+
+    async def roots(self) -> tuple[str, ...]:
+        """Returns no roots: the options name the projects."""
+        return ()
+
+    def take_hint(self) -> bool:
+        """Returns False: hints are for agents."""
+        return False
+
+    async def follow(self, job: "JobView", seconds: float) -> None:
+        """Does nothing: no job is waited for."""
 
 
 def drift_of(
@@ -214,6 +281,28 @@ def index_first(invocation: Invocation, registry: Registry, project: Project, la
             time.sleep(OTHERS_POLL_SECONDS)
         if compatibility(layout).status != "not_indexed":
             return
+
+
+def _with_differences(
+    options: QueryOptions, request: AnyRequest, root: Path, settings: Settings, commit: NamedCommit | None = None
+) -> QueryOptions:
+    """Returns the options with the differences of the working tree, or of `commit`, if the request needs them; else unchanged.
+
+    Runs git and worker processes. Raises what `with_differences` raises.
+    """
+    if not isinstance(request, DiffContext) and getattr(request, "changed_since", None) is None:
+        return options
+    import trio
+
+    from codecompass.actors.differences import with_differences
+    from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
+
+    async def here(work: "Callable[[IsCancelled], T]") -> T:
+        return work(lambda: False)
+
+    n_workers = settings.index.workers or default_pool_size()
+    limits = index_limits(settings.index)
+    return trio.run(with_differences, options, request, root, limits, lambda: open_worker_pool(n_workers), here, commit)
 
 
 class _NotWritable(Exception):

@@ -6,7 +6,7 @@ from typing import Any, Concatenate, Final, ParamSpec
 import asyncclick
 
 from codecompass.cli import failure
-from codecompass.cli.help import Example, TeachingCommand, description
+from codecompass.cli.help import Example, TeachingCommand
 from codecompass.cli.invocation import GlobalOptions, Invocation
 from codecompass.cli.tool_options import Decorator, max_length, project_option
 from codecompass.errors import CodeCompassError
@@ -76,7 +76,7 @@ def command(
         decorated.__click_params__ = list(getattr(function, "__click_params__", ()))  # type: ignore[attr-defined]
         decorated = common_options(chooses_project=chooses_project)(decorated)
         make_command = asyncclick.command(
-            name, cls=TeachingCommand, help=description(text), examples=tuple(examples), common=COMMON_PARAMETERS
+            name, cls=TeachingCommand, help=text, examples=tuple(examples), common=COMMON_PARAMETERS
         )
         made: asyncclick.Command = make_command(decorated)
         return made

@@ -3,7 +3,6 @@ event loop.
 """
 
 import difflib
-import inspect
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Final
@@ -156,8 +155,3 @@ def format_examples(examples: Sequence[Example], formatter: asyncclick.HelpForma
         for example in examples:
             formatter.write(f"{indent}{asyncclick.style(example.line, fg='green')}\n")
             formatter.write(f"{indent}    {example.effect}\n")
-
-
-def description(text: str) -> str:
-    """Returns the help text in an indented literal."""
-    return inspect.cleandoc(text)

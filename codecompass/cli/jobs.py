@@ -1,5 +1,6 @@
 """Runs index jobs from the command line, each with its own event loop, a record in the job log and a progress bar."""
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from codecompass import amounts
 from codecompass.actors.index_limits import index_limits
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.json_output import FinishedJob
-from codecompass.cli.progress_bar import ProgressDisplay, progress_bar
+from codecompass.cli.terminal import Terminal
 from codecompass.errors import CodeCompassError, IndexInProgress
 from codecompass.jobs import FinalStatus, JobMode, JobOutcome, Progress
 from codecompass.protocol.times import iso_time
@@ -35,6 +36,20 @@ OTHERS_DEADLINE_SECONDS: Final = 10 * MINUTES
 
 STOPPED: Final = "stopped; what is published stays and can be searched, and codecompass index goes on from there"
 STOPPED_EARLY: Final = "stopped before anything was published; codecompass index begins again"
+
+REFRESH_SECONDS: Final = 0.1
+"""Minimum time between two drawings of the progress bar."""
+
+BAR_COLUMNS: Final = 40
+
+_STAGES: Final = {
+    "discovery": "Scanning files",
+    "parsing": "Reading and parsing",
+    "indexing": "Adding symbols",
+    "finalizing": "Finalizing",
+}
+
+ShowProgress = Callable[[Progress], None]
 
 
 class JobStopped(Exception):
@@ -101,8 +116,8 @@ def run_job(
     is_full = force or compatibility(invocation.home.project(project.project_id)).status != "compatible"
     entry = _LogEntry(JobLog(registry), project.project_id, "full" if is_full else "incremental", cause)
     try:
-        with progress_bar(invocation.terminal) as display:
-            report = trio.run(partial(_run, invocation, project, settings.index, entry, display, stop, force=force))
+        with progress_bar(invocation.terminal) as show:
+            report = trio.run(partial(_run, invocation, project, settings.index, entry, show, stop, force=force))
     except CodeCompassError as error:
         entry.end("failed", error.message, error.code)
         raise
@@ -155,6 +170,48 @@ def summary(job: FinishedJob) -> str:
     return f"{amounts.count(job.changed_files, 'changed file')} taken in; {total} in {took}"
 
 
+@contextmanager
+def progress_bar(terminal: Terminal) -> Iterator[ShowProgress]:
+    """Yields what draws the progress of a job on the last line of stderr, which is cleared when the block ends.
+
+    Draws nothing if stderr is not a terminal.
+    """
+    if not terminal.shows_progress:
+        yield lambda _progress: None
+        return
+    try:
+        yield _Bar(terminal).show
+    finally:
+        terminal.draw("")
+
+
+def progress_line(progress: Progress, elapsed_seconds: float) -> str:
+    """Returns the line for a state of the job: stage, bar, counters, elapsed time."""
+    bar = ("━" * (BAR_COLUMNS * progress.percentage // 100)).ljust(BAR_COLUMNS)
+    minutes, seconds = divmod(int(elapsed_seconds), 60)
+    counts = f"{progress.files_scanned:,} files"
+    if progress.stage != "discovery":
+        symbols = f", {progress.symbols_extracted:,} symbols" if progress.symbols_extracted else ""
+        counts = f"{progress.files_parsed:,}/{progress.files_total:,} files{symbols}"
+    return f"{_STAGES[progress.stage]} {bar} {progress.percentage:>3}% {counts} {minutes // 60}:{minutes % 60:02}:{seconds:02}"
+
+
+class _Bar:
+    """Drawn when progress is reported, not by a timer: a bar that moves on its own would hide that nothing happens."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+        self._began_at = time.monotonic()
+        self._drawn_at = -math.inf
+
+    def show(self, progress: Progress) -> None:
+        now = time.monotonic()
+        if now - self._drawn_at < REFRESH_SECONDS:
+            return
+        self._drawn_at = now
+        self._terminal.draw(progress_line(progress, now - self._began_at))
+
+
 class _LogEntry:
     """The job's record in the job log. It is created by the first report of progress, which is made under the writer lock.
 
@@ -192,7 +249,7 @@ async def _run(
     project: Project,
     settings: IndexSettings,
     entry: _LogEntry,
-    display: ProgressDisplay,
+    show: ShowProgress,
     stop: JobStop | None,
     *,
     force: bool,
@@ -201,7 +258,7 @@ async def _run(
     from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
 
     def watch(progress: Progress) -> None:
-        display.show(progress)
+        show(progress)
         entry.note(progress)
 
     with nullcontext() if stop is None else stop.watched():

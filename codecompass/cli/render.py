@@ -1,15 +1,20 @@
-"""Hits and outlines as text for people: `path:line` first, which terminals and editors can open."""
+"""Hits, outlines and differences as text for people: `path:line` first, which terminals and editors can open."""
 
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from codecompass.cli.invocation import shown_path
 from codecompass.cli.terminal import Style, Terminal, columns, cut, printable
 from codecompass.protocol.replies import Excerpt, FileOutlineReply, OutlineNode, Result
 from codecompass.protocol.text.code import Name, further_line, gathered, place_of, short_name
+
+if TYPE_CHECKING:
+    from codecompass.protocol.difference_replies import DiffContextReply, DiffItem, DiffPiece, DiffVersion
 
 MAX_LINE_COLUMNS: Final = 200
 """Columns of a line if stdout is not a terminal. Longer lines are data rather than code."""
@@ -21,6 +26,16 @@ KIND_STYLES: Final[dict[str, tuple[Style, ...]]] = {
     "macro": ("blue",),
     **dict.fromkeys(("class", "struct", "enum", "trait", "interface", "impl", "type"), _TYPES),
     "use": ("dim",),
+}
+
+_CHANGE_STYLES: Final[dict[str, Style]] = {
+    "added": "green",
+    "removed": "red",
+    "changed": "yellow",
+    "renamed": "cyan",
+    "moved": "cyan",
+    "lines": "dim",
+    "unchanged": "dim",
 }
 
 
@@ -121,3 +136,62 @@ def _node(terminal: Terminal, node: OutlineNode, room: int) -> str:
     if not found or node.kind == "use":
         return terminal.style(text, *styles)
     return terminal.style(before, *styles) + terminal.style(found, "bold") + terminal.style(after, "dim")
+
+
+def write_differences(terminal: Terminal, reply: "DiffContextReply") -> None:
+    """Writes each change: a heading, who uses the definition, and the lines that differ, coloured on a terminal."""
+    from codecompass.protocol.text.differences import difference_lines, file_line
+
+    head = next(iter(difference_lines(replace(reply, items=(), files=()))))
+    terminal.line(terminal.style(printable(head), "bold"))
+    for item in reply.items:
+        terminal.line()
+        _write_item(terminal, item)
+    if reply.items_omitted:
+        terminal.line()
+        terminal.note(f"{reply.items_omitted:,} more changes; see them with --max-tokens, --path or --symbol", "dim")
+    if reply.files:
+        terminal.line()
+        for file in reply.files:
+            terminal.line(_fitting(terminal, file_line(file)))
+    if reply.files_omitted:
+        terminal.note(f"and {reply.files_omitted:,} more files", "dim")
+    for warning in reply.metadata.warnings:
+        terminal.warn(warning)
+
+
+def _write_item(terminal: Terminal, item: "DiffItem") -> None:
+    from codecompass.protocol.text.differences import heading, item_lines
+
+    plain = replace(item, pieces=(), lines_omitted=0, old=None, new=None)
+    change, _, rest = printable(heading(item)).partition(": ")
+    terminal.line(f"{terminal.style(change, _CHANGE_STYLES[item.change], 'bold')}: {rest}")
+    for line in list(item_lines(plain))[1:]:
+        terminal.line(terminal.style(_fitting(terminal, line), "dim"))
+    if item.old is not None:
+        _write_version(terminal, item.old, "-", "red")
+    if item.new is not None:
+        _write_version(terminal, item.new, "+", "green")
+    for piece in item.pieces:
+        _write_piece(terminal, piece)
+    if item.lines_omitted:
+        terminal.line(terminal.style(f"({item.lines_omitted:,} more lines)", "dim"))
+
+
+def _write_piece(terminal: Terminal, piece: "DiffPiece") -> None:
+    for number, line in enumerate(piece.removed, piece.old_start):
+        terminal.line(terminal.style(_fitting(terminal, f"-{number} {line}"), "red"))
+    for number, line in enumerate(piece.added, piece.new_start):
+        terminal.line(terminal.style(_fitting(terminal, f"+{number} {line}"), "green"))
+
+
+def _write_version(terminal: Terminal, version: "DiffVersion", sign: str, style: Style) -> None:
+    terminal.line(terminal.style(f"{sign * 3} {printable(version.path)}:{version.line_start}-{version.line_end}", style, "bold"))
+    for number, line in enumerate(version.body.split("\n") if version.body else (), version.line_start):
+        terminal.line(terminal.style(_fitting(terminal, f"{sign}{number} {line}"), style))
+    if version.lines_omitted:
+        terminal.line(terminal.style(f"({version.lines_omitted:,} more lines)", "dim"))
+
+
+def _fitting(terminal: Terminal, text: str) -> str:
+    return cut(printable(text.rstrip()), MAX_LINE_COLUMNS if terminal.width is None else terminal.width)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, assert_never
 
 from codecompass import amounts
-from codecompass.cli.answering import Question, answer
+from codecompass.cli.answering import Question, answer, answer_several
 from codecompass.cli.failure import COMMANDS
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.render import write_hits
@@ -88,8 +88,6 @@ def _write_several(
     pattern: re.Pattern[str] | None,
     asked: str,
 ) -> bool:
-    from codecompass.cli.several import answer_several
-
     reply = answer_several(invocation, tool, arguments, several)
     assert isinstance(reply, SearchCodeReply | LocateSymbolReply)
     here = (part for part in reply.metadata.projects if not part.name.startswith(ORGANISATION))

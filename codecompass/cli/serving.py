@@ -142,7 +142,7 @@ def _serve_organisation(
     invocation: Invocation, settings: Settings, log_file: str | None, greet: Callable[[str], None] | None
 ) -> int:
     """Serves an organisation's code over HTTP. Raises InvalidInput if the settings name no engine, or another transport."""
-    from codecompass.cli.cluster.opening import require_client
+    from codecompass.cli.cluster.engine import require_client
 
     if settings.server.transport != "http":
         raise InvalidInput(

@@ -5,7 +5,7 @@ import io
 import pytest
 
 from codecompass.actors.job_model import Progress
-from codecompass.cli.progress_bar import progress_bar, progress_line
+from codecompass.cli.jobs import progress_bar, progress_line
 from codecompass.cli.terminal import DEFAULT_WIDTH, Terminal, columns
 
 PARSING = Progress(stage="parsing", files_scanned=3000, files_total=3000, files_parsed=1500, symbols_extracted=5000)
@@ -17,8 +17,8 @@ class Screen(io.StringIO):
 
 
 def shown(screen: io.StringIO, environment: dict[str, str]) -> str:
-    with progress_bar(Terminal(environment, out=io.StringIO(), err=screen)) as display:
-        display.show(PARSING)
+    with progress_bar(Terminal(environment, out=io.StringIO(), err=screen)) as show:
+        show(PARSING)
     return screen.getvalue()
 
 

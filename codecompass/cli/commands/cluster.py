@@ -1,7 +1,7 @@
 """`codecompass cluster`: an organisation's repositories in a search engine, the workers that index them, and the tokens of those
 who may query them.
 
-Modules that need the engine's client are imported after `opening` has checked that it is installed.
+Modules that need the engine's client are imported after `cli/cluster/engine.py` has checked that it is installed.
 """
 
 from collections.abc import Callable
@@ -10,23 +10,21 @@ from typing import Any, Final
 import asyncclick
 
 from codecompass.cli.command import command
-from codecompass.cli.help import Entry, Example, LazyGroup, description
+from codecompass.cli.help import Entry, Example, LazyGroup
 from codecompass.cli.invocation import Invocation
-
-CLUSTER_HELP = """
-    Index an organisation's repositories into OpenSearch, on any number of machines.
-
-    Repositories are added by the address of their git remote. Workers, started on any machines, fetch and index them and keep
-    them up to date; servers (codecompass serve-mcp --store opensearch) answer for all of them. Needs an OpenSearch, and
-    pip install 'codecompass[cluster]'.
-"""
 
 _REPOSITORIES: Final = "Repositories"
 _RUNNING: Final = "Machines"
 
 cluster = LazyGroup(
     "cluster",
-    help=description(CLUSTER_HELP),
+    help="""
+    Index an organisation's repositories into OpenSearch, on any number of machines.
+
+    Repositories are added by the address of their git remote. Workers, started on any machines, fetch and index them and keep
+    them up to date; servers (codecompass serve-mcp --store opensearch) answer for all of them. Needs an OpenSearch, and
+    pip install 'codecompass[cluster]'.
+    """,
     entries=(
         Entry("add", _REPOSITORIES, "Add a repository, or change what is wanted of one.", __name__),
         Entry("list", _REPOSITORIES, "List all repositories.", __name__, "list_repositories"),
@@ -85,7 +83,7 @@ def add(
     cluster_prefix: str | None,
 ) -> int:
     """Adds or changes a repository."""
-    from codecompass.cli.cluster.opening import opened_repositories
+    from codecompass.cli.cluster.engine import opened_repositories
 
     with opened_repositories(invocation, cluster_url, cluster_prefix, makes_indexes=True) as opened:
         from codecompass.cli.cluster import repositories
@@ -105,7 +103,7 @@ def add(
 @cluster_options
 def list_repositories(invocation: Invocation, /, cluster_url: str | None, cluster_prefix: str | None) -> int:
     """Prints all repositories."""
-    from codecompass.cli.cluster.opening import opened_repositories
+    from codecompass.cli.cluster.engine import opened_repositories
 
     with opened_repositories(invocation, cluster_url, cluster_prefix) as opened:
         from codecompass.cli.cluster import repositories
@@ -134,7 +132,7 @@ def changed(
     invocation: Invocation, /, repository: str, rebuild: bool, cluster_url: str | None, cluster_prefix: str | None
 ) -> int:
     """Makes a worker check a repository."""
-    from codecompass.cli.cluster.opening import opened_repositories
+    from codecompass.cli.cluster.engine import opened_repositories
 
     with opened_repositories(invocation, cluster_url, cluster_prefix) as opened:
         from codecompass.cli.cluster import repositories
@@ -156,7 +154,7 @@ def changed(
 @asyncclick.argument("repository")
 def remove(invocation: Invocation, /, repository: str, cluster_url: str | None, cluster_prefix: str | None) -> int:
     """Removes a repository."""
-    from codecompass.cli.cluster.opening import opened_repositories
+    from codecompass.cli.cluster.engine import opened_repositories
 
     with opened_repositories(invocation, cluster_url, cluster_prefix) as opened:
         from codecompass.cli.cluster import repositories
@@ -176,7 +174,7 @@ def remove(invocation: Invocation, /, repository: str, cluster_url: str | None, 
 @cluster_options
 def status(invocation: Invocation, /, cluster_url: str | None, cluster_prefix: str | None) -> int:
     """Prints the state of the cluster."""
-    from codecompass.cli.cluster.opening import opened_repositories
+    from codecompass.cli.cluster.engine import opened_repositories
 
     with opened_repositories(invocation, cluster_url, cluster_prefix) as opened:
         from codecompass.cli.cluster import repositories
@@ -203,24 +201,20 @@ def status(invocation: Invocation, /, cluster_url: str | None, cluster_prefix: s
 @asyncclick.option("--jobs", type=asyncclick.IntRange(1, 64), default=2, metavar="N", help="Repositories at a time; 2.")
 def worker(invocation: Invocation, /, jobs: int, cluster_url: str | None, cluster_prefix: str | None) -> int:
     """Runs a worker until a signal arrives."""
-    from codecompass.cli.cluster.opening import opened_engine
+    from codecompass.cli.cluster.engine import opened_engine, run_worker_process
 
     with opened_engine(invocation, cluster_url, cluster_prefix, is_patient=True) as (engine, settings):
-        from codecompass.cli.cluster.working import work
-
-        return work(invocation, engine, settings, jobs)
+        return run_worker_process(invocation, engine, settings, jobs)
 
 
-TOKEN_HELP = """
+token = LazyGroup(
+    "token",
+    help="""
     Make, list and revoke the tokens with which agents and people ask this organisation's servers.
 
     A token is for groups: it may see the repositories that are in one of them. It is kept as a hash, in the search engine that
     CODECOMPASS_CLUSTER_URL names.
-"""
-
-token = LazyGroup(
-    "token",
-    help=description(TOKEN_HELP),
+    """,
     entries=(
         Entry("add", "Commands", "Make a token for some groups of repositories.", __name__, "add_token"),
         Entry("list", "Commands", "List all tokens, without their texts.", __name__, "list_tokens"),
@@ -268,7 +262,7 @@ def add_token(
 ) -> int:
     """Creates a token and prints it."""
     from codecompass.cli.cluster import tokens
-    from codecompass.cli.cluster.opening import opened_engine
+    from codecompass.cli.cluster.engine import opened_engine
 
     with opened_engine(invocation, cluster_url, cluster_prefix) as (engine, _settings):
         return tokens.add(invocation, engine, name, groups, days, is_admin=is_admin)
@@ -287,7 +281,7 @@ def add_token(
 def list_tokens(invocation: Invocation, /, cluster_url: str | None, cluster_prefix: str | None) -> int:
     """Prints all tokens."""
     from codecompass.cli.cluster import tokens
-    from codecompass.cli.cluster.opening import opened_engine
+    from codecompass.cli.cluster.engine import opened_engine
 
     with opened_engine(invocation, cluster_url, cluster_prefix) as (engine, _settings):
         return tokens.list_tokens(invocation, engine)
@@ -311,7 +305,7 @@ def list_tokens(invocation: Invocation, /, cluster_url: str | None, cluster_pref
 def revoke_token(invocation: Invocation, /, token: str, cluster_url: str | None, cluster_prefix: str | None) -> int:
     """Revokes tokens by name or id."""
     from codecompass.cli.cluster import tokens
-    from codecompass.cli.cluster.opening import opened_engine
+    from codecompass.cli.cluster.engine import opened_engine
 
     with opened_engine(invocation, cluster_url, cluster_prefix) as (engine, _settings):
         return tokens.revoke(invocation, engine, token)

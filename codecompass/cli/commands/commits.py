@@ -8,17 +8,15 @@ from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.tool_options import given, tool_argument, tool_options
 
-BRANCHES_HELP = """
+
+@command(
+    "branches",
+    text="""
     List branches and tags, newest first, and which commits are indexed.
 
     Every question takes one of them as --ref, or a commit or a name like HEAD~3, and is answered about that commit without
     a checkout. The first question about a commit indexes it; storage.max_refs of them are kept.
-"""
-
-
-@command(
-    "branches",
-    text=BRANCHES_HELP,
+    """,
     examples=(
         Example("codecompass branches", "the newest branches and tags"),
         Example("codecompass branches --filter release -n 100", "only names that contain release"),
@@ -46,19 +44,16 @@ def branches(invocation: Invocation, **arguments: Any) -> None:  # noqa: ANN401 
     invocation.print_reply(reply)
 
 
-DIFF_HELP = """
+@command(
+    "diff",
+    text="""
     Show what differs from another commit, by definitions: what was added, removed, changed, renamed or moved, the lines
     that differ, who uses it outside of the differences, and whether its tests changed.
 
     BASE is a branch, a tag or a commit; without it, the commit at which the branch left the default branch. The other side
     is the working tree, with what is not committed and with new files. What others depend on comes first. The exit code is
     0 whether anything differs or not.
-"""
-
-
-@command(
-    "diff",
-    text=DIFF_HELP,
+    """,
     examples=(
         Example("codecompass diff", "what this branch changes"),
         Example("codecompass diff HEAD", "what is not committed"),
@@ -72,7 +67,7 @@ DIFF_HELP = """
 def diff(invocation: Invocation, base: str | None, **arguments: Any) -> int:  # noqa: ANN401 - passed to decode
     """Prints the differences."""
     from codecompass.cli.answering import Question, answer
-    from codecompass.cli.differences import write_differences
+    from codecompass.cli.render import write_differences
     from codecompass.protocol.difference_replies import DiffContextReply
     from codecompass.protocol.requests import DiffContext
     from codecompass.query.diff_context import diff_context

@@ -7,30 +7,21 @@ import asyncclick
 from msgspec import Struct
 
 from codecompass.cli.command import command
-from codecompass.cli.help import Entry, Example, LazyGroup, description
+from codecompass.cli.help import Entry, Example, LazyGroup
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.terminal import printable
 from codecompass.errors import DeadlineExceeded, IndexDamaged, InvalidInput, PermissionDenied, ProjectNotFound, StoreNewer
 from codecompass.settings import known_settings, project_file, user_file
 from codecompass.settings_sources import EffectiveValue
 
-HELP = """
+config = LazyGroup(
+    "config",
+    help="""
     Show the settings and where each comes from.
 
     A setting is looked for in this order: option, environment variable, the file of --config, the project's
     .codecompass/config.toml, your own config.toml, the default.
-"""
-
-SHOW_HELP = """
-    Show every setting with its value and where that comes from.
-
-    With KEY (a setting or a section) show only that, and what it means. A project's own file may set [index] and [query], and
-    may only lower their limits.
-"""
-
-config = LazyGroup(
-    "config",
-    help=description(HELP),
+    """,
     entries=(Entry("show", "Commands", "Show every setting with its value and origin.", __name__),),
     examples=(
         Example("codecompass config show", "all settings"),
@@ -69,7 +60,12 @@ class Value(Struct, frozen=True, kw_only=True):
 
 @command(
     "show",
-    text=SHOW_HELP,
+    text="""
+    Show every setting with its value and where that comes from.
+
+    With KEY (a setting or a section) show only that, and what it means. A project's own file may set [index] and [query], and
+    may only lower their limits.
+    """,
     examples=(
         Example("codecompass config show", "all settings"),
         Example("codecompass config show query.freshness_policy", "one setting, with what it means"),

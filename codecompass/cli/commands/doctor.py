@@ -20,7 +20,10 @@ _STYLES: Final[dict[str, tuple[Style, ...]]] = {
 
 NAME_WIDTH: Final = 14
 
-HELP = """
+
+@command(
+    "doctor",
+    text="""
     Check that everything works here.
 
     Looks at the installation, the grammars of all languages, the data directory and its file system, the limits of the
@@ -29,12 +32,7 @@ HELP = """
 
     Where search by meaning is on, says what is sent where; --semantic asks the endpoint for one vector. Where an
     organisation's server is named, it is asked whether it is there and takes the token.
-"""
-
-
-@command(
-    "doctor",
-    text=HELP,
+    """,
     examples=(
         Example("codecompass doctor", "check everything"),
         Example("codecompass doctor --semantic", "and try the endpoint for embeddings"),

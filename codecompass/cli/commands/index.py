@@ -19,19 +19,17 @@ if TYPE_CHECKING:
     from codecompass.cli.workspace import Choice
     from codecompass.store.registry import Registry
 
-INIT_HELP = """
+
+@command(
+    "init",
+    text="""
     Make a project known and give it a name.
 
     PATH is the project's directory; without it, the project that the current directory belongs to. Nothing is written
     into the project. Running it again is harmless, and changes the name if --project-id is given.
 
     The first project made known is the default: the one that a server uses for callers that name none.
-"""
-
-
-@command(
-    "init",
-    text=INIT_HELP,
+    """,
     examples=(
         Example("codecompass init", "this project, under its id"),
         Example("codecompass init --project-id web-shop", "this project, as web-shop"),
@@ -78,18 +76,15 @@ def init(invocation: Invocation, path: str | None, workspace: str | None, alias:
         terminal.note("next: codecompass index", "dim")
 
 
-INDEX_HELP = """
+@command(
+    "index",
+    text="""
     Index a project, from nothing where needed.
 
     PATH is the project's directory; without it, the project that the current directory belongs to. What is indexed
     already is only brought up to date. Files of .gitignore and .codecompassignore, dependencies, secrets, binary and
     generated files are left out; codecompass status says how many, and status --path FILE why.
-"""
-
-
-@command(
-    "index",
-    text=INDEX_HELP,
+    """,
     examples=(
         Example("codecompass index", "this project"),
         Example("codecompass index ~/src/linux", "another directory"),
@@ -115,17 +110,14 @@ def index(invocation: Invocation, path: str | None, force: bool, dry_run: bool) 
     _print_plan(invocation, _plan(choice.root, invocation.settings_for(choice.root).index))
 
 
-SYNC_HELP = """
+@command(
+    "sync",
+    text="""
     Bring the index up to what has changed.
 
     Costs about as much as the changes do. Searching does this by itself; sync is for hooks and scripts that want it
     done before anybody asks.
-"""
-
-
-@command(
-    "sync",
-    text=SYNC_HELP,
+    """,
     examples=(
         Example("codecompass sync", "this project"),
         Example("echo 'codecompass sync &' >> .git/hooks/post-checkout", "after every change of branch"),

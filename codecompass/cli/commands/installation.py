@@ -18,17 +18,15 @@ from codecompass.settings import user_file
 PROGRAM = "codecompass"
 VARIABLE = "_CODECOMPASS_COMPLETE"
 
-COMPLETION_HELP = """
+
+@command(
+    "completion",
+    text="""
     Print the completion script for a shell.
 
     Once the shell has read it, TAB completes commands, options and their values. The script asks this program, so it
     stays right after an upgrade. SHELL is bash, zsh or fish.
-"""
-
-
-@command(
-    "completion",
-    text=COMPLETION_HELP,
+    """,
     examples=(
         Example('eval "$(codecompass completion bash)"', "for this bash; put the line into ~/.bashrc to keep it"),
         Example('eval "$(codecompass completion zsh)"', "the same for zsh and ~/.zshrc"),
@@ -39,23 +37,20 @@ COMPLETION_HELP = """
 @asyncclick.argument("shell", metavar="SHELL", type=asyncclick.Choice(["bash", "zsh", "fish"]))
 def completion(invocation: Invocation, shell: str) -> None:
     """Prints the script."""
-    from codecompass.cli.app import build_app
+    from codecompass.cli.main import build_app
 
     made = get_completion_class(shell)
     assert made is not None
     invocation.terminal.line(made(build_app(), {}, PROGRAM, VARIABLE).source().rstrip())
 
 
-UNINSTALL_HELP = """
+@command(
+    "uninstall",
+    text="""
     Remove all data: every index and the registry of projects. Asks first.
 
     Your projects, and configuration files, are not touched. The program itself goes with the tool that installed it.
-"""
-
-
-@command(
-    "uninstall",
-    text=UNINSTALL_HELP,
+    """,
     examples=(
         Example("codecompass uninstall", "show what would go, and ask"),
         Example("codecompass uninstall --yes && pip uninstall codecompass", "remove everything"),

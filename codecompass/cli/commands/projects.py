@@ -9,7 +9,7 @@ import asyncclick
 from codecompass import amounts
 from codecompass.cli import failure
 from codecompass.cli.command import command
-from codecompass.cli.help import Entry, Example, LazyGroup, description
+from codecompass.cli.help import Entry, Example, LazyGroup
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.json_output import GroupEntry, GroupList, ProjectEntry, ProjectList, ProjectName, Removal
 from codecompass.cli.terminal import Cell, Style, printable, write_table
@@ -20,18 +20,17 @@ if TYPE_CHECKING:
     from codecompass.store.project_groups import ProjectGroup
     from codecompass.store.registry import Project, Registry
 
-HELP = """
-    List, rename, group and remove projects; clean up.
-
-    A project is a directory that has been indexed or given a name. Its index lies in the data directory, never in the
-    project itself.
-"""
 
 _COMMANDS: Final = "Commands"
 
 projects = LazyGroup(
     "projects",
-    help=description(HELP),
+    help="""
+    List, rename, group and remove projects; clean up.
+
+    A project is a directory that has been indexed or given a name. Its index lies in the data directory, never in the
+    project itself.
+    """,
     entries=(
         Entry("list", _COMMANDS, "List all projects.", __name__, "list_projects"),
         Entry("rename", _COMMANDS, "Give a project another name.", __name__),

@@ -13,18 +13,16 @@ from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.tool_options import given, named_several, several_options, tool_argument, tool_options
 
-REFS_HELP = """
+
+@command(
+    "refs",
+    text="""
     List where a definition is used: calls, types, supertypes, imports, reads and writes.
 
     NAME is a name, a qualified name or the end of one. Uses are resolved by scope, imports and the types that are written
     down; ~ marks lines that are likely, ? those that fit several definitions. Tests come last. The exit code is 3 where
     nothing uses it.
-"""
-
-
-@command(
-    "refs",
-    text=REFS_HELP,
+    """,
     examples=(
         Example("codecompass refs validate_token", "where it is used"),
         Example("codecompass refs Session.close --role call", "who calls it"),
@@ -45,7 +43,7 @@ def refs(
     **arguments: Any,  # noqa: ANN401 - passed to decode
 ) -> int:
     """Prints the uses; the exit code is 3 if there are none."""
-    from codecompass.cli.answering import print_answer
+    from codecompass.cli.answering import answer_several, print_answer
     from codecompass.protocol.replies import FindReferencesReply
     from codecompass.protocol.requests import FindReferences
     from codecompass.query.references import find_references
@@ -53,8 +51,6 @@ def refs(
     asked = given({"symbol_name": symbol_name, **arguments})
     several = named_several(all_projects=all_projects, in_projects=in_projects)
     if several:
-        from codecompass.cli.several import answer_several
-
         found = answer_several(invocation, FindReferences.tool, asked, several)
         assert isinstance(found, FindReferencesReply)
         invocation.print_reply(found)

@@ -14,7 +14,13 @@ from codecompass.cli.invocation import Invocation
 from codecompass.cli.tool_options import given, named_several, several_options, tool_argument, tool_options
 from codecompass.errors import InvalidInput
 
-SEARCH_HELP = """
+INTERACTIVE: Final = frozenset({"query", "limit", "mode", "path", "language", "kind", "ref", "freshness_policy", "timeout_ms"})
+"""Arguments that -i takes. The others shape a printed answer."""
+
+
+@command(
+    "search",
+    text="""
     Search by words, by a literal text or by a regular expression.
 
     QUERY is free text: a question, words, the name of something, a path, an error message. Several words need no
@@ -26,15 +32,7 @@ SEARCH_HELP = """
     With -i the hits are listed while you type, with the code around the selected one; Enter opens your editor there. That
     needs a terminal, and takes the options that choose what is searched: -m, -p, -l, -k, -n, --ref, --freshness-policy,
     --timeout-ms.
-"""
-
-INTERACTIVE: Final = frozenset({"query", "limit", "mode", "path", "language", "kind", "ref", "freshness_policy", "timeout_ms"})
-"""Arguments that -i takes. The others shape a printed answer."""
-
-
-@command(
-    "search",
-    text=SEARCH_HELP,
+    """,
     examples=(
         Example("codecompass search where are tokens validated", "by words"),
         Example("codecompass search 'connection refused' --mode literal", "exactly this text"),
@@ -92,17 +90,14 @@ def _interactively(invocation: Invocation, query: str, arguments: dict[str, obje
     return search_interactively(invocation, query, arguments)
 
 
-LOCATE_HELP = """
+@command(
+    "locate",
+    text="""
     Go to the definition of a name.
 
     NAME is a name, a qualified name or the end of one, with any language's separators. Exact names come first, then
     other spellings, then names that are only like it. The exit code is 3 where nothing is found.
-"""
-
-
-@command(
-    "locate",
-    text=LOCATE_HELP,
+    """,
     examples=(
         Example("codecompass locate validate_token", "where it is defined"),
         Example("codecompass locate Session.close", "a method of a class; Session::close and Session#close do as well"),
@@ -128,16 +123,13 @@ def locate(
     return failure.DONE if searching.locate(invocation, given({"name": name, **arguments}), several) else failure.NOT_FOUND
 
 
-OUTLINE_HELP = """
+@command(
+    "outline",
+    text="""
     List what a file defines and imports, as a tree with line numbers.
 
     FILE is a path from here or from the project's directory.
-"""
-
-
-@command(
-    "outline",
-    text=OUTLINE_HELP,
+    """,
     examples=(
         Example("codecompass outline src/auth/jwt.py", "everything that the file defines"),
         Example("codecompass outline src/auth/jwt.py --depth top", "only the top level"),

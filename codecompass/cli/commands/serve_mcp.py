@@ -10,13 +10,6 @@ from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
 from codecompass.settings import AnswerForm, LogLevel, Store, Transport
 
-HELP = """
-    Serve the tools to an editor or an agent, over the Model Context Protocol.
-
-    An editor starts this by itself: codecompass setup HOST tells it to. The protocol is spoken on stdin and stdout; the log
-    goes to stderr, or to --log-file. The server ends with its input.
-"""
-
 _SETTINGS: Final = {
     "transport": "server.transport",
     "store": "server.store",
@@ -41,7 +34,12 @@ _SETTINGS: Final = {
 
 @command(
     "serve-mcp",
-    text=HELP,
+    text="""
+    Serve the tools to an editor or an agent, over the Model Context Protocol.
+
+    An editor starts this by itself: codecompass setup HOST tells it to. The protocol is spoken on stdin and stdout; the log
+    goes to stderr, or to --log-file. The server ends with its input.
+    """,
     examples=(
         Example("codecompass serve-mcp", "what an editor runs; the project is the one that it has open"),
         Example("codecompass serve-mcp --workspace ~/src/shop", "answer for this project, whatever is open"),

@@ -10,7 +10,10 @@ from codecompass.cli.hosts.supported_hosts import HOSTS
 from codecompass.cli.invocation import Invocation
 from codecompass.errors import InvalidInput
 
-HELP = """
+
+@command(
+    "setup",
+    text="""
     Tell an editor or an agent to start our server.
 
     Adds one entry to the host's configuration and leaves everything else in the file as it is, comments too. An entry that is
@@ -19,12 +22,7 @@ HELP = """
 
     Hosts: claude-code, claude-desktop, codex, cursor, vscode, copilot, gemini, qwen, opencode, amp, cline, cline-vscode,
     continue, windsurf, zed, neovim, goose, jetbrains.
-"""
-
-
-@command(
-    "setup",
-    text=HELP,
+    """,
     examples=(
         Example("codecompass setup claude-code", "for all your projects"),
         Example("codecompass setup claude-code --approve", "and let it search without asking each time"),

@@ -16,12 +16,6 @@ if TYPE_CHECKING:
 LISTED: Final = 6
 """Languages or reasons that are listed by name; the JSON has all of them."""
 
-HELP = """
-    Show what is indexed, how fresh it is, what was left out and why, and the last jobs.
-
-    Changes nothing: a directory that is not indexed stays so, and the exit code is then 3. With --path, say of one file
-    whether it is indexed, and if not, which rule leaves it out.
-"""
 
 _STATES: Final[dict[str, tuple[Style, ...]]] = {
     "ready": ("green", "bold"),
@@ -38,7 +32,12 @@ _STATES: Final[dict[str, tuple[Style, ...]]] = {
 
 @command(
     "status",
-    text=HELP,
+    text="""
+    Show what is indexed, how fresh it is, what was left out and why, and the last jobs.
+
+    Changes nothing: a directory that is not indexed stays so, and the exit code is then 3. With --path, say of one file
+    whether it is indexed, and if not, which rule leaves it out.
+    """,
     examples=(
         Example("codecompass status", "this project"),
         Example("codecompass status --path dist/app.js", "why a file is not found"),

@@ -10,20 +10,18 @@ from codecompass.cli.command import command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
 
-HELP = """
-    Look at code, projects and jobs in a browser.
-
-    Starts a server on this machine, prints the address of its page and opens it in the browser. The page begins with the
-    project that the current directory belongs to, and shows all others that are known. Every server over HTTP has the same
-    page at /ui: codecompass serve-mcp --transport http. Ctrl-C ends it.
-"""
-
 _DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY")
 
 
 @command(
     "ui",
-    text=HELP,
+    text="""
+    Look at code, projects and jobs in a browser.
+
+    Starts a server on this machine, prints the address of its page and opens it in the browser. The page begins with the
+    project that the current directory belongs to, and shows all others that are known. Every server over HTTP has the same
+    page at /ui: codecompass serve-mcp --transport http. Ctrl-C ends it.
+    """,
     examples=(
         Example("codecompass ui", "this project, in the browser"),
         Example("codecompass ui --no-open --port 9200", "say the address alone; for a tunnel: ssh -L 9200:127.0.0.1:9200 HOST"),
