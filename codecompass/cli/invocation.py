@@ -3,7 +3,7 @@ relative to the current directory.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -50,16 +50,16 @@ class Invocation:
         self.terminal = Terminal(self.environment)
         self._said: set[str] = set()
 
-    def load(self, project_root: Path | None = None, **flags: object) -> Loaded:
+    def load(self, project_root: Path | None = None, flags: Mapping[str, object] | None = None) -> Loaded:
         """Returns the settings and the origin of each; reads a project's file only if its root is given.
 
-        `flags` are settings by key, with `__` in place of the dot. Raises InvalidInput.
+        `flags` are the settings, by key, that options of the command override. Raises InvalidInput.
         """
         config = self.options.config
         return load_settings(
             Sources(
                 environment=self.environment,
-                flags={key.replace("__", "."): value for key, value in flags.items()},
+                flags=flags or {},
                 config_file=None if config is None else Path(config).expanduser(),
                 project_root=project_root,
                 user_file=user_file(),

@@ -81,7 +81,7 @@ def serve(
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         # Until the server handles it: Python's handler would not run while a read of an unresponsive file system blocks.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    loaded = invocation.load(None, **{key.replace(".", "__"): value for key, value in flags.items()})
+    loaded = invocation.load(flags=flags)
     for warning in loaded.warnings:
         invocation.terminal.warn(warning)
     settings = loaded.settings
@@ -209,7 +209,7 @@ def bridge(
         raise InvalidInput(f"{option} is for the server, and this connects to one. Give it to the server.", field=key)
     if len(workspaces) > 1:
         raise InvalidInput("--workspace: only one project can be chosen with --connect.", field="workspace")
-    settings = invocation.load(None, **{key.replace(".", "__"): value for key, value in flags.items()}).settings
+    settings = invocation.load(flags=flags).settings
     rules = routing_rules(
         ServerSettings(project_from_cwd=settings.server.project_from_cwd),
         environment=invocation.environment,

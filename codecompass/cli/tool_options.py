@@ -82,8 +82,13 @@ def several_options() -> Decorator:
 
 def named_several(*, all_projects: bool, in_projects: str | None) -> tuple[str, ...]:
     """Returns the names of the projects to query, with ALL_PROJECTS for `--all`; none for the command's own project."""
-    named = tuple(name for part in (in_projects or "").split(",") if (name := part.strip()))
+    named = comma_separated(in_projects or "")
     return (*named, ALL_PROJECTS) if all_projects else named
+
+
+def comma_separated(text: str) -> tuple[str, ...]:
+    """Returns the parts of a list with commas, stripped, without empty ones."""
+    return tuple(stripped for part in text.split(",") if (stripped := part.strip()))
 
 
 def _option(argument: Argument) -> Decorator:

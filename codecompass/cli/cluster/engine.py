@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from codecompass.cli import failure
 from codecompass.cli.invocation import Invocation
+from codecompass.cli.tool_options import comma_separated
 from codecompass.errors import InvalidInput
 from codecompass.settings import Settings
 from codecompass.units import MINUTES, SECONDS
@@ -46,10 +47,10 @@ def opened_engine(
     """
     flags: dict[str, object] = {}
     if url is not None:
-        flags["cluster__url"] = tuple(each for part in url.split(",") if (each := part.strip()))
+        flags["cluster.url"] = comma_separated(url)
     if prefix is not None:
-        flags["cluster__prefix"] = prefix
-    loaded = invocation.load(None, **flags)
+        flags["cluster.prefix"] = prefix
+    loaded = invocation.load(flags=flags)
     for warning in loaded.warnings:
         invocation.terminal.warn(warning)
     settings = loaded.settings

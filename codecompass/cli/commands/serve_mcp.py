@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from codecompass.cli.command import command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
+from codecompass.cli.tool_options import comma_separated
 from codecompass.settings import AnswerForm, LogLevel, Store, Transport
 
 _SETTINGS: Final = {
@@ -109,7 +110,7 @@ def serve_mcp(
     invocation.options = replace(invocation.options, as_json=False)
     flags = {_SETTINGS[name]: value for name, value in options.items() if value not in (None, ())}
     if "cluster.url" in flags:
-        flags["cluster.url"] = tuple(url for part in str(flags["cluster.url"]).split(",") if (url := part.strip()))
+        flags["cluster.url"] = comma_separated(str(flags["cluster.url"]))
     pins = workspaces or tuple(filter(None, [invocation.options.workspace]))
     if connect is not None:
         return bridge(invocation, connect, flags, pins, log_file)

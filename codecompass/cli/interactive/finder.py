@@ -6,6 +6,7 @@ A newer question replaces the one that is waiting, and cancels the one that is b
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 from msgspec import Struct
@@ -77,7 +78,7 @@ class Finder:
             self._latest += 1
             self._question = self._wanted = None
 
-    def show(self, hit: Hit) -> None:
+    def request_preview(self, hit: Hit) -> None:
         """Queues the preview of a hit, in place of another that is waiting."""
         with self._changed:
             self._wanted = hit
@@ -114,10 +115,9 @@ class Finder:
             index.close()
 
     def _warm_up(self, index: LiveIndex) -> None:
-        try:
+        # A question will fail in the same way and report it.
+        with suppress(Exception):
             index.search(WARMING_QUERY, "auto", lambda: self._question is not None or self._is_stopped)
-        except Exception as error:  # noqa: BLE001 - a question will fail in the same way and report it
-            as_known(error)
 
     def _answer(self, index: LiveIndex, question: Question) -> Answer:
         try:

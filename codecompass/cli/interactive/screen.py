@@ -120,7 +120,7 @@ class Screen:
             buffer.document = Document(buffer.text[:MAX_QUERY_LENGTH])  # calls this method again
             return
         self._top = 0
-        self._session.typed(buffer.text)
+        self._session.set_query(buffer.text)
 
     # What is shown
 
@@ -182,8 +182,8 @@ class Screen:
             (lambda: session.cycle(-1), (Keys.BackTab,)),
             (lambda: session.move(self._list_rows), (Keys.PageDown,)),
             (lambda: session.move(-self._list_rows), (Keys.PageUp,)),
-            (session.turn_mode, (Keys.ControlT,)),
-            (session.look, (Keys.ControlR,)),
+            (session.next_mode, (Keys.ControlT,)),
+            (session.check_tree, (Keys.ControlR,)),
             (lambda: self._with_hit(self._open), (Keys.Enter,)),
             (lambda: self._with_hit(self._print), (Keys.ControlY,)),
             (lambda: self._leave(Leave(failure.DONE)), (Keys.Escape,)),
@@ -248,7 +248,7 @@ class Screen:
         finally:
             self._is_editing = False
         if not session.message:
-            session.look()  # the file has probably been changed
+            session.check_tree()  # the file has probably been changed
         self._app.invalidate()
 
     def _print(self, hit: Hit) -> None:

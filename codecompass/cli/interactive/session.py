@@ -82,23 +82,23 @@ class Session:
             return self.answer.error
         return self.tree.message if self.tree.phase == "failed" else ""
 
-    def typed(self, query: str) -> None:
+    def set_query(self, query: str) -> None:
         """Takes the query that is typed now, and asks it."""
         self.query = query
         self.message = ""
         self._ask()
 
-    def turn_mode(self) -> None:
+    def next_mode(self) -> None:
         """Asks the query in the next of the modes."""
         self.mode = MODES[(MODES.index(self.mode) + 1) % len(MODES)]
         self.message = ""
         self._ask()
 
-    def look(self) -> None:
+    def check_tree(self) -> None:
         """Starts a comparison of the index with the tree now."""
         self.message = ""
         if self._upkeep is not None:
-            self._upkeep.look_now()
+            self._upkeep.check_now()
 
     def move(self, n_rows: int) -> None:
         """Moves the selection down by `n_rows`, up if negative, but not beyond the last or the first hit."""
@@ -133,7 +133,7 @@ class Session:
         self._question = self._finder.ask(self.query, self.mode)
         self._asked_at = time.time()
         if self._upkeep is not None:
-            self._upkeep.asked()
+            self._upkeep.note_question()
 
     def _take_answer(self, answer: Answer) -> None:
         if self._question is None or answer.question.number != self._question.number:
@@ -167,7 +167,7 @@ class Session:
     def _want_preview(self) -> None:
         hit = self.hit
         if hit is not None and _key(hit) not in self._previews:
-            self._finder.show(hit)
+            self._finder.request_preview(hit)
 
     def _keep_preview(self, hit: Hit, preview: Preview | None) -> None:
         self._previews[_key(hit)] = self._last_preview = preview

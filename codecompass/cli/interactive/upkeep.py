@@ -61,14 +61,14 @@ class TreeState(Struct, frozen=True):
 
 
 class Upkeep:
-    """Keeps the index of a source up to date. `tell` is called in its thread, with each new state."""
+    """Keeps the index of a source up to date. `report` is called in its thread, with each new state."""
 
-    def __init__(self, options: GlobalOptions, source: Source, tell: Callable[[TreeState], object]) -> None:
-        self._options, self._source, self._tell = options, source, tell
+    def __init__(self, options: GlobalOptions, source: Source, report: Callable[[TreeState], object]) -> None:
+        self._options, self._source, self._report = options, source, report
         self._changed = threading.Condition()
         self._asked_first = math.inf
         self._asked_last = -math.inf
-        self._looked = -math.inf
+        self._checked_at = -math.inf
         self._began_for = -math.inf
         self._is_forced = False
         self._is_stopped = False
@@ -79,14 +79,14 @@ class Upkeep:
         """Starts the thread."""
         self._thread.start()
 
-    def asked(self) -> None:
+    def note_question(self) -> None:
         """Notes that a question was asked now."""
         with self._changed:
             self._asked_last = time.monotonic()
             self._asked_first = min(self._asked_first, self._asked_last)
             self._changed.notify()
 
-    def look_now(self) -> None:
+    def check_now(self) -> None:
         """Starts a check as soon as the last one has ended."""
         with self._changed:
             self._is_forced = True
@@ -106,15 +106,15 @@ class Upkeep:
         try:
             while self._wait_until_due():
                 try:
-                    self._look(index)
+                    self._check(index)
                 except JobStopped:
                     return
                 except ScanCancelled:
-                    self._tell(TreeState())
+                    self._report(TreeState())
                     continue
                 except Exception as error:  # noqa: BLE001 - the boundary of a check: the next one may succeed
-                    self._tell(TreeState("failed", message=message_of(error)))
-                self._looked = time.monotonic()
+                    self._report(TreeState("failed", message=message_of(error)))
+                self._checked_at = time.monotonic()
         finally:
             index.close()
 
@@ -136,9 +136,9 @@ class Upkeep:
         if self._asked_first == math.inf:
             return math.inf
         quiet = min(self._asked_last + QUIET_SECONDS, self._asked_first + CHECK_LATEST_SECONDS)
-        return max(quiet, self._looked + RECHECK_SECONDS)
+        return max(quiet, self._checked_at + RECHECK_SECONDS)
 
-    def _is_in_the_way(self) -> bool:
+    def _is_preempted(self) -> bool:
         """Whether a check should end because the user types or leaves. The question that it began for stays unchecked."""
         if not self._is_stopped:
             with self._changed:
@@ -147,38 +147,38 @@ class Upkeep:
                 self._asked_first = self._began_for
         return True
 
-    def _look(self, index: WorkspaceIndex) -> None:
+    def _check(self, index: WorkspaceIndex) -> None:
         source = self._source
         while not self._is_stopped:
-            self._tell(TreeState("checking"))
+            self._report(TreeState("checking"))
             began = time.time()
             with index.snapshot() as snapshot:
-                drift = drift_of(snapshot, str(source.project.root), source.settings, is_cancelled=self._is_in_the_way)
+                drift = drift_of(snapshot, str(source.project.root), source.settings, is_cancelled=self._is_preempted)
                 version = version_of(snapshot)
             if drift.is_fresh:
-                self._tell(TreeState("fresh", version, began))
+                self._report(TreeState("fresh", version, began))
                 return
             changed = frozenset(drift.paths)
             if source.policy != "balanced":
                 remedy = "; run codecompass sync" if source.policy == "strict" else ""
-                self._tell(TreeState("stale", version, changed=changed, message=_changes(drift) + remedy))
+                self._report(TreeState("stale", version, changed=changed, message=_changes(drift) + remedy))
                 return
-            self._tell(TreeState("updating", changed=changed, message=_changes(drift)))
+            self._report(TreeState("updating", changed=changed, message=_changes(drift)))
             began = time.time()
             try:
                 self._run_job()
             except PermissionDenied as error:
-                self._tell(TreeState("stale", version, changed=changed, message=cannot_update(error)))
+                self._report(TreeState("stale", version, changed=changed, message=cannot_update(error)))
                 return
             except IndexInProgress:
-                self._tell(TreeState("waiting", changed=changed))
+                self._report(TreeState("waiting", changed=changed))
                 while is_locked(source.layout) and not self._is_stopped:
                     with self._changed:
                         self._changed.wait(OTHERS_POLL_SECONDS)
             else:
                 with index.snapshot() as snapshot:
                     version = version_of(snapshot)
-                self._tell(TreeState("fresh", version, began))
+                self._report(TreeState("fresh", version, began))
                 return
 
     def _run_job(self) -> None:
