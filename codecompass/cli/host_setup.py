@@ -25,7 +25,7 @@ from codecompass.cli.hosts.supported_hosts import (
     user_path,
 )
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.terminal import printable
+from codecompass.cli.terminal import printable, working_directory
 from codecompass.errors import InvalidInput
 from codecompass.settings import HOME_VARIABLE
 
@@ -194,7 +194,6 @@ def _directory(option: str, path: str) -> Path:
 
 
 def _current_project() -> Path:
-    from codecompass.cli.terminal import working_directory
     from codecompass.projects.detection import never_projects
     from codecompass.scan.roots import marked_root
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import asyncclick
 
+from codecompass.cli.cluster.engine import opened_engine, opened_repositories, run_worker_process
 from codecompass.cli.command import command
 from codecompass.cli.help import Entry, Example, LazyGroup
 from codecompass.cli.invocation import Invocation
@@ -83,7 +84,6 @@ def add(
     cluster_prefix: str | None,
 ) -> int:
     """Adds or changes a repository."""
-    from codecompass.cli.cluster.engine import opened_repositories
 
     with opened_repositories(invocation, cluster_url, cluster_prefix, makes_indexes=True) as opened:
         from codecompass.cli.cluster import repositories
@@ -103,7 +103,6 @@ def add(
 @cluster_options
 def list_repositories(invocation: Invocation, /, cluster_url: str | None, cluster_prefix: str | None) -> int:
     """Prints all repositories."""
-    from codecompass.cli.cluster.engine import opened_repositories
 
     with opened_repositories(invocation, cluster_url, cluster_prefix) as opened:
         from codecompass.cli.cluster import repositories
@@ -132,7 +131,6 @@ def changed(
     invocation: Invocation, /, repository: str, rebuild: bool, cluster_url: str | None, cluster_prefix: str | None
 ) -> int:
     """Makes a worker check a repository."""
-    from codecompass.cli.cluster.engine import opened_repositories
 
     with opened_repositories(invocation, cluster_url, cluster_prefix) as opened:
         from codecompass.cli.cluster import repositories
@@ -154,7 +152,6 @@ def changed(
 @asyncclick.argument("repository")
 def remove(invocation: Invocation, /, repository: str, cluster_url: str | None, cluster_prefix: str | None) -> int:
     """Removes a repository."""
-    from codecompass.cli.cluster.engine import opened_repositories
 
     with opened_repositories(invocation, cluster_url, cluster_prefix) as opened:
         from codecompass.cli.cluster import repositories
@@ -174,7 +171,6 @@ def remove(invocation: Invocation, /, repository: str, cluster_url: str | None, 
 @cluster_options
 def status(invocation: Invocation, /, cluster_url: str | None, cluster_prefix: str | None) -> int:
     """Prints the state of the cluster."""
-    from codecompass.cli.cluster.engine import opened_repositories
 
     with opened_repositories(invocation, cluster_url, cluster_prefix) as opened:
         from codecompass.cli.cluster import repositories
@@ -201,7 +197,6 @@ def status(invocation: Invocation, /, cluster_url: str | None, cluster_prefix: s
 @asyncclick.option("--jobs", type=asyncclick.IntRange(1, 64), default=2, metavar="N", help="Repositories at a time; 2.")
 def worker(invocation: Invocation, /, jobs: int, cluster_url: str | None, cluster_prefix: str | None) -> int:
     """Runs a worker until a signal arrives."""
-    from codecompass.cli.cluster.engine import opened_engine, run_worker_process
 
     with opened_engine(invocation, cluster_url, cluster_prefix, is_patient=True) as (engine, settings):
         return run_worker_process(invocation, engine, settings, jobs)
@@ -262,7 +257,6 @@ def add_token(
 ) -> int:
     """Creates a token and prints it."""
     from codecompass.cli.cluster import tokens
-    from codecompass.cli.cluster.engine import opened_engine
 
     with opened_engine(invocation, cluster_url, cluster_prefix) as (engine, _settings):
         return tokens.add(invocation, engine, name, groups, days, is_admin=is_admin)
@@ -281,7 +275,6 @@ def add_token(
 def list_tokens(invocation: Invocation, /, cluster_url: str | None, cluster_prefix: str | None) -> int:
     """Prints all tokens."""
     from codecompass.cli.cluster import tokens
-    from codecompass.cli.cluster.engine import opened_engine
 
     with opened_engine(invocation, cluster_url, cluster_prefix) as (engine, _settings):
         return tokens.list_tokens(invocation, engine)
@@ -305,7 +298,6 @@ def list_tokens(invocation: Invocation, /, cluster_url: str | None, cluster_pref
 def revoke_token(invocation: Invocation, /, token: str, cluster_url: str | None, cluster_prefix: str | None) -> int:
     """Revokes tokens by name or id."""
     from codecompass.cli.cluster import tokens
-    from codecompass.cli.cluster.engine import opened_engine
 
     with opened_engine(invocation, cluster_url, cluster_prefix) as (engine, _settings):
         return tokens.revoke(invocation, engine, token)

@@ -12,7 +12,7 @@ from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.json_output import Removal
 from codecompass.cli.terminal import printable
-from codecompass.errors import InvalidInput
+from codecompass.errors import CodeCompassError, InvalidInput
 from codecompass.settings import user_file
 
 PROGRAM = "codecompass"
@@ -94,7 +94,6 @@ def uninstall(invocation: Invocation, yes: bool) -> int:
 
 
 def _roots(invocation: Invocation) -> tuple[str, ...]:
-    from codecompass.errors import CodeCompassError
     from codecompass.store.registry import open_registry
 
     if not invocation.home.registry.exists():

@@ -13,6 +13,7 @@ from codecompass.cli.help import Entry, Example, LazyGroup
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.json_output import GroupEntry, GroupList, ProjectEntry, ProjectList, ProjectName, Removal
 from codecompass.cli.terminal import Cell, Style, printable, write_table
+from codecompass.errors import IndexInProgress, PermissionDenied
 from codecompass.protocol.times import iso_time
 
 if TYPE_CHECKING:
@@ -301,7 +302,6 @@ def remove(invocation: Invocation, project: str) -> None:
 @asyncclick.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
 def gc(invocation: Invocation, dry_run: bool) -> int:
     """Removes projects whose directory is gone, and leftovers. The exit code is 1 if the store refuses a removal."""
-    from codecompass.errors import IndexInProgress, PermissionDenied
     from codecompass.store.disk_space import disk_space
     from codecompass.store.housekeeping import orphans, remove_orphan, remove_project
 

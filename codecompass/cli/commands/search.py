@@ -10,7 +10,7 @@ import msgspec
 from codecompass.cli import failure
 from codecompass.cli.command import command
 from codecompass.cli.help import Example
-from codecompass.cli.invocation import Invocation
+from codecompass.cli.invocation import Invocation, path_in_project
 from codecompass.cli.tool_options import given, named_several, several_options, tool_argument, tool_options
 from codecompass.errors import InvalidInput
 
@@ -141,7 +141,6 @@ def locate(
 def outline(invocation: Invocation, file: str, **arguments: Any) -> None:  # noqa: ANN401 - passed to decode
     """Prints the outline."""
     from codecompass.cli.answering import Question, answer
-    from codecompass.cli.invocation import path_in_project
     from codecompass.cli.render import write_outline
     from codecompass.protocol.replies import FileOutlineReply
     from codecompass.protocol.requests import GetFileOutline

@@ -1,12 +1,14 @@
 """`codecompass status`: the tool `index_status` for people, and why one file is or is not indexed."""
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
+from codecompass import amounts
 from codecompass.cli import failure
 from codecompass.cli.command import command
 from codecompass.cli.help import Example
-from codecompass.cli.invocation import Invocation
-from codecompass.cli.terminal import Style, printable
+from codecompass.cli.invocation import Invocation, path_in_project
+from codecompass.cli.terminal import Style, printable, write_pairs
 from codecompass.cli.tool_options import given, tool_options
 
 if TYPE_CHECKING:
@@ -47,7 +49,6 @@ _STATES: Final[dict[str, tuple[Style, ...]]] = {
 @tool_options("index_status")
 def status(invocation: Invocation, path: str | None, ref: str | None) -> int:
     """Prints the status; the exit code is 3 if the project, or the file, is not indexed."""
-    from codecompass.cli.invocation import path_in_project
     from codecompass.cli.project_state import index_status_reply
     from codecompass.cli.workspace import choose
     from codecompass.protocol.decode import decode
@@ -71,7 +72,6 @@ def status(invocation: Invocation, path: str | None, ref: str | None) -> int:
 
 
 def _explain(invocation: Invocation, choice: "Choice", path: str, reply: "IndexStatusReply") -> int:
-    from codecompass import amounts
     from codecompass.actors.index_limits import index_limits
     from codecompass.scan.explain import explain
 
@@ -96,8 +96,6 @@ def _explain(invocation: Invocation, choice: "Choice", path: str, reply: "IndexS
 
 
 def _write(invocation: Invocation, choice: "Choice", reply: "IndexStatusReply") -> None:
-    from codecompass import amounts
-    from codecompass.cli.terminal import write_pairs
     from codecompass.store.disk_space import disk_usage
 
     terminal = invocation.terminal
@@ -170,8 +168,5 @@ def _listed(counts: dict[str, int]) -> str:
 
 
 def _ago(moment: str) -> str:
-    from datetime import datetime
-
-    from codecompass import amounts
 
     return amounts.ago(datetime.fromisoformat(moment).timestamp())

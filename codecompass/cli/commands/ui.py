@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from codecompass.cli.command import command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
+from codecompass.errors import ProjectNotFound
 
 _DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY")
 
@@ -71,7 +72,6 @@ def _project_id(invocation: Invocation) -> str:
     """Returns the id of the project to begin with, registering it if necessary. Returns an empty id if there is none, or none
     that markers identify: the page can be opened outside of a project too."""
     from codecompass.cli.workspace import choose, project_for_question
-    from codecompass.errors import ProjectNotFound
     from codecompass.projects.detection import never_projects
     from codecompass.scan.roots import marked_root
 

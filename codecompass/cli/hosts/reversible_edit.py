@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from codecompass.cli.hosts import files
 from codecompass.cli.hosts.change_records import Change, ChangeRecords, canonical, digest, splice
-from codecompass.errors import InvalidInput
+from codecompass.errors import CodeCompassError, InvalidInput
 
 ATTEMPTS: Final = 5
 """How often a change is tried if the host writes the file at the same time."""
@@ -175,7 +175,6 @@ def _undone(edit: Edit, text: str, change: Change) -> tuple[str, bool] | None:
 
 def _holds(edit: Edit, result: str, text: str, before: object) -> bool:
     """Whether `result` and `text` differ only in our part, which is `before` in `result`."""
-    from codecompass.errors import CodeCompassError
 
     try:
         return canonical(edit.rest(result)) == canonical(edit.rest(text)) and canonical(edit.state(result)) == canonical(before)
