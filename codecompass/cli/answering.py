@@ -97,7 +97,7 @@ def answer(
     request = decoded.request
     assert isinstance(request, request_type)
     with invocation.registry() as registry:
-        choice = choose(registry, workspace=options.workspace, name=options.project_id)
+        choice = choose(registry, options)
         project = project_for_question(registry, choice)
         settings = invocation.settings_for(project.root)
         named = asked_ref(request)

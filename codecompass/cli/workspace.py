@@ -14,6 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from codecompass.cli.invocation import GlobalOptions
 from codecompass.cli.terminal import GONE_DIRECTORY, working_directory
 from codecompass.errors import InvalidInput, ProjectNotFound
 from codecompass.identity import ProjectId, canonical_root, project_id
@@ -39,13 +40,14 @@ class Choice(Struct, frozen=True):
         return self.project_id if self.project is None else self.project.name
 
 
-def choose(registry: Registry, *, workspace: str | None, name: str | None, may_be_empty: bool = False) -> Choice:
+def choose(registry: Registry, options: GlobalOptions, *, may_be_empty: bool = False) -> Choice:
     """Returns the project that the options name, else that of the current directory. Registers nothing.
 
     `may_be_empty` accepts an empty current directory too.
 
     Raises ProjectNotFound if there is none, InvalidInput if the two options name different projects.
     """
+    workspace, name = options.workspace, options.project_id
     if name is not None:
         project = registry.require(name)
         if not project.root.is_dir():

@@ -37,7 +37,7 @@ def branches(invocation: Invocation, **arguments: Any) -> None:  # noqa: ANN401 
     decoded = decode(ListRefs.tool, {**given(arguments), "project_id": options.project_id})
     assert isinstance(decoded.request, ListRefs)
     with invocation.registry() as registry:
-        choice = choose(registry, workspace=options.workspace, name=options.project_id)
+        choice = choose(registry, options)
     metadata = bare_metadata(str(choice.root), decoded.warnings)
     layout = invocation.home.project(choice.project_id)
     reply = list_refs(decoded.request, choice.root, layout, refs_of(choice.root), metadata)

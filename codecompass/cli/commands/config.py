@@ -119,7 +119,7 @@ def _project_root(invocation: Invocation) -> Path | None:
     options = invocation.options
     try:
         with invocation.registry() as registry:
-            return choose(registry, workspace=options.workspace, name=options.project_id).root
+            return choose(registry, options).root
     except ProjectNotFound:
         if options.workspace is not None or options.project_id is not None:
             raise

@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import asyncclick
+from msgspec.structs import replace
 
 from codecompass import amounts
 from codecompass.cli.command import command
 from codecompass.cli.help import Example
-from codecompass.cli.invocation import Invocation
+from codecompass.cli.invocation import GlobalOptions, Invocation
 from codecompass.cli.json_output import IndexPlan, LeftOutFile, PlannedFile, ProjectName
 from codecompass.cli.terminal import printable
 from codecompass.errors import InvalidInput
@@ -56,7 +57,7 @@ def init(invocation: Invocation, path: str | None, workspace: str | None, alias:
     if name is not None:
         check_alias(name)
     with invocation.registry() as registry:
-        choice = choose(registry, workspace=path or workspace or options.workspace, name=None, may_be_empty=True)
+        choice = choose(registry, GlobalOptions(workspace=path or workspace or options.workspace), may_be_empty=True)
         if name is not None:
             registry.require_free(name, None if choice.project is None else choice.project.project_id)
         project = ensure_registered(registry, choice)
@@ -103,7 +104,7 @@ def index(invocation: Invocation, path: str | None, force: bool, dry_run: bool) 
     if path is not None and options.workspace is not None:
         raise InvalidInput("PATH and --workspace both name a directory. Give one of them.", field="workspace")
     with invocation.registry() as registry:
-        choice = choose(registry, workspace=path or options.workspace, name=options.project_id)
+        choice = choose(registry, replace(options, workspace=path or options.workspace))
         if not dry_run:
             _update(invocation, registry, choice, force=force, reports_quarantine=True)
             return
@@ -131,7 +132,7 @@ def sync(invocation: Invocation, force: bool) -> None:
 
     options = invocation.options
     with invocation.registry() as registry:
-        choice = choose(registry, workspace=options.workspace, name=options.project_id)
+        choice = choose(registry, options)
         _update(invocation, registry, choice, force=force, reports_quarantine=False)
 
 

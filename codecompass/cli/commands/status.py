@@ -56,7 +56,7 @@ def status(invocation: Invocation, path: str | None, ref: str | None) -> int:
 
     options = invocation.options
     with invocation.registry() as registry:
-        choice = choose(registry, workspace=options.workspace, name=options.project_id)
+        choice = choose(registry, options)
         settings = invocation.settings_for(choice.root)
         relative = None if path is None else path_in_project(path, choice.root)
         decoded = decode("index_status", given({"path": relative, "ref": ref, "project_id": options.project_id}))

@@ -79,7 +79,7 @@ def _project_id(invocation: Invocation) -> str:
     is_named = options.workspace is not None or options.project_id is not None
     with invocation.registry() as registry:
         try:
-            choice = choose(registry, workspace=options.workspace, name=options.project_id)
+            choice = choose(registry, options)
             is_known = is_named or choice.project is not None
             if not is_known and marked_root(choice.root, frozenset(never_projects())) is None:
                 return ""

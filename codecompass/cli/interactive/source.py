@@ -97,7 +97,7 @@ def open_source(invocation: Invocation, arguments: Mapping[str, object]) -> Sour
     assert isinstance(request, SearchCode)
     options = invocation.options
     with invocation.registry() as registry:
-        project = project_for_question(registry, choose(registry, workspace=options.workspace, name=options.project_id))
+        project = project_for_question(registry, choose(registry, options))
         settings = invocation.settings_for(project.root)
         layout = invocation.home.project(project.project_id)
         named = asked_ref(request)
