@@ -61,26 +61,26 @@ class JobStop:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._is_asked = False
+        self._is_cancelled = False
         self._end: Callable[[], object] | None = None
 
-    def ask(self) -> None:
+    def cancel(self) -> None:
         """Cancels the job. Returns at once; may be called from any thread, any number of times."""
         with self._lock:
-            self._is_asked = True
+            self._is_cancelled = True
             if self._end is not None:
                 self._end()
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Runs a block in an event loop until `ask` cancels it. Raises JobStopped if it did."""
+        """Runs a block in an event loop until `cancel` is called. Raises JobStopped if it did."""
         import trio
 
         with trio.CancelScope() as scope:
             token = trio.lowlevel.current_trio_token()
             with self._lock:
                 self._end = partial(token.run_sync_soon, scope.cancel)
-                if self._is_asked:
+                if self._is_cancelled:
                     scope.cancel()
             try:
                 yield

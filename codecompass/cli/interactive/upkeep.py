@@ -97,7 +97,7 @@ class Upkeep:
         with self._changed:
             self._is_stopped = True
             self._changed.notify()
-        self._stop.ask()
+        self._stop.cancel()
         if self._thread.ident is not None:
             self._thread.join(JOIN_SECONDS)
 

@@ -127,7 +127,7 @@ def test_leaving_ends_a_job_and_keeps_what_is_published(cli, shop, invocation):
     project = open_source(invocation, {}).project
     write(shop, {"shop/tax.py": "def tax_of(amount): ...\n"})
     stop = JobStop()
-    stop.ask()
+    stop.cancel()
 
     with invocation.registry() as registry, pytest.raises(JobStopped):
         run_job(invocation, registry, project, cause="question", stop=stop)
