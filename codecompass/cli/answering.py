@@ -1,15 +1,16 @@
-"""From a question on the command line to an answer: the project, its index, its freshness, then the query itself.
+"""Answers a question on the command line: finds the project and its index, checks the freshness, then runs the query.
 
 not indexed                -> index it first
-files have changed         -> balanced: take them in first; strict: refuse; best_effort: answer, and say what is stale
+files have changed         -> balanced: update the index first; strict: refuse; best_effort: answer, and name what is stale
 another process is writing -> wait for it as long as a server's query does, then answer from what is published
-nothing can be written     -> answer from what is published, and say why it is not brought up to date
+nothing can be written     -> answer from what is published, and warn why it is not updated
 """
 
 import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from typing import Generic, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,20 +27,17 @@ from codecompass.actors.answering import (
 )
 from codecompass.actors.commits import named_commit
 from codecompass.actors.index_limits import index_limits
-from codecompass.cli.commits import commit_index
-from codecompass.cli.differences import differing
+from codecompass.cli.commit_index import commit_index
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.jobs import OTHERS_POLL_SECONDS, run_job, summary
 from codecompass.cli.semantic import meaning_of
 from codecompass.cli.terminal import printable
 from codecompass.cli.workspace import choose, project_for_question
-from codecompass.errors import IndexInProgress, PermissionDenied
+from codecompass.errors import IndexInProgress, InvalidInput, PermissionDenied, error_of
 from codecompass.protocol.decode import decode
-from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import AnswerState, FreshnessStatus
-from codecompass.protocol.replies import Reply
-from codecompass.protocol.requests import AnyRequest, FreshnessPolicy
-from codecompass.protocol.text import render
+from codecompass.protocol.replies import ErrorReply, Reply
+from codecompass.protocol.requests import AnyRequest, DiffContext, FreshnessPolicy
 from codecompass.query.metadata import cannot_update, mark_stale, stale_warning
 from codecompass.query.options import QueryOptions
 from codecompass.scan.commit_names import NamedCommit
@@ -53,12 +51,18 @@ from codecompass.store.registry import Project, Registry
 from codecompass.store.snapshot import Snapshot
 from codecompass.units import MILLISECONDS
 
+if TYPE_CHECKING:
+    from codecompass.actors.differences import IsCancelled
+    from codecompass.actors.job_model import JobView
+    from codecompass.projects.caller import TransportName
+
 RequestT = TypeVar("RequestT", bound=AnyRequest)
 ReplyT = TypeVar("ReplyT", bound=Reply)
+T = TypeVar("T")
 
 
 class Question(Struct, frozen=True):
-    """What a query function gets besides the request."""
+    """What a query function gets besides the request. `changed` are paths that have changed since they were indexed."""
 
     snapshot: Snapshot
     state: AnswerState
@@ -67,12 +71,12 @@ class Question(Struct, frozen=True):
     changed: Collection[str] = ()
 
     def marked(self, reply: ReplyT) -> ReplyT:
-        """Returns the reply with the hits marked that are in files which have changed since they were indexed."""
+        """Returns the reply with hits in changed files marked as stale."""
         return mark_stale(reply, self.changed) if self.changed else reply
 
 
 class Answer(Struct, Generic[ReplyT], frozen=True):
-    """The reply and the project that gave it."""
+    """A reply, and the project that it is about."""
 
     reply: ReplyT
     project: Project
@@ -84,7 +88,7 @@ def answer(
     arguments: Mapping[str, object],
     query: Callable[[RequestT, Question], ReplyT],
 ) -> Answer[ReplyT]:
-    """Returns what `query` replies to the request that `arguments` decode to.
+    """Returns the reply of `query` to the request that `arguments` decode to.
 
     Raises InvalidInput for arguments that do not decode, before anything is indexed, and what `choose` and `query` raise.
     """
@@ -93,7 +97,7 @@ def answer(
     request = decoded.request
     assert isinstance(request, request_type)
     with invocation.registry() as registry:
-        choice = choose(registry, workspace=options.workspace, name=options.project_id)
+        choice = choose(registry, options)
         project = project_for_question(registry, choice)
         settings = invocation.settings_for(project.root)
         named = asked_ref(request)
@@ -110,13 +114,13 @@ def answer(
         except _NotWritable as error:
             drift, status, refusal = error.drift, "stale", cannot_update(error.cause)
         if is_touch_due(project, time.time()):
-            # Only evictions read it: not worth failing a question on a full disk.
+            # Only eviction reads the time of use: a full disk must not fail the question.
             with suppress(PermissionDenied):
                 registry.touch(project.project_id)
     try:
         meaning = meaning_of(invocation, index, request)
         with index.snapshot() as snapshot:
-            # Nothing has changed, so the content is that of the current branch, though it was indexed on another one.
+            # No file differs, so the index is that of the current branch, even if it was built on another one.
             ref = drift.head.ref if drift is not None and drift.is_fresh else snapshot.meta.ref
             changed = () if drift is None or snapshot.meta.completeness == "partial" else drift.paths
             state = AnswerState(
@@ -131,7 +135,7 @@ def answer(
             tunables = query_settings(settings, "json" if options.as_json else "text")
             if meaning is not None:
                 tunables = replace(tunables, meaning=meaning)
-            tunables = differing(tunables, request, project.root, settings)
+            tunables = _with_differences(tunables, request, project.root, settings)
             question = Question(snapshot, state, tunables, deadline(request, settings), frozenset(changed))
             return Answer(query(request, question), project)
     finally:
@@ -158,7 +162,7 @@ def _answer_about(
         warnings=warnings,
     )
     tunables = query_settings(settings, "json" if invocation.options.as_json else "text")
-    tunables = differing(tunables, request, project.root, settings, commit)
+    tunables = _with_differences(tunables, request, project.root, settings, commit)
     try:
         with index.snapshot() as snapshot:
             question = Question(snapshot, state, tunables, deadline(request, settings))
@@ -173,22 +177,75 @@ def print_answer(
     arguments: Mapping[str, object],
     query: Callable[[Snapshot, RequestT, AnswerState, Callable[[], bool]], ReplyT],
 ) -> ReplyT:
-    """Prints what `query` replies, as JSON or as the text that agents get, and returns it. Raises what `answer` raises."""
+    """Prints the reply of `query`, as JSON or as the text that agents get, and returns it. Raises what `answer` raises."""
 
     def marked(request: RequestT, question: Question) -> ReplyT:
         return question.marked(query(question.snapshot, request, question.state, question.is_expired))
 
     reply = answer(invocation, request_type, arguments, marked).reply
-    print_reply(invocation, reply)
+    invocation.print_reply(reply)
     return reply
 
 
-def print_reply(invocation: Invocation, reply: Reply) -> None:
-    """Prints a reply, as JSON or as the text that agents get."""
-    if invocation.options.as_json:
-        invocation.terminal.json(encode(reply))
-    else:
-        invocation.terminal.line(render(reply))
+def answer_several(invocation: Invocation, tool: str, arguments: Mapping[str, object], names: tuple[str, ...]) -> Reply:
+    """Returns a tool's reply about the projects of these names, `*` for all.
+
+    A server inside of this process answers: each project from its index as it is, without a job, and the organisation's server
+    at the same time.
+
+    Raises the error that the tool replies with, and InvalidInput if options choose a single project as well.
+    """
+    import trio
+
+    from codecompass.cli.organisation import organisation_target_of
+    from codecompass.projects.rules import RoutingRules
+    from codecompass.transport.server import Launch, open_server
+
+    options = invocation.options
+    if options.workspace is not None or options.project_id is not None:
+        raise InvalidInput(
+            "--all and --in are about several projects. Leave out --workspace and --project-id.", field="workspace"
+        )
+    form = "json" if options.as_json else "text"
+    settings = replace(invocation.settings, server=replace(invocation.settings.server, prewarm=False, answers=form))
+    launch = Launch(
+        settings=settings,
+        settings_for=invocation.logged_settings_for,
+        home=invocation.home,
+        rules=RoutingRules(),
+        organisation=organisation_target_of(settings, invocation.environment),
+        has_upkeep=False,
+    )
+
+    async def ask() -> Reply:
+        async with open_server(launch) as server:
+            outcome = await server.tools.call(tool, {**arguments, "workspace": list(names)}, _Person())
+            return outcome.reply
+
+    reply = trio.run(ask)
+    if isinstance(reply, ErrorReply):
+        raise error_of(reply.error.code, reply.error.message, **(reply.error.data or {}))
+    return reply
+
+
+class _Person:
+    """The Caller at a terminal."""
+
+    transport: "TransportName" = "stdio"
+    request_id = ""
+    project_path = None
+    identity = None
+
+    async def roots(self) -> tuple[str, ...]:
+        """Returns no roots: the options name the projects."""
+        return ()
+
+    def take_hint(self) -> bool:
+        """Returns False: hints are for agents."""
+        return False
+
+    async def follow(self, job: "JobView", seconds: float) -> None:
+        """Does nothing: no job is waited for."""
 
 
 def drift_of(
@@ -196,14 +253,17 @@ def drift_of(
 ) -> Drift:
     """Returns how the tree differs from a snapshot under the project's settings.
 
-    Raises OSError where the root cannot be listed, ScanCancelled when `is_cancelled` returns True.
+    Raises OSError if the root cannot be listed, ScanCancelled once `is_cancelled` returns True.
     """
     limits = index_limits(settings.index)
     return find_drift(snapshot, project_root, limits.rules, limits.fingerprint, is_cancelled=is_cancelled)
 
 
 def index_first(invocation: Invocation, registry: Registry, project: Project, layout: ProjectLayout, settings: Settings) -> None:
-    """Indexes a project that has no index, or waits for another process that does. Raises IndexNotReady where that takes long."""
+    """Indexes a project that has no index, or waits for another process to do so.
+
+    Raises IndexNotReady if that takes longer than `query.first_answer_wait_ms`.
+    """
     terminal = invocation.terminal
     terminal.note(f"indexing {printable(str(project.root))} first", "dim")
     gives_up_at = time.monotonic() + settings.query.first_answer_wait_ms * MILLISECONDS
@@ -216,11 +276,33 @@ def index_first(invocation: Invocation, registry: Registry, project: Project, la
         else:
             terminal.note(summary(job), "dim")
             return
-        # Another process indexes it already. If it ends without an index, it is our turn.
+        # Another process is indexing it. If that ends without an index, it is our turn.
         while is_locked(layout) and compatibility(layout).status == "not_indexed" and time.monotonic() < gives_up_at:
             time.sleep(OTHERS_POLL_SECONDS)
         if compatibility(layout).status != "not_indexed":
             return
+
+
+def _with_differences(
+    options: QueryOptions, request: AnyRequest, root: Path, settings: Settings, commit: NamedCommit | None = None
+) -> QueryOptions:
+    """Returns the options with the differences of the working tree, or of `commit`, if the request needs them; else unchanged.
+
+    Runs git and worker processes. Raises what `with_differences` raises.
+    """
+    if not isinstance(request, DiffContext) and getattr(request, "changed_since", None) is None:
+        return options
+    import trio
+
+    from codecompass.actors.differences import with_differences
+    from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
+
+    async def here(work: "Callable[[IsCancelled], T]") -> T:
+        return work(lambda: False)
+
+    n_workers = settings.index.workers or default_pool_size()
+    limits = index_limits(settings.index)
+    return trio.run(with_differences, options, request, root, limits, lambda: open_worker_pool(n_workers), here, commit)
 
 
 class _NotWritable(Exception):
@@ -241,7 +323,10 @@ def _fresh_enough(
     request: AnyRequest,
     policy: FreshnessPolicy,
 ) -> tuple[Drift | None, FreshnessStatus]:
-    """Returns how the tree differs from the index, None where a job has just taken it all in. Raises _NotWritable."""
+    """Updates the index as the policy says. Returns how the tree differs from it, None after a job, and the freshness.
+
+    Raises _NotWritable, IndexStale under `strict`, and IndexNotReady if symbols that the request needs are missing for too long.
+    """
     freshness_wait = timeout_seconds(request, settings.query.freshness_wait_ms * MILLISECONDS)
     began = time.monotonic()
     while True:
@@ -260,7 +345,7 @@ def _fresh_enough(
         except PermissionDenied as error:
             raise _NotWritable(drift, error) from error
         except IndexInProgress:
-            # Another process indexes changes already, perhaps these ones: wait for it as long as the question may take.
+            # Another process is indexing changes, perhaps these: wait for it as long as the question may take.
             while is_locked(index.layout):
                 if time.monotonic() > gives_up_at:
                     if lacks_symbols:
@@ -272,5 +357,5 @@ def _fresh_enough(
 
 
 def deadline(request: AnyRequest, settings: Settings) -> Callable[[], bool]:
-    """Returns what says whether the time of a request, which begins now, is up."""
+    """Returns a function that says whether the request's time limit, which starts now, has passed."""
     return time_limit(timeout_seconds(request, settings.query.timeout_ms * MILLISECONDS))

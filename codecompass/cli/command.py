@@ -1,4 +1,4 @@
-"""Makes a command out of a function: adds the options of all commands, and turns errors into exit codes."""
+"""Turns functions into commands: adds the common options, checks the lengths of values, and turns exceptions into exit codes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Concatenate, Final, ParamSpec
@@ -6,7 +6,7 @@ from typing import Any, Concatenate, Final, ParamSpec
 import asyncclick
 
 from codecompass.cli import failure
-from codecompass.cli.help import Example, TeachingCommand, description
+from codecompass.cli.help import Example, TeachingCommand
 from codecompass.cli.invocation import GlobalOptions, Invocation
 from codecompass.cli.tool_options import Decorator, max_length, project_option
 from codecompass.errors import CodeCompassError
@@ -17,13 +17,13 @@ CommandFunction = Callable[Concatenate[Invocation, P], int | None]
 _EVERYWHERE: Final = ("verbose", "config", "as_json")
 _PROJECT: Final = ("workspace", "project_id")
 MAX_VALUES: Final = 1_000
-"""Values of an option that may be given several times."""
+"""How often a repeatable option may be given."""
 
 COMMON_PARAMETERS: Final = frozenset({*_EVERYWHERE, *_PROJECT, "help"})
 
 
 def common_options(*, chooses_project: bool) -> Decorator:
-    """Adds the options that can stand before and after a command's name."""
+    """Returns a decorator that adds the options accepted before and after a command's name."""
     options: list[Decorator] = [
         asyncclick.option("--json", "as_json", is_flag=True, help="Print JSON for programs."),
         asyncclick.option(
@@ -54,9 +54,9 @@ def common_options(*, chooses_project: bool) -> Decorator:
 def command(
     name: str, *, text: str, examples: Sequence[Example], chooses_project: bool = True
 ) -> Callable[[CommandFunction[P]], asyncclick.Command]:
-    """Makes `function(invocation, **parameters) -> exit code` the command `name` with the help `text`.
+    """Returns a decorator that makes `function(invocation, **parameters)` the command `name` with the help `text`.
 
-    None is the exit code 0.
+    The function returns the exit code; None means 0.
     """
 
     def make(function: CommandFunction[P]) -> asyncclick.Command:
@@ -76,7 +76,7 @@ def command(
         decorated.__click_params__ = list(getattr(function, "__click_params__", ()))  # type: ignore[attr-defined]
         decorated = common_options(chooses_project=chooses_project)(decorated)
         make_command = asyncclick.command(
-            name, cls=TeachingCommand, help=description(text), examples=tuple(examples), common=COMMON_PARAMETERS
+            name, cls=TeachingCommand, help=text, examples=tuple(examples), common=COMMON_PARAMETERS
         )
         made: asyncclick.Command = make_command(decorated)
         return made
@@ -85,13 +85,13 @@ def command(
 
 
 def check_lengths(context: asyncclick.Context, parameters: Mapping[str, object]) -> None:
-    """Raises BadParameter for a value that is too long, before anything is done with any of them."""
+    """Raises BadParameter for a value that is too long or an option given too often. Called before any value is used."""
     for parameter in context.command.params:
         value = parameters.get(parameter.name or "")
         values = value if isinstance(value, tuple) else (value,)
         bound = max_length(parameter)
         is_one_text = isinstance(value, tuple) and isinstance(parameter, asyncclick.Argument)
-        # The words of an argument make one text, joined by blanks.
+        # The words of an argument form one text, joined by spaces.
         longest = sum(len(each) + 1 for each in values if isinstance(each, str)) - 1 if is_one_text else 0
         longest = max([longest, *(len(each) for each in values if isinstance(each, str))])
         if longest > bound:
@@ -101,12 +101,12 @@ def check_lengths(context: asyncclick.Context, parameters: Mapping[str, object])
 
 
 def run_guarded(invocation: Invocation, function: Callable[[Invocation], int | None]) -> int:
-    """Runs a command to its exit code. Interrupts pass through."""
+    """Runs a command, reports an error that it raises, and returns the exit code. Interrupts and SystemExit propagate."""
     try:
         code = function(invocation) or failure.DONE
         invocation.terminal.out.flush()
     except BrokenPipeError:
-        # The reader of our output, such as `head`, has closed it.
+        # The reader of our output, such as `head`, has closed the pipe.
         invocation.terminal.abandon_output()
         return failure.BROKEN_PIPE
     except BaseException as error:
@@ -120,7 +120,7 @@ def run_guarded(invocation: Invocation, function: Callable[[Invocation], int | N
 
 
 def _reported(error: CodeCompassError, invocation: Invocation) -> int:
-    """Reports `error`; on stderr alone where stdout cannot be written."""
+    """Reports `error` and returns the exit code. Writes to stderr alone if stdout cannot be written."""
     terminal, options = invocation.terminal, invocation.options
     try:
         code = failure.report(error, terminal, as_json=options.as_json, verbosity=options.verbosity)

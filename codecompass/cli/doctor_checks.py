@@ -1,6 +1,6 @@
-"""The checks of `codecompass doctor`: each is a function that checks one thing and returns its state and a remedy.
+"""The checks of `codecompass doctor`: each is a function that checks one thing and returns its status and a remedy.
 
-An unexpected exception in a check is a finding too. Nothing is changed, but for a probe file that is removed again.
+An unexpected exception in a check is a result too. Nothing is changed, except for probe files that are removed again.
 """
 
 import os
@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Final
 
 from codecompass import __version__, amounts
-from codecompass.cli import organisation_check, semantic_check
-from codecompass.cli.finding import Check, Status
 from codecompass.cli.invocation import Invocation
+from codecompass.cli.json_output import Check, Status
+from codecompass.cli.organisation import organisation_check
+from codecompass.cli.semantic import semantic_check, sent_texts_check
 from codecompass.errors import CodeCompassError, IndexDamaged
 from codecompass.store.disk_space import disk_usage
 from codecompass.store.filesystem import filesystem_of
@@ -43,16 +44,16 @@ INOTIFY: Final = Path("/proc/sys/fs/inotify")
 
 
 def run_checks(invocation: Invocation, *, asks_endpoint: bool = False) -> Iterator[Check]:
-    """Yields the findings: the program first, then the machine and the store, the projects last.
+    """Yields the results: the program first, then the machine and the store, the projects last.
 
-    With `asks_endpoint`, the endpoint for embeddings is asked for one. Nothing else is sent anywhere, but to the organisation's
-    server the question for its health, where one is named.
+    `asks_endpoint` requests one embedding from the endpoint. Otherwise nothing is sent but a health check to the organisation's
+    server, if one is configured.
     """
     try:
         home = invocation.home
-        settings = Check(name="settings", status="ok", message="all configuration files can be read")
+        settings = Check("settings", "ok", "all configuration files can be read")
     except CodeCompassError as error:
-        yield Check(name="settings", status="fail", message=error.message, remedy="correct the file or the variable")
+        yield Check("settings", "fail", error.message, "correct the file or the variable")
         return
     checks: list[tuple[str, Callable[[], Check]]] = [
         ("program", _program),
@@ -70,8 +71,8 @@ def run_checks(invocation: Invocation, *, asks_endpoint: bool = False) -> Iterat
     if sys.platform == "linux":
         checks.append(("file watches", _watches))
     checks.append(("registry", lambda: _registry(home)))
-    checks.append((semantic_check.NAME, lambda: semantic_check.check(invocation, asks_endpoint=asks_endpoint)))
-    checks.append((organisation_check.NAME, lambda: organisation_check.check(invocation)))
+    checks.append(("by meaning", lambda: semantic_check(invocation, asks_endpoint=asks_endpoint)))
+    checks.append(("organisation", lambda: organisation_check(invocation)))
     for name, check in checks:
         yield _guarded(name, check)
     for project in _projects(home):
@@ -79,26 +80,21 @@ def run_checks(invocation: Invocation, *, asks_endpoint: bool = False) -> Iterat
         if own.status != "ok":
             yield own
         yield _guarded("project", lambda project=project: _project(home, project))  # type: ignore[misc]
-        yield from semantic_check.of_project(invocation, project)
+        yield from sent_texts_check(invocation, project)
 
 
 def _guarded(name: str, check: Callable[[], Check]) -> Check:
     try:
         return check()
     except CodeCompassError as error:
-        return Check(name=name, status="fail", message=error.message, remedy=str(error.data.get("remediation", "")))
+        return Check(name, "fail", error.message, str(error.data.get("remediation", "")))
     except Exception as error:  # noqa: BLE001 - a broken installation may raise anything, and finding that is the purpose
-        return Check(
-            name=name,
-            status="fail",
-            message=f"{type(error).__name__}: {error}",
-            remedy="reinstall: pip install --force-reinstall codecompass",
-        )
+        return Check(name, "fail", f"{type(error).__name__}: {error}", "reinstall: pip install --force-reinstall codecompass")
 
 
 def _program() -> Check:
     versions = f"codecompass {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
-    return Check(name="program", status="ok", message=versions)
+    return Check("program", "ok", versions)
 
 
 def _libraries() -> Check:
@@ -112,12 +108,9 @@ def _libraries() -> Check:
             broken.append(f"{name} ({error})")
     if broken:
         return Check(
-            name="libraries",
-            status="fail",
-            message=f"cannot be loaded: {', '.join(broken)}",
-            remedy="reinstall: pip install --force-reinstall codecompass",
+            "libraries", "fail", f"cannot be loaded: {', '.join(broken)}", "reinstall: pip install --force-reinstall codecompass"
         )
-    return Check(name="libraries", status="ok", message=", ".join(versions))
+    return Check("libraries", "ok", ", ".join(versions))
 
 
 def _grammars() -> Check:
@@ -129,12 +122,12 @@ def _grammars() -> Check:
     version = metadata.version(GRAMMAR_PACK)
     if missing:
         return Check(
-            name="grammars",
-            status="warn",
-            message=f"no symbols for {', '.join(missing)}: the grammar cannot be loaded ({GRAMMAR_PACK} {version})",
-            remedy=f"pip install '{GRAMMAR_PACK}>=0.13,<1'; files of these languages are searchable as text meanwhile",
+            "grammars",
+            "warn",
+            f"no symbols for {', '.join(missing)}: the grammar cannot be loaded ({GRAMMAR_PACK} {version})",
+            f"pip install '{GRAMMAR_PACK}>=0.13,<1'; files of these languages are searchable as text meanwhile",
         )
-    return Check(name="grammars", status="ok", message=f"all {len(SYMBOL_LANGUAGES)} languages ({GRAMMAR_PACK} {version})")
+    return Check("grammars", "ok", f"all {len(SYMBOL_LANGUAGES)} languages ({GRAMMAR_PACK} {version})")
 
 
 def _worker() -> Check:
@@ -154,18 +147,18 @@ def _worker() -> Check:
             capture_output=True,
             timeout=PROBE_DEADLINE_SECONDS,
             check=False,
-            # As the pool starts it: modules in the current directory must not be imported instead of ours.
+            # As the worker pool sets it: modules in the current directory must not be imported instead of ours.
             env={**os.environ, "PYTHONSAFEPATH": "1"},
             cwd="/",
         )
     if done.returncode == 0 and any(isinstance(answer, FileSymbols) and answer.symbols for answer in decode_answers(done.stdout)):
-        return Check(name="worker", status="ok", message="a worker process reads and parses a file")
+        return Check("worker", "ok", "a worker process reads and parses a file")
     last = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
     return Check(
-        name="worker",
-        status="fail",
-        message=f"a worker process ends with status {done.returncode}: {last}",
-        remedy="nothing can be indexed; reinstall, or report what this says",
+        "worker",
+        "fail",
+        f"a worker process ends with status {done.returncode}: {last}",
+        "nothing can be indexed; reinstall, or report what this says",
     )
 
 
@@ -174,59 +167,63 @@ def _git() -> Check:
         done = subprocess.run(["git", "--version"], capture_output=True, text=True, timeout=PROBE_DEADLINE_SECONDS, check=True)
     except (OSError, subprocess.SubprocessError):
         return Check(
-            name="git",
-            status="warn",
-            message="git cannot be run, so files that git tracks but a rule ignores are left out",
-            remedy="install git and have it on the PATH",
+            "git",
+            "warn",
+            "git cannot be run, so files that git tracks but a rule ignores are left out",
+            "install git and have it on the PATH",
         )
-    return Check(name="git", status="ok", message=done.stdout.strip().removeprefix("git version "))
+    return Check("git", "ok", done.stdout.strip().removeprefix("git version "))
 
 
 def _data_directory(home: HomeLayout) -> Check:
     name, root = "data directory", home.root
-    existing = next((directory for directory in (root, *root.parents) if directory.exists()), Path("/"))
+    existing = _existing(root)
     try:
         with tempfile.NamedTemporaryFile(prefix=".doctor-", dir=existing):
             pass
     except OSError as error:
         return Check(
-            name=name,
-            status="fail",
-            message=f"{existing} cannot be written: {error.strerror}",
-            remedy="make it writable, or set CODECOMPASS_HOME to another place",
+            name,
+            "fail",
+            f"{existing} cannot be written: {error.strerror}",
+            "make it writable, or set CODECOMPASS_HOME to another place",
         )
     if existing != root:
-        return Check(name=name, status="ok", message=f"{root} (made when first needed)")
+        return Check(name, "ok", f"{root} (made when first needed)")
     mode = stat.S_IMODE(root.stat().st_mode)
     if mode & 0o077:
         return Check(
-            name=name,
-            status="warn",
-            message=f"{root} can be read by others (mode {mode:o}), and the index holds the text of your files",
-            remedy=f"chmod 700 {root}",
+            name,
+            "warn",
+            f"{root} can be read by others (mode {mode:o}), and the index holds the text of your files",
+            f"chmod 700 {root}",
         )
-    return Check(name=name, status="ok", message=f"{root}, {amounts.size(disk_usage(root))}")
+    return Check(name, "ok", f"{root}, {amounts.size(disk_usage(root))}")
 
 
 def _filesystem(home: HomeLayout) -> Check:
     found = filesystem_of(home.root)
     if found.is_network:
         return Check(
-            name="file system",
-            status="fail",
-            message=f"{home.root} lies on a network file system ({found.type} at {found.mount_point}), where locks "
+            "file system",
+            "fail",
+            f"{home.root} lies on a network file system ({found.type} at {found.mount_point}), where locks "
             "do not hold and an index gets damaged",
-            remedy="set CODECOMPASS_HOME to a directory on a local disk",
+            "set CODECOMPASS_HOME to a directory on a local disk",
         )
-    return Check(name="file system", status="ok", message=found.type or "not known")
+    return Check("file system", "ok", found.type or "not known")
 
 
 def _disk_space(home: HomeLayout) -> Check:
-    existing = next((directory for directory in (home.root, *home.root.parents) if directory.exists()), Path("/"))
-    free = shutil.disk_usage(existing).free
+    free = shutil.disk_usage(_existing(home.root)).free
     status: Status = "fail" if free < FULL_DISK_BYTES else "warn" if free < LOW_DISK_BYTES else "ok"
     remedy = "" if status == "ok" else "free space, run: codecompass projects gc, or set CODECOMPASS_HOME to another disk"
-    return Check(name="disk space", status=status, message=f"{amounts.size(free)} free", remedy=remedy)
+    return Check("disk space", status, f"{amounts.size(free)} free", remedy)
+
+
+def _existing(root: Path) -> Path:
+    """Returns the data directory, or its nearest parent that exists."""
+    return next((directory for directory in (root, *root.parents) if directory.exists()), Path("/"))
 
 
 def _index_size(home: HomeLayout, max_bytes: int) -> Check:
@@ -235,25 +232,17 @@ def _index_size(home: HomeLayout, max_bytes: int) -> Check:
     report = over_quota(used, max_bytes, sizes)
     allowed = f"of {amounts.size(max_bytes)} allowed" if max_bytes else "and no limit"
     if not report:
-        return Check(name="index size", status="ok", message=f"{amounts.size(used)} {allowed}")
+        return Check("index size", "ok", f"{amounts.size(used)} {allowed}")
     return Check(
-        name="index size",
-        status="warn",
-        message=report,
-        remedy="codecompass projects gc, codecompass projects remove NAME, or raise storage.max_size",
+        "index size", "warn", report, "codecompass projects gc, codecompass projects remove NAME, or raise storage.max_size"
     )
 
 
 def _open_files() -> Check:
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < MIN_OPEN_FILES:
-        return Check(
-            name="open files",
-            status="warn",
-            message=f"a process may open only {soft} files",
-            remedy=f"ulimit -n {MIN_OPEN_FILES * 4}",
-        )
-    return Check(name="open files", status="ok", message="unlimited" if soft == resource.RLIM_INFINITY else f"{soft:,}")
+        return Check("open files", "warn", f"a process may open only {soft} files", f"ulimit -n {MIN_OPEN_FILES * 4}")
+    return Check("open files", "ok", "unlimited" if soft == resource.RLIM_INFINITY else f"{soft:,}")
 
 
 def _watches() -> Check:
@@ -268,28 +257,27 @@ def _watches() -> Check:
         if value < least
     ]
     return Check(
-        name="file watches",
-        status="warn" if low else "ok",
-        message=f"{watches:,} directories, {instances:,} watchers"
-        + ("; beyond that, changes are found by looking again" if low else ""),
-        remedy=f"as root: {'; '.join(low)}" if low else "",
+        "file watches",
+        "warn" if low else "ok",
+        f"{watches:,} directories, {instances:,} watchers" + ("; beyond that, changes are found by looking again" if low else ""),
+        f"as root: {'; '.join(low)}" if low else "",
     )
 
 
 def _registry(home: HomeLayout) -> Check:
     if not home.registry.exists():
-        return Check(name="registry", status="ok", message="none yet")
+        return Check("registry", "ok", "none yet")
     with open_registry(home) as registry:
         (verdict,) = registry.rows("PRAGMA quick_check(1)")[0]
         projects = registry.projects()
     if verdict != "ok":
         return Check(
-            name="registry",
-            status="fail",
-            message=f"{home.registry} is damaged: {verdict}",
-            remedy=f"mv {home.registry} {home.registry}.damaged; indexes are found again, only project names are lost",
+            "registry",
+            "fail",
+            f"{home.registry} is damaged: {verdict}",
+            f"mv {home.registry} {home.registry}.damaged; indexes are found again, only project names are lost",
         )
-    return Check(name="registry", status="ok", message=amounts.count(len(projects), "project"))
+    return Check("registry", "ok", amounts.count(len(projects), "project"))
 
 
 def _projects(home: HomeLayout) -> tuple[Project, ...]:
@@ -306,8 +294,8 @@ def _project_settings(invocation: Invocation, project: Project) -> Check:
     name, path = "project settings", str(project.root)
     refused = invocation.load(project.root).refused
     if refused:
-        return Check(name=name, status="warn", message=" ".join(refused), remedy="codecompass config show --workspace " + path)
-    return Check(name=name, status="ok", message=f"{path}: used as written")
+        return Check(name, "warn", " ".join(refused), "codecompass config show --workspace " + path)
+    return Check(name, "ok", f"{path}: used as written")
 
 
 def _project(home: HomeLayout, project: Project) -> Check:
@@ -319,51 +307,32 @@ def _project(home: HomeLayout, project: Project) -> Check:
     path = str(project.root)
     match state.name:
         case "root_missing":
-            return Check(name=name, status="warn", message=f"{path} is gone", remedy="codecompass projects gc")
+            return Check(name, "warn", f"{path} is gone", "codecompass projects gc")
         case "not_indexed":
-            return Check(name=name, status="ok", message=f"{path}: not indexed yet")
+            return Check(name, "ok", f"{path}: not indexed yet")
         case "newer":
             return Check(
-                name=name,
-                status="fail",
-                message=f"{path}: its index was written by a newer codecompass",
-                remedy="upgrade this program, or set CODECOMPASS_HOME to a store of its own",
+                name,
+                "fail",
+                f"{path}: its index was written by a newer codecompass",
+                "upgrade this program, or set CODECOMPASS_HOME to a store of its own",
             )
         case "reindex_required" | "damaged":
             cause = "was written by an older codecompass" if state.name == "reindex_required" else "cannot be read"
-            return Check(
-                name=name,
-                status="fail",
-                message=f"{path}: its index {cause}",
-                remedy=f"codecompass index --force --workspace {path}",
-            )
+            return Check(name, "fail", f"{path}: its index {cause}", f"codecompass index --force --workspace {path}")
         case "indexing":
-            return Check(name=name, status="ok", message=f"{path}: being indexed right now")
+            return Check(name, "ok", f"{path}: being indexed right now")
         case "partial":
-            return Check(
-                name=name,
-                status="warn",
-                message=f"{path}: indexing was interrupted",
-                remedy=f"codecompass sync --workspace {path}",
-            )
+            return Check(name, "warn", f"{path}: indexing was interrupted", f"codecompass sync --workspace {path}")
         case "ready":
             try:
                 verify_index(home.project(project.project_id), project.project_id, _at_full_pace)
             except IndexDamaged as error:
-                return Check(
-                    name=name,
-                    status="fail",
-                    message=f"{path}: {error.message}",
-                    remedy=f"codecompass index --force --workspace {path}",
-                )
+                return Check(name, "fail", f"{path}: {error.message}", f"codecompass index --force --workspace {path}")
             files = 0 if state.meta is None else state.meta.file_count
             unreadable = "" if os.access(project.root, os.R_OK | os.X_OK) else "; its directory cannot be read"
-            return Check(
-                name=name,
-                status="warn" if unreadable else "ok",
-                message=f"{path}: {amounts.count(files, 'file')}{unreadable}",
-            )
+            return Check(name, "warn" if unreadable else "ok", f"{path}: {amounts.count(files, 'file')}{unreadable}")
 
 
 def _at_full_pace(_n_bytes: int) -> None:
-    """Does not pause between reads: the user waits for the result."""
+    """Does not pause between reads: the user is waiting for the result."""

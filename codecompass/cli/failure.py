@@ -31,10 +31,10 @@ NOT_FOUND: Final = 3
 
 BROKEN_PIPE: Final = 141
 INTERRUPTED: Final = 130
-"""What a shell reports for a program that SIGPIPE or SIGINT ended."""
+"""What a shell reports for a program killed by SIGPIPE or SIGINT: 128 plus the signal."""
 
 MAX_MESSAGE_LENGTH: Final = 1_000
-"""Characters of a message about a wrong command line."""
+"""Maximum length of a message about a wrong command line, in characters."""
 
 COMMANDS: Final = {
     "search_code": "search",
@@ -50,7 +50,7 @@ _TOOL: Final = re.compile(rf"\b(?:{'|'.join(COMMANDS)})\b")
 _WITH_COMMAND: Final = re.compile(
     rf"(?:call |run )?\b(?:{'|'.join(COMMANDS)})\b(?:(?!\. )[^()])*? \(on the command line: ([^)]*)\)", re.IGNORECASE
 )
-"""A remedy for agents and for people: `index_repo with force: true (on the command line: codecompass index --force)`."""
+"""A remedy for agents and that for people: `index_repo with force: true (on the command line: codecompass index --force)`."""
 
 _WRONG_USAGE: Final = (InvalidInput, InvalidStrategy, InvalidMaxTokens)
 _NOT_FOUND: Final = (
@@ -75,44 +75,48 @@ def report(error: CodeCompassError, terminal: Terminal, *, as_json: bool, verbos
     if verbosity > 1:
         terminal.note("".join(traceback.format_exception(error)).rstrip(), "dim")
     if as_json:
-        from codecompass.cli.json_output import ErrorReport
-        from codecompass.protocol.encode import encode
-
-        terminal.json(encode(ErrorReport(error=error_body(error))))
+        _write_json(error_body(error), terminal)
     else:
-        message = printable(as_commands(error.message))
-        terminal.note(f"{terminal.style('error:', 'red', 'bold', stream=terminal.err)} {message}")
+        _write_text(as_commands(error.message), terminal)
     return exit_code(error)
 
 
 def as_commands(text: str) -> str:
-    """Returns `text`, which names tools, with the names of commands in their place."""
+    """Returns `text` with the names of tools replaced by those of commands."""
     text = _WITH_COMMAND.sub(r"\1", text)
     return _TOOL.sub(lambda found: f"codecompass {COMMANDS[found[0]]}", text)
 
 
 def report_wrong_usage(message: str, hint: str, terminal: Terminal, *, as_json: bool) -> int:
-    """Writes what is wrong with the command line and returns the exit code."""
-    message = " ".join(message.split())  # asyncclick lists choices on lines of their own
+    """Writes an error in the command line and returns the exit code."""
+    message = " ".join(message.split())  # asyncclick puts each choice on a line of its own
     if len(message) > MAX_MESSAGE_LENGTH:
-        # The middle repeats a value of the user; the remedy is at the end.
+        # The middle repeats the user's value; the remedy is at the end.
         message = f"{message[: MAX_MESSAGE_LENGTH // 2]}…{message[-MAX_MESSAGE_LENGTH // 2 :]}"
     if as_json:
-        from codecompass.cli.json_output import ErrorReport
-        from codecompass.protocol.encode import encode
-
-        terminal.json(encode(ErrorReport(error=ErrorBody(code=InvalidInput.code, message=f"{message} {hint}".strip()))))
+        _write_json(ErrorBody(code=InvalidInput.code, message=f"{message} {hint}".strip()), terminal)
     else:
-        terminal.note(f"{terminal.style('error:', 'red', 'bold', stream=terminal.err)} {printable(message)}")
+        _write_text(message, terminal)
         if hint:
             terminal.note(hint)
     return WRONG_USAGE
 
 
+def _write_json(error: ErrorBody, terminal: Terminal) -> None:
+    from codecompass.cli.json_output import ErrorReport
+    from codecompass.protocol.encode import encode
+
+    terminal.json(encode(ErrorReport(error)))
+
+
+def _write_text(message: str, terminal: Terminal) -> None:
+    terminal.note(f"{terminal.style('error:', 'red', 'bold', stream=terminal.err)} {printable(message)}")
+
+
 def as_known(error: BaseException) -> CodeCompassError | None:
     """Returns the error to report for an exception that ended a command; None for an interrupt or exit.
 
-    Of a group, from concurrent tasks, it is the first that is not an InternalError: the others are mostly its consequences.
+    For a group, from concurrent tasks, it is the first that is not an InternalError: the others are mostly its consequences.
     """
     if isinstance(error, CodeCompassError):
         return error
@@ -123,7 +127,7 @@ def as_known(error: BaseException) -> CodeCompassError | None:
             return None
         return next((member for member in known if not isinstance(member, InternalError)), known[0])
     if isinstance(error, FileNotFoundError) and error.filename is None and working_directory() is None:
-        # A relative path was used where the current directory does not exist.
+        # A relative path was used although the current directory does not exist.
         return ProjectNotFound(GONE_DIRECTORY)
     if isinstance(error, OSError) and error.strerror:
         place = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""

@@ -1,7 +1,8 @@
-"""Help with examples, and commands that are imported one by one, so that help needs neither the index nor an event loop."""
+"""Help texts with examples, and groups that import a command's module on demand, so that help loads neither the index nor an
+event loop.
+"""
 
 import difflib
-import inspect
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Final
@@ -13,7 +14,7 @@ from msgspec import Struct
 MAX_WIDTH: Final = 100
 
 MEANT: Final = 0.65
-"""Least similarity for a suggestion, as difflib counts it: `serach` gets `search`, `frobnicate` gets nothing."""
+"""Minimum similarity of a suggestion, as difflib measures it: `serach` suggests `search`, `frobnicate` nothing."""
 
 
 class Example(Struct, frozen=True):
@@ -24,17 +25,17 @@ class Example(Struct, frozen=True):
 
 
 class Entry(Struct, frozen=True):
-    """A command in the list of commands: an attribute of a module that is imported when it is needed."""
+    """A command in a group's list: the attribute of a module that is imported on demand, by default the one of its name."""
 
     name: str
     section: str
     summary: str
     module: str
-    attribute: str = "command"
+    attribute: str = ""
 
 
 class HelpFormatter(asyncclick.HelpFormatter):
-    """Writes headings in bold; asyncclick strips colour codes where the output is no terminal."""
+    """Writes headings in bold; asyncclick strips colour codes if the output is not a terminal."""
 
     def write_heading(self, heading: str) -> None:
         """Writes a heading."""
@@ -46,13 +47,13 @@ class HelpFormatter(asyncclick.HelpFormatter):
 
 
 class Context(asyncclick.Context):
-    """A context that uses this formatter."""
+    """A context that formats help with `HelpFormatter`."""
 
     formatter_class = HelpFormatter
 
 
 class TeachingCommand(asyncclick.Command):
-    """A command whose help ends in examples. Options of `common` come under their own heading."""
+    """A command whose help has examples. Options named in `common` are listed under their own heading."""
 
     context_class = Context
 
@@ -69,7 +70,7 @@ class TeachingCommand(asyncclick.Command):
         self._common = common
 
     def format_options(self, ctx: asyncclick.Context, formatter: asyncclick.HelpFormatter) -> None:
-        """Writes the examples, then the options of the command, then those that all commands have."""
+        """Writes the examples, then the command's own options, then the common ones."""
         format_examples(self.examples, formatter)
         own: list[tuple[str, str]] = []
         common: list[tuple[str, str]] = []
@@ -105,17 +106,18 @@ class LazyGroup(asyncclick.Group):
         return list(self.entries)
 
     def get_command(self, ctx: asyncclick.Context, cmd_name: str) -> asyncclick.Command | None:
-        """Returns the command, imported now if need be; None where there is none."""
+        """Returns the command, importing its module if necessary; None if there is no such command."""
         entry = self.entries.get(cmd_name)
         if entry is None:
             return None
-        command: asyncclick.Command = getattr(import_module(entry.module), entry.attribute)
+        attribute = entry.attribute or entry.name.replace("-", "_")
+        command: asyncclick.Command = getattr(import_module(entry.module), attribute)
         return command
 
     async def resolve_command(
         self, ctx: asyncclick.Context, args: list[str]
     ) -> tuple[str | None, asyncclick.Command | None, list[str]]:
-        """Returns the command that the arguments begin with. For an unknown one the error suggests a similar name."""
+        """Returns the command that `args` starts with. Fails for an unknown name, suggesting a similar one."""
         name = args[0]
         if name not in self.entries and not name.startswith("-") and not ctx.resilient_parsing:
             near = difflib.get_close_matches(name, list(self.entries), n=1, cutoff=MEANT)
@@ -145,7 +147,7 @@ class LazyGroup(asyncclick.Group):
 
 
 def format_examples(examples: Sequence[Example], formatter: asyncclick.HelpFormatter) -> None:
-    """Writes the examples: the line to copy, and below it what it does."""
+    """Writes each example: the line to copy, and below it what it does."""
     if not examples:
         return
     with formatter.section("Examples"):
@@ -153,8 +155,3 @@ def format_examples(examples: Sequence[Example], formatter: asyncclick.HelpForma
         for example in examples:
             formatter.write(f"{indent}{asyncclick.style(example.line, fg='green')}\n")
             formatter.write(f"{indent}    {example.effect}\n")
-
-
-def description(text: str) -> str:
-    """Returns a help text from an indented literal."""
-    return inspect.cleandoc(text)

@@ -1,4 +1,4 @@
-"""What `codecompass setup` does: which files of a host it changes, its report on each, and what is left to do by hand."""
+"""Implements `codecompass setup`: which files of a host are changed, the report on each, and what the user still has to do."""
 
 import difflib
 import os
@@ -9,12 +9,10 @@ import msgspec
 from msgspec import Struct
 
 from codecompass.cli import failure
-from codecompass.cli.hosts import config_edits, files, reversible_edit
-from codecompass.cli.hosts.agent_rules import RulesEdit, rendered, rules_path
+from codecompass.cli.hosts import files, reversible_edit
 from codecompass.cli.hosts.change_records import ChangeRecords
-from codecompass.cli.hosts.config_edits import AllowEdit, EntryEdit
-from codecompass.cli.hosts.entry_revision import Request
-from codecompass.cli.hosts.launch_command import PROGRAM, installed_command, portable_command
+from codecompass.cli.hosts.edits import AllowEdit, EntryEdit, RulesEdit, rendered, rendered_list, rendered_rules, rules_path
+from codecompass.cli.hosts.entry import PROGRAM, Request, installed_command, portable_command
 from codecompass.cli.hosts.reversible_edit import Edit, Outcome
 from codecompass.cli.hosts.supported_hosts import (
     EntryApproval,
@@ -27,9 +25,8 @@ from codecompass.cli.hosts.supported_hosts import (
     user_path,
 )
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.terminal import printable
+from codecompass.cli.terminal import printable, working_directory
 from codecompass.errors import InvalidInput
-from codecompass.protocol.encode import encode
 from codecompass.settings import HOME_VARIABLE
 
 _SECRET = ("env", "envs", "environment", "headers")
@@ -55,20 +52,20 @@ class FileReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     path: str
     change: str
-    """`none`, `created`, `changed`, `removed`, or `kept` where the user's own changes forbid an undo."""
+    """`none`, `created`, `changed`, `removed`, or `kept` if the user's own changes prevent an undo."""
     diff: str = ""
     backup: str = ""
     """Path of the file with the content from before the first change."""
     changes: tuple[str, ...] = ()
-    """What changed of an entry that was the user's."""
+    """What changed in an entry that is the user's."""
     kept: tuple[str, ...] = ()
-    """Its members that stay."""
+    """Members of that entry that are unchanged."""
     replaced: str = ""
-    """An entry of the user's that was taken out, as JSON."""
+    """The user's entry that was replaced, as JSON without secrets."""
 
 
 class SetupReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What `--json` prints: a `FileReport` of the file with the entry, other files in `also`, and `next_steps` to do by hand."""
+    """What `--json` prints: the `FileReport` of the file with the entry, other files in `also`, and `next_steps` for the user."""
 
     host: str
     path: str
@@ -86,7 +83,7 @@ class SetupReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def set_up_host(invocation: Invocation, name: str, options: SetupOptions) -> int:
-    """Writes a host's entry, prints it, or takes it back. Returns the exit code."""
+    """Writes, prints or undoes a host's entry. Returns the exit code."""
     host = host_named(name)
     root = None if options.project is None else _directory("--project", options.project)
     if root is not None and host.project is None:
@@ -123,19 +120,19 @@ def set_up_host(invocation: Invocation, name: str, options: SetupOptions) -> int
         **msgspec.structs.asdict(main),
     )
     if invocation.options.as_json:
-        invocation.terminal.json(encode(report))
+        invocation.print_json(report)
     else:
         _print_report(invocation, host.title, report, options)
     return failure.FAILED if main.change == "kept" else failure.DONE
 
 
 def set_up_rules(invocation: Invocation, options: SetupOptions) -> int:
-    """Adds our lines to a project's instructions for agents, prints them, or takes them out. Returns the exit code."""
+    """Adds our lines to a project's instructions for agents, prints or removes them. Returns the exit code."""
     root = _directory("--project", options.project) if options.project is not None else _current_project()
     path = rules_path(root)
     if options.is_print:
         invocation.terminal.note(f"put this into {printable(str(path))}", "dim")
-        invocation.terminal.line(rendered())
+        invocation.terminal.line(rendered_rules())
         return failure.DONE
     records = ChangeRecords(invocation.home)
     edit = RulesEdit()
@@ -147,9 +144,7 @@ def set_up_rules(invocation: Invocation, options: SetupOptions) -> int:
             options = msgspec.structs.replace(options, force=True)
     report = _changed(path, edit, records, options, is_shared=True, has_backup=False)
     if invocation.options.as_json:
-        invocation.terminal.json(
-            encode(SetupReport(host="", server={}, dry_run=options.dry_run, **msgspec.structs.asdict(report)))
-        )
+        invocation.print_json(SetupReport(host="", server={}, dry_run=options.dry_run, **msgspec.structs.asdict(report)))
         return failure.FAILED if report.change == "kept" else failure.DONE
     terminal, place = invocation.terminal, printable(report.path)
     _print_diff(invocation, report, options)
@@ -199,7 +194,6 @@ def _directory(option: str, path: str) -> Path:
 
 
 def _current_project() -> Path:
-    from codecompass.cli.terminal import working_directory
     from codecompass.projects.detection import never_projects
     from codecompass.scan.roots import marked_root
 
@@ -208,7 +202,7 @@ def _current_project() -> Path:
 
 
 def _request(invocation: Invocation, host: Host, options: SetupOptions) -> Request:
-    """Returns the entry. What says where data and settings are goes into it, for the host's server."""
+    """Returns the requested entry, with the configuration file and the data directory of this command for the host's server."""
     is_shared = options.project is not None
     program, *arguments = portable_command(invocation.environment) if is_shared else installed_command()
     general: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -290,15 +284,15 @@ def _print_entry(
         return failure.DONE
     if invocation.options.as_json:
         steps = _steps(host, options) if host.user else (host.place, *_steps(host, options))
-        terminal.json(encode(SetupReport(host=host.name, path=path, change="none", server=server, next_steps=steps)))
+        invocation.print_json(SetupReport(host=host.name, path=path, change="none", server=server, next_steps=steps))
         return failure.DONE
     terminal.note(f"put this into {printable(path or host.title + ', ' + host.place)}", "dim")
-    terminal.line(config_edits.rendered(host, server).rstrip())
+    terminal.line(rendered(host, server).rstrip())
     if options.approve and isinstance(host.approval, FileApproval):
         place = approval_path(host, host.approval, invocation.environment, root)
         terminal.note(f"and this into {printable(str(place))}", "dim")
         items = [host.approval.prefix + tool for tool in tools]
-        terminal.line(config_edits.rendered_list(host.approval.section, items).rstrip())
+        terminal.line(rendered_list(host.approval.section, items).rstrip())
     if not host.user:
         for step in _steps(host, options):
             terminal.note(step, "dim")

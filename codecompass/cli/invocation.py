@@ -1,9 +1,9 @@
-"""What every command starts from: the options of all commands, the settings, the data directory, the registry, and paths as
-the user names them.
+"""The context of one command: its common options, the settings, the data directory and the registry; and paths of a project
+relative to the current directory.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -16,12 +16,13 @@ from codecompass.settings import Settings, read_environment, require_utf8, user_
 from codecompass.settings_sources import Loaded, Sources, load_settings
 
 if TYPE_CHECKING:
+    from codecompass.protocol.replies import Reply
     from codecompass.store.layout import HomeLayout
     from codecompass.store.registry import Registry
 
 
 class GlobalOptions(Struct, frozen=True, kw_only=True):
-    """Options that can stand before and after the command's name."""
+    """The options accepted before and after a command's name. `verbosity` counts `-v`."""
 
     verbosity: int = 0
     config: str | None = None
@@ -30,7 +31,7 @@ class GlobalOptions(Struct, frozen=True, kw_only=True):
     project_id: str | None = None
 
     def merged(self, later: "GlobalOptions") -> "GlobalOptions":
-        """Returns both together; those after the command's name win."""
+        """Returns both combined: `later`, from after the command's name, takes precedence; verbosities add up."""
         return GlobalOptions(
             verbosity=self.verbosity + later.verbosity,
             config=later.config or self.config,
@@ -49,13 +50,16 @@ class Invocation:
         self.terminal = Terminal(self.environment)
         self._said: set[str] = set()
 
-    def load(self, project_root: Path | None = None, **flags: object) -> Loaded:
-        """Returns the settings with their origins, without a project's file for None. Raises InvalidInput."""
+    def load(self, project_root: Path | None = None, flags: Mapping[str, object] | None = None) -> Loaded:
+        """Returns the settings and the origin of each; reads a project's file only if its root is given.
+
+        `flags` are the settings, by key, that options of the command override. Raises InvalidInput.
+        """
         config = self.options.config
         return load_settings(
             Sources(
                 environment=self.environment,
-                flags={key.replace("__", "."): value for key, value in flags.items()},
+                flags=flags or {},
                 config_file=None if config is None else Path(config).expanduser(),
                 project_root=project_root,
                 user_file=user_file(),
@@ -64,14 +68,14 @@ class Invocation:
 
     @cached_property
     def settings(self) -> Settings:
-        """The settings without those of any project's own file."""
+        """The settings without any project's own file."""
         loaded = self.load()
         for warning in loaded.warnings:
             self.terminal.warn(warning)
         return loaded.settings
 
     def settings_for(self, root: Path) -> Settings:
-        """Returns the settings of the project at `root`. Warns once of what its own file may not set."""
+        """Returns the settings of the project at `root`. Warns once about each setting that its own file may not make."""
         loaded = self.load(root)
         for refusal in loaded.refused:
             if refusal not in self._said:
@@ -80,7 +84,7 @@ class Invocation:
         return loaded.settings
 
     def logged_settings_for(self, root: Path) -> Settings:
-        """Returns the settings of the project at `root`, for a server: logs what its own file may not set."""
+        """Returns the settings of the project at `root`, for a server: logs each setting that its own file may not make."""
         import structlog
 
         loaded = self.load(root)
@@ -108,9 +112,27 @@ class Invocation:
             JobLog(registry).recover(self.home)
             yield registry
 
+    def print_json(self, value: Struct) -> None:
+        """Prints a Struct as JSON."""
+        from codecompass.protocol.encode import encode
+
+        self.terminal.json(encode(value))
+
+    def print_reply(self, reply: "Reply") -> None:
+        """Prints a reply, as JSON or as the text that agents get."""
+        from codecompass.protocol.text import render
+
+        if self.options.as_json:
+            self.print_json(reply)
+        else:
+            self.terminal.line(render(reply))
+
 
 def path_in_project(path: str, root: Path) -> str:
-    """Returns a path, relative to the current directory, as one relative to the project; unchanged where no such file exists."""
+    """Converts a path, absolute or relative to the current directory, to one relative to the project.
+
+    Returns it unchanged if it is outside of the project, or is relative and does not exist.
+    """
     here = working_directory()
     full = os.path.realpath(os.path.join(here or "/", os.path.expanduser(path)))
     if os.path.isabs(path) or os.path.exists(full):
@@ -121,7 +143,7 @@ def path_in_project(path: str, root: Path) -> str:
 
 
 def shown_path(root: Path, path: str) -> str:
-    """Returns a path of the project relative to the current directory if that is in the project, else absolute."""
+    """Returns a path of the project for display: relative to the current directory if that is in the project, else absolute."""
     here = working_directory()
     full = os.path.join(root, path)
     if here is None:

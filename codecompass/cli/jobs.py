@@ -1,5 +1,6 @@
-"""Runs an index job to its end from the command line, with an event loop, an entry in the log of jobs and a progress bar."""
+"""Runs index jobs from the command line, each with its own event loop, a record in the job log and a progress bar."""
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from codecompass import amounts
 from codecompass.actors.index_limits import index_limits
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.json_output import FinishedJob
-from codecompass.cli.progress_bar import ProgressDisplay, progress_bar
+from codecompass.cli.terminal import Terminal
 from codecompass.errors import CodeCompassError, IndexInProgress
 from codecompass.jobs import FinalStatus, JobMode, JobOutcome, Progress
 from codecompass.protocol.times import iso_time
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
     from codecompass.actors.job_model import JobReport
 
 LOG_SECONDS: Final = 0.5
-"""How often progress is written to the log of jobs; other processes poll it about as often."""
+"""Interval at which progress is written to the job log; other processes poll it about as often."""
 
 OTHERS_POLL_SECONDS: Final = 0.05 * SECONDS
-"""How often the writer lock of another process is checked."""
+"""Interval at which the writer lock of another process is checked."""
 
 OTHERS_DEADLINE_SECONDS: Final = 10 * MINUTES
 """How long `index` and `sync` wait for another process that writes the index."""
@@ -36,36 +37,50 @@ OTHERS_DEADLINE_SECONDS: Final = 10 * MINUTES
 STOPPED: Final = "stopped; what is published stays and can be searched, and codecompass index goes on from there"
 STOPPED_EARLY: Final = "stopped before anything was published; codecompass index begins again"
 
+REFRESH_SECONDS: Final = 0.1
+"""Minimum time between two drawings of the progress bar."""
+
+BAR_COLUMNS: Final = 40
+
+_STAGES: Final = {
+    "discovery": "Scanning files",
+    "parsing": "Reading and parsing",
+    "indexing": "Adding symbols",
+    "finalizing": "Finalizing",
+}
+
+ShowProgress = Callable[[Progress], None]
+
 
 class JobStopped(Exception):
-    """A job was ended by its JobStop: what was not published is discarded, as after an interrupt."""
+    """A job was cancelled by its JobStop: what was not published is discarded, as after an interrupt."""
 
 
 class JobStop:
-    """Ends a job that runs in another thread, now or as soon as it begins."""
+    """Cancels a job that runs in another thread, now or as soon as it starts."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._is_asked = False
+        self._is_cancelled = False
         self._end: Callable[[], object] | None = None
 
-    def ask(self) -> None:
-        """Ends the job. Returns at once, in any thread and any number of times."""
+    def cancel(self) -> None:
+        """Cancels the job. Returns at once; may be called from any thread, any number of times."""
         with self._lock:
-            self._is_asked = True
+            self._is_cancelled = True
             if self._end is not None:
                 self._end()
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Runs a block of an event loop, which `ask` cancels. Raises JobStopped where that has ended it."""
+        """Runs a block in an event loop until `cancel` is called. Raises JobStopped if it did."""
         import trio
 
         with trio.CancelScope() as scope:
             token = trio.lowlevel.current_trio_token()
             with self._lock:
                 self._end = partial(token.run_sync_soon, scope.cancel)
-                if self._is_asked:
+                if self._is_cancelled:
                     scope.cancel()
             try:
                 yield
@@ -87,9 +102,9 @@ def run_job(
 ) -> FinishedJob:
     """Brings the index of `project` up to date, and returns the finished job.
 
-    Raises IndexInProgress where another process writes the index, PermissionDenied where the store cannot be written,
-    StoreNewer where a newer program wrote it, JobStopped where `stop` has ended it. An interrupt discards what was not
-    published, and is raised again.
+    Raises IndexInProgress if another process is writing the index, PermissionDenied if the store cannot be written, StoreNewer
+    if a newer program wrote it, JobStopped if `stop` cancelled it. An interrupt discards what was not published, and is
+    re-raised.
     """
     import trio
 
@@ -101,8 +116,8 @@ def run_job(
     is_full = force or compatibility(invocation.home.project(project.project_id)).status != "compatible"
     entry = _LogEntry(JobLog(registry), project.project_id, "full" if is_full else "incremental", cause)
     try:
-        with progress_bar(invocation.terminal) as display:
-            report = trio.run(partial(_run, invocation, project, settings.index, entry, display, stop, force=force))
+        with progress_bar(invocation.terminal) as show:
+            report = trio.run(partial(_run, invocation, project, settings.index, entry, show, stop, force=force))
     except CodeCompassError as error:
         entry.end("failed", error.message, error.code)
         raise
@@ -121,7 +136,7 @@ def run_job(
 
 
 def run_job_in_turn(invocation: Invocation, registry: Registry, project: Project, *, force: bool, cause: str) -> FinishedJob:
-    """Does what `run_job` does, once no other process writes the index. Raises IndexInProgress after OTHERS_DEADLINE_SECONDS."""
+    """Calls `run_job` once no other process is writing the index. Raises IndexInProgress after OTHERS_DEADLINE_SECONDS."""
     from codecompass.store.lock import is_locked
 
     layout = invocation.home.project(project.project_id)
@@ -155,10 +170,52 @@ def summary(job: FinishedJob) -> str:
     return f"{amounts.count(job.changed_files, 'changed file')} taken in; {total} in {took}"
 
 
-class _LogEntry:
-    """The job's entry in the log. It is created by the first report of progress, which is made under the writer lock.
+@contextmanager
+def progress_bar(terminal: Terminal) -> Iterator[ShowProgress]:
+    """Yields what draws the progress of a job on the last line of stderr, which is cleared when the block ends.
 
-    So a job that is refused because another process writes the index leaves no entry.
+    Draws nothing if stderr is not a terminal.
+    """
+    if not terminal.shows_progress:
+        yield lambda _progress: None
+        return
+    try:
+        yield _Bar(terminal).show
+    finally:
+        terminal.draw("")
+
+
+def progress_line(progress: Progress, elapsed_seconds: float) -> str:
+    """Returns the line for a state of the job: stage, bar, counters, elapsed time."""
+    bar = ("━" * (BAR_COLUMNS * progress.percentage // 100)).ljust(BAR_COLUMNS)
+    minutes, seconds = divmod(int(elapsed_seconds), 60)
+    counts = f"{progress.files_scanned:,} files"
+    if progress.stage != "discovery":
+        symbols = f", {progress.symbols_extracted:,} symbols" if progress.symbols_extracted else ""
+        counts = f"{progress.files_parsed:,}/{progress.files_total:,} files{symbols}"
+    return f"{_STAGES[progress.stage]} {bar} {progress.percentage:>3}% {counts} {minutes // 60}:{minutes % 60:02}:{seconds:02}"
+
+
+class _Bar:
+    """Drawn when progress is reported, not by a timer: a bar that moves on its own would hide that nothing happens."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+        self._began_at = time.monotonic()
+        self._drawn_at = -math.inf
+
+    def show(self, progress: Progress) -> None:
+        now = time.monotonic()
+        if now - self._drawn_at < REFRESH_SECONDS:
+            return
+        self._drawn_at = now
+        self._terminal.draw(progress_line(progress, now - self._began_at))
+
+
+class _LogEntry:
+    """The job's record in the job log. It is created by the first report of progress, which is made under the writer lock.
+
+    So a job that is refused because another process is writing the index leaves no record.
     """
 
     def __init__(self, jobs: JobLog, project_id: str, mode: JobMode, cause: str) -> None:
@@ -167,7 +224,7 @@ class _LogEntry:
         self._written_at: float | None = None
 
     def note(self, progress: Progress) -> None:
-        """Writes the state of the job, at most once in LOG_SECONDS."""
+        """Writes the job's progress, at most once per LOG_SECONDS."""
         now = time.monotonic()
         if self._written_at is None:
             self._jobs.create(self._project_id, self._mode, cause=self._cause, job_id=self.job_id)
@@ -178,12 +235,12 @@ class _LogEntry:
         self._jobs.update(self.job_id, progress.recorded())
 
     def end(self, status: FinalStatus, error: str, error_code: str) -> None:
-        """Writes an end without success."""
+        """Writes that the job failed or was cancelled."""
         if self._written_at is not None:
             self._jobs.finish(self.job_id, status, JobOutcome(error=error, error_code=error_code))
 
     def publish(self, report: "JobReport") -> JobRecord:
-        """Writes success, and returns the entry."""
+        """Writes that the job succeeded, and returns its record."""
         return self._jobs.finish(self.job_id, "published", report.outcome)
 
 
@@ -192,7 +249,7 @@ async def _run(
     project: Project,
     settings: IndexSettings,
     entry: _LogEntry,
-    display: ProgressDisplay,
+    show: ShowProgress,
     stop: JobStop | None,
     *,
     force: bool,
@@ -201,7 +258,7 @@ async def _run(
     from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
 
     def watch(progress: Progress) -> None:
-        display.show(progress)
+        show(progress)
         entry.note(progress)
 
     with nullcontext() if stop is None else stop.watched():

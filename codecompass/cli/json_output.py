@@ -1,4 +1,6 @@
-"""What commands print as JSON besides the replies of tools."""
+"""What commands print as JSON, apart from the replies of tools."""
+
+from typing import Literal
 
 from msgspec import Struct
 
@@ -6,7 +8,7 @@ from codecompass.errors import ErrorBody
 
 
 class ErrorReport(Struct, frozen=True):
-    """Printed instead of an answer."""
+    """An error, printed instead of an answer."""
 
     error: ErrorBody
 
@@ -14,8 +16,8 @@ class ErrorReport(Struct, frozen=True):
 class ProjectEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A project as `--json` prints it. Times are ISO 8601 in UTC, sizes in bytes.
 
-    `residency` is `live` while a server has its index open, `on_disk` where there is one, and left out where there is none.
-    `shared_bytes` are those of `disk_bytes` that other indexes use too: of another worktree or clone of the same repository.
+    `residency` is `live` while a server has the index open, `on_disk` if there is an index, and absent otherwise.
+    `shared_bytes` is the part of `disk_bytes` that other indexes use too: of another worktree or clone of the same repository.
     """
 
     project_id: str
@@ -35,13 +37,13 @@ class ProjectEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ProjectList(Struct, frozen=True):
-    """All projects by directory."""
+    """All projects, ordered by directory."""
 
     projects: tuple[ProjectEntry, ...]
 
 
 class GroupEntry(Struct, frozen=True, kw_only=True):
-    """A group of projects by the names of its projects; `repo_roots` are their directories, in the same order."""
+    """A group and the names of its projects; `repo_roots` are their directories, in the same order."""
 
     name: str
     projects: tuple[str, ...]
@@ -49,7 +51,7 @@ class GroupEntry(Struct, frozen=True, kw_only=True):
 
 
 class GroupList(Struct, frozen=True):
-    """All groups by name."""
+    """All groups, ordered by name."""
 
     groups: tuple[GroupEntry, ...]
 
@@ -73,7 +75,7 @@ class ProjectName(Struct, frozen=True, kw_only=True):
 
 
 class FinishedJob(Struct, frozen=True, kw_only=True):
-    """A finished job. `file_count` and `symbol_count` are of the whole index, the other counts of what the job did.
+    """A finished job. `file_count` and `symbol_count` are those of the whole index, the other counts those of this job.
 
     `quarantined` are files whose parse was killed; their text is indexed. `warnings` are sentences about what the scan could
     not use. Times are ISO 8601 in UTC.
@@ -129,3 +131,22 @@ class IndexPlan(Struct, frozen=True, kw_only=True):
     ignored_files: int
     ignored_directories: int
     warnings: tuple[str, ...]
+
+
+Status = Literal["ok", "warn", "fail"]
+
+
+class Check(Struct, frozen=True, omit_defaults=True):
+    """The result of a check of `doctor`. `remedy` says what to do about it; empty if nothing needs to be done."""
+
+    name: str
+    status: Status
+    message: str
+    remedy: str = ""
+
+
+class DoctorReport(Struct, frozen=True):
+    """All results; `ok` is False if one of them fails."""
+
+    ok: bool
+    checks: tuple[Check, ...]

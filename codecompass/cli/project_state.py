@@ -1,5 +1,5 @@
-"""The state of a project, read without a server, for `projects list` and `status`; also of one that is not registered, not
-indexed or not readable.
+"""The state of a project, read without a server, for `projects list`, `status` and `doctor`; also of a project that is not
+registered, not indexed or not readable.
 """
 
 from typing import Literal
@@ -78,7 +78,7 @@ def _meta(index: WorkspaceIndex) -> IndexMeta | None:
 def _commit_status(
     invocation: Invocation, choice: Choice, settings: Settings, request: IndexStatus, commit: NamedCommit
 ) -> IndexStatusReply:
-    """Returns the state of the index of a commit; building one is left to a question."""
+    """Returns the state of the index of a commit, without building one: only a question does."""
     layout = invocation.home.project(choice.project_id).commit(commit.commit)
     found = compatibility(layout)
     is_built = built_index(layout, commit, index_limits(settings.index)) is not None
@@ -152,7 +152,7 @@ def index_status_reply(
             drift = drift_of(snapshot, str(choice.root), settings)
             freshness: FreshnessStatus = "fresh" if drift.is_fresh else "syncing" if is_locked(layout) else "stale"
             if snapshot.meta.completeness == "partial":
-                # To a job, files without symbols count as changed, but the user has not changed them.
+                # A job counts files without symbols as changed, but the user has not changed them.
                 warnings = ("the index is not complete: the last run ended before all symbols were there",)
             elif not drift.is_fresh:
                 warnings = (f"{count(drift.n_files, 'file')} changed since the index was built",)
@@ -165,6 +165,6 @@ def index_status_reply(
 
 
 def jobs_state(registry: Registry, project_id: str) -> JobsState:
-    """Returns the jobs of a project in the log, as the protocol shows them."""
+    """Returns the jobs of a project in the job log, as `index_status` reports them."""
     log = JobLog(registry)
     return logged_jobs(log.active(project_id), log.recent(project_id, RECENT_JOBS), log.interruption(project_id))

@@ -1,18 +1,23 @@
-"""Hits and outlines as text for people: `path:line` first, which terminals and editors can open."""
+"""Hits, outlines and differences as text for people: `path:line` first, which terminals and editors can open."""
 
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from codecompass.cli.invocation import shown_path
 from codecompass.cli.terminal import Style, Terminal, columns, cut, printable
 from codecompass.protocol.replies import Excerpt, FileOutlineReply, OutlineNode, Result
 from codecompass.protocol.text.code import Name, further_line, gathered, place_of, short_name
 
+if TYPE_CHECKING:
+    from codecompass.protocol.difference_replies import DiffContextReply, DiffItem, DiffPiece, DiffVersion
+
 MAX_LINE_COLUMNS: Final = 200
-"""Where the output is no terminal. Longer lines are data rather than code."""
+"""Columns of a line if stdout is not a terminal. Longer lines are data rather than code."""
 
 _TYPES: Final[tuple[Style, ...]] = ("magenta",)
 KIND_STYLES: Final[dict[str, tuple[Style, ...]]] = {
@@ -23,6 +28,16 @@ KIND_STYLES: Final[dict[str, tuple[Style, ...]]] = {
     "use": ("dim",),
 }
 
+_CHANGE_STYLES: Final[dict[str, Style]] = {
+    "added": "green",
+    "removed": "red",
+    "changed": "yellow",
+    "renamed": "cyan",
+    "moved": "cyan",
+    "lines": "dim",
+    "unchanged": "dim",
+}
+
 
 def write_hits(
     terminal: Terminal,
@@ -30,8 +45,11 @@ def write_hits(
     results: Sequence[Result],
     pattern: re.Pattern[str] | None,
 ) -> None:
-    """Writes a block for each hit: path and name, the signature, the lines of the excerpt. `roots` are those of the projects by
-    the names that hits have for them, empty where one was asked; hits of others are of no file here, and show the name."""
+    """Writes a block for each hit: path and name, the signature, the lines of the excerpt.
+
+    `roots` are the roots of the projects by the label in a hit, which is empty if one project was queried. A hit of any other
+    project is in no file of this machine, and is shown with its label.
+    """
     for index, result in enumerate(results):
         excerpt = result.excerpt or Excerpt()
         is_block = bool(result.signature or excerpt.lines)
@@ -89,7 +107,7 @@ def _highlighted(terminal: Terminal, code: str, pattern: re.Pattern[str] | None)
 
 
 def write_outline(terminal: Terminal, root: Path, reply: FileOutlineReply) -> None:
-    """Writes the tree: line numbers on the left, nesting as indentation, signatures where there are any."""
+    """Writes an outline as a tree: line numbers on the left, nesting as indentation, signatures if there are any."""
     place = terminal.style(shown_path(root, reply.file_path), "cyan", "bold")
     terminal.line(f"{place}  {terminal.style(reply.language, 'dim')}")
     nodes = list(_flattened(reply.symbols, 0))
@@ -111,10 +129,69 @@ def _node(terminal: Terminal, node: OutlineNode, room: int) -> str:
     styles = KIND_STYLES.get(node.kind, ("yellow",))
     name = printable(node.name)
     signature = printable(node.signature)
-    # A signature with the name in it says what the symbol is; without one, the kind is written.
+    # A signature that contains the name says what the symbol is; otherwise the kind is written.
     text = signature if name in signature else f"{node.kind} {name}"
     text = cut(text, room)
     before, found, after = text.partition(name)
     if not found or node.kind == "use":
         return terminal.style(text, *styles)
     return terminal.style(before, *styles) + terminal.style(found, "bold") + terminal.style(after, "dim")
+
+
+def write_differences(terminal: Terminal, reply: "DiffContextReply") -> None:
+    """Writes each change: a heading, who uses the definition, and the lines that differ, coloured on a terminal."""
+    from codecompass.protocol.text.differences import difference_lines, file_line
+
+    head = next(iter(difference_lines(replace(reply, items=(), files=()))))
+    terminal.line(terminal.style(printable(head), "bold"))
+    for item in reply.items:
+        terminal.line()
+        _write_item(terminal, item)
+    if reply.items_omitted:
+        terminal.line()
+        terminal.note(f"{reply.items_omitted:,} more changes; see them with --max-tokens, --path or --symbol", "dim")
+    if reply.files:
+        terminal.line()
+        for file in reply.files:
+            terminal.line(_fitting(terminal, file_line(file)))
+    if reply.files_omitted:
+        terminal.note(f"and {reply.files_omitted:,} more files", "dim")
+    for warning in reply.metadata.warnings:
+        terminal.warn(warning)
+
+
+def _write_item(terminal: Terminal, item: "DiffItem") -> None:
+    from codecompass.protocol.text.differences import heading, item_lines
+
+    plain = replace(item, pieces=(), lines_omitted=0, old=None, new=None)
+    change, _, rest = printable(heading(item)).partition(": ")
+    terminal.line(f"{terminal.style(change, _CHANGE_STYLES[item.change], 'bold')}: {rest}")
+    for line in list(item_lines(plain))[1:]:
+        terminal.line(terminal.style(_fitting(terminal, line), "dim"))
+    if item.old is not None:
+        _write_version(terminal, item.old, "-", "red")
+    if item.new is not None:
+        _write_version(terminal, item.new, "+", "green")
+    for piece in item.pieces:
+        _write_piece(terminal, piece)
+    if item.lines_omitted:
+        terminal.line(terminal.style(f"({item.lines_omitted:,} more lines)", "dim"))
+
+
+def _write_piece(terminal: Terminal, piece: "DiffPiece") -> None:
+    for number, line in enumerate(piece.removed, piece.old_start):
+        terminal.line(terminal.style(_fitting(terminal, f"-{number} {line}"), "red"))
+    for number, line in enumerate(piece.added, piece.new_start):
+        terminal.line(terminal.style(_fitting(terminal, f"+{number} {line}"), "green"))
+
+
+def _write_version(terminal: Terminal, version: "DiffVersion", sign: str, style: Style) -> None:
+    terminal.line(terminal.style(f"{sign * 3} {printable(version.path)}:{version.line_start}-{version.line_end}", style, "bold"))
+    for number, line in enumerate(version.body.split("\n") if version.body else (), version.line_start):
+        terminal.line(terminal.style(_fitting(terminal, f"{sign}{number} {line}"), style))
+    if version.lines_omitted:
+        terminal.line(terminal.style(f"({version.lines_omitted:,} more lines)", "dim"))
+
+
+def _fitting(terminal: Terminal, text: str) -> str:
+    return cut(printable(text.rstrip()), MAX_LINE_COLUMNS if terminal.width is None else terminal.width)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, assert_never
 
 from codecompass import amounts
-from codecompass.cli.answering import Question, answer
+from codecompass.cli.answering import Question, answer, answer_several
 from codecompass.cli.failure import COMMANDS
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.render import write_hits
@@ -49,11 +49,11 @@ def sentence(explained: PathExplanation) -> str:
 
 
 MAX_ECHO_COLUMNS: Final = 200
-"""How much of a query without hits the message repeats; the query may be a pasted page."""
+"""How much of a query without hits is repeated in the message; the query may be a pasted page."""
 
 
 def search(invocation: Invocation, arguments: Mapping[str, object], several: tuple[str, ...] = ()) -> bool:
-    """Answers a `search_code` about the project of the command, or about `several`; returns whether anything was found."""
+    """Runs `search_code` on the command's project, or on `several`, and prints the reply; returns whether anything was found."""
     text = str(arguments["query"])
     pattern = _pattern(text, str(arguments.get("mode", "auto")))
     if several:
@@ -68,7 +68,7 @@ def search(invocation: Invocation, arguments: Mapping[str, object], several: tup
 
 
 def locate(invocation: Invocation, arguments: Mapping[str, object], several: tuple[str, ...] = ()) -> bool:
-    """Answers a `locate_symbol`, as `search` does."""
+    """Runs `locate_symbol` and prints the reply, as `search` does."""
     name = str(arguments["name"])
     if several:
         return _write_several(invocation, LocateSymbol.tool, arguments, several, None, name)
@@ -88,8 +88,6 @@ def _write_several(
     pattern: re.Pattern[str] | None,
     asked: str,
 ) -> bool:
-    from codecompass.cli.several import answer_several
-
     reply = answer_several(invocation, tool, arguments, several)
     assert isinstance(reply, SearchCodeReply | LocateSymbolReply)
     here = (part for part in reply.metadata.projects if not part.name.startswith(ORGANISATION))
@@ -105,7 +103,7 @@ def _write(
 ) -> bool:
     terminal = invocation.terminal
     if invocation.options.as_json:
-        terminal.json(encode(reply))
+        invocation.print_json(reply)
         return bool(reply.results)
     write_hits(terminal, roots, reply.results, pattern)
     if reply.metadata.commit:
@@ -122,7 +120,7 @@ def _write(
     if reply.metadata.freshness_status != "fresh" and not reply.metadata.warnings:
         terminal.warn(f"files have changed since the index was built ({reply.metadata.freshness_status})")
     if reply.metadata.result_completeness == "partial" and not reply.metadata.warnings:
-        # Where a scan was cut short, one of the warnings says so.
+        # If a scan was cut short, one of the warnings says so.
         terminal.warn("the answer is not complete: some files have no symbols in the index yet")
     if not reply.results and len(asked) <= MAX_ECHO_COLUMNS:
         for action in reply.suggested_next_actions:
@@ -138,7 +136,7 @@ def _write(
 
 
 def _pattern(query: str, mode: str) -> re.Pattern[str] | None:
-    """Returns what to highlight in the lines of a hit."""
+    """Returns the pattern to highlight in the lines of a hit, None for none."""
     if mode == "auto":
         return word_pattern(query)
     try:

@@ -1,19 +1,17 @@
-"""Runs the server or the bridge of `serve-mcp` from its options to an orderly end.
+"""Runs the server or the bridge of `serve-mcp`, from its options to an orderly shutdown.
 
     options -> settings and rules, checked -> standard streams taken -> log -> session -> server
 
 Owns what belongs to the process rather than to a server: signals, descriptors, the log.
 """
 
-import math
 import os
 import signal
 import socket
 import stat
-import threading
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Final, TextIO, cast
 
 import trio
@@ -24,6 +22,7 @@ from codecompass.cli import failure
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.organisation import organisation_target_of
 from codecompass.cli.semantic import semantic_target_of
+from codecompass.cli.shutdown import run_until_signal
 from codecompass.cli.terminal import working_directory
 from codecompass.errors import InvalidInput, PermissionDenied
 from codecompass.projects.detection import RoutingRules, routing_rules
@@ -43,12 +42,12 @@ if TYPE_CHECKING:
     from codecompass.transport.server import Launch
 
 BRIDGE_SETTINGS: Final = frozenset({"server.project_from_cwd", "log.level"})
-"""Settings that a bridge, which only passes messages on, uses."""
-
-_STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""The settings that apply to a bridge, which only forwards messages."""
 
 END_SECONDS: Final = 15.0
-"""How long the shutdown may take: pending calls, then workspaces 5 s, the log of jobs 10 s at most."""
+"""How long the shutdown may take: pending calls, then workspaces 5 s, the job log 10 s at most."""
+
+_NOT_ENDED: Final = b"codecompass: not all work could be ended (a file system that does not answer?)\n"
 
 _PRIVATE: Final = 0o600
 
@@ -59,7 +58,7 @@ ON_A_TERMINAL: Final = (
 
 
 class Targets(Struct, frozen=True, kw_only=True):
-    """Other servers that this one asks, each None where it does not."""
+    """Other servers that this one queries, each None if it does not."""
 
     semantic: "SemanticTarget | None"
     organisation: "OrganisationTarget | None"
@@ -73,22 +72,22 @@ def serve(
     *,
     greet: Callable[[str], None] | None = None,
 ) -> int:
-    """Serves until the client goes or a signal comes; returns the exit code. Over HTTP, `greet` is called with the address, once
-    clients can connect; without it, the address is said on stderr.
+    """Serves until the client disconnects or a signal arrives; returns the exit code. Over HTTP, calls `greet` with the address
+    once clients can connect; without it, writes the address to stderr.
 
-    Raises InvalidInput for options that make no sense, PermissionDenied for a log file that cannot be written; nothing has
-    been started then.
+    Raises InvalidInput for invalid options, PermissionDenied for a log file that cannot be written; no server has been started
+    by then.
     """
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        # Until the server handles it: Python's handler would not run while a path that does not answer is being read.
+        # Until the server handles it: Python's handler would not run while a read of an unresponsive file system blocks.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    loaded = invocation.load(None, **{key.replace(".", "__"): value for key, value in flags.items()})
+    loaded = invocation.load(flags=flags)
     for warning in loaded.warnings:
         invocation.terminal.warn(warning)
     settings = loaded.settings
     wrong = _unknown_tools(settings.server.tools)
     if wrong is not None:
-        # Reported as it is: `failure.report` would replace the names of tools by commands.
+        # Reported verbatim: `failure.report` would replace the names of tools with those of commands.
         return failure.report_wrong_usage(wrong, "Try: codecompass serve-mcp --help", invocation.terminal, as_json=False)
     if settings.server.store == "opensearch":
         return _serve_organisation(invocation, settings, log_file, greet)
@@ -126,20 +125,24 @@ def _serve_over_http(
             "organisation.url empty"
         )
     with _log_to(log_file):
-        _configure_log(settings, log.level_for(settings.log.level, invocation.options.verbosity))
-        if greet is None:
-            invocation.terminal.note(f"Listening on {address}. End it with Ctrl-C.", "dim")
-        else:
-            greet(address)
+        _announce(invocation, settings, address, greet)
         trio.run(_serve_http, invocation, settings, rules, targets, sockets)
     return failure.DONE
+
+
+def _announce(invocation: Invocation, settings: Settings, address: str, greet: Callable[[str], None] | None) -> None:
+    _configure_log(settings, log.level_for(settings.log.level, invocation.options.verbosity))
+    if greet is None:
+        invocation.terminal.note(f"Listening on {address}. End it with Ctrl-C.", "dim")
+    else:
+        greet(address)
 
 
 def _serve_organisation(
     invocation: Invocation, settings: Settings, log_file: str | None, greet: Callable[[str], None] | None
 ) -> int:
-    """Serves an organisation's code over HTTP. Raises InvalidInput where the settings name no engine, or another transport."""
-    from codecompass.cli.cluster.opening import require_client
+    """Serves an organisation's code over HTTP. Raises InvalidInput if the settings name no engine, or another transport."""
+    from codecompass.cli.cluster.engine import require_client
 
     if settings.server.transport != "http":
         raise InvalidInput(
@@ -154,17 +157,12 @@ def _serve_organisation(
         )
     require_client()
     sockets = open_sockets(settings.server.bind, settings.server.port)
-    address = bound_url(sockets)
     with ExitStack() as stack:
         for each in sockets:
-            # Closed by the server; by this where the settings do not make one.
+            # Closed by the server; by this stack if no server can be created from the settings.
             stack.callback(each.close)
         stack.enter_context(_log_to(log_file))
-        _configure_log(settings, log.level_for(settings.log.level, invocation.options.verbosity))
-        if greet is None:
-            invocation.terminal.note(f"Listening on {address}. End it with Ctrl-C.", "dim")
-        else:
-            greet(address)
+        _announce(invocation, settings, bound_url(sockets), greet)
         trio.run(_serve_library, invocation, settings, sockets)
     return failure.DONE
 
@@ -173,15 +171,12 @@ async def _serve_library(invocation: Invocation, settings: Settings, sockets: Se
     from codecompass.cluster.http_service import serve_library
     from codecompass.cluster.server import LibraryLaunch, open_library_server
 
-    # Servers on one machine have different ports, and what one has left there is of no use to another.
+    # Servers on one machine have different ports, and the cache of one is of no use to another.
     cache = invocation.home.root / "organisation" / str(sockets[0].getsockname()[1])
     secret = invocation.environment.get(WEBHOOK_SECRET_VARIABLE, "")
     launch = LibraryLaunch(settings=settings, cache=cache, webhook_secret=secret)
-    async with open_library_server(launch) as server, trio.open_nursery() as nursery:
-        await nursery.start(_stop_on_signal, server.core)
-        await serve_library(server, sockets)
-        end_in_time()
-        nursery.cancel_scope.cancel()
+    async with open_library_server(launch) as server:
+        await _until_signal(partial(serve_library, server, sockets), server.core)
 
 
 async def _serve_http(
@@ -192,29 +187,19 @@ async def _serve_http(
     sockets: Sequence[socket.socket],
 ) -> None:
     from codecompass.transport.http.service import serve_http
-    from codecompass.transport.server import Launch, open_server
+    from codecompass.transport.server import open_server
 
-    launch = Launch(
-        settings=settings,
-        settings_for=invocation.logged_settings_for,
-        home=invocation.home,
-        rules=rules,
-        semantic=targets.semantic,
-        organisation=targets.organisation,
-    )
-    async with open_server(launch) as server, trio.open_nursery() as nursery:
-        await nursery.start(_stop_on_signal, server.core)
-        await serve_http(server, sockets)
-        end_in_time()
-        nursery.cancel_scope.cancel()
+    async with open_server(_launch(invocation, settings, rules, targets)) as server:
+        await _until_signal(partial(serve_http, server, sockets), server.core)
 
 
 def bridge(
     invocation: Invocation, address: str, flags: Mapping[str, object], workspaces: Sequence[str], log_file: str | None
 ) -> int:
-    """Passes messages between a client on stdin and stdout and the server at `address`, until the client goes or a signal comes.
+    """Forwards messages between a client on stdin and stdout and the server at `address`, until the client disconnects or a
+    signal arrives; returns the exit code.
 
-    Raises InvalidInput for options that make no sense here, PermissionDenied for a log file that cannot be written.
+    Raises InvalidInput for options that do not apply to a bridge, PermissionDenied for a log file that cannot be written.
     """
     from codecompass.transport.bridge.target import bridge_target
 
@@ -224,7 +209,7 @@ def bridge(
         raise InvalidInput(f"{option} is for the server, and this connects to one. Give it to the server.", field=key)
     if len(workspaces) > 1:
         raise InvalidInput("--workspace: only one project can be chosen with --connect.", field="workspace")
-    settings = invocation.load(None, **{key.replace(".", "__"): value for key, value in flags.items()}).settings
+    settings = invocation.load(flags=flags).settings
     rules = routing_rules(
         ServerSettings(project_from_cwd=settings.server.project_from_cwd),
         environment=invocation.environment,
@@ -246,11 +231,7 @@ async def _bridge(target: "BridgeTarget", pipes: Pipes) -> None:
     from codecompass.transport.bridge.relay import Bridge
 
     bridge = Bridge(target)
-    async with trio.open_nursery() as nursery:
-        await nursery.start(_stop_on_signal, bridge)
-        await bridge.serve(pipes)
-        end_in_time()
-        nursery.cancel_scope.cancel()
+    await _until_signal(partial(bridge.serve, pipes), bridge)
 
 
 def _configure_log(settings: Settings, level: LogLevel) -> None:
@@ -259,7 +240,7 @@ def _configure_log(settings: Settings, level: LogLevel) -> None:
 
 
 def _unknown_tools(listing: str) -> str | None:
-    """Returns what is wrong with a list of tools, None if nothing. The default is not checked, to save the import."""
+    """Returns what is wrong with a list of tools, None if it is valid. The default is not checked, to save the import."""
     if listing != ServerSettings().tools:
         from codecompass.transport.tools.listing import listed_names
 
@@ -272,62 +253,39 @@ def _unknown_tools(listing: str) -> str | None:
 
 async def _serve(invocation: Invocation, settings: Settings, rules: RoutingRules, targets: Targets, pipes: Pipes) -> None:
     def launch() -> "Launch":
-        from codecompass.transport.server import Launch
-
         # Not earlier: the session logs nothing at these levels, and structlog takes long to import.
         _configure_log(settings, log.level_for(settings.log.level, invocation.options.verbosity))
-        return Launch(
-            settings=settings,
-            settings_for=invocation.logged_settings_for,
-            home=invocation.home,
-            rules=rules,
-            semantic=targets.semantic,
-            organisation=targets.organisation,
-        )
+        return _launch(invocation, settings, rules, targets)
 
     server = DeferredServer(launch)
     core = Core(product_surface(server, settings.server.tools, settings.server.answers))
     async with trio.open_nursery() as nursery:
-        await nursery.start(_stop_on_signal, core)
         nursery.start_soon(server.run)
-        await serve_stdio(core, pipes, after_frame=server.answered)
-        end_in_time()
+        await _until_signal(partial(serve_stdio, core, pipes, after_frame=server.answered), core)
         nursery.cancel_scope.cancel()
 
 
-async def _stop_on_signal(core: "Core | Bridge", *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-    """Stops after pending calls at the first signal, ends the process at the next. Signals that nohup ignores stay ignored."""
-    heeded = [each for each in _STOP_SIGNALS if signal.getsignal(each) is not signal.SIG_IGN]
-    with trio.open_signal_receiver(*heeded) as signals:
-        task_status.started()
-        await anext(aiter(signals))
-    for each in heeded:
-        # The default action of the system needs no thread of this process, which may all be blocked.
-        signal.signal(each, signal.SIG_DFL)
-    end_in_time()
-    core.stop()
+def _launch(invocation: Invocation, settings: Settings, rules: RoutingRules, targets: Targets) -> "Launch":
+    from codecompass.transport.server import Launch
+
+    return Launch(
+        settings=settings,
+        settings_for=invocation.logged_settings_for,
+        home=invocation.home,
+        rules=rules,
+        semantic=targets.semantic,
+        organisation=targets.organisation,
+    )
 
 
-def end_in_time() -> None:
-    """Ends the process after END_SECONDS at the latest: a thread blocked in a file system cannot be stopped.
-
-    An index survives the end of its writer at any moment, so nothing is lost.
-    """
-
-    def end() -> None:
-        time.sleep(END_SECONDS)
-        os.write(STDERR, b"codecompass: not all work could be ended (a file system that does not answer?)\n")
-        os._exit(failure.FAILED)
-
-    # Where Python threads do not run any more, the kernel ends the process.
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(math.ceil(2 * END_SECONDS))
-    threading.Thread(target=end, name="end in time", daemon=True).start()
+async def _until_signal(run: Callable[[], Awaitable[object]], server: "Core | Bridge") -> None:
+    """Runs `run` until it ends, or until a signal comes and pending calls are answered."""
+    await run_until_signal(run, server.stop, END_SECONDS, _NOT_ENDED)
 
 
 @contextmanager
 def _log_to(path: str | None) -> Iterator[None]:
-    """Redirects stdout and stderr to the file: output of a crashing interpreter or of a library is then in it, too."""
+    """Redirects stdout and stderr to the file, which then also gets the output of libraries and of a crashing interpreter."""
     if path is None:
         yield
         return
@@ -342,7 +300,7 @@ def _log_to(path: str | None) -> Iterator[None]:
 
 def _opened_log(path: str) -> int:
     try:
-        # O_NONBLOCK: opening a pipe of this name would wait.
+        # O_NONBLOCK: opening a named pipe would wait.
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, _PRIVATE)
     except OSError as error:
         raise PermissionDenied(

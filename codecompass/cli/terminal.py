@@ -1,4 +1,4 @@
-"""Writing for people and for programs: answers to stdout, everything else to stderr, tables cut to the terminal's width."""
+"""Output for people and for programs: answers to stdout, everything else to stderr, tables cut to the terminal's width."""
 
 import os
 import shutil
@@ -27,7 +27,7 @@ _CODES: Final[Mapping[Style, str]] = {
 ELLIPSIS: Final = "…"
 
 DEFAULT_WIDTH: Final = 80
-"""Columns of a terminal that does not say."""
+"""Columns of a terminal that does not report its size."""
 
 GONE_DIRECTORY: Final = (
     "the current directory does not exist any more. Change to another, or pass --workspace with an absolute path."
@@ -35,7 +35,7 @@ GONE_DIRECTORY: Final = (
 
 
 class Terminal:
-    """The two streams of a command. `width` is that of stdout in columns, None where it is no terminal."""
+    """The output streams of a command. `width` is that of stdout in columns, None if it is not a terminal."""
 
     def __init__(self, environment: Mapping[str, str], out: TextIO | None = None, err: TextIO | None = None) -> None:
         self.out = sys.stdout if out is None else out
@@ -43,11 +43,11 @@ class Terminal:
         allowed = wants_color(environment)
         self._is_colored = {id(stream): allowed and stream.isatty() for stream in (self.out, self.err)}
         self.shows_progress = self.err.isatty() and environment.get("TERM") != "dumb"
-        """Whether stderr is a terminal on which a line can be drawn again."""
+        """Whether stderr is a terminal whose last line can be redrawn."""
         self.width = shutil.get_terminal_size().columns if self.out.isatty() else None
 
     def style(self, text: str, *styles: Style, stream: TextIO | None = None) -> str:
-        """Returns `text` in these styles, as far as the stream (stdout) shows any."""
+        """Returns `text` in these styles; unchanged if the stream, by default stdout, shows none."""
         target = self.out if stream is None else stream
         if not styles or not text or not self._is_colored[id(target)]:
             return text
@@ -58,9 +58,9 @@ class Terminal:
         self.out.write(text + "\n")
 
     def note(self, text: str, *styles: Style) -> None:
-        """Writes a line beside the answer: a warning, a summary, a hint.
+        """Writes a line to stderr: a warning, a summary, a hint.
 
-        Dropped where stderr cannot be written: the answer and the exit code count.
+        Dropped if stderr cannot be written: the answer and the exit code are what matters.
         """
         self.out.flush()
         self._write_err(self.style(text, *styles, stream=self.err) + "\n")
@@ -71,7 +71,7 @@ class Terminal:
             width = os.get_terminal_size(self.err.fileno()).columns or DEFAULT_WIDTH
         except OSError:
             width = DEFAULT_WIDTH
-        # In the last column some terminals begin a new line.
+        # Some terminals begin a new line after the last column.
         self._write_err(f"\r\x1b[2K{cut(text, width - 1)}")
 
     def _write_err(self, text: str) -> None:
@@ -108,7 +108,7 @@ def _send_nowhere(stream: TextIO) -> None:
 
 
 def printable(text: str) -> str:
-    """Returns `text` on one line with control characters, and bytes that are not UTF-8, written out."""
+    """Returns `text` on one line, with control characters and bytes that are not UTF-8 escaped."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(map(_printable_character, text))
@@ -121,14 +121,14 @@ def _printable_character(character: str) -> str:
     category = unicodedata.category(character)
     if character == "\t":
         return "    "
-    # Cc: control. Cf holds the bidirectional overrides that make code read otherwise than it runs. Cs: lone surrogates.
+    # Cc: control. Cf includes the bidirectional overrides that make code look different from what runs. Cs: lone surrogates.
     if category in ("Cc", "Cs", "Zl", "Zp") or (category == "Cf" and character not in "\u200d\u200c\u00ad"):
         return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
     return character
 
 
 def columns(text: str) -> int:
-    """Returns how many columns of a terminal `text` takes."""
+    """Returns the width of `text` in columns of a terminal."""
     if text.isascii():
         return len(text)
     return sum(_columns_of(character) for character in text)
@@ -159,7 +159,7 @@ def pad(text: str, width: int) -> str:
 
 
 def working_directory() -> str | None:
-    """Returns the current directory, None where it is gone."""
+    """Returns the current directory, None if it no longer exists."""
     try:
         return os.getcwd()
     except OSError:
@@ -178,7 +178,7 @@ class Cell(Struct, frozen=True):
 
 
 def write_table(terminal: Terminal, rows: Sequence[Sequence[Cell]]) -> None:
-    """Writes rows of equally many cells, columns aligned. The last column is cut to what is left of the width."""
+    """Writes rows of equally many cells in aligned columns. The last column is cut to the remaining width."""
     if not rows:
         return
     widths = [max(columns(row[index].text) for row in rows) for index in range(len(rows[0]))]

@@ -1,4 +1,4 @@
-"""The arguments and options of the commands that call a tool, made from the definitions of the tool's arguments."""
+"""Creates the arguments and options of commands that call a tool from the definitions of the tool's arguments."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -10,14 +10,14 @@ from codecompass.protocol.arguments import ARGUMENTS, Argument
 from codecompass.protocol.requests import ALL_PROJECTS, MAX_PATH_LENGTH
 
 _SHORT: Final = {"limit": "-n", "mode": "-m", "language": "-l", "path": "-p", "kind": "-k", "detail_level": "-d"}
-"""The letters of options, by the name of the argument."""
+"""Short options by argument name."""
 
 _UNITS: Final = {"ms": "MS"}
-"""What stands for the value of a number in help texts, by its unit; N for all others."""
+"""Placeholders of numbers in help texts, by unit; N for all others."""
 
 
 class ToolValue(asyncclick.ParamType[str]):
-    """A value of a tool's argument, as text. The decoder of the arguments checks it; here it is only completed and bounded."""
+    """A tool argument's value, as text. Offers completions and has a maximum length; the arguments' decoder validates it."""
 
     name = "text"
 
@@ -31,7 +31,7 @@ class ToolValue(asyncclick.ParamType[str]):
 
 
 def max_length(parameter: asyncclick.Parameter) -> int:
-    """Returns how many characters a value of `parameter` may have: those of the tool's argument, or of a path."""
+    """Returns the maximum length of a value in characters: that of the tool's argument, else that of a path."""
     return parameter.type.max_length if isinstance(parameter.type, ToolValue) else MAX_PATH_LENGTH
 
 
@@ -39,7 +39,7 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def tool_argument(tool: str, name: str, **attributes: Any) -> Decorator:  # noqa: ANN401 - those of asyncclick.argument
-    """Adds the argument of a command that is the argument `name` of `tool`."""
+    """Adds a positional argument for the argument `name` of `tool`."""
     return asyncclick.argument(name, type=ToolValue(ARGUMENTS[tool][name]), **attributes)
 
 
@@ -49,9 +49,8 @@ def project_option() -> Decorator:
 
 
 def tool_options(tool: str, *left_out: str) -> Decorator:
-    """Adds an option for each argument of `tool` that is optional, but for those that choose the project, which all commands
-    have, and for those `left_out`. The function gets the values under the names of the arguments; `given` leaves out those that
-    were not given.
+    """Adds an option for each optional argument of `tool`, except those `left_out` and those that choose the project, which all
+    commands have. The function gets the values under the names of the arguments; `given` removes those that were not given.
     """
     arguments = [
         each
@@ -69,7 +68,7 @@ def tool_options(tool: str, *left_out: str) -> Decorator:
 
 
 def several_options() -> Decorator:
-    """Adds the options that ask several projects. The function gets `all_projects` and `in_projects`; see `named_several`."""
+    """Adds the options that query several projects. The function gets `all_projects` and `in_projects`; see `named_several`."""
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
         names = asyncclick.option(
@@ -82,9 +81,14 @@ def several_options() -> Decorator:
 
 
 def named_several(*, all_projects: bool, in_projects: str | None) -> tuple[str, ...]:
-    """Returns the names of the projects to ask, none where it is the one that the command works on."""
-    named = tuple(name for part in (in_projects or "").split(",") if (name := part.strip()))
+    """Returns the names of the projects to query, with ALL_PROJECTS for `--all`; none for the command's own project."""
+    named = comma_separated(in_projects or "")
     return (*named, ALL_PROJECTS) if all_projects else named
+
+
+def comma_separated(text: str) -> tuple[str, ...]:
+    """Returns the parts of a list with commas, stripped, without empty ones."""
+    return tuple(stripped for part in text.split(",") if (stripped := part.strip()))
 
 
 def _option(argument: Argument) -> Decorator:
@@ -99,5 +103,5 @@ def _option(argument: Argument) -> Decorator:
 
 
 def given(arguments: dict[str, object]) -> dict[str, object]:
-    """Returns the arguments that were given on the command line, as a tool takes them."""
+    """Returns the arguments that were given on the command line, without those that are None."""
     return {name: value for name, value in arguments.items() if value is not None}

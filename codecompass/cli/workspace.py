@@ -1,11 +1,11 @@
 """Which project a command works on.
 
     --workspace PATH or --project-id NAME
-    > the registered project that the current directory lies in (a git repository inside it is one of its own)
-    > the project that the current directory stands in by its markers
+    > the registered project that the current directory is in (a git repository nested in it is a project of its own)
+    > the project around the current directory, recognised by its markers
     > the current directory itself, unless it is empty, the user's home or the file system's root
 
-`projects/detection.py` has the rule for all programs.
+`projects/detection.py` defines the rule for commands and servers alike.
 """
 
 import os
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from codecompass.cli.invocation import GlobalOptions
 from codecompass.cli.terminal import GONE_DIRECTORY, working_directory
 from codecompass.errors import InvalidInput, ProjectNotFound
 from codecompass.identity import ProjectId, canonical_root, project_id
@@ -23,7 +24,7 @@ from codecompass.store.registry import Project, Registry
 
 
 class Choice(Struct, frozen=True):
-    """The root that a command works on, and its project, None where it is not registered."""
+    """The root that a command works on, and its project, None if it is not registered."""
 
     root: Path
     project: Project | None
@@ -39,13 +40,14 @@ class Choice(Struct, frozen=True):
         return self.project_id if self.project is None else self.project.name
 
 
-def choose(registry: Registry, *, workspace: str | None, name: str | None, may_be_empty: bool = False) -> Choice:
-    """Returns the project meant by the options, or by the current directory. Registers nothing.
+def choose(registry: Registry, options: GlobalOptions, *, may_be_empty: bool = False) -> Choice:
+    """Returns the project that the options name, else that of the current directory. Registers nothing.
 
-    `may_be_empty` takes a current directory without files too.
+    `may_be_empty` accepts an empty current directory too.
 
-    Raises ProjectNotFound where there is none, InvalidInput where the two options disagree.
+    Raises ProjectNotFound if there is none, InvalidInput if the two options name different projects.
     """
+    workspace, name = options.workspace, options.project_id
     if name is not None:
         project = registry.require(name)
         if not project.root.is_dir():
@@ -64,9 +66,9 @@ def choose(registry: Registry, *, workspace: str | None, name: str | None, may_b
 
 
 def project_for_question(registry: Registry, choice: Choice) -> Project:
-    """Returns the project of a choice for a question, registered now if it was not.
+    """Returns the project of a choice for a question, registering it if necessary.
 
-    Raises ProjectNotFound for a whole disk or home directory: only `codecompass index` takes one in.
+    Raises ProjectNotFound for a whole disk or home directory: only `codecompass index` indexes one.
     """
     kind = never_projects().get(choice.root) if choice.project is None else None
     if kind is not None:
@@ -79,7 +81,7 @@ def project_for_question(registry: Registry, choice: Choice) -> Project:
 
 
 def ensure_registered(registry: Registry, choice: Choice) -> Project:
-    """Returns the project of a choice, registered now if it was not."""
+    """Returns the project of a choice, registering it if necessary."""
     return registry.register(choice.root) if choice.project is None else choice.project
 
 
@@ -109,7 +111,7 @@ def _here(registry: Registry, may_be_empty: bool) -> Choice:
 
 
 def _around(registry: Registry, directory: Path, never: Collection[Path] | None = None) -> Choice | None:
-    """Returns the project that a directory belongs to, None where there is none. Markers count only with `never`."""
+    """Returns the project that a directory belongs to, None if there is none. Considers markers only if `never` is given."""
     nearest = registry.containing(directory)
     root = project_root(
         registered=None if nearest is None else nearest.root,

@@ -10,8 +10,8 @@ from pathlib import Path
 import asyncclick
 import pytest
 
-from codecompass.cli.app import ENTRIES, build_app
 from codecompass.cli.help import Example, LazyGroup, TeachingCommand
+from codecompass.cli.main import ENTRIES, build_app
 from tests.support.processes import run_python
 
 HEAVY = {"trio", "tantivy", "tree_sitter", "structlog", "sqlite3", "prompt_toolkit", "pygments"}

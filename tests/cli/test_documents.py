@@ -8,8 +8,8 @@ from pathlib import Path
 import asyncclick
 import pytest
 
-from codecompass.cli.app import build_app
 from codecompass.cli.help import LazyGroup
+from codecompass.cli.main import build_app
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -1,10 +1,14 @@
-"""What a finished job is said to have done."""
+"""What a finished job is said to have done; its progress on a terminal: one line that is drawn again, and gone in the end."""
+
+import io
 
 import msgspec
 import pytest
 
-from codecompass.cli.jobs import summary
+from codecompass.actors.job_model import Progress
+from codecompass.cli.jobs import progress_bar, progress_line, summary
 from codecompass.cli.json_output import FinishedJob
+from codecompass.cli.terminal import DEFAULT_WIDTH, Terminal, columns
 
 NOTHING_DONE = FinishedJob(
     job_id="1",
@@ -42,3 +46,36 @@ NOTHING_DONE = FinishedJob(
 )
 def test_a_job_says_what_it_did(changes, said):
     assert summary(msgspec.structs.replace(NOTHING_DONE, **changes)).startswith(said)
+
+
+PARSING = Progress(stage="parsing", files_scanned=3000, files_total=3000, files_parsed=1500, symbols_extracted=5000)
+
+
+class Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def shown(screen: io.StringIO, environment: dict[str, str]) -> str:
+    with progress_bar(Terminal(environment, out=io.StringIO(), err=screen)) as show:
+        show(PARSING)
+    return screen.getvalue()
+
+
+def test_the_line_has_the_stage_the_bar_the_counters_and_the_time():
+    line = progress_line(PARSING, 3725.9)
+
+    assert line == f"Reading and parsing {'━' * 16}{' ' * 24}  40% 1,500/3,000 files, 5,000 symbols 1:02:05"
+
+
+def test_the_line_fits_the_terminal_and_is_gone_in_the_end():
+    _, first, last = shown(Screen(), {}).split("\r\x1b[2K")
+
+    assert first.startswith("Reading and parsing ━")
+    assert columns(first) < DEFAULT_WIDTH
+    assert last == ""
+
+
+@pytest.mark.parametrize(("screen", "environment"), [(io.StringIO, {}), (Screen, {"TERM": "dumb"})])
+def test_nothing_is_drawn_where_a_line_cannot_be_drawn_again(screen, environment):
+    assert shown(screen(), environment) == ""

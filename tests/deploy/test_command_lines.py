@@ -7,7 +7,7 @@ import asyncclick
 import pytest
 import trio
 
-from codecompass.cli.app import build_app
+from codecompass.cli.main import build_app
 from codecompass.settings_sources import Sources, load_settings
 from tests.deploy.deployment import OURS, ROOT, Container, containers
 

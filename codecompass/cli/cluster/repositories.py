@@ -1,4 +1,4 @@
-"""The repositories of a cluster, for people and as JSON."""
+"""Adds, lists, changes and removes the repositories of a cluster; prints the result for people or as JSON."""
 
 from collections import Counter
 from typing import Final
@@ -10,15 +10,14 @@ from codecompass.cli import failure
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.terminal import Cell, Style, Terminal, printable, write_pairs, write_table
 from codecompass.cluster.repositories import Repositories, Repository
-from codecompass.protocol.encode import encode
 from codecompass.protocol.times import iso_time
 
 MAX_SHOWN: Final = 20
-"""Lines of each kind in the status for people."""
+"""Repositories of each kind that are listed in the status for people."""
 
 
 class HeadEntry(Struct, frozen=True, kw_only=True):
-    """What answers for a ref."""
+    """The commit and the generation that answer for a ref."""
 
     ref: str
     commit: str
@@ -53,7 +52,7 @@ class RepositoryEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class RepositoryList(Struct, frozen=True):
-    """All repositories by name."""
+    """All repositories, ordered by name."""
 
     repositories: tuple[RepositoryEntry, ...]
 
@@ -66,7 +65,7 @@ class AddedRepository(Struct, frozen=True, kw_only=True):
 
 
 class EngineEntry(Struct, frozen=True, kw_only=True):
-    """What the engine says of itself: `status` is green, yellow (a copy is missing) or red (data is missing)."""
+    """The health of the engine: `status` is green, yellow (a copy is missing) or red (data is missing)."""
 
     status: str
     nodes: int
@@ -76,7 +75,7 @@ class EngineEntry(Struct, frozen=True, kw_only=True):
 
 
 class ClusterStatus(Struct, frozen=True, kw_only=True):
-    """How the cluster is. `states` counts repositories."""
+    """The state of the cluster. `states` counts repositories by state."""
 
     engine: EngineEntry
     states: dict[str, int]
@@ -109,7 +108,7 @@ def add(
     added = repositories.add(url, refs=refs or None, groups=groups or None, name=name)
     entry = _entry(added.repository)
     if invocation.options.as_json:
-        invocation.terminal.json(encode(AddedRepository(repository=entry, is_new=added.is_new)))
+        invocation.print_json(AddedRepository(repository=entry, is_new=added.is_new))
         return failure.DONE
     done = "added" if added.is_new else "changed"
     invocation.terminal.line(f"{done} {printable(entry.name)} ({printable(entry.url)})")
@@ -120,11 +119,11 @@ def add(
 
 
 def show_all(invocation: Invocation, repositories: Repositories) -> int:
-    """Prints the list."""
+    """Prints all repositories."""
     entries = tuple(_entry(each) for each in repositories.listed(is_current=True))
     terminal = invocation.terminal
     if invocation.options.as_json:
-        terminal.json(encode(RepositoryList(entries)))
+        invocation.print_json(RepositoryList(entries))
         return failure.DONE
     if not entries:
         terminal.note("no repositories yet. Add one with: codecompass cluster add URL")
@@ -147,11 +146,11 @@ def show_all(invocation: Invocation, repositories: Repositories) -> int:
 
 
 def note_changed(invocation: Invocation, repositories: Repositories, name: str, *, rebuild: bool) -> int:
-    """Has a worker look at a repository."""
+    """Makes a worker check a repository."""
     found = repositories.find(name)
     noted = repositories.note_changed(found.repo_id, rebuild=rebuild, is_urgent=True) or found
     if invocation.options.as_json:
-        invocation.terminal.json(encode(_entry(noted)))
+        invocation.print_json(_entry(noted))
     else:
         doing = "indexes it anew" if rebuild else "looks at it"
         invocation.terminal.line(f"a worker {doing}: {printable(noted.name)}")
@@ -162,14 +161,14 @@ def remove(invocation: Invocation, repositories: Repositories, name: str) -> int
     """Removes a repository."""
     removed = repositories.remove(name)
     if invocation.options.as_json:
-        invocation.terminal.json(encode(_entry(removed)))
+        invocation.print_json(_entry(removed))
     else:
         invocation.terminal.line(f"removed {printable(removed.name)}. It is not found any more; a worker cleans it away.")
     return failure.DONE
 
 
 def show_status(invocation: Invocation, repositories: Repositories) -> int:
-    """Prints how the cluster is. The exit code is 1 where data is missing."""
+    """Prints the state of the cluster. The exit code is 1 if data is missing."""
     health = repositories.health()
     entries = tuple(_entry(each) for each in repositories.listed(with_removed=True, is_current=True))
     heads = [head for entry in entries for head in entry.heads if head.ref == entry.default_ref]
@@ -188,7 +187,7 @@ def show_status(invocation: Invocation, repositories: Repositories) -> int:
         trouble=tuple(entry for entry in entries if entry.trouble),
     )
     if invocation.options.as_json:
-        invocation.terminal.json(encode(state))
+        invocation.print_json(state)
     else:
         _write_status(invocation.terminal, state)
     return failure.FAILED if health.status == "red" else failure.DONE

@@ -1,4 +1,4 @@
-"""Tokens of an organisation's servers, from the command line: made, listed, revoked."""
+"""Creates, lists and revokes the tokens of an organisation's servers."""
 
 import time
 
@@ -9,7 +9,6 @@ from codecompass.cli.invocation import Invocation
 from codecompass.cli.terminal import Cell, printable, write_table
 from codecompass.cluster.access import SHOWN_ID_LENGTH, KnownToken, Tokens
 from codecompass.cluster.engine import Engine
-from codecompass.protocol.encode import encode
 from codecompass.protocol.times import iso_time
 
 
@@ -27,31 +26,31 @@ class TokenEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class TokenList(Struct, frozen=True):
-    """All tokens by name."""
+    """All tokens, ordered by name."""
 
     tokens: tuple[TokenEntry, ...]
 
 
 class NewToken(Struct, frozen=True):
-    """A token that was made: its text, which is shown this once."""
+    """A new token with its text, which is shown only once."""
 
     name: str
     token: str
 
 
 class RevokedTokens(Struct, frozen=True):
-    """What was revoked."""
+    """The tokens that were revoked."""
 
     revoked: tuple[TokenEntry, ...]
 
 
 def add(invocation: Invocation, engine: Engine, name: str, groups: tuple[str, ...], days: int | None, *, is_admin: bool) -> int:
-    """Prints a new token. Nothing but the token goes to stdout, so that it can be kept where it belongs."""
+    """Creates a token and prints it. Only the token goes to stdout, so that it can be redirected."""
     engine.prepare()
     text = Tokens(engine).add(name, groups, days=days, is_admin=is_admin)
     terminal = invocation.terminal
     if invocation.options.as_json:
-        terminal.json(encode(NewToken(name, text)))
+        invocation.print_json(NewToken(name, text))
         return failure.DONE
     terminal.line(text)
     terminal.note("Shown this once. Clients send it as the header Authorization: Bearer ...", "dim")
@@ -59,10 +58,10 @@ def add(invocation: Invocation, engine: Engine, name: str, groups: tuple[str, ..
 
 
 def list_tokens(invocation: Invocation, engine: Engine) -> int:
-    """Prints what is kept of all tokens."""
+    """Prints all tokens, without their texts, which are not stored."""
     entries = tuple(_entry(each) for each in Tokens(engine).listed())
     if invocation.options.as_json:
-        invocation.terminal.json(encode(TokenList(entries)))
+        invocation.print_json(TokenList(entries))
     elif not entries:
         invocation.terminal.note("no tokens yet. Make one: codecompass cluster token add NAME --group GROUP")
     else:
@@ -72,10 +71,10 @@ def list_tokens(invocation: Invocation, engine: Engine) -> int:
 
 
 def revoke(invocation: Invocation, engine: Engine, which: str) -> int:
-    """Revokes tokens by name or id, and says which."""
+    """Revokes tokens by name or id, and prints which."""
     entries = tuple(_entry(each) for each in Tokens(engine).revoke(which))
     if invocation.options.as_json:
-        invocation.terminal.json(encode(RevokedTokens(entries)))
+        invocation.print_json(RevokedTokens(entries))
     for each in () if invocation.options.as_json else entries:
         invocation.terminal.line(f"revoked {printable(each.name)} ({each.id[:SHOWN_ID_LENGTH]})")
     return failure.DONE

@@ -1,6 +1,7 @@
-"""`codecompass cluster`: an organisation's repositories in a search engine, and the workers that index them.
+"""`codecompass cluster`: an organisation's repositories in a search engine, the workers that index them, and the tokens of those
+who may query them.
 
-What needs the engine's client is imported after `opening` has seen that it is installed.
+Modules that need the engine's client are imported after `cli/cluster/engine.py` has checked that it is installed.
 """
 
 from collections.abc import Callable
@@ -8,32 +9,31 @@ from typing import Any, Final
 
 import asyncclick
 
-from codecompass.cli.command import command as make_command
-from codecompass.cli.help import Entry, Example, LazyGroup, description
+from codecompass.cli.cluster.engine import opened_engine, opened_repositories, run_worker_process
+from codecompass.cli.command import command
+from codecompass.cli.help import Entry, Example, LazyGroup
 from codecompass.cli.invocation import Invocation
 
-HELP = """
+_REPOSITORIES: Final = "Repositories"
+_RUNNING: Final = "Machines"
+
+cluster = LazyGroup(
+    "cluster",
+    help="""
     Index an organisation's repositories into OpenSearch, on any number of machines.
 
     Repositories are added by the address of their git remote. Workers, started on any machines, fetch and index them and keep
     them up to date; servers (codecompass serve-mcp --store opensearch) answer for all of them. Needs an OpenSearch, and
     pip install 'codecompass[cluster]'.
-"""
-
-_REPOSITORIES: Final = "Repositories"
-_RUNNING: Final = "Machines"
-
-command = LazyGroup(
-    "cluster",
-    help=description(HELP),
+    """,
     entries=(
-        Entry("add", _REPOSITORIES, "Add a repository, or change what is wanted of one.", __name__, "add"),
+        Entry("add", _REPOSITORIES, "Add a repository, or change what is wanted of one.", __name__),
         Entry("list", _REPOSITORIES, "List all repositories.", __name__, "list_repositories"),
-        Entry("changed", _REPOSITORIES, "Have a worker look at a repository now.", __name__, "changed"),
-        Entry("remove", _REPOSITORIES, "Take a repository out.", __name__, "remove"),
-        Entry("token", _RUNNING, "Say who may ask, and for which groups.", "codecompass.cli.commands.cluster_token"),
-        Entry("worker", _RUNNING, "Fetch and index repositories until told to stop.", __name__, "worker"),
-        Entry("status", _RUNNING, "Show how the cluster is, what waits and what went wrong.", __name__, "status"),
+        Entry("changed", _REPOSITORIES, "Have a worker look at a repository now.", __name__),
+        Entry("remove", _REPOSITORIES, "Take a repository out.", __name__),
+        Entry("token", _RUNNING, "Say who may ask, and for which groups.", __name__),
+        Entry("worker", _RUNNING, "Fetch and index repositories until told to stop.", __name__),
+        Entry("status", _RUNNING, "Show how the cluster is, what waits and what went wrong.", __name__),
     ),
     examples=(
         Example("codecompass cluster add https://git.example.org/shop/api --group backend", "index it, for whoever sees backend"),
@@ -44,7 +44,7 @@ command = LazyGroup(
 
 
 def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the options that say which cluster is meant."""
+    """Adds the options that choose the cluster."""
     url = asyncclick.option(
         "--cluster-url", metavar="URLS", help="Addresses of OpenSearch nodes, with commas; or CODECOMPASS_CLUSTER_URL."
     )
@@ -52,7 +52,7 @@ def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return url(prefix(function))
 
 
-@make_command(
+@command(
     "add",
     text="""
     Add a repository, or change what is wanted of one that is there.
@@ -83,8 +83,7 @@ def add(
     cluster_url: str | None,
     cluster_prefix: str | None,
 ) -> int:
-    """Adds."""
-    from codecompass.cli.cluster.opening import opened_repositories
+    """Adds or changes a repository."""
 
     with opened_repositories(invocation, cluster_url, cluster_prefix, makes_indexes=True) as opened:
         from codecompass.cli.cluster import repositories
@@ -92,7 +91,7 @@ def add(
         return repositories.add(invocation, opened, url, refs=refs, groups=groups, name=name)
 
 
-@make_command(
+@command(
     "list",
     text="List all repositories with their state, refs and groups.",
     examples=(
@@ -103,8 +102,7 @@ def add(
 )
 @cluster_options
 def list_repositories(invocation: Invocation, /, cluster_url: str | None, cluster_prefix: str | None) -> int:
-    """Lists."""
-    from codecompass.cli.cluster.opening import opened_repositories
+    """Prints all repositories."""
 
     with opened_repositories(invocation, cluster_url, cluster_prefix) as opened:
         from codecompass.cli.cluster import repositories
@@ -112,7 +110,7 @@ def list_repositories(invocation: Invocation, /, cluster_url: str | None, cluste
         return repositories.show_all(invocation, opened)
 
 
-@make_command(
+@command(
     "changed",
     text="""
     Have a worker look at a repository now, whether or not it is being polled or rests after a failure.
@@ -132,8 +130,7 @@ def list_repositories(invocation: Invocation, /, cluster_url: str | None, cluste
 def changed(
     invocation: Invocation, /, repository: str, rebuild: bool, cluster_url: str | None, cluster_prefix: str | None
 ) -> int:
-    """Notes it."""
-    from codecompass.cli.cluster.opening import opened_repositories
+    """Makes a worker check a repository."""
 
     with opened_repositories(invocation, cluster_url, cluster_prefix) as opened:
         from codecompass.cli.cluster import repositories
@@ -141,7 +138,7 @@ def changed(
         return repositories.note_changed(invocation, opened, repository, rebuild=rebuild)
 
 
-@make_command(
+@command(
     "remove",
     text="""
     Take a repository out. It is not found from now on; workers clean it away within minutes.
@@ -154,8 +151,7 @@ def changed(
 @cluster_options
 @asyncclick.argument("repository")
 def remove(invocation: Invocation, /, repository: str, cluster_url: str | None, cluster_prefix: str | None) -> int:
-    """Removes."""
-    from codecompass.cli.cluster.opening import opened_repositories
+    """Removes a repository."""
 
     with opened_repositories(invocation, cluster_url, cluster_prefix) as opened:
         from codecompass.cli.cluster import repositories
@@ -163,7 +159,7 @@ def remove(invocation: Invocation, /, repository: str, cluster_url: str | None, 
         return repositories.remove(invocation, opened, repository)
 
 
-@make_command(
+@command(
     "status",
     text="Show how the search engine is, how many repositories wait, who works on which, and what went wrong.",
     examples=(
@@ -174,8 +170,7 @@ def remove(invocation: Invocation, /, repository: str, cluster_url: str | None, 
 )
 @cluster_options
 def status(invocation: Invocation, /, cluster_url: str | None, cluster_prefix: str | None) -> int:
-    """Shows it."""
-    from codecompass.cli.cluster.opening import opened_repositories
+    """Prints the state of the cluster."""
 
     with opened_repositories(invocation, cluster_url, cluster_prefix) as opened:
         from codecompass.cli.cluster import repositories
@@ -183,7 +178,7 @@ def status(invocation: Invocation, /, cluster_url: str | None, cluster_prefix: s
         return repositories.show_status(invocation, opened)
 
 
-@make_command(
+@command(
     "worker",
     text="""
     Fetch and index repositories until told to stop (Ctrl-C, SIGTERM).
@@ -201,10 +196,108 @@ def status(invocation: Invocation, /, cluster_url: str | None, cluster_prefix: s
 @cluster_options
 @asyncclick.option("--jobs", type=asyncclick.IntRange(1, 64), default=2, metavar="N", help="Repositories at a time; 2.")
 def worker(invocation: Invocation, /, jobs: int, cluster_url: str | None, cluster_prefix: str | None) -> int:
-    """Works."""
-    from codecompass.cli.cluster.opening import opened_engine
+    """Runs a worker until a signal arrives."""
 
     with opened_engine(invocation, cluster_url, cluster_prefix, is_patient=True) as (engine, settings):
-        from codecompass.cli.cluster.working import work
+        return run_worker_process(invocation, engine, settings, jobs)
 
-        return work(invocation, engine, settings, jobs)
+
+token = LazyGroup(
+    "token",
+    help="""
+    Make, list and revoke the tokens with which agents and people ask this organisation's servers.
+
+    A token is for groups: it may see the repositories that are in one of them. It is kept as a hash, in the search engine that
+    CODECOMPASS_CLUSTER_URL names.
+    """,
+    entries=(
+        Entry("add", "Commands", "Make a token for some groups of repositories.", __name__, "add_token"),
+        Entry("list", "Commands", "List all tokens, without their texts.", __name__, "list_tokens"),
+        Entry("revoke", "Commands", "End tokens, within seconds.", __name__, "revoke_token"),
+    ),
+    examples=(
+        Example("codecompass cluster token add alice --group backend", "a token that sees the repositories of one group"),
+        Example("codecompass cluster token list", "who has tokens, for what, until when"),
+        Example("codecompass cluster token revoke alice", "her tokens are refused from now on"),
+    ),
+)
+
+
+@command(
+    "add",
+    text="""
+    Make a token for some groups of repositories, and print it: it is shown this once.
+
+    NAME says whom it is for. Repositories in the group everyone are seen with every token, those in no group by administrators
+    alone.
+    """,
+    examples=(
+        Example("codecompass cluster token add alice --group backend --group web", "for two groups, until it is revoked"),
+        Example("codecompass cluster token add ci --group backend --days 90", "for ninety days"),
+        Example("codecompass cluster token add operations --admin", "for every repository"),
+    ),
+    chooses_project=False,
+)
+@cluster_options
+@asyncclick.argument("name")
+@asyncclick.option(
+    "--group", "groups", metavar="GROUP", multiple=True, help="Group that may be seen. Can be given several times."
+)
+@asyncclick.option("--days", type=int, metavar="N", help="Days until it expires; never unless given.")
+@asyncclick.option("--admin", "is_admin", is_flag=True, help="May see every repository, also those in no group.")
+def add_token(
+    invocation: Invocation,
+    /,
+    name: str,
+    groups: tuple[str, ...],
+    days: int | None,
+    is_admin: bool,
+    cluster_url: str | None,
+    cluster_prefix: str | None,
+) -> int:
+    """Creates a token and prints it."""
+    from codecompass.cli.cluster import tokens
+
+    with opened_engine(invocation, cluster_url, cluster_prefix) as (engine, _settings):
+        return tokens.add(invocation, engine, name, groups, days, is_admin=is_admin)
+
+
+@command(
+    "list",
+    text="List all tokens by name, with their groups and when they expire. Their texts are kept nowhere.",
+    examples=(
+        Example("codecompass cluster token list", "all tokens"),
+        Example("codecompass cluster token list --json | jq -r '.tokens[] | select(.has_expired) | .id'", "those that are over"),
+    ),
+    chooses_project=False,
+)
+@cluster_options
+def list_tokens(invocation: Invocation, /, cluster_url: str | None, cluster_prefix: str | None) -> int:
+    """Prints all tokens."""
+    from codecompass.cli.cluster import tokens
+
+    with opened_engine(invocation, cluster_url, cluster_prefix) as (engine, _settings):
+        return tokens.list_tokens(invocation, engine)
+
+
+@command(
+    "revoke",
+    text="""
+    End tokens: all of a name, or the one whose id begins so.
+
+    Servers refuse them within ten seconds, also on connections that are open.
+    """,
+    examples=(
+        Example("codecompass cluster token revoke alice", "all tokens of this name"),
+        Example("codecompass cluster token revoke 3f2a9c01d4e5", "the one with this id"),
+    ),
+    chooses_project=False,
+)
+@cluster_options
+@asyncclick.argument("token")
+def revoke_token(invocation: Invocation, /, token: str, cluster_url: str | None, cluster_prefix: str | None) -> int:
+    """Revokes tokens by name or id."""
+    from codecompass.cli.cluster import tokens
+
+    with opened_engine(invocation, cluster_url, cluster_prefix) as (engine, _settings):
+        return tokens.revoke(invocation, engine, token)

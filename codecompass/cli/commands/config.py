@@ -6,32 +6,23 @@ from pathlib import Path
 import asyncclick
 from msgspec import Struct
 
-from codecompass.cli.command import command as make_command
-from codecompass.cli.help import Entry, Example, LazyGroup, description
+from codecompass.cli.command import command
+from codecompass.cli.help import Entry, Example, LazyGroup
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.terminal import printable
 from codecompass.errors import DeadlineExceeded, IndexDamaged, InvalidInput, PermissionDenied, ProjectNotFound, StoreNewer
 from codecompass.settings import known_settings, project_file, user_file
 from codecompass.settings_sources import EffectiveValue
 
-HELP = """
+config = LazyGroup(
+    "config",
+    help="""
     Show the settings and where each comes from.
 
     A setting is looked for in this order: option, environment variable, the file of --config, the project's
     .codecompass/config.toml, your own config.toml, the default.
-"""
-
-SHOW_HELP = """
-    Show every setting with its value and where that comes from.
-
-    With KEY (a setting or a section) show only that, and what it means. A project's own file may set [index] and [query], and
-    may only lower their limits.
-"""
-
-command = LazyGroup(
-    "config",
-    help=description(HELP),
-    entries=(Entry("show", "Commands", "Show every setting with its value and origin.", __name__, "show"),),
+    """,
+    entries=(Entry("show", "Commands", "Show every setting with its value and origin.", __name__),),
     examples=(
         Example("codecompass config show", "all settings"),
         Example("codecompass config show query", "one section, with explanations"),
@@ -40,7 +31,7 @@ command = LazyGroup(
 
 
 class Report(Struct, frozen=True):
-    """What `--json` prints: the files that were looked for, the settings, and in sentences which values are not used."""
+    """What `--json` prints: the configuration files, the settings, and a sentence for each value that is not used."""
 
     files: tuple["File", ...]
     settings: tuple["Value", ...]
@@ -48,7 +39,7 @@ class Report(Struct, frozen=True):
 
 
 class File(Struct, frozen=True):
-    """A configuration file and whether it is there."""
+    """A configuration file, and whether it exists."""
 
     source: str
     path: str
@@ -67,9 +58,14 @@ class Value(Struct, frozen=True, kw_only=True):
     description: str
 
 
-@make_command(
+@command(
     "show",
-    text=SHOW_HELP,
+    text="""
+    Show every setting with its value and where that comes from.
+
+    With KEY (a setting or a section) show only that, and what it means. A project's own file may set [index] and [query], and
+    may only lower their limits.
+    """,
     examples=(
         Example("codecompass config show", "all settings"),
         Example("codecompass config show query.freshness_policy", "one setting, with what it means"),
@@ -109,7 +105,7 @@ def show(invocation: Invocation, key: str | None) -> None:
 
 
 def _unknown(key: str, known: list[str]) -> InvalidInput:
-    """Returns the error with a suggestion. Sections and last parts are compared too, as in `limit` for `query.default_limit`."""
+    """Returns the error, with a suggestion. Sections and last parts are compared too: `limit` suggests `query.default_limit`."""
     names = {each.rpartition(".")[2]: each for each in known} | {each.partition(".")[0]: each.partition(".")[0] for each in known}
     near = difflib.get_close_matches(key, known, n=1) or difflib.get_close_matches(key.rpartition(".")[2], names, n=1, cutoff=0.5)
     meant = f" Did you mean {names.get(near[0], near[0])!r}?" if near else ""
@@ -117,13 +113,13 @@ def _unknown(key: str, known: list[str]) -> InvalidInput:
 
 
 def _project_root(invocation: Invocation) -> Path | None:
-    """Returns the root of the project whose file counts. Warns where the store cannot be opened: a setting may be the cause."""
+    """Returns the root of the project whose file applies. Warns if the store cannot be opened: a setting may be the cause."""
     from codecompass.cli.workspace import choose
 
     options = invocation.options
     try:
         with invocation.registry() as registry:
-            return choose(registry, workspace=options.workspace, name=options.project_id).root
+            return choose(registry, options).root
     except ProjectNotFound:
         if options.workspace is not None or options.project_id is not None:
             raise
@@ -150,7 +146,7 @@ def _toml(value: object) -> str:
 
 
 def _resolved(invocation: Invocation, value: EffectiveValue) -> EffectiveValue:
-    """Returns the value, for an empty `storage.data_dir` with the platform's directory."""
+    """Returns the value; that of an empty `storage.data_dir` is the platform's directory."""
     if value.key != "storage.data_dir" or value.value:
         return value
     directory = str(invocation.home.root)
@@ -166,7 +162,6 @@ def _files(invocation: Invocation, root: Path | None) -> tuple[File, ...]:
 
 
 def _print_json(invocation: Invocation, files: tuple[File, ...], values: list[EffectiveValue], refused: tuple[str, ...]) -> None:
-    from codecompass.protocol.encode import encode
 
     variables = {setting.key: setting.variable for setting in known_settings()}
     settings = tuple(
@@ -181,4 +176,4 @@ def _print_json(invocation: Invocation, files: tuple[File, ...], values: list[Ef
         )
         for value in values
     )
-    invocation.terminal.json(encode(Report(files, settings, refused)))
+    invocation.print_json(Report(files, settings, refused))

@@ -4,12 +4,12 @@ import textwrap
 from typing import Final
 
 import asyncclick
-from msgspec import Struct
 
 from codecompass.cli import failure
-from codecompass.cli.command import command as make_command
+from codecompass.cli.command import command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
+from codecompass.cli.json_output import Check, DoctorReport
 from codecompass.cli.terminal import Style, Terminal, printable
 
 _STYLES: Final[dict[str, tuple[Style, ...]]] = {
@@ -20,7 +20,10 @@ _STYLES: Final[dict[str, tuple[Style, ...]]] = {
 
 NAME_WIDTH: Final = 14
 
-HELP = """
+
+@command(
+    "doctor",
+    text="""
     Check that everything works here.
 
     Looks at the installation, the grammars of all languages, the data directory and its file system, the limits of the
@@ -29,12 +32,7 @@ HELP = """
 
     Where search by meaning is on, says what is sent where; --semantic asks the endpoint for one vector. Where an
     organisation's server is named, it is asked whether it is there and takes the token.
-"""
-
-
-@make_command(
-    "doctor",
-    text=HELP,
+    """,
     examples=(
         Example("codecompass doctor", "check everything"),
         Example("codecompass doctor --semantic", "and try the endpoint for embeddings"),
@@ -43,43 +41,34 @@ HELP = """
     chooses_project=False,
 )
 @asyncclick.option("--semantic", is_flag=True, help="Ask the endpoint of search by meaning for one vector, of a made-up text.")
-def command(invocation: Invocation, semantic: bool) -> int:
-    """Prints the findings."""
+def doctor(invocation: Invocation, semantic: bool) -> int:
+    """Prints the results of all checks; the exit code is 1 if one fails."""
     from codecompass.cli.doctor_checks import run_checks
-    from codecompass.cli.finding import Check
-    from codecompass.protocol.encode import encode
 
     terminal = invocation.terminal
     found: list[Check] = []
     for check in run_checks(invocation, asks_endpoint=semantic):
         found.append(check)
         if not invocation.options.as_json:
-            _write(terminal, check.name, check.status, check.message, check.remedy)
+            _write(terminal, check)
     n_failed = sum(check.status == "fail" for check in found)
     n_warned = sum(check.status == "warn" for check in found)
     if invocation.options.as_json:
-
-        class Report(Struct, frozen=True):
-            """All findings; `ok` is False where one of them fails."""
-
-            ok: bool
-            checks: tuple[Check, ...]
-
-        terminal.json(encode(Report(not n_failed, tuple(found))))
+        invocation.print_json(DoctorReport(not n_failed, tuple(found)))
     else:
         terminal.line()
         terminal.line(_summary(terminal, n_failed, n_warned))
     return failure.FAILED if n_failed else failure.DONE
 
 
-def _write(terminal: Terminal, name: str, status: str, message: str, remedy: str) -> None:
+def _write(terminal: Terminal, check: Check) -> None:
     indent = " " * (len("fail") + 2 + NAME_WIDTH + 2)
-    label = terminal.style(status.ljust(len("fail")), *_STYLES[status])
-    first, *others = _wrapped(terminal, message, len(indent))
-    terminal.line(f"{label}  {terminal.style(name.ljust(NAME_WIDTH), 'bold')}  {first}")
+    label = terminal.style(check.status.ljust(len("fail")), *_STYLES[check.status])
+    first, *others = _wrapped(terminal, check.message, len(indent))
+    terminal.line(f"{label}  {terminal.style(check.name.ljust(NAME_WIDTH), 'bold')}  {first}")
     for line in others:
         terminal.line(indent + line)
-    for number, line in enumerate(_wrapped(terminal, remedy, len(indent) + 2) if remedy else ()):
+    for number, line in enumerate(_wrapped(terminal, check.remedy, len(indent) + 2) if check.remedy else ()):
         terminal.line(indent + terminal.style(("  " if number else "→ ") + line, "cyan"))
     terminal.out.flush()
 

@@ -8,11 +8,12 @@ import asyncclick
 
 from codecompass import amounts
 from codecompass.cli import failure
-from codecompass.cli.command import command as make_command
-from codecompass.cli.help import Entry, Example, LazyGroup, description
+from codecompass.cli.command import command
+from codecompass.cli.help import Entry, Example, LazyGroup
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.json_output import GroupEntry, GroupList, ProjectEntry, ProjectList, ProjectName, Removal
 from codecompass.cli.terminal import Cell, Style, printable, write_table
+from codecompass.errors import IndexInProgress, PermissionDenied
 from codecompass.protocol.times import iso_time
 
 if TYPE_CHECKING:
@@ -20,26 +21,25 @@ if TYPE_CHECKING:
     from codecompass.store.project_groups import ProjectGroup
     from codecompass.store.registry import Project, Registry
 
-HELP = """
+
+_COMMANDS: Final = "Commands"
+
+projects = LazyGroup(
+    "projects",
+    help="""
     List, rename, group and remove projects; clean up.
 
     A project is a directory that has been indexed or given a name. Its index lies in the data directory, never in the
     project itself.
-"""
-
-_COMMANDS: Final = "Commands"
-
-command = LazyGroup(
-    "projects",
-    help=description(HELP),
+    """,
     entries=(
         Entry("list", _COMMANDS, "List all projects.", __name__, "list_projects"),
-        Entry("rename", _COMMANDS, "Give a project another name.", __name__, "rename"),
-        Entry("group", _COMMANDS, "Give several projects a name for searching them together.", __name__, "group"),
-        Entry("groups", _COMMANDS, "List all groups.", __name__, "groups"),
-        Entry("ungroup", _COMMANDS, "Forget a group; its projects stay.", __name__, "ungroup"),
-        Entry("remove", _COMMANDS, "Forget a project and delete its index.", __name__, "remove"),
-        Entry("gc", _COMMANDS, "Delete what belongs to no existing directory.", __name__, "gc"),
+        Entry("rename", _COMMANDS, "Give a project another name.", __name__),
+        Entry("group", _COMMANDS, "Give several projects a name for searching them together.", __name__),
+        Entry("groups", _COMMANDS, "List all groups.", __name__),
+        Entry("ungroup", _COMMANDS, "Forget a group; its projects stay.", __name__),
+        Entry("remove", _COMMANDS, "Forget a project and delete its index.", __name__),
+        Entry("gc", _COMMANDS, "Delete what belongs to no existing directory.", __name__),
     ),
     examples=(
         Example("codecompass projects list", "all projects with state, size and last use"),
@@ -67,7 +67,7 @@ _STATE_WORDS: Final = {
 }
 
 
-@make_command(
+@command(
     "list",
     text="List all projects with their state, size on disk and last use. SHARED is what other indexes use too and what removing "
     "one of them does not free. An asterisk marks the default project; "
@@ -79,9 +79,8 @@ _STATE_WORDS: Final = {
     chooses_project=False,
 )
 def list_projects(invocation: Invocation) -> None:
-    """Prints the list."""
+    """Prints all projects."""
     from codecompass.cli.project_state import project_state
-    from codecompass.protocol.encode import encode
     from codecompass.store.disk_space import disk_space
     from codecompass.store.lock import is_read
 
@@ -113,7 +112,7 @@ def list_projects(invocation: Invocation) -> None:
             )
         )
     if invocation.options.as_json:
-        invocation.terminal.json(encode(ProjectList(tuple(entries))))
+        invocation.print_json(ProjectList(tuple(entries)))
         return
     if not entries:
         invocation.terminal.note("no projects yet. Change into one and run: codecompass index")
@@ -141,7 +140,7 @@ def list_projects(invocation: Invocation) -> None:
     write_table(invocation.terminal, rows)
 
 
-@make_command(
+@command(
     "rename",
     text="""
     Give a project another name.
@@ -158,19 +157,18 @@ def list_projects(invocation: Invocation) -> None:
 @asyncclick.argument("project")
 @asyncclick.argument("name")
 def rename(invocation: Invocation, project: str, name: str) -> None:
-    """Renames."""
-    from codecompass.protocol.encode import encode
+    """Renames a project."""
 
     with invocation.registry() as registry:
         renamed = registry.rename(_find(registry, project).project_id, name)
     root = str(renamed.root)
     if invocation.options.as_json:
-        invocation.terminal.json(encode(ProjectName(project_id=renamed.project_id, name=renamed.name, repo_root=root)))
+        invocation.print_json(ProjectName(project_id=renamed.project_id, name=renamed.name, repo_root=root))
     else:
         invocation.terminal.line(f"{printable(root)} is now called {renamed.name}")
 
 
-@make_command(
+@command(
     "group",
     text="""
     Give several projects a name for searching them together.
@@ -187,7 +185,7 @@ def rename(invocation: Invocation, project: str, name: str) -> None:
 @asyncclick.argument("name")
 @asyncclick.argument("projects", nargs=-1, required=True)
 def group(invocation: Invocation, name: str, projects: tuple[str, ...]) -> None:
-    """Makes a group."""
+    """Creates or replaces a group."""
     from codecompass.projects.selection import labels
     from codecompass.store.project_groups import set_project_group
 
@@ -197,14 +195,14 @@ def group(invocation: Invocation, name: str, projects: tuple[str, ...]) -> None:
     _show_groups(invocation, (made,), named)
 
 
-@make_command(
+@command(
     "groups",
     text="List all groups with their projects.",
     examples=(Example("codecompass projects groups", "all groups"),),
     chooses_project=False,
 )
 def groups(invocation: Invocation) -> None:
-    """Prints the list."""
+    """Prints all groups."""
     from codecompass.projects.selection import labels
     from codecompass.store.project_groups import project_groups
 
@@ -216,7 +214,7 @@ def groups(invocation: Invocation) -> None:
     _show_groups(invocation, found, named)
 
 
-@make_command(
+@command(
     "ungroup",
     text="Forget a group. Its projects and their indexes stay.",
     examples=(Example("codecompass projects ungroup backend", "forget the group"),),
@@ -238,7 +236,6 @@ def ungroup(invocation: Invocation, name: str) -> None:
 
 
 def _show_groups(invocation: Invocation, found: "tuple[ProjectGroup, ...]", named: Mapping[str, str]) -> None:
-    from codecompass.protocol.encode import encode
 
     if invocation.options.as_json:
         entries = [
@@ -249,7 +246,7 @@ def _show_groups(invocation: Invocation, found: "tuple[ProjectGroup, ...]", name
             )
             for each in found
         ]
-        invocation.terminal.json(encode(GroupList(tuple(entries))))
+        invocation.print_json(GroupList(tuple(entries)))
         return
     rows = [[Cell(text, ("dim",)) for text in ("GROUP", "PROJECT", "DIRECTORY")]]
     for each in found:
@@ -259,7 +256,7 @@ def _show_groups(invocation: Invocation, found: "tuple[ProjectGroup, ...]", name
     write_table(invocation.terminal, rows)
 
 
-@make_command(
+@command(
     "remove",
     text="""
     Forget a project and delete its index. The project's own files are not touched.
@@ -274,8 +271,7 @@ def _show_groups(invocation: Invocation, found: "tuple[ProjectGroup, ...]", name
 )
 @asyncclick.argument("project")
 def remove(invocation: Invocation, project: str) -> None:
-    """Removes."""
-    from codecompass.protocol.encode import encode
+    """Removes a project and its index."""
     from codecompass.store.housekeeping import remove_project
 
     with invocation.registry() as registry:
@@ -284,12 +280,12 @@ def remove(invocation: Invocation, project: str) -> None:
         freed = remove_project(invocation.home.project(found.project_id))
         registry.remove(found.project_id)
     if invocation.options.as_json:
-        invocation.terminal.json(encode(Removal(projects=(str(found.root),), freed_bytes=freed)))
+        invocation.print_json(Removal(projects=(str(found.root),), freed_bytes=freed))
     else:
         invocation.terminal.line(f"removed {found.name}, {amounts.size(freed)} freed. {printable(str(found.root))} is untouched.")
 
 
-@make_command(
+@command(
     "gc",
     text="""
     Delete what belongs to no existing directory.
@@ -305,9 +301,7 @@ def remove(invocation: Invocation, project: str) -> None:
 )
 @asyncclick.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
 def gc(invocation: Invocation, dry_run: bool) -> int:
-    """Cleans up."""
-    from codecompass.errors import IndexInProgress, PermissionDenied
-    from codecompass.protocol.encode import encode
+    """Removes projects whose directory is gone, and leftovers. The exit code is 1 if the store refuses a removal."""
     from codecompass.store.disk_space import disk_space
     from codecompass.store.housekeeping import orphans, remove_orphan, remove_project
 
@@ -339,7 +333,7 @@ def gc(invocation: Invocation, dry_run: bool) -> int:
         freed += orphan.n_bytes if dry_run else remove_orphan(orphan)
     removal = Removal(projects=tuple(gone), leftovers=tuple(str(o.path) for o in leftovers), freed_bytes=freed, dry_run=dry_run)
     if invocation.options.as_json:
-        terminal.json(encode(removal))
+        invocation.print_json(removal)
         return failure.FAILED if is_refused else failure.DONE
     verb = "would remove" if dry_run else "removed"
     for root in removal.projects:

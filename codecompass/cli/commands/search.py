@@ -1,18 +1,26 @@
-"""`codecompass search`: the tool `search_code` for people."""
+"""The commands that find code: `search`, `locate` and `outline`, the tools `search_code`, `locate_symbol`, `get_file_outline`."""
 
 import sys
+from pathlib import Path
 from typing import Any, Final
 
 import asyncclick
+import msgspec
 
 from codecompass.cli import failure
-from codecompass.cli.command import command as make_command
+from codecompass.cli.command import command
 from codecompass.cli.help import Example
-from codecompass.cli.invocation import Invocation
+from codecompass.cli.invocation import Invocation, path_in_project
 from codecompass.cli.tool_options import given, named_several, several_options, tool_argument, tool_options
 from codecompass.errors import InvalidInput
 
-HELP = """
+INTERACTIVE: Final = frozenset({"query", "limit", "mode", "path", "language", "kind", "ref", "freshness_policy", "timeout_ms"})
+"""Arguments that -i takes. The others shape a printed answer."""
+
+
+@command(
+    "search",
+    text="""
     Search by words, by a literal text or by a regular expression.
 
     QUERY is free text: a question, words, the name of something, a path, an error message. Several words need no
@@ -24,17 +32,7 @@ HELP = """
     With -i the hits are listed while you type, with the code around the selected one; Enter opens your editor there. That
     needs a terminal, and takes the options that choose what is searched: -m, -p, -l, -k, -n, --ref, --freshness-policy,
     --timeout-ms.
-"""
-
-LITERAL: Final = "literal"
-
-INTERACTIVE: Final = frozenset({"query", "limit", "mode", "path", "language", "kind", "ref", "freshness_policy", "timeout_ms"})
-"""Arguments that -i takes. The others shape an answer that is printed."""
-
-
-@make_command(
-    "search",
-    text=HELP,
+    """,
     examples=(
         Example("codecompass search where are tokens validated", "by words"),
         Example("codecompass search 'connection refused' --mode literal", "exactly this text"),
@@ -52,7 +50,7 @@ INTERACTIVE: Final = frozenset({"query", "limit", "mode", "path", "language", "k
 @tool_argument("search_code", "query", nargs=-1)
 @tool_options("search_code")
 @several_options()
-def command(
+def search(
     invocation: Invocation,
     query: tuple[str, ...],
     *,
@@ -61,7 +59,7 @@ def command(
     in_projects: str | None,
     **arguments: Any,  # noqa: ANN401 - passed to decode
 ) -> int:
-    """Searches."""
+    """Prints the hits; the exit code is 3 if there are none."""
     asked = given(arguments)
     several = named_several(all_projects=all_projects, in_projects=in_projects)
     if interactive:
@@ -70,9 +68,9 @@ def command(
         return _interactively(invocation, " ".join(query), asked)
     if not query:
         raise InvalidInput("Missing argument 'QUERY...'. Say what to search for, or pass -i to search while you type.")
-    from codecompass.cli.searching import search
+    from codecompass.cli import searching
 
-    return failure.DONE if search(invocation, {"query": " ".join(query), **asked}, several) else failure.NOT_FOUND
+    return failure.DONE if searching.search(invocation, {"query": " ".join(query), **asked}, several) else failure.NOT_FOUND
 
 
 def _interactively(invocation: Invocation, query: str, arguments: dict[str, object]) -> int:
@@ -90,3 +88,80 @@ def _interactively(invocation: Invocation, query: str, arguments: dict[str, obje
     from codecompass.cli.interactive.command import search_interactively
 
     return search_interactively(invocation, query, arguments)
+
+
+@command(
+    "locate",
+    text="""
+    Go to the definition of a name.
+
+    NAME is a name, a qualified name or the end of one, with any language's separators. Exact names come first, then
+    other spellings, then names that are only like it. The exit code is 3 where nothing is found.
+    """,
+    examples=(
+        Example("codecompass locate validate_token", "where it is defined"),
+        Example("codecompass locate Session.close", "a method of a class; Session::close and Session#close do as well"),
+        Example("codecompass locate Config -k struct -l rust", "only a struct, only in Rust"),
+        Example("codecompass locate Router --all", "in all projects"),
+        Example("vim $(codecompass locate main -n 1 --json | jq -r '.results[0] | .path, \"+\\(.line_start)\"')", "open it"),
+    ),
+)
+@tool_argument("locate_symbol", "name")
+@tool_options("locate_symbol")
+@several_options()
+def locate(
+    invocation: Invocation,
+    name: str,
+    all_projects: bool,
+    in_projects: str | None,
+    **arguments: Any,  # noqa: ANN401 - passed to decode
+) -> int:
+    """Prints the definitions; the exit code is 3 if there are none."""
+    from codecompass.cli import searching
+
+    several = named_several(all_projects=all_projects, in_projects=in_projects)
+    return failure.DONE if searching.locate(invocation, given({"name": name, **arguments}), several) else failure.NOT_FOUND
+
+
+@command(
+    "outline",
+    text="""
+    List what a file defines and imports, as a tree with line numbers.
+
+    FILE is a path from here or from the project's directory.
+    """,
+    examples=(
+        Example("codecompass outline src/auth/jwt.py", "everything that the file defines"),
+        Example("codecompass outline src/auth/jwt.py --depth top", "only the top level"),
+        Example("codecompass outline main.go --json | jq -r '.symbols[].name'", "for programs"),
+    ),
+)
+@asyncclick.argument("file", type=asyncclick.Path())
+@tool_options("get_file_outline")
+def outline(invocation: Invocation, file: str, **arguments: Any) -> None:  # noqa: ANN401 - passed to decode
+    """Prints the outline."""
+    from codecompass.cli.answering import Question, answer
+    from codecompass.cli.render import write_outline
+    from codecompass.protocol.replies import FileOutlineReply
+    from codecompass.protocol.requests import GetFileOutline
+    from codecompass.query.outline import get_file_outline
+
+    def query(request: GetFileOutline, question: Question) -> FileOutlineReply:
+        asked = msgspec.structs.replace(request, path=path_in_project(request.path, Path(question.state.workspace)))
+        settings = question.settings
+        if not invocation.options.as_json:
+            # The limit saves agents' tokens; people get the whole outline.
+            settings = msgspec.structs.replace(settings, max_outline_bytes=sys.maxsize)
+        return get_file_outline(question.snapshot, asked, question.state, settings)
+
+    found = answer(invocation, GetFileOutline, given({"path": file, **arguments}), query)
+    if invocation.options.as_json:
+        invocation.print_json(found.reply)
+        return
+    write_outline(invocation.terminal, found.project.root, found.reply)
+    if found.reply.metadata.commit:
+        invocation.terminal.note(f"of {found.reply.metadata.ref}, commit {found.reply.metadata.commit}", "dim")
+    if not found.reply.symbols and not found.reply.metadata.warnings:
+        invocation.terminal.note("it defines nothing that is listed; its text is searchable", "dim")
+    for warning in found.reply.metadata.warnings:
+        invocation.terminal.warn(warning)

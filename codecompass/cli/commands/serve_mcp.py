@@ -5,17 +5,11 @@ from typing import Final, get_args
 import asyncclick
 from msgspec.structs import replace
 
-from codecompass.cli.command import command as make_command
+from codecompass.cli.command import command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
+from codecompass.cli.tool_options import comma_separated
 from codecompass.settings import AnswerForm, LogLevel, Store, Transport
-
-HELP = """
-    Serve the tools to an editor or an agent, over the Model Context Protocol.
-
-    An editor starts this by itself: codecompass setup HOST tells it to. The protocol is spoken on stdin and stdout; the log
-    goes to stderr, or to --log-file. The server ends with its input.
-"""
 
 _SETTINGS: Final = {
     "transport": "server.transport",
@@ -36,12 +30,17 @@ _SETTINGS: Final = {
     "answers": "server.answers",
     "log_level": "log.level",
 }
-"""The setting that each option overrides, where it is given."""
+"""The setting that each option overrides."""
 
 
-@make_command(
+@command(
     "serve-mcp",
-    text=HELP,
+    text="""
+    Serve the tools to an editor or an agent, over the Model Context Protocol.
+
+    An editor starts this by itself: codecompass setup HOST tells it to. The protocol is spoken on stdin and stdout; the log
+    goes to stderr, or to --log-file. The server ends with its input.
+    """,
     examples=(
         Example("codecompass serve-mcp", "what an editor runs; the project is the one that it has open"),
         Example("codecompass serve-mcp --workspace ~/src/shop", "answer for this project, whatever is open"),
@@ -101,17 +100,17 @@ _SETTINGS: Final = {
     "--log-file", metavar="FILE", type=asyncclick.Path(dir_okay=False), help="Append the log to this file instead of stderr."
 )
 @asyncclick.option("--log-level", type=asyncclick.Choice(get_args(LogLevel)), help="Least severity that is logged.")
-def command(
+def serve_mcp(
     invocation: Invocation, /, workspaces: tuple[str, ...], log_file: str | None, connect: str | None, **options: object
 ) -> int:
-    """Serves until the client goes."""
+    """Serves until the client disconnects or a signal arrives."""
     from codecompass.cli.serving import bridge, serve
 
     # stdout is for frames of the protocol, so errors are text on stderr.
     invocation.options = replace(invocation.options, as_json=False)
     flags = {_SETTINGS[name]: value for name, value in options.items() if value not in (None, ())}
     if "cluster.url" in flags:
-        flags["cluster.url"] = tuple(url for part in str(flags["cluster.url"]).split(",") if (url := part.strip()))
+        flags["cluster.url"] = comma_separated(str(flags["cluster.url"]))
     pins = workspaces or tuple(filter(None, [invocation.options.workspace]))
     if connect is not None:
         return bridge(invocation, connect, flags, pins, log_file)

@@ -1,14 +1,19 @@
-"""`codecompass setup HOST`: tell an editor or an agent to start our server. `setup --rules`: tell the agents when to use it."""
+"""`codecompass setup HOST`: makes an editor or agent start our server. `setup --rules`: tells agents when to use it."""
+
+from typing import Any
 
 import asyncclick
 
-from codecompass.cli.command import command as make_command
+from codecompass.cli.command import command
 from codecompass.cli.help import Example
 from codecompass.cli.hosts.supported_hosts import HOSTS
 from codecompass.cli.invocation import Invocation
 from codecompass.errors import InvalidInput
 
-HELP = """
+
+@command(
+    "setup",
+    text="""
     Tell an editor or an agent to start our server.
 
     Adds one entry to the host's configuration and leaves everything else in the file as it is, comments too. An entry that is
@@ -17,12 +22,7 @@ HELP = """
 
     Hosts: claude-code, claude-desktop, codex, cursor, vscode, copilot, gemini, qwen, opencode, amp, cline, cline-vscode,
     continue, windsurf, zed, neovim, goose, jetbrains.
-"""
-
-
-@make_command(
-    "setup",
-    text=HELP,
+    """,
     examples=(
         Example("codecompass setup claude-code", "for all your projects"),
         Example("codecompass setup claude-code --approve", "and let it search without asking each time"),
@@ -63,36 +63,19 @@ HELP = """
 @asyncclick.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
 @asyncclick.option("--undo", is_flag=True, help="Bring back what was there before.")
 @asyncclick.option("--force", is_flag=True, help="Replace, or with --undo remove, an entry that is yours.")
-def command(
+def setup(
     invocation: Invocation,
+    /,
     host: str | None,
     rules: bool,
-    project: str | None,
-    workspaces: tuple[str, ...],
-    all_tools: bool,
-    answers: str | None,
-    approve: bool,
-    is_print: bool,
-    dry_run: bool,
-    undo: bool,
-    force: bool,
+    **options: Any,  # noqa: ANN401 - the fields of SetupOptions
 ) -> int | None:
-    """Writes the entry, or removes it."""
+    """Writes, prints or undoes the host's entry, or the project's rules."""
     from codecompass.cli.host_setup import SetupOptions, set_up_host, set_up_rules
 
-    if is_print and undo:
+    wanted = SetupOptions(**options)
+    if wanted.is_print and wanted.undo:
         raise InvalidInput("--print shows an entry and --undo removes one. Give one of them.", field="print")
-    wanted = SetupOptions(
-        project=project,
-        workspaces=workspaces,
-        all_tools=all_tools,
-        answers=answers,
-        approve=approve,
-        is_print=is_print,
-        dry_run=dry_run,
-        undo=undo,
-        force=force,
-    )
     if rules:
         if host is not None:
             raise InvalidInput(f"--rules is for a project, not for a host. Run setup {host} and setup --rules.", field="rules")

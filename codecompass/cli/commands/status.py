@@ -1,12 +1,14 @@
 """`codecompass status`: the tool `index_status` for people, and why one file is or is not indexed."""
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
+from codecompass import amounts
 from codecompass.cli import failure
-from codecompass.cli.command import command as make_command
+from codecompass.cli.command import command
 from codecompass.cli.help import Example
-from codecompass.cli.invocation import Invocation
-from codecompass.cli.terminal import Style, printable
+from codecompass.cli.invocation import Invocation, path_in_project
+from codecompass.cli.terminal import Style, printable, write_pairs
 from codecompass.cli.tool_options import given, tool_options
 
 if TYPE_CHECKING:
@@ -14,14 +16,8 @@ if TYPE_CHECKING:
     from codecompass.protocol.state_replies import IndexStatusReply
 
 LISTED: Final = 6
-"""Languages or reasons that are listed by name; the JSON has all."""
+"""Languages or reasons that are listed by name; the JSON has all of them."""
 
-HELP = """
-    Show what is indexed, how fresh it is, what was left out and why, and the last jobs.
-
-    Changes nothing: a directory that is not indexed stays so, and the exit code is then 3. With --path, say of one file
-    whether it is indexed, and if not, which rule leaves it out.
-"""
 
 _STATES: Final[dict[str, tuple[Style, ...]]] = {
     "ready": ("green", "bold"),
@@ -36,9 +32,14 @@ _STATES: Final[dict[str, tuple[Style, ...]]] = {
 }
 
 
-@make_command(
+@command(
     "status",
-    text=HELP,
+    text="""
+    Show what is indexed, how fresh it is, what was left out and why, and the last jobs.
+
+    Changes nothing: a directory that is not indexed stays so, and the exit code is then 3. With --path, say of one file
+    whether it is indexed, and if not, which rule leaves it out.
+    """,
     examples=(
         Example("codecompass status", "this project"),
         Example("codecompass status --path dist/app.js", "why a file is not found"),
@@ -46,25 +47,23 @@ _STATES: Final[dict[str, tuple[Style, ...]]] = {
     ),
 )
 @tool_options("index_status")
-def command(invocation: Invocation, path: str | None, ref: str | None) -> int:
-    """Shows the status."""
-    from codecompass.cli.invocation import path_in_project
+def status(invocation: Invocation, path: str | None, ref: str | None) -> int:
+    """Prints the status; the exit code is 3 if the project, or the file, is not indexed."""
     from codecompass.cli.project_state import index_status_reply
     from codecompass.cli.workspace import choose
     from codecompass.protocol.decode import decode
-    from codecompass.protocol.encode import encode
     from codecompass.protocol.requests import IndexStatus
 
     options = invocation.options
     with invocation.registry() as registry:
-        choice = choose(registry, workspace=options.workspace, name=options.project_id)
+        choice = choose(registry, options)
         settings = invocation.settings_for(choice.root)
         relative = None if path is None else path_in_project(path, choice.root)
         decoded = decode("index_status", given({"path": relative, "ref": ref, "project_id": options.project_id}))
         assert isinstance(decoded.request, IndexStatus)
         reply = index_status_reply(invocation, registry, choice, settings, decoded.request)
     if options.as_json:
-        invocation.terminal.json(encode(reply))
+        invocation.print_json(reply)
     elif relative is not None:
         return _explain(invocation, choice, relative, reply)
     else:
@@ -73,7 +72,6 @@ def command(invocation: Invocation, path: str | None, ref: str | None) -> int:
 
 
 def _explain(invocation: Invocation, choice: "Choice", path: str, reply: "IndexStatusReply") -> int:
-    from codecompass import amounts
     from codecompass.actors.index_limits import index_limits
     from codecompass.scan.explain import explain
 
@@ -98,8 +96,6 @@ def _explain(invocation: Invocation, choice: "Choice", path: str, reply: "IndexS
 
 
 def _write(invocation: Invocation, choice: "Choice", reply: "IndexStatusReply") -> None:
-    from codecompass import amounts
-    from codecompass.cli.terminal import write_pairs
     from codecompass.store.disk_space import disk_usage
 
     terminal = invocation.terminal
@@ -172,8 +168,5 @@ def _listed(counts: dict[str, int]) -> str:
 
 
 def _ago(moment: str) -> str:
-    from datetime import datetime
-
-    from codecompass import amounts
 
     return amounts.ago(datetime.fromisoformat(moment).timestamp())

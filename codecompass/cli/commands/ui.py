@@ -6,24 +6,23 @@ from typing import Final
 import asyncclick
 from msgspec.structs import replace
 
-from codecompass.cli.command import command as make_command
+from codecompass.cli.command import command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
+from codecompass.errors import ProjectNotFound
 
-HELP = """
+_DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY")
+
+
+@command(
+    "ui",
+    text="""
     Look at code, projects and jobs in a browser.
 
     Starts a server on this machine, prints the address of its page and opens it in the browser. The page begins with the
     project that the current directory belongs to, and shows all others that are known. Every server over HTTP has the same
     page at /ui: codecompass serve-mcp --transport http. Ctrl-C ends it.
-"""
-
-_DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY")
-
-
-@make_command(
-    "ui",
-    text=HELP,
+    """,
     examples=(
         Example("codecompass ui", "this project, in the browser"),
         Example("codecompass ui --no-open --port 9200", "say the address alone; for a tunnel: ssh -L 9200:127.0.0.1:9200 HOST"),
@@ -45,10 +44,8 @@ _DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY")
 @asyncclick.option(
     "--log-file", metavar="FILE", type=asyncclick.Path(dir_okay=False), help="Append the log to this file instead of stderr."
 )
-def command(
-    invocation: Invocation, /, port: int, opens: bool | None, allowed_roots: tuple[str, ...], log_file: str | None
-) -> int:
-    """Serves until a signal comes."""
+def ui(invocation: Invocation, /, port: int, opens: bool | None, allowed_roots: tuple[str, ...], log_file: str | None) -> int:
+    """Serves until a signal arrives."""
     from codecompass.cli.serving import serve
 
     invocation.options = replace(invocation.options, as_json=False)
@@ -63,7 +60,7 @@ def command(
         invocation.terminal.out.flush()
         invocation.terminal.note("End it with Ctrl-C.", "dim")
         if _has_display(invocation) if opens is None else opens:
-            # The socket listens: what the browser asks now is answered as soon as the server is there.
+            # The socket is listening: the browser's requests are answered as soon as the server is ready.
             import webbrowser
 
             webbrowser.open(page)
@@ -72,10 +69,9 @@ def command(
 
 
 def _project_id(invocation: Invocation) -> str:
-    """Returns the project to begin with, registered now if it was not; empty where there is none, or none by its markers: who
-    looks at a page need not stand in a project."""
+    """Returns the id of the project to begin with, registering it if necessary. Returns an empty id if there is none, or none
+    that markers identify: the page can be opened outside of a project too."""
     from codecompass.cli.workspace import choose, project_for_question
-    from codecompass.errors import ProjectNotFound
     from codecompass.projects.detection import never_projects
     from codecompass.scan.roots import marked_root
 
@@ -83,7 +79,7 @@ def _project_id(invocation: Invocation) -> str:
     is_named = options.workspace is not None or options.project_id is not None
     with invocation.registry() as registry:
         try:
-            choice = choose(registry, workspace=options.workspace, name=options.project_id)
+            choice = choose(registry, options)
             is_known = is_named or choice.project is not None
             if not is_known and marked_root(choice.root, frozenset(never_projects())) is None:
                 return ""
@@ -95,7 +91,7 @@ def _project_id(invocation: Invocation) -> str:
 
 
 def _has_display(invocation: Invocation) -> bool:
-    """Whether a browser that is opened here is seen by the user."""
+    """Whether the user would see a browser that is opened here."""
     environment = invocation.environment
     if "SSH_CONNECTION" in environment or not sys.stdout.isatty():
         return False

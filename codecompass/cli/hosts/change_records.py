@@ -1,8 +1,8 @@
-"""What `setup` has changed in which file, kept until it is undone.
+"""Records of what `setup` has changed in which file, kept until the change is undone.
 
-A change is one place in a text: `wrote` stands where `replaced` stood. While the rest of the file stays the same, putting
-`replaced` back gives the file as it was, to the byte, whatever its format. Where the user has changed other parts since, the
-place is found by its text. What has to hold then is checked in `reversible_edit.py`.
+A change is one place in a text, where `wrote` has replaced `replaced`. As long as the rest of the file is the same, putting
+`replaced` back restores the file byte for byte, whatever its format. If the user has changed other parts since, the place is
+found by its text, and `reversible_edit.py` verifies the result.
 """
 
 import contextlib
@@ -19,14 +19,14 @@ from codecompass.errors import PermissionDenied
 from codecompass.store.layout import HomeLayout, make_private_directory, not_writable
 
 _CONTEXT: Final = 60
-"""Characters on either side that tell a short insertion from the same text elsewhere."""
+"""Characters kept on either side, to tell a short insertion from the same text elsewhere."""
 
 _MADE: Final = "directories"
-"""The file that names the directories made for the changes, outermost first."""
+"""The file that lists the directories created for the records, outermost first."""
 
 
 class Splice(Struct, frozen=True, kw_only=True):
-    """`wrote` at `offset` (characters) of a text, in the place of `replaced`; `before` and `behind` stand around it."""
+    """`wrote` at `offset` (in characters) of a text, in place of `replaced`; `before` and `behind` are the text around it."""
 
     offset: int
     wrote: str
@@ -39,7 +39,7 @@ class Splice(Struct, frozen=True, kw_only=True):
         return text[:offset] + self.replaced + text[offset + len(self.wrote) :]
 
     def found_in(self, text: str) -> int | None:
-        """Returns the offset of `wrote` in a text that has changed since, None where it is not certain."""
+        """Returns the offset of `wrote` in a text that has changed since, None if it is not found or ambiguous."""
         for length in (_CONTEXT, _CONTEXT // 4, 0):
             front = self.before[max(0, len(self.before) - length) :] if length else ""
             wanted = front + self.wrote + self.behind[:length]
@@ -54,21 +54,21 @@ class Change(Struct, frozen=True, kw_only=True):
     path: str
     splice: Splice
     digest: str
-    """Of the whole text after the change."""
+    """SHA-256 of the whole text after the change."""
     state: str
-    """After the change."""
+    """State after the change."""
     state_before: str | None
     n_sections: int
     """How many of the objects that enclose the place existed before."""
     existed: bool
-    """False where setup made the file."""
+    """False if setup created the file."""
     directories: tuple[str, ...] = ()
-    """Those that setup made, outermost first."""
+    """Directories that setup created, outermost first."""
     has_backup: bool = False
 
 
 def splice(before: str, after: str) -> Splice:
-    """Returns the one place in which two texts differ."""
+    """Returns the one place at which two texts differ."""
     start = 0
     shortest = min(len(before), len(after))
     while start < shortest and before[start] == after[start]:
@@ -97,20 +97,20 @@ def canonical(value: object) -> str:
 
 
 class ChangeRecords:
-    """The changes that are not undone, one JSON file each. `kind` distinguishes several changes of one file."""
+    """The changes that are not undone yet, one JSON file each. `kind` distinguishes several changes of one file."""
 
     def __init__(self, home: HomeLayout) -> None:
         self._home = home
 
     def of(self, path: Path, kind: str) -> Change | None:
-        """Returns the change of a file, None where there is none that can be read."""
+        """Returns the change of a file, None if there is no readable record."""
         try:
             return msgspec.json.decode(self._place(path, kind).read_bytes(), type=Change)
         except (OSError, msgspec.DecodeError):
             return None
 
     def open(self) -> None:
-        """Makes the directory of the records. Raises PermissionDenied where it cannot be written."""
+        """Creates the directory of the records. Raises PermissionDenied if it cannot be written."""
         made = [str(each) for each in reversed((self._home.hosts, *self._home.hosts.parents)) if not each.exists()]
         make_private_directory(self._home.hosts)
         if not os.access(self._home.hosts, os.W_OK):
@@ -122,7 +122,7 @@ class ChangeRecords:
             write_atomically(self._home.hosts / _MADE, msgspec.json.encode(made).decode())
 
     def keep(self, path: Path, kind: str, change: Change) -> None:
-        """Writes the change of a file, over an earlier one. Raises PermissionDenied."""
+        """Records the change of a file, replacing an earlier record. Raises PermissionDenied."""
         self.open()
         try:
             write_atomically(self._place(path, kind), msgspec.json.encode(change).decode())
@@ -130,7 +130,7 @@ class ChangeRecords:
             raise not_writable(self._home.hosts, error) from error
 
     def forget(self, path: Path, kind: str) -> None:
-        """Removes the change of a file, and the directory where it was the last one."""
+        """Deletes the record of a file, and the directory after the last one. Raises PermissionDenied."""
         try:
             self._place(path, kind).unlink(missing_ok=True)
         except OSError as error:
@@ -139,7 +139,7 @@ class ChangeRecords:
             self._remove_directories()
 
     def paths(self) -> tuple[str, ...]:
-        """Returns the files that hold a change of ours."""
+        """Returns the files that contain a change of ours, none if a record cannot be read."""
         try:
             names = sorted(self._home.hosts.glob("*.json"))
             return tuple(sorted({msgspec.json.decode(name.read_bytes(), type=Change).path for name in names}))
@@ -147,7 +147,7 @@ class ChangeRecords:
             return ()
 
     def _remove_directories(self) -> None:
-        """Removes the directories that were made for the records, as far as they are empty."""
+        """Removes the directories that were created for the records, as far as they are empty."""
         made: list[str] = [str(self._home.hosts)]
         record = self._home.hosts / _MADE
         with contextlib.suppress(OSError, msgspec.DecodeError):

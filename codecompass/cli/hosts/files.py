@@ -1,7 +1,7 @@
-"""Reads and replaces a host's configuration file as a whole, and keeps its first content beside it.
+"""Reads and replaces a host's configuration file as a whole, and keeps a backup of its original content beside it.
 
-The host may write the same file at any time (Claude Code does so often), so a replacement is made only while the file still
-holds the content that the new one was made from.
+The host may write the same file at any time (Claude Code does so often), so the file is replaced only while it still holds the
+content that the new one was derived from.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from codecompass.errors import FileUnreadable, PermissionDenied
 from codecompass.units import MIB
 
 MAX_BYTES: Final = 64 * MIB
-"""A larger file is no configuration. Claude Code keeps its history in the same file as its servers."""
+"""A larger file is not a configuration. Claude Code keeps its history in the same file as its servers."""
 
 BACKUP_SUFFIX: Final = ".before-codecompass"
 
@@ -29,7 +29,7 @@ class Changed(Exception):
 
 
 def read(path: Path) -> str | None:
-    """Returns the file's text with its line ends unchanged; None where there is no file. Raises FileUnreadable."""
+    """Returns the file's text with its line endings unchanged; None if there is no file. Raises FileUnreadable."""
     content = _content(path)
     if content is None:
         return None
@@ -40,11 +40,11 @@ def read(path: Path) -> str | None:
 
 
 def replace(path: Path, before: str | None, after: str, *, is_shared: bool = False) -> tuple[Path, ...]:
-    """Replaces the content of the file by `after`, atomically, and returns the directories made for it, outermost first.
+    """Replaces the content of the file with `after`, atomically, and returns the directories created for it, outermost first.
 
     Symbolic links stay, and the file keeps its mode. A new file is readable by the user alone, unless `is_shared`.
 
-    Raises Changed where the file does not hold `before`, PermissionDenied where it cannot be written.
+    Raises Changed if the file does not hold `before`, PermissionDenied if it cannot be written.
     """
     target = Path(os.path.realpath(path))
     made = [parent for parent in reversed(target.parents) if not parent.exists()]
@@ -64,7 +64,7 @@ def replace(path: Path, before: str | None, after: str, *, is_shared: bool = Fal
 
 
 def remove(path: Path, before: str, directories: Sequence[Path] = ()) -> None:
-    """Removes the file (a symbolic link stays), and those of the directories that are empty then, the last first.
+    """Removes the file (a symbolic link stays), then those of the directories that are empty, the last first.
 
     Raises Changed and PermissionDenied as `replace` does.
     """
@@ -74,18 +74,18 @@ def remove(path: Path, before: str, directories: Sequence[Path] = ()) -> None:
         Path(os.path.realpath(path)).unlink()
     except OSError as error:
         raise _refused(path, error) from error
-    with contextlib.suppress(OSError):  # something else is in it by now
+    with contextlib.suppress(OSError):  # it contains something else by now
         for directory in reversed(directories):
             directory.rmdir()
 
 
 def backup_path(path: Path) -> Path:
-    """Returns where the content before the first change is kept."""
+    """Returns the path of the backup, the content before the first change."""
     return path.with_name(path.name + BACKUP_SUFFIX)
 
 
 def keep_backup(path: Path, text: str) -> bool:
-    """Writes the backup, readable by the user alone, unless there is one. Returns whether it was written."""
+    """Writes the backup, readable by the user alone, unless it exists. Returns whether it was written."""
     target = backup_path(path)
     descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
@@ -111,7 +111,7 @@ def drop_backup(path: Path) -> None:
 
 def _content(path: Path) -> bytes | None:
     try:
-        # O_NONBLOCK: opening a pipe of this name would wait.
+        # O_NONBLOCK: opening a named pipe would wait.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
@@ -128,7 +128,7 @@ def _content(path: Path) -> bytes | None:
 
 
 def write_atomically(target: Path, text: str, mode: int = PRIVATE) -> None:
-    """Replaces a file, so that several writers at a time, readers and crashes see one whole content. Raises OSError."""
+    """Replaces a file atomically: concurrent writers, readers and crashes leave one whole content. Raises OSError."""
     descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with open(descriptor, "wb") as file:

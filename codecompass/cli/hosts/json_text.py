@@ -1,9 +1,9 @@
 """Edits JSON with comments and trailing commas, as in configuration files; layout and comments stay.
 
     parse -> Node: an object knows the place of each of its members in the text
-    set_member, assign, remove_member, add_items, remove_items: text -> text, every other character as it was
+    assign, remove_member, add_items, remove_items: text -> text, every other character unchanged
 
-Offsets are characters. Nothing is ever written back from a decoded value but what was asked to be set.
+Offsets count characters. Only the values to be set are encoded; everything else is copied from the text.
 """
 
 import re
@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 MAX_DEPTH: Final = 100
-"""Deeper texts are refused: the parser recurses once a level."""
+"""Texts nested more deeply are refused: the parser recurses once per level."""
 
 DEFAULT_UNIT: Final = "  "
 
@@ -59,31 +59,34 @@ class Node(Struct, frozen=True):
 
 
 def parse(text: str) -> Node:
-    """Returns the one value in `text`. A text of blanks and comments alone is an empty object. Raises NotJson."""
+    """Returns the one value in `text`. A text of white space and comments alone is an empty object. Raises NotJson."""
     return _Parser(text).document()
 
 
 def value_at(text: str, path: Sequence[str]) -> object:
-    """Returns the value at `path` (dicts, lists, scalars), None where there is none. Raises NotJson."""
+    """Returns the value at `path` (dicts, lists, scalars), None if there is none. Raises NotJson."""
     node = _node_at(parse(text), path)
     return None if node is None else node.value
 
 
 def assign(text: str, path: Sequence[str], value: object) -> str:
-    """Returns `text` with `value` at `path` in place of what was there. Raises NotJson as `set_member` does."""
+    """Returns `text` with the value at `path` replaced by `value`; a missing member is added, with the objects on the way.
+
+    Raises NotJson, also if a value on the way is not an object.
+    """
     node = _node_at(parse(text), path)
-    if node is None or not path:
-        return set_member(text, path, value)
+    if node is None:
+        return _added(text, path, value)
     if _same(node.value, value):
         return text
     return text[: node.start] + _rendered(value, _indent_at(text, node.start), _Layout(text)) + text[node.end :]
 
 
 def add_items(text: str, path: Sequence[str], items: Sequence[object]) -> str:
-    """Returns `text` with the missing ones of the items appended to the array at `path`. Raises NotJson as `set_member` does."""
+    """Returns `text` with the items that the array at `path` lacks appended to it. Raises NotJson as `assign` does."""
     node = _node_at(parse(text), path)
     if node is None:
-        return set_member(text, path, list(items))
+        return _added(text, path, list(items))
     if node.items is None:
         raise NotJson(text, node.start, f"{_shown(path)} is not an array")
     present = [item.value for item in node.items]
@@ -99,7 +102,7 @@ def add_items(text: str, path: Sequence[str], items: Sequence[object]) -> str:
 
 
 def remove_items(text: str, path: Sequence[str], items: Sequence[object]) -> str:
-    """Returns `text` without these items of the array at `path`; items that it does not have are ignored. Raises NotJson."""
+    """Returns `text` without these items of the array at `path`; items that it lacks are ignored. Raises NotJson."""
     for item in items:
         node = _node_at(parse(text), path)
         nodes = () if node is None or node.items is None else node.items
@@ -120,39 +123,8 @@ def remove_items(text: str, path: Sequence[str], items: Sequence[object]) -> str
     return text
 
 
-def set_member(text: str, path: Sequence[str], value: object) -> str:
-    """Returns `text` with the member at `path` set to `value`, and missing objects on the way made.
-
-    An object that is there and is set to an object keeps its other members, and the places of all. Raises NotJson, also
-    where something on the way is no object.
-    """
-    root = parse(text)
-    if not text.removeprefix(_BOM).strip():
-        text, root = text + "{}\n", parse(text + "{}\n")
-    elif root.start == root.end:
-        text = _line_ended(text) + "{}\n"
-        root = parse(text)
-    node = root
-    for depth, name in enumerate(path):
-        if node.members is None:
-            raise NotJson(text, node.start, f"{_shown(path[:depth])} is not an object")
-        found = node.member(name)
-        if found is None:
-            for missing in reversed(path[depth + 1 :]):
-                value = {missing: value}
-            return _with_member(text, node, name, value)
-        node = found.value
-    if isinstance(value, Mapping) and node.members is not None:
-        for name, inner in value.items():
-            text = set_member(text, [*path, name], inner)
-        return text
-    if _same(node.value, value):
-        return text
-    return text[: node.start] + _rendered(value, _indent_at(text, node.start), _Layout(text)) + text[node.end :]
-
-
 def remove_member(text: str, path: Sequence[str]) -> str:
-    """Returns `text` without the member at `path`; unchanged where there is none. Comments around it stay. Raises NotJson."""
+    """Returns `text` without the member at `path`; unchanged if there is none. Comments around it stay. Raises NotJson."""
     node: Node = parse(text)
     for name in path[:-1]:
         found = node.member(name)
@@ -182,8 +154,24 @@ def _node_at(node: Node | None, path: Sequence[str]) -> Node | None:
     return node
 
 
+def _added(text: str, path: Sequence[str], value: object) -> str:
+    """Returns `text` with a new member at `path`, of which at least the last name does not exist."""
+    root = parse(text)
+    if root.start == root.end:
+        text = (text if not text.removeprefix(_BOM).strip() else _line_ended(text)) + "{}\n"
+        root = parse(text)
+    node, depth = root, 0
+    while (found := node.member(path[depth])) is not None:
+        node, depth = found.value, depth + 1
+    if node.members is None:
+        raise NotJson(text, node.start, f"{_shown(path[:depth])} is not an object")
+    for missing in reversed(path[depth + 1 :]):
+        value = {missing: value}
+    return _with_member(text, node, path[depth], value)
+
+
 class _Layout:
-    """The layout of a text: its unit of indentation and its line ends."""
+    """The layout of a text: its unit of indentation and its line endings."""
 
     def __init__(self, text: str) -> None:
         first = _INDENT.search(text)
@@ -226,7 +214,7 @@ def _emptied(text: str, node: Node, start: int, end: int) -> str:
 
 
 def _line_start(text: str, offset: int) -> int:
-    """Returns the offset of the white space before `offset`, which spans at most one line end."""
+    """Returns the offset at which the white space before `offset` starts, at most one line ending included."""
     while offset and text[offset - 1] in " \t":
         offset -= 1
     if offset and text[offset - 1] == "\n":

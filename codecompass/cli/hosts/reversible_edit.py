@@ -1,12 +1,12 @@
 """Changes a user's file as text, and undoes the change; the records say what was ours.
 
-    apply   takes back our earlier change first, so that two runs are one change
-    undo    nothing else has changed since     the file as it was, to the byte
-            other parts have changed           our part is taken out; the rest and its layout stay
-            the host has written it anew       our values are taken out by the edit; its layout stays
+    apply   undoes our earlier change first, so that two runs make one change
+    undo    nothing else has changed since     the file is restored byte for byte
+            other parts have changed           our part is removed; the rest and its layout stay
+            the host has rewritten the file    our values are removed by the edit; its layout stays
             our part itself has changed        refused: it is the user's now
 
-A file or directory that was made for the change is removed with it.
+A file or directory that was created for the change is removed with it.
 """
 
 from collections.abc import Callable
@@ -18,14 +18,14 @@ from msgspec import Struct
 
 from codecompass.cli.hosts import files
 from codecompass.cli.hosts.change_records import Change, ChangeRecords, canonical, digest, splice
-from codecompass.errors import InvalidInput
+from codecompass.errors import CodeCompassError, InvalidInput
 
 ATTEMPTS: Final = 5
-"""How often a change is tried where the host writes the file at the same time."""
+"""How often a change is tried if the host writes the file at the same time."""
 
 
 class EditResult(Struct, frozen=True, kw_only=True):
-    """A changed text. `changes` and `kept` say what became of the user's entry; `replaced` is the value that ours replaces."""
+    """A changed text. `changes` and `kept` are those of a `Revision`; `replaced` is the value that ours replaces."""
 
     text: str
     changes: tuple[str, ...] = ()
@@ -34,20 +34,20 @@ class EditResult(Struct, frozen=True, kw_only=True):
 
 
 class Edit(Protocol):
-    """One way to change a text. All raise FileUnreadable where the text is not what the edit is for.
+    """One way to change a text. All methods raise FileUnreadable for a text that the edit cannot parse.
 
-    `kind` names it in the records. With `is_whole`, any change of its place by the user makes all of it the user's.
+    `kind` names the edit in the records. With `is_whole`, any change by the user at its place makes all of it the user's.
     """
 
     kind: str
     is_whole: bool
 
     def apply(self, text: str, base: str) -> EditResult:
-        """Returns the text with the change. `base` is the text without an earlier change, if there is one."""
+        """Returns the text with the change. `base` is the text without our earlier change, if there is one."""
         ...
 
     def state(self, text: str) -> object:
-        """Returns the value at the place of the change, None where there is none."""
+        """Returns the value at the place of the change, None if there is none."""
         ...
 
     def rest(self, text: str) -> object:
@@ -59,12 +59,12 @@ class Edit(Protocol):
         ...
 
     def without(self, text: str, state: object, before: object, n_sections: int) -> str:
-        """Returns the text with `before` in the place of `state`, and no empty section beyond the first `n_sections`."""
+        """Returns the text with `before` in place of `state`, and no empty section beyond the first `n_sections`."""
         ...
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """What was done to a file, or would be. With `is_kept` the user's changes forbid an undo. Texts are None for no file."""
+    """What was, or would be, done to a file. With `is_kept` the user's changes prevent an undo. Texts are None for no file."""
 
     before: str | None
     after: str | None
@@ -79,7 +79,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 def apply(path: Path, edit: Edit, records: ChangeRecords, *, is_shared: bool, dry_run: bool, has_backup: bool = True) -> Outcome:
-    """Makes the change. Raises what the edit raises, PermissionDenied, and InvalidInput where the file keeps changing."""
+    """Makes and records the change. Raises what the edit raises, PermissionDenied, InvalidInput if the file keeps changing."""
 
     def attempt() -> Outcome:
         before = files.read(path)
@@ -121,7 +121,7 @@ def apply(path: Path, edit: Edit, records: ChangeRecords, *, is_shared: bool, dr
 
 
 def undo(path: Path, edit: Edit, records: ChangeRecords, *, dry_run: bool, force: bool) -> Outcome:
-    """Takes the change back. Raises as `apply` does."""
+    """Undoes the change. Raises the same errors as `apply`."""
 
     def attempt() -> Outcome:
         before = files.read(path)
@@ -159,7 +159,7 @@ def undo(path: Path, edit: Edit, records: ChangeRecords, *, dry_run: bool, force
 
 
 def _undone(edit: Edit, text: str, change: Change) -> tuple[str, bool] | None:
-    """Returns the text without the change, and whether it is certainly the text from before; None where it cannot be undone."""
+    """Returns the text without the change, and whether it is certainly the original; None if the change cannot be undone."""
     if digest(text) == change.digest:
         return change.splice.undone_at(text, change.splice.offset), True
     before = None if change.state_before is None else msgspec.json.decode(change.state_before)
@@ -174,8 +174,7 @@ def _undone(edit: Edit, text: str, change: Change) -> tuple[str, bool] | None:
 
 
 def _holds(edit: Edit, result: str, text: str, before: object) -> bool:
-    """Whether `result` and `text` differ in our part alone."""
-    from codecompass.errors import CodeCompassError
+    """Whether `result` and `text` differ only in our part, which is `before` in `result`."""
 
     try:
         return canonical(edit.rest(result)) == canonical(edit.rest(text)) and canonical(edit.state(result)) == canonical(before)
@@ -188,7 +187,7 @@ def _is_as_written(edit: Edit, text: str, change: Change) -> bool:
 
 
 def _settle(path: Path, edit: Edit, records: ChangeRecords, change: Change, *, is_exact: bool) -> None:
-    """Forgets a change, and removes the backup where the file holds the same again."""
+    """Deletes the record of a change, and the backup if the file is the original again."""
     if change.has_backup and is_exact:
         files.drop_backup(path)
     records.forget(path, edit.kind)

@@ -1,7 +1,7 @@
 """The hosts that `codecompass setup` supports: where each keeps its servers, and in which shape.
 
-Paths and shapes were checked with the program itself where `checked` says so, else taken from the host's documents, in November
-2026. A host's user file holds for all projects; its project file holds for one and can be committed.
+Paths and shapes were checked with the program itself if `checked` says so, else taken from the host's documents, in November
+2026. A host's user file applies to all projects; its project file applies to one and can be committed.
 """
 
 import sys
@@ -15,7 +15,7 @@ FileFormat = Literal["json", "toml", "yaml"]
 Base = Literal["home", "config", "application"]
 
 SERVER: Final = "codecompass"
-"""The name of the server in every host. Short, as some hosts prefix the names of tools with it and cut the result."""
+"""The name of the server in every host. Short, because some hosts prefix the names of tools with it and cut the result."""
 
 
 class Launch(Struct, frozen=True, kw_only=True):
@@ -27,9 +27,9 @@ class Launch(Struct, frozen=True, kw_only=True):
 
 
 class Shape(Struct, frozen=True, kw_only=True):
-    """The names of an entry's members. `arguments` is empty where they are in one list with the command.
+    """The names of an entry's members. `arguments` is empty if they are in one list with the command.
 
-    `before` and `after` are further members that the host wants, and where it has them.
+    `before` and `after` are further members that the host needs, written before and after these.
     """
 
     command: str = "command"
@@ -50,7 +50,7 @@ class Shape(Struct, frozen=True, kw_only=True):
         return made | dict(self.after)
 
     def launch(self, entry: Mapping[str, object]) -> Launch | None:
-        """Returns how an entry starts its server, None where it starts no process or has another shape."""
+        """Returns how an entry starts its server, None if it starts no process or has another shape."""
         command = entry.get(self.command)
         given: object = entry.get(self.arguments, []) if self.arguments else []
         if not self.arguments and isinstance(command, list | tuple) and command:
@@ -73,7 +73,8 @@ class EntryApproval(Struct, frozen=True, kw_only=True):
 class FileApproval(Struct, frozen=True, kw_only=True):
     """A list, in another file of the host, of tools that it calls without asking, as `prefix` and the tool's name.
 
-    `user` and `project` are the paths of that file, `section` is the path of the list in it."""
+    `user` and `project` are the paths of that file, `section` is the path of the list in it. `home_prefix` is as in `Host`.
+    """
 
     user: str
     project: str
@@ -92,11 +93,11 @@ class Host(Struct, frozen=True, kw_only=True):
     """Path of the object that holds the servers."""
     shape: Shape = Shape()
     user: str = ""
-    """Its user file, below a base directory (see `user_path`); empty where no other program may write it."""
+    """Its user file, below the `base` directory; empty if other programs may not write it."""
     project: str | None = None
-    """Its file in a project, None where it has none."""
+    """Its file in a project, None if it has none."""
     others: tuple[str, ...] = ()
-    """Other names of both files that the host reads; one that exists is used."""
+    """Alternative names of both files that the host reads too; one that exists is used."""
     base: Base = "home"
     home_variable: str = ""
     """Environment variable that moves its directory, which `home_prefix` names in `user`."""
@@ -114,7 +115,7 @@ class Host(Struct, frozen=True, kw_only=True):
     asking: str = ""
     """What the host asks before it calls a tool, and what switches that off."""
     project_afterwards: str = ""
-    """What it asks before it uses the file of a project."""
+    """What the host asks before it uses the file of a project."""
 
 
 _TYPED: Final = Shape(before=(("type", "stdio"),))
@@ -341,7 +342,7 @@ def user_path(host: Host, environment: Mapping[str, str], platform: str = sys.pl
 
 
 def project_path(host: Host, root: Path) -> Path | None:
-    """Returns the host's file of the project at `root`, None where it has none."""
+    """Returns the host's file of the project at `root`, None if it has none."""
     return None if host.project is None else _existing(root / host.project, host.others)
 
 
@@ -353,7 +354,7 @@ def approval_path(host: Host, approval: FileApproval, environment: Mapping[str, 
 
 
 def _below_home(host: Host, name: str, prefix: str, environment: Mapping[str, str], platform: str) -> Path:
-    """Command line hosts, and Zed, use `~/.config` on macOS as well."""
+    """Returns the path of a user file. Command line hosts, and Zed, use `~/.config` on macOS as well."""
     home = Path(environment.get("HOME") or Path.home())
     moved = environment.get(host.home_variable) if host.home_variable else None
     if moved:

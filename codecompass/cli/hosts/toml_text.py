@@ -1,7 +1,7 @@
-"""Edits TOML; comments and layout stay. Has the functions of `json_text`.
+"""Edits TOML; comments and layout stay. The counterpart of `json_text`.
 
-A new table is added as text, at the end. What is in an existing one is changed with tomlkit, and the result held against
-what the standard library reads of it: tomlkit loses values of unusual documents.
+A new table is appended as text. An existing one is changed with tomlkit, and the result is verified with the parser of the
+standard library: tomlkit loses values of unusual documents.
 """
 
 import copy
@@ -17,11 +17,11 @@ _BOM: Final = "\ufeff"
 
 
 class NotToml(Exception):
-    """The text is not TOML, or something on the way to a member is not a table. The message says where if that is known."""
+    """The text is not TOML, or a value on the way to a member is not a table. The message says where, if that is known."""
 
 
 def value_at(text: str, path: Sequence[str]) -> object:
-    """Returns the value at `path` as plain dicts, lists and scalars, None where there is none. Raises NotToml."""
+    """Returns the value at `path` as plain dicts, lists and scalars, None if there is none. Raises NotToml."""
     value: object = _plain(text)
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
@@ -29,7 +29,7 @@ def value_at(text: str, path: Sequence[str]) -> object:
 
 
 def assign(text: str, path: Sequence[str], value: object) -> str:
-    """Returns `text` with `value` at `path` in place of what was there. Raises NotToml."""
+    """Returns `text` with the value at `path` replaced by `value`, or added. Raises NotToml."""
     data = _plain(text)
     expected = copy.deepcopy(data)
     _put(expected, path, value)
@@ -41,20 +41,8 @@ def assign(text: str, path: Sequence[str], value: object) -> str:
     return _checked(_edited(text, path, value), expected)
 
 
-def set_member(text: str, path: Sequence[str], value: Mapping[str, object]) -> str:
-    """Returns `text` with the members of `value` set in the table at `path`; its other members stay. Raises NotToml."""
-    present = value_at(text, path)
-    if present is None:
-        return assign(text, path, value)
-    if not isinstance(present, dict):
-        raise NotToml(f"{'.'.join(path)} is not a table")
-    for name, item in value.items():
-        text = assign(text, [*path, name], item)
-    return text
-
-
 def remove_member(text: str, path: Sequence[str]) -> str:
-    """Returns `text` without the member at `path`; unchanged where there is none. Raises NotToml."""
+    """Returns `text` without the member at `path`; unchanged if there is none. Raises NotToml."""
     data = _plain(text)
     if value_at(text, path) is None:
         return text
@@ -113,7 +101,10 @@ def _edited(text: str, path: Sequence[str], value: object) -> str:
 
 
 def _checked(text: str, expected: object, path: Sequence[str] = ()) -> str:
-    """Returns `text` if it decodes to what is expected, in which empty tables on the way to a removed member may be missing."""
+    """Returns `text` if it decodes to `expected`, in which empty tables on the way to a removed member may be missing.
+
+    Raises NotToml otherwise.
+    """
     if _reads_as(text, expected):
         return text
     for depth in range(len(path) - 1, 0, -1):

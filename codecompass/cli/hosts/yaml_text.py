@@ -3,9 +3,9 @@
     section:                    <- found by its name at the beginning of a line
       name: value               <- its members, indented by spaces
       ours:
-        member: value           <- one line each; what spans several lines is kept, and not changed
+        member: value           <- one line each; values that span several lines are kept, and not changed
 
-Reads no more of YAML than that, and refuses what it cannot be sure of. The counterpart of `json_text`.
+Understands no more of YAML than that, and refuses what is ambiguous. The counterpart of `json_text`.
 """
 
 import json
@@ -25,7 +25,7 @@ class NotYaml(Exception):
 
 
 class _Lines(Struct, frozen=True):
-    """The lines of a text, with their ends, and the half-open ranges of the section and of our block; -1 without one."""
+    """The lines of a text, with their endings, and the half-open ranges of the section and of our block; -1 if it is missing."""
 
     lines: tuple[str, ...]
     header: int = -1
@@ -36,9 +36,9 @@ class _Lines(Struct, frozen=True):
 
 
 def value_at(text: str, path: Sequence[str]) -> object:
-    """Returns the members of the mapping at `path`, a section and a name, None where there is none.
+    """Returns the members of the mapping at `path`, a section and a name, None if there is none.
 
-    A value in one line is decoded where it is written as JSON would be, else the text of it. Raises NotYaml.
+    A value is decoded if it is valid JSON, else it is its text. Raises NotYaml.
     """
     found = _found(text, path)
     if len(path) == 1:
@@ -47,7 +47,7 @@ def value_at(text: str, path: Sequence[str]) -> object:
         return None
     members: dict[str, object] = {}
     for name, first, last in _own(found):
-        member = _MEMBER.fullmatch(found.lines[first].rstrip("\r\n"))
+        member = _member(found.lines[first])
         assert member is not None
         rest = member["rest"].strip() + "".join(found.lines[first + 1 : last]).rstrip()
         members[name] = _decoded(rest)
@@ -92,7 +92,7 @@ def remove_member(text: str, path: Sequence[str]) -> str:
 
 
 def _found(text: str, path: Sequence[str]) -> _Lines:
-    # Not splitlines(), which has more line ends than YAML.
+    # Not splitlines(), which splits at more line endings than YAML.
     lines = tuple(re.findall(r"[^\n]*\n|[^\n]+\Z", text))
     section = re.compile(_SECTION.format(name=re.escape(path[0])))
     headers = [index for index, line in enumerate(lines) if section.fullmatch(line.removeprefix(_BOM).rstrip("\r\n"))]
@@ -115,7 +115,7 @@ def _section(lines: tuple[str, ...], header: int, path: Sequence[str]) -> _Lines
     match = re.fullmatch(_SECTION.format(name=re.escape(path[0])), lines[header].removeprefix(_BOM).rstrip("\r\n"))
     assert match is not None
     end = next((at for at in range(header + 1, len(lines)) if _begins(lines[at])), len(lines))
-    inline = re.sub(r"(^|[ \t])#.*", "", match["rest"]).strip()
+    inline = _without_comment(match["rest"])
     inside = [at for at in range(header + 1, end) if lines[at].strip() and not lines[at].lstrip().startswith("#")]
     if inline and (inline.replace(" ", "") not in ("{}", "~", "null") or inside):
         raise NotYaml(f"line {header + 1}: {path[0]} is not written as a block")
@@ -123,11 +123,12 @@ def _section(lines: tuple[str, ...], header: int, path: Sequence[str]) -> _Lines
         return _Lines(lines, header, end)
     first = lines[inside[0]]
     indent = first[: len(first) - len(first.lstrip(" "))]
-    if not indent or not _MEMBER.fullmatch(first.rstrip("\r\n")):
+    if not indent or _member(first) is None:
         raise NotYaml(f"line {inside[0] + 1}: a member of {path[0]}, indented by spaces, is expected")
     start = stop = -1
     if len(path) > 1:
-        named = [at for at in inside if (member := _member(lines[at], indent)) is not None and member["name"] == path[1]]
+        members = {at: member for at in inside if (member := _member(lines[at], indent)) is not None}
+        named = [at for at, member in members.items() if member["name"] == path[1]]
         if len(named) > 1:
             raise NotYaml(f"line {named[1] + 1}: {path[1]} is there twice")
         if named:
@@ -135,16 +136,13 @@ def _section(lines: tuple[str, ...], header: int, path: Sequence[str]) -> _Lines
             stop = next((at for at in inside if at > start and not lines[at].startswith(indent + " ")), None) or end
             while stop > start + 1 and (not lines[stop - 1].strip() or lines[stop - 1].lstrip().startswith("#")):
                 stop -= 1
-            rest = re.sub(r"(^|[ \t])#.*", "", _rest(lines[start])).strip()
-            if rest:
+            if _without_comment(members[start]["rest"]):
                 raise NotYaml(f"line {start + 1}: {path[1]} is not written as a block")
     return _Lines(lines, header, end, indent, start, stop)
 
 
-def _rest(line: str) -> str:
-    """Returns what follows the colon in a member's line."""
-    member = _MEMBER.fullmatch(line.rstrip("\r\n"))
-    return "" if member is None else member["rest"]
+def _without_comment(text: str) -> str:
+    return re.sub(r"(^|[ \t])#.*", "", text).strip()
 
 
 def _own(found: _Lines) -> list[tuple[str, int, int]]:
@@ -155,8 +153,8 @@ def _own(found: _Lines) -> list[tuple[str, int, int]]:
     firsts: list[tuple[str, int]] = []
     indent = None
     for at in inside:
-        member = _MEMBER.fullmatch(found.lines[at].rstrip("\r\n"))
-        if member is not None and (indent is None or member["indent"] == indent):
+        member = _member(found.lines[at], indent)
+        if member is not None:
             indent = member["indent"]
             firsts.append((member["name"], at))
     ends = [at for _, at in firsts[1:]] + [found.stop]
@@ -167,7 +165,7 @@ def _with_line(found: _Lines, name: str, value: object, newline: str) -> str:
     own = _own(found)
     if not own:
         raise NotYaml(f"line {found.start + 1}: there is no member to go by")
-    member = _MEMBER.fullmatch(found.lines[own[0][1]].rstrip("\r\n"))
+    member = _member(found.lines[own[0][1]])
     assert member is not None
     line = f"{member['indent']}{name}: {_encoded(value)}"
     for each, first, last in own:
@@ -212,13 +210,14 @@ def _members(found: _Lines) -> tuple[str, ...]:
     return tuple(line for line in found.lines[found.header + 1 : found.end] if line.strip() and line.lstrip()[0] != "#")
 
 
-def _member(line: str, indent: str) -> re.Match[str] | None:
+def _member(line: str, indent: str | None = None) -> re.Match[str] | None:
+    """Returns the match of a member's line, None for another line or another indentation."""
     found = _MEMBER.fullmatch(line.rstrip("\r\n"))
-    return found if found is not None and found["indent"] == indent else None
+    return found if found is not None and indent in (None, found["indent"]) else None
 
 
 def _begins(line: str) -> bool:
-    """Whether a member of the top level begins in this line."""
+    """Whether a member of the top level starts on this line."""
     bare = line.removeprefix(_BOM)
     # The items of a list can begin in the same column as its name.
     return bool(bare.strip()) and bare[0] not in " \t#-\r\n" and not bare.startswith("...")

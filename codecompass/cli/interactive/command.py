@@ -1,4 +1,4 @@
-"""`codecompass search -i`: puts the finder, the upkeep and the screen together, and ends them together."""
+"""`codecompass search -i`: starts the finder, the upkeep and the screen, and stops them together."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ from codecompass.cli.terminal import Terminal, printable
 from codecompass.units import KIB
 
 MAX_HELD_BYTES: Final = 64 * KIB
-"""Of what was written to stderr meanwhile, the end that is shown after leaving."""
+"""How much of what was written to stderr during the search, from its end, is shown afterwards."""
 
 
 def search_interactively(invocation: Invocation, query: str, arguments: Mapping[str, object]) -> int:
@@ -51,9 +51,9 @@ def search_interactively(invocation: Invocation, query: str, arguments: Mapping[
 
 @contextmanager
 def _stderr_held(terminal: Terminal) -> Iterator[int]:
-    """Gives stderr as a descriptor. What is written to stderr itself meanwhile is shown afterwards.
+    """Yields a descriptor of the real stderr. What is written to stderr during the block is shown afterwards.
 
-    A log line of a job, or of a library, in the middle of the screen would destroy it.
+    A log line of a job, or of a library, would corrupt the screen.
     """
     terminal.err.flush()
     with tempfile.TemporaryFile() as held:

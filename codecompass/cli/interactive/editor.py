@@ -1,4 +1,4 @@
-"""The editor of the user, and how it is told the line to begin at."""
+"""The user's editor, and how it is told the line to open at."""
 
 import os
 import shlex
@@ -10,10 +10,10 @@ from typing import Final
 from codecompass.errors import InvalidInput
 
 VARIABLES: Final = ("VISUAL", "EDITOR")
-"""Where users name their editor; the first is for a terminal that can draw, as ours can."""
+"""Variables in which users name their editor; the first is for terminals with a full screen, as ours is."""
 
 FALLBACKS: Final = ("sensible-editor", "editor", "vi", "nano")
-"""Asked for, in this order, where no variable names an editor."""
+"""Tried in this order if no variable names an editor."""
 
 _NAMES: Final[Mapping[tuple[str, ...], str]] = {
     (
@@ -26,20 +26,20 @@ _NAMES: Final[Mapping[tuple[str, ...], str]] = {
     ("--line", "{line}", "{path}"): "idea pycharm webstorm phpstorm goland clion rubymine rider rustrover datagrip studio",
     ("-l", "{line}", "{path}"): "kate kwrite mate",
 }
-"""How an editor is told the line, and the names of the editors that are told it so."""
+"""Arguments that open a file at a line, and the editors that take them."""
 
 _ARGUMENTS: Final = {name: form for form, names in _NAMES.items() for name in names.split()}
 
 _ENDINGS: Final = (".sh", ".exe", "64")
-"""What the names of the same programs end in elsewhere: `idea.sh`, `idea64`."""
+"""Endings of the same programs' names on other platforms: `idea.sh`, `idea64`."""
 
 
 def editor_command(environment: Mapping[str, str], path: Path, line: int) -> list[str]:
     """Returns the command that opens a file at a line, from 1, in the editor of $VISUAL or $EDITOR, else one that is installed.
 
-    An editor of unknown name is given the file alone: a line that it does not understand would be another file to it.
+    An unknown editor is given the file alone: it might take the line for another file.
 
-    Raises InvalidInput where no editor is named and none is found, or the variable cannot be split into words.
+    Raises InvalidInput if no editor is named and none is found, or the variable cannot be split into words.
     """
     words = _editor(environment)
     return [*words, *_place(words[0], str(path), line)]
@@ -61,7 +61,7 @@ def _editor(environment: Mapping[str, str]) -> list[str]:
 
 
 def _place(program: str, path: str, line: int) -> list[str]:
-    # A name that says nothing may be a link to an editor, as Debian's `editor` is.
+    # An unknown name may be a link to an editor, as Debian's `editor` is.
     for known in (program, os.path.realpath(shutil.which(program) or program)):
         name = os.path.basename(known).lower()
         for ending in _ENDINGS:

@@ -1,11 +1,12 @@
 """The thread that answers an interactive search: at most one question is being answered and one of each kind is waiting.
 
-A newer question takes the place of the one that waits, and ends the one that is being answered. Of the index only this thread
-reads; the terminal belongs to the thread that calls `ask`.
+A newer question replaces the one that is waiting, and cancels the one that is being answered. Only this thread reads from its
+`LiveIndex`; the terminal belongs to the thread that calls `ask`.
 """
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 from msgspec import Struct
@@ -17,10 +18,10 @@ from codecompass.errors import InternalError
 from codecompass.protocol.requests import SearchMode
 
 JOIN_SECONDS: Final = 2.0
-"""How long leaving waits for a question to notice that nobody wants its answer."""
+"""How long `stop` waits for a question to notice that it was dropped."""
 
 WARMING_QUERY: Final = "main"
-"""Asked before anything is: it loads what each question needs, which takes as long as twenty of them."""
+"""Searched before the first question, to load what each question needs, which takes as long as twenty of them."""
 
 
 class Question(Struct, frozen=True):
@@ -32,7 +33,7 @@ class Question(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True):
-    """What became of a question: what was found, or why nothing could be."""
+    """The outcome of a question: what was found, or an error message."""
 
     question: Question
     found: Found | None = None
@@ -40,7 +41,7 @@ class Answer(Struct, frozen=True):
 
 
 class PreviewAnswer(Struct, frozen=True):
-    """The preview of a hit, None where the lines could not be read."""
+    """The preview of a hit, None if the lines could not be read."""
 
     hit: Hit
     preview: Preview | None
@@ -63,7 +64,7 @@ class Finder:
         self._thread.start()
 
     def ask(self, query: str, mode: SearchMode) -> Question:
-        """Asks a question, and drops those before it."""
+        """Queues a question, and drops those before it."""
         with self._changed:
             self._latest += 1
             self._question = Question(self._latest, query, mode)
@@ -77,14 +78,14 @@ class Finder:
             self._latest += 1
             self._question = self._wanted = None
 
-    def show(self, hit: Hit) -> None:
-        """Asks for the preview of a hit, in place of another that waits."""
+    def request_preview(self, hit: Hit) -> None:
+        """Queues the preview of a hit, in place of another that is waiting."""
         with self._changed:
             self._wanted = hit
             self._changed.notify()
 
     def stop(self) -> None:
-        """Ends the thread, and waits for it, for a bounded time."""
+        """Stops the thread, and waits up to JOIN_SECONDS for its end."""
         with self._changed:
             self._is_stopped = True
             self._latest += 1
@@ -114,10 +115,9 @@ class Finder:
             index.close()
 
     def _warm_up(self, index: LiveIndex) -> None:
-        try:
+        # A question will fail in the same way and report it.
+        with suppress(Exception):
             index.search(WARMING_QUERY, "auto", lambda: self._question is not None or self._is_stopped)
-        except Exception as error:  # noqa: BLE001 - a question will fail in the same way, and be told
-            as_known(error)
 
     def _answer(self, index: LiveIndex, question: Question) -> Answer:
         try:
@@ -130,7 +130,7 @@ class Finder:
 
 
 def message_of(error: Exception) -> str:
-    """Returns what to tell the reader about an error, with commands in place of tools."""
+    """Returns the message of an error for people, with commands in place of tools."""
     known = as_known(error) or InternalError(f"{type(error).__name__}: {error}")
     return as_commands(known.message)
 
@@ -138,5 +138,5 @@ def message_of(error: Exception) -> str:
 def _preview(index: LiveIndex, hit: Hit) -> Preview | None:
     try:
         return preview(index.around(hit.path, hit.line), hit)
-    except Exception:  # noqa: BLE001 - the hit is there without its preview; the next question says what is wrong
+    except Exception:  # noqa: BLE001 - the hit is shown without a preview; the next question reports the error
         return None

@@ -1,7 +1,7 @@
-"""The code around a hit, with its syntax coloured: lines of styled text in which nothing commands a terminal.
+"""The code around a hit, with its syntax coloured: lines of styled text without control characters.
 
-The lines come from the index, so that a preview is of the generation that was searched. Pygments reads at most 161 lines, cut
-to a bounded length, and what is inside of something that began above them may be coloured as if it were not.
+The lines come from the index, so that a preview shows what is indexed. Pygments reads at most 161 lines, cut to a bounded
+length; the inside of a construct that starts above them, such as a comment, may be coloured wrongly.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ MAX_LINE_CHARACTERS: Final = 400
 TAB_COLUMNS: Final = 4
 
 Fragment = tuple[str, str]
-"""A style of prompt_toolkit, and a text that is printable."""
+"""A style of prompt_toolkit, and a printable text."""
 
 _STYLES: Final[tuple[tuple[Any, str], ...]] = (
     (Token.Comment, "class:code.comment"),
@@ -36,7 +36,7 @@ _STYLES: Final[tuple[tuple[Any, str], ...]] = (
     (Token.Name.Decorator, "class:code.decorator"),
     (Token.Generic.Heading, "class:code.keyword"),
 )
-"""The styles of tokens, of which a token has the first one that it is a kind of."""
+"""Styles by type of token; a token has the first one whose type includes its own."""
 
 _ALIASES: Final = {
     "assembly": "nasm",
@@ -50,11 +50,11 @@ _ALIASES: Final = {
     "literatehaskell": "literate-haskell",
     "zon": "zig",
 }
-"""Languages that Pygments knows under another name."""
+"""Names that Pygments has for languages, if they differ from ours."""
 
 
 class Preview(Struct, frozen=True):
-    """Lines from `first` on, each as fragments. The hit is `hit_first`..`hit_last`; `focus` is the line to be at."""
+    """Lines from `first` on, each as fragments. The hit is `hit_first`..`hit_last`; `focus` is the line to mark."""
 
     path: str
     first: int
@@ -99,7 +99,7 @@ def _highlighted(lines: list[str], language: str) -> Iterator[tuple[Fragment, ..
 
 @cache
 def _known_names() -> frozenset[str]:
-    # Without plugins: looking for those loads code of whatever packages are installed.
+    # Without plugins: looking for those loads code of any installed package.
     return frozenset(alias for _, aliases, _, _ in get_all_lexers(plugins=False) for alias in aliases)
 
 

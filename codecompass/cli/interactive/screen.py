@@ -1,7 +1,7 @@
 """The screen of an interactive search and its keys, on prompt_toolkit, which owns the terminal and restores it.
 
-Everything here runs in the main thread. The finder and the upkeep call `deliver` in theirs, which hands over to the event loop
-of the terminal. A key never waits for the index.
+Everything here runs in the main thread. The finder and the upkeep call `deliver` from theirs, which passes the news to the
+event loop of the terminal. A key never waits for the index.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ from codecompass.settings import wants_color
 News = Answer | PreviewAnswer | TreeState
 
 WIDE_COLUMNS: Final = 110
-"""From this width on the preview is beside the hits, below it under them."""
+"""From this width on the preview is beside the hits; on narrower terminals it is below them."""
 
 PREVIEW_ROWS: Final = 12
 """Terminals with fewer rows show hits alone."""
@@ -52,7 +52,7 @@ KEYS_ROWS: Final = 8
 """Terminals with fewer rows do not name the keys."""
 
 ESCAPE_SECONDS: Final = 0.1
-"""How long Escape waits for the rest of a key that begins with it, which may come late over a network."""
+"""How long Escape waits for the rest of an escape sequence, which may arrive late over a network."""
 
 
 class Leave(Struct, frozen=True):
@@ -101,7 +101,7 @@ class Screen:
             return Leave(128 + signal.SIGHUP)  # the terminal is gone
 
     def deliver(self, news: News) -> None:
-        """Takes news from any thread; dropped once the screen is gone."""
+        """Passes news from any thread to the screen; drops them once the screen is closed."""
         loop = self._loop
         try:
             if loop is not None:
@@ -117,10 +117,10 @@ class Screen:
     def _typed(self, buffer: Buffer) -> None:
         self._awaited = None
         if len(buffer.text) > MAX_QUERY_LENGTH:
-            buffer.document = Document(buffer.text[:MAX_QUERY_LENGTH])  # comes here again
+            buffer.document = Document(buffer.text[:MAX_QUERY_LENGTH])  # calls this method again
             return
         self._top = 0
-        self._session.typed(buffer.text)
+        self._session.set_query(buffer.text)
 
     # What is shown
 
@@ -182,8 +182,8 @@ class Screen:
             (lambda: session.cycle(-1), (Keys.BackTab,)),
             (lambda: session.move(self._list_rows), (Keys.PageDown,)),
             (lambda: session.move(-self._list_rows), (Keys.PageUp,)),
-            (session.turn_mode, (Keys.ControlT,)),
-            (session.look, (Keys.ControlR,)),
+            (session.next_mode, (Keys.ControlT,)),
+            (session.check_tree, (Keys.ControlR,)),
             (lambda: self._with_hit(self._open), (Keys.Enter,)),
             (lambda: self._with_hit(self._print), (Keys.ControlY,)),
             (lambda: self._leave(Leave(failure.DONE)), (Keys.Escape,)),
@@ -210,7 +210,7 @@ class Screen:
         return keys
 
     def _with_hit(self, act: Callable[[Hit], None]) -> None:
-        """Does something with the selected hit, once the answer to what is typed is there."""
+        """Calls `act` with the selected hit, once the typed query is answered."""
         self._awaited = act
         self._do_awaited()
 
@@ -248,7 +248,7 @@ class Screen:
         finally:
             self._is_editing = False
         if not session.message:
-            session.look()  # whoever opens a file changes it
+            session.check_tree()  # the file has probably been changed
         self._app.invalidate()
 
     def _print(self, hit: Hit) -> None:
@@ -268,7 +268,7 @@ def _ignoring_event(act: Callable[[], object]) -> Callable[[KeyPressEvent], None
 
 
 class _Lines(UIControl):
-    """Shows what a function of the width and the height returns, line by line."""
+    """Shows the lines that a function of the width and the height returns."""
 
     def __init__(self, draw: Callable[[int, int], list[view.Line]]) -> None:
         self._draw = draw
@@ -279,7 +279,7 @@ class _Lines(UIControl):
 
 
 class _Cleaned(Processor):
-    """Shows the control characters of a query written out, and takes the cursor with them."""
+    """Shows the control characters of a query escaped, and maps the position of the cursor accordingly."""
 
     def apply_transformation(self, transformation_input: TransformationInput) -> Transformation:
         text = fragment_list_to_text(transformation_input.fragments)
@@ -287,7 +287,7 @@ class _Cleaned(Processor):
         starts = [0]
         for each in shown:
             starts.append(starts[-1] + len(each))
-        # prompt_toolkit asks for places behind the end, too.
+        # prompt_toolkit maps positions beyond the end, too.
         return Transformation(
             [("", "".join(shown))],
             source_to_display=lambda at: starts[min(at, len(text))] + max(0, at - len(text)),

@@ -1,6 +1,6 @@
-"""What an interactive search knows: the query, its answer, the selected hit, how the index stands to the tree. No terminal.
+"""The state of an interactive search: the query, its answer, the selected hit, the freshness of the index. Knows no terminal.
 
-Touched by one thread alone, that of the terminal. What the finder and the upkeep say arrives through `take`.
+Used by one thread alone, that of the terminal. News from the finder and the upkeep arrive through `take`.
 """
 
 import time
@@ -14,10 +14,10 @@ from codecompass.cli.interactive.upkeep import TreeState, Upkeep
 from codecompass.protocol.requests import SearchMode
 
 MODES: Final[tuple[SearchMode, ...]] = ("auto", "literal", "regex", "files")
-"""In the order in which a key goes through them."""
+"""In the order in which ^T goes through them."""
 
 MAX_PREVIEWS: Final = 64
-"""Previews that are kept of one answer."""
+"""Previews that are kept for one answer."""
 
 
 class Session:
@@ -34,7 +34,7 @@ class Session:
         self.known = TreeState()
         """The last state in which the index was up to date."""
         self.message = ""
-        """What the last key could not do."""
+        """Why the last key had no effect."""
         self._finder, self._upkeep = finder, upkeep
         self._question: Question | None = None
         self._asked_at = 0.0
@@ -43,12 +43,12 @@ class Session:
 
     @property
     def is_pending(self) -> bool:
-        """Whether the shown answer is not yet that of the query."""
+        """Whether the shown answer is not yet that to the query."""
         return self._question is not None and (self.answer is None or self.answer.question.number != self._question.number)
 
     @property
     def is_withheld(self) -> bool:
-        """Whether the policy `strict` holds an answer back: its generation was not found up to date since the question."""
+        """Whether the policy `strict` withholds the answer: its generation was not found up to date since the question."""
         found = None if self.answer is None else self.answer.found
         return (
             found is not None
@@ -70,52 +70,52 @@ class Session:
 
     @property
     def preview(self) -> Preview | None:
-        """The code around the selected hit; until that is there, what was shown before, which is better than a flicker."""
+        """The code around the selected hit; until that arrives, the preview shown before, to avoid a flicker."""
         return None if self.hit is None else self._previews.get(_key(self.hit), self._last_preview)
 
     @property
     def error(self) -> str:
-        """What is wrong: with the last key, with the query, or with the tree."""
+        """The error to show: of the last key, of the query, or of the comparison with the tree."""
         if self.message:
             return self.message
         if self.answer is not None and self.answer.error:
             return self.answer.error
         return self.tree.message if self.tree.phase == "failed" else ""
 
-    def typed(self, query: str) -> None:
-        """Asks for another query."""
+    def set_query(self, query: str) -> None:
+        """Takes the query that is typed now, and asks it."""
         self.query = query
         self.message = ""
         self._ask()
 
-    def turn_mode(self) -> None:
-        """Reads the query in the next of the modes."""
+    def next_mode(self) -> None:
+        """Asks the query in the next of the modes."""
         self.mode = MODES[(MODES.index(self.mode) + 1) % len(MODES)]
         self.message = ""
         self._ask()
 
-    def look(self) -> None:
-        """Has the index compared with the tree now."""
+    def check_tree(self) -> None:
+        """Starts a comparison of the index with the tree now."""
         self.message = ""
         if self._upkeep is not None:
-            self._upkeep.look_now()
+            self._upkeep.check_now()
 
     def move(self, n_rows: int) -> None:
-        """Selects the hit so many rows below, or above; the last or the first one where there are not so many."""
+        """Moves the selection down by `n_rows`, up if negative, but not beyond the last or the first hit."""
         self.message = ""
         if self.hits:
             self.selected = max(0, min(self.selected + n_rows, len(self.hits) - 1))
             self._want_preview()
 
     def cycle(self, n_rows: int) -> None:
-        """Selects the next hit, after the last one the first."""
+        """Moves the selection by `n_rows`; the first hit follows the last."""
         self.message = ""
         if self.hits:
             self.selected = (self.selected + n_rows) % len(self.hits)
             self._want_preview()
 
     def take(self, news: Answer | PreviewAnswer | TreeState) -> None:
-        """Takes in what a thread says. An answer that is not that of the last question is left out."""
+        """Applies news from a thread. Ignores an answer that is not to the last question."""
         match news:
             case Answer():
                 self._take_answer(news)
@@ -133,7 +133,7 @@ class Session:
         self._question = self._finder.ask(self.query, self.mode)
         self._asked_at = time.time()
         if self._upkeep is not None:
-            self._upkeep.asked()
+            self._upkeep.note_question()
 
     def _take_answer(self, answer: Answer) -> None:
         if self._question is None or answer.question.number != self._question.number:
@@ -143,7 +143,7 @@ class Session:
         self.answer = answer
         self._previews.clear()
         hits = () if answer.found is None else answer.found.hits
-        # After a change of the tree the same query is asked again: the reader stays at the same hit.
+        # After a change of the tree the same query is asked again: the selection stays at the same hit.
         self.selected = next((number for number, each in enumerate(hits) if before and _is_same(each, before)), 0)
         self._want_preview()
         self._ask_again_if_replaced()
@@ -156,18 +156,18 @@ class Session:
         self._want_preview()
 
     def _ask_again_if_replaced(self) -> None:
-        """Asks the query again where its answer is of an older generation than the one that is up to date."""
+        """Asks the query again if its answer is of an older generation than the one that is up to date."""
         found = None if self.answer is None else self.answer.found
         if found is None or self.is_pending or self.tree.version is None:
             return
-        # By time: a rebuild counts its generations from 1 again.
+        # Compared by time: a rebuild counts its generations from 1 again.
         if self.tree.phase == "fresh" and found.version[1] < self.tree.version[1]:
             self._question = self._finder.ask(self.query, self.mode)
 
     def _want_preview(self) -> None:
         hit = self.hit
         if hit is not None and _key(hit) not in self._previews:
-            self._finder.show(hit)
+            self._finder.request_preview(hit)
 
     def _keep_preview(self, hit: Hit, preview: Preview | None) -> None:
         self._previews[_key(hit)] = self._last_preview = preview

@@ -1,6 +1,6 @@
-"""What an interactive search asks: one index, opened once, and the questions about it. Synchronous; used by one thread at a time.
+"""The index that an interactive search reads, opened once, and the queries of it. Synchronous; used by one thread at a time.
 
-Each question takes a snapshot of its own, so a publication is seen by the next question, and no read transaction outlives one.
+Each query takes a snapshot of its own, so a publication is seen by the next query, and no read transaction outlives a query.
 """
 
 import time
@@ -13,7 +13,7 @@ from msgspec import Struct
 from codecompass.actors.answering import asked_ref, freshness_policy, is_touch_due, query_settings
 from codecompass.actors.commits import named_commit
 from codecompass.cli.answering import deadline, index_first
-from codecompass.cli.commits import commit_index
+from codecompass.cli.commit_index import commit_index
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.workspace import choose, project_for_question
 from codecompass.errors import PermissionDenied
@@ -32,21 +32,21 @@ from codecompass.store.registry import Project
 from codecompass.store.snapshot import Snapshot
 
 SHOWN_HITS: Final = 30
-"""Hits of an answer where --limit says nothing: several screens of them."""
+"""Hits of an answer without --limit: several screens of them."""
 
 LEAST_LITERAL: Final = 2
-"""Characters of a query that is also looked for as a text where its words find nothing."""
+"""Minimum characters of a query that is repeated as a literal search if its words find nothing."""
 
 LINES_BEFORE: Final = 60
 LINES_AFTER: Final = 100
-"""Lines of a preview around its own, which is more than most screens have."""
+"""Lines of a preview before and after that of the hit, more than most screens have."""
 
 Version = tuple[int, float]
-"""Names a generation: its number, and when it was published, since a rebuild counts from 1 again."""
+"""Identifies a generation: its number, and when it was published, because a rebuild counts from 1 again."""
 
 
 class Source(Struct, frozen=True):
-    """Where questions go. `arguments` are those of `search_code` but for query and mode. `commit` is None for the tree."""
+    """What is searched. `arguments` are those of `search_code` except query and mode. `commit` is None for the working tree."""
 
     project: Project
     settings: Settings
@@ -58,7 +58,7 @@ class Source(Struct, frozen=True):
 
 
 class Hit(Struct, frozen=True):
-    """A hit and the line that the reader wants to be at: that of a definition, or else the one that matches, with its text."""
+    """A hit and the line to show: that of a definition, or else the one that matches, with its text."""
 
     result: Result
     line: int
@@ -71,7 +71,7 @@ class Hit(Struct, frozen=True):
 
 
 class Found(Struct, frozen=True):
-    """The hits for a query. `reads_as` is the mode that found them: `literal` where words found nothing."""
+    """The hits for a query. `reads_as` is the mode that found them: `literal` if the words found nothing."""
 
     hits: tuple[Hit, ...]
     total: int
@@ -89,7 +89,7 @@ class CodeAround(Struct, frozen=True):
 
 
 def open_source(invocation: Invocation, arguments: Mapping[str, object]) -> Source:
-    """Returns where the questions of `arguments`, those of `search_code`, go; indexes first what is not indexed.
+    """Returns the source for `arguments`, those of `search_code`; indexes the project or commit first if it is not indexed.
 
     Raises InvalidInput for arguments that do not decode, and what opening an index for `codecompass search` raises.
     """
@@ -97,7 +97,7 @@ def open_source(invocation: Invocation, arguments: Mapping[str, object]) -> Sour
     assert isinstance(request, SearchCode)
     options = invocation.options
     with invocation.registry() as registry:
-        project = project_for_question(registry, choose(registry, workspace=options.workspace, name=options.project_id))
+        project = project_for_question(registry, choose(registry, options))
         settings = invocation.settings_for(project.root)
         layout = invocation.home.project(project.project_id)
         named = asked_ref(request)
@@ -133,7 +133,7 @@ class LiveIndex:
     def search(self, query: str, mode: SearchMode, is_dropped: Callable[[], bool]) -> Found:
         """Returns the hits for `query`, fewer once `is_dropped` returns True.
 
-        A query whose words are nowhere is looked for as a text: the last word of most queries is still being typed.
+        A query whose words find nothing is repeated as a literal search: the last word of most queries is still being typed.
         """
         request = self._request(query, mode)
         is_late = deadline(request, self.source.settings)
@@ -153,7 +153,7 @@ class LiveIndex:
         return Found(hits, reply.total_candidates, reads_as, reply.metadata.warnings, version)
 
     def around(self, path: str, line: int) -> CodeAround:
-        """Returns the lines around a line of a file, without any where the newest generation has no such file."""
+        """Returns the lines around a line of a file, none if the newest generation has no such file."""
         with self._index.snapshot() as snapshot:
             file = snapshot.facts.file(path)
             if file is None:
@@ -177,14 +177,14 @@ class LiveIndex:
             workspace=str(project.root),
             project_id=project.name,
             ref=snapshot.meta.ref if commit is None else commit.name,
-            # Whether it is fresh is found out beside the answer, see `upkeep.py`.
+            # `upkeep.py` determines the freshness independently of the answer.
             freshness_status="stale" if commit is None else "fresh",
         )
         return search_code(snapshot, request, state, query_settings(self.source.settings, "text"), is_expired)
 
 
 def version_of(snapshot: Snapshot) -> Version:
-    """Returns the name of the generation that a snapshot is of."""
+    """Returns the version of the generation that a snapshot is of."""
     return snapshot.meta.generation, snapshot.meta.published_at
 
 

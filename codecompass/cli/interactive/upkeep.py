@@ -1,12 +1,12 @@
-"""The thread that compares the tree with the index while somebody searches, and takes changes in.
+"""The thread that compares the tree with the index during an interactive search, and updates the index.
 
-    nothing asked since the last look   -> nothing is done
-    asked, and then quiet for a moment  -> compare; a new question ends that, but not for longer than CHECK_LATEST_SECONDS
-    files have changed                  -> balanced: run a job; other policies: say so
+    no question since the last check    -> do nothing
+    a question, then a quiet moment     -> compare; a new question cancels that, but for CHECK_LATEST_SECONDS at most
+    files have changed                  -> balanced: run a job; other policies: report it
     another process is writing          -> wait for its end, then compare again
-    nothing can be written              -> say so
+    nothing can be written              -> report it
 
-An answer is called up to date only for a generation that was compared with the tree, as of the time when that began.
+An answer is called up to date only if its generation was compared with the tree, as of the start of that comparison.
 """
 
 import io
@@ -33,24 +33,24 @@ from codecompass.store.index import WorkspaceIndex
 from codecompass.store.lock import is_locked
 
 QUIET_SECONDS: Final = 0.5
-"""A look waits until nothing was asked for so long: it takes 15 us a file, in the process that answers."""
+"""A check waits until no question was asked for this long: it takes 15 us a file, in the process that answers."""
 
 RECHECK_SECONDS: Final = 2.0
-"""Between the end of one look and the beginning of the next."""
+"""Minimum time between the end of one check and the start of the next."""
 
 CHECK_LATEST_SECONDS: Final = 10.0
-"""After a question a look begins that nothing ends, however much is typed: it slows the answers down."""
+"""This long after a question, a check is no longer cancelled, however much is typed: it slows the answers down."""
 
 JOIN_SECONDS: Final = 5.0
-"""How long leaving waits for a job to end and its worker processes with it."""
+"""How long `stop` waits for a job and its worker processes to end."""
 
 Phase = Literal["unknown", "checking", "updating", "waiting", "fresh", "stale", "failed"]
 
 
 class TreeState(Struct, frozen=True):
-    """How the index stands to the tree. `as_of` is the time, in seconds since 1970, of which `version` is known to be up to date.
+    """How fresh the index is. `version` is up to date as of `as_of`, in seconds since 1970.
 
-    `changed` are files that the index does not have as they are; `message` says why it cannot or may not take them in.
+    `changed` are files whose content is not indexed; `message` says what has changed, or why it cannot be indexed.
     """
 
     phase: Phase = "unknown"
@@ -61,14 +61,14 @@ class TreeState(Struct, frozen=True):
 
 
 class Upkeep:
-    """Keeps the index of a source up to date. `tell` is called in its thread, with each new state."""
+    """Keeps the index of a source up to date. `report` is called in its thread, with each new state."""
 
-    def __init__(self, options: GlobalOptions, source: Source, tell: Callable[[TreeState], object]) -> None:
-        self._options, self._source, self._tell = options, source, tell
+    def __init__(self, options: GlobalOptions, source: Source, report: Callable[[TreeState], object]) -> None:
+        self._options, self._source, self._report = options, source, report
         self._changed = threading.Condition()
         self._asked_first = math.inf
         self._asked_last = -math.inf
-        self._looked = -math.inf
+        self._checked_at = -math.inf
         self._began_for = -math.inf
         self._is_forced = False
         self._is_stopped = False
@@ -79,25 +79,25 @@ class Upkeep:
         """Starts the thread."""
         self._thread.start()
 
-    def asked(self) -> None:
-        """Notes that something was asked now."""
+    def note_question(self) -> None:
+        """Notes that a question was asked now."""
         with self._changed:
             self._asked_last = time.monotonic()
             self._asked_first = min(self._asked_first, self._asked_last)
             self._changed.notify()
 
-    def look_now(self) -> None:
-        """Compares as soon as the last look has ended."""
+    def check_now(self) -> None:
+        """Starts a check as soon as the last one has ended."""
         with self._changed:
             self._is_forced = True
             self._changed.notify()
 
     def stop(self) -> None:
-        """Ends the thread, with the job that it runs, and waits for it, for a bounded time. What is published stays."""
+        """Stops the thread, with the job that it runs, and waits up to JOIN_SECONDS for it. What is published stays."""
         with self._changed:
             self._is_stopped = True
             self._changed.notify()
-        self._stop.ask()
+        self._stop.cancel()
         if self._thread.ident is not None:
             self._thread.join(JOIN_SECONDS)
 
@@ -106,20 +106,20 @@ class Upkeep:
         try:
             while self._wait_until_due():
                 try:
-                    self._look(index)
+                    self._check(index)
                 except JobStopped:
                     return
                 except ScanCancelled:
-                    self._tell(TreeState())
+                    self._report(TreeState())
                     continue
-                except Exception as error:  # noqa: BLE001 - the boundary of a look: the next one may succeed
-                    self._tell(TreeState("failed", message=message_of(error)))
-                self._looked = time.monotonic()
+                except Exception as error:  # noqa: BLE001 - the boundary of a check: the next one may succeed
+                    self._report(TreeState("failed", message=message_of(error)))
+                self._checked_at = time.monotonic()
         finally:
             index.close()
 
     def _wait_until_due(self) -> bool:
-        """Waits until it is time to look, and returns True; False once it is time to end."""
+        """Waits until a check is due and returns True; returns False once `stop` was called."""
         with self._changed:
             while not self._is_stopped:
                 due = -math.inf if self._is_forced else self._due()
@@ -136,10 +136,10 @@ class Upkeep:
         if self._asked_first == math.inf:
             return math.inf
         quiet = min(self._asked_last + QUIET_SECONDS, self._asked_first + CHECK_LATEST_SECONDS)
-        return max(quiet, self._looked + RECHECK_SECONDS)
+        return max(quiet, self._checked_at + RECHECK_SECONDS)
 
-    def _is_in_the_way(self) -> bool:
-        """Whether a comparison should end because somebody types, or leaves. The question that it began for stays open."""
+    def _is_preempted(self) -> bool:
+        """Whether a check should end because the user types or leaves. The question that it began for stays unchecked."""
         if not self._is_stopped:
             with self._changed:
                 if self._asked_first == math.inf or time.monotonic() > self._began_for + CHECK_LATEST_SECONDS:
@@ -147,42 +147,42 @@ class Upkeep:
                 self._asked_first = self._began_for
         return True
 
-    def _look(self, index: WorkspaceIndex) -> None:
+    def _check(self, index: WorkspaceIndex) -> None:
         source = self._source
         while not self._is_stopped:
-            self._tell(TreeState("checking"))
+            self._report(TreeState("checking"))
             began = time.time()
             with index.snapshot() as snapshot:
-                drift = drift_of(snapshot, str(source.project.root), source.settings, is_cancelled=self._is_in_the_way)
+                drift = drift_of(snapshot, str(source.project.root), source.settings, is_cancelled=self._is_preempted)
                 version = version_of(snapshot)
             if drift.is_fresh:
-                self._tell(TreeState("fresh", version, began))
+                self._report(TreeState("fresh", version, began))
                 return
             changed = frozenset(drift.paths)
             if source.policy != "balanced":
                 remedy = "; run codecompass sync" if source.policy == "strict" else ""
-                self._tell(TreeState("stale", version, changed=changed, message=_changes(drift) + remedy))
+                self._report(TreeState("stale", version, changed=changed, message=_changes(drift) + remedy))
                 return
-            self._tell(TreeState("updating", changed=changed, message=_changes(drift)))
+            self._report(TreeState("updating", changed=changed, message=_changes(drift)))
             began = time.time()
             try:
                 self._run_job()
             except PermissionDenied as error:
-                self._tell(TreeState("stale", version, changed=changed, message=cannot_update(error)))
+                self._report(TreeState("stale", version, changed=changed, message=cannot_update(error)))
                 return
             except IndexInProgress:
-                self._tell(TreeState("waiting", changed=changed))
+                self._report(TreeState("waiting", changed=changed))
                 while is_locked(source.layout) and not self._is_stopped:
                     with self._changed:
                         self._changed.wait(OTHERS_POLL_SECONDS)
             else:
                 with index.snapshot() as snapshot:
                     version = version_of(snapshot)
-                self._tell(TreeState("fresh", version, began))
+                self._report(TreeState("fresh", version, began))
                 return
 
     def _run_job(self) -> None:
-        # A job writes its progress and its warnings to the terminal of the command, which shows the search.
+        # A job writes its progress and its warnings to a terminal; the command's own shows the search.
         invocation = Invocation(self._options)
         invocation.terminal = Terminal(invocation.environment, io.StringIO(), io.StringIO())
         with invocation.registry() as registry:

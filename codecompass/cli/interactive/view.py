@@ -1,6 +1,6 @@
-"""What the screen of an interactive search shows, as lines of styled text that fit a width. Pure; knows no terminal.
+"""Renders the screen of an interactive search, as lines of styled text that fit a width. Pure; knows no terminal.
 
-All text from a repository, a query or an error goes through `printable`, so that nothing in it commands the terminal.
+All text from a repository, a query or an error goes through `printable`, so that nothing in it controls the terminal.
 """
 
 import time
@@ -37,7 +37,7 @@ STYLES: Final = {
     "code.name": "ansicyan",
     "code.decorator": "ansiyellow",
 }
-"""The 16 colours that every terminal has, in the shades that its user has chosen."""
+"""Of the 16 colours that every terminal has, in the shades that its user has chosen."""
 
 KEYS: Final = (
     ("Enter", "open"),
@@ -50,7 +50,7 @@ KEYS: Final = (
 
 MARK: Final = "› "
 LEAST_PLACE: Final = 16
-"""Columns of a row that are left to the place, however long the name is."""
+"""Minimum columns of a place in a row, however long the name is."""
 
 ABOVE_FOCUS: Final = 3
 """A third of the preview is above its line."""
@@ -72,14 +72,14 @@ def fitted(fragments: Iterable[Fragment], width: int) -> Line:
         kept.append((style, text))
         room -= taken
     if room > 0:
-        # Blanks that have no room make `cut` write the ellipsis.
+        # The padding exceeds the room, so that `cut` writes the ellipsis.
         shortened = cut(text + " " * width, room)
         kept += [(style, shortened), ("", " " * (room - columns(shortened)))]
     return kept
 
 
 def cut_start(text: str, width: int) -> str:
-    """Returns `text`, shortened at its beginning to at most `width` columns: the end of a path says most."""
+    """Returns `text`, shortened at its start to at most `width` columns: the end of a path says most."""
     if columns(text) <= width:
         return text
     first = 0
@@ -89,7 +89,7 @@ def cut_start(text: str, width: int) -> str:
 
 
 def hit_row(hit: Hit, width: int, *, is_selected: bool, is_changed: bool) -> Line:
-    """Returns the row of a hit: what it is on the left, where it is on the right."""
+    """Returns the row of a hit: its name or text on the left, its place on the right."""
     place = printable(f"{hit.path}:{hit.line}") + (" (changed)" if is_changed else "")
     what = _what(hit)
     room = max(0, width - len(MARK))
@@ -115,7 +115,7 @@ def _what(hit: Hit) -> Line:
 
 
 def hit_rows(hits: Sequence[Hit], selected: int, top: int, width: int, height: int, changed: frozenset[str]) -> list[Line]:
-    """Returns the rows of the hits from number `top` on, as many as there is room for."""
+    """Returns the rows of the hits from number `top` on, as many as fit."""
     return [
         hit_row(hit, width, is_selected=number == selected, is_changed=hit.path in changed)
         for number, hit in enumerate(hits[top : top + height], top)
@@ -123,7 +123,7 @@ def hit_rows(hits: Sequence[Hit], selected: int, top: int, width: int, height: i
 
 
 def preview_lines(shown: Preview | None, width: int, height: int) -> list[Line]:
-    """Returns the preview below its title, with its line marked and a third of the way down."""
+    """Returns the preview below its title, with the line of the hit marked and a third of the way down."""
     if shown is None or height < 1:
         return []
     title = fitted([("class:title", cut_start(printable(f"{shown.path}:{shown.focus}"), width))], width)
@@ -147,7 +147,7 @@ def preview_lines(shown: Preview | None, width: int, height: int) -> list[Line]:
 
 
 def status_line(width: int, left: str, is_error: bool, right: Fragment) -> Line:
-    """Returns a line with `left` and, where there is room for it, `right` at its end."""
+    """Returns a line with `left` and, if there is room for it, `right` at its end."""
     style = "class:error" if is_error else "class:dim"
     room = width - columns(right[1]) - 2
     if not right[1] or room < min(columns(left), 12):
@@ -156,12 +156,12 @@ def status_line(width: int, left: str, is_error: bool, right: Fragment) -> Line:
 
 
 def prompt(mode: SearchMode) -> Fragment:
-    """Returns what stands before the query: how it is read, and a sign."""
+    """Returns the prompt before the query: its mode, unless that is `auto`, and a sign."""
     return "class:prompt", "> " if mode == "auto" else f"{mode}> "
 
 
 def counted(answer: Answer | None, is_pending: bool, mode: SearchMode) -> str:
-    """Returns what an answer is, in a few words. It ends in an ellipsis while a newer question is being answered."""
+    """Returns a summary of an answer, which ends in an ellipsis while a newer question is being answered."""
     if answer is None or answer.found is None:
         return f"searching{ELLIPSIS}" if is_pending else "type to search"
     found = answer.found
@@ -175,7 +175,7 @@ def counted(answer: Answer | None, is_pending: bool, mode: SearchMode) -> str:
 
 
 def freshness(source: Source, answer: Answer | None, state: TreeState, known: TreeState) -> Fragment:
-    """Returns how the shown answer stands to the tree. `known` is the last state of a look that found the index up to date."""
+    """Returns how fresh the shown answer is. `known` is the last state in which the index was up to date."""
     if source.commit is not None:
         return "class:dim", printable(f"of {source.commit.name}")
     version = None if answer is None or answer.found is None else answer.found.version
@@ -197,7 +197,7 @@ def freshness(source: Source, answer: Answer | None, state: TreeState, known: Tr
 
 
 def key_line(width: int) -> Line:
-    """Returns the keys and what they do, as many as there is room for."""
+    """Returns the keys and what they do, as many as fit."""
     line: Line = []
     room = width
     for key, effect in KEYS:

@@ -12,10 +12,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from codecompass.cli.hosts import reversible_edit
-from codecompass.cli.hosts.agent_rules import RulesEdit
 from codecompass.cli.hosts.change_records import ChangeRecords
-from codecompass.cli.hosts.config_edits import AllowEdit, EntryEdit
-from codecompass.cli.hosts.entry_revision import Request
+from codecompass.cli.hosts.edits import AllowEdit, EntryEdit, RulesEdit
+from codecompass.cli.hosts.entry import Request
 from codecompass.cli.hosts.reversible_edit import Edit
 from codecompass.cli.hosts.supported_hosts import HOSTS, FileApproval, Host, Launch, host_named
 from codecompass.errors import FileUnreadable

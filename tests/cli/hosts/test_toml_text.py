@@ -4,9 +4,9 @@ import tomllib
 
 import pytest
 
-from codecompass.cli.hosts.toml_text import NotToml, remove_member, set_member, value_at
+from codecompass.cli.hosts.toml_text import NotToml, assign, remove_member, value_at
 
-ENTRY = {"command": "/opt/bin/cc", "args": ("serve",), "env": {"A": "1"}}
+ENTRY = {"command": "/opt/bin/cc", "args": ["serve"], "env": {"A": "1"}}
 PATH = ["mcp_servers", "ours"]
 
 WRITTEN = """\
@@ -39,12 +39,12 @@ model = "f"
     ],
 )
 def test_a_table_is_added_and_the_rest_stays(text):
-    changed = set_member(text, PATH, ENTRY)
+    changed = assign(text, PATH, ENTRY)
 
     expected = tomllib.loads(text)
     expected.setdefault("mcp_servers", {})["ours"] = {"command": "/opt/bin/cc", "args": ["serve"], "env": {"A": "1"}}
     assert tomllib.loads(changed) == expected
-    assert set_member(changed, PATH, ENTRY) == changed
+    assert assign(changed, PATH, ENTRY) == changed
     for line in text.splitlines():
         assert line.rstrip("}\r ") in changed
     assert tomllib.loads(remove_member(changed, PATH)).get("mcp_servers", {}) == tomllib.loads(text).get("mcp_servers", {})
@@ -53,7 +53,7 @@ def test_a_table_is_added_and_the_rest_stays(text):
 def test_members_of_the_table_that_are_not_ours_stay():
     text = '[mcp_servers.ours]\ncommand = "old"  # where\nstartup_timeout_sec = 30  # slow disk\n'
 
-    changed = set_member(text, PATH, ENTRY)
+    changed = assign(text, [*PATH, "command"], ENTRY["command"])
 
     assert "startup_timeout_sec = 30  # slow disk" in changed
     assert value_at(changed, [*PATH, "command"]) == "/opt/bin/cc"
@@ -66,4 +66,4 @@ def test_removing_what_is_not_there_changes_nothing():
 @pytest.mark.parametrize("text", ["a = ", "[mcp_servers", "mcp_servers = 3", "mcp_servers = []\n", "a = 1\na = 2"])
 def test_what_is_no_toml_or_no_table_is_refused(text):
     with pytest.raises(NotToml):
-        set_member(text, PATH, ENTRY)
+        assign(text, PATH, ENTRY)

@@ -127,7 +127,7 @@ def test_leaving_ends_a_job_and_keeps_what_is_published(cli, shop, invocation):
     project = open_source(invocation, {}).project
     write(shop, {"shop/tax.py": "def tax_of(amount): ...\n"})
     stop = JobStop()
-    stop.ask()
+    stop.cancel()
 
     with invocation.registry() as registry, pytest.raises(JobStopped):
         run_job(invocation, registry, project, cause="question", stop=stop)
@@ -142,10 +142,10 @@ def test_a_tree_is_up_to_date_only_after_it_was_compared_or_taken_in(shop, sourc
     upkeep = Upkeep(GlobalOptions(workspace=str(shop)), source, states.put)
     upkeep.start()
     try:
-        upkeep.asked()
+        upkeep.note_question()
         phases = [states.get(timeout=DEADLINE_SECONDS).phase for _ in range(2)]
         write(shop, {"shop/tax.py": "def tax_of(amount): ...\n"})
-        upkeep.look_now()
+        upkeep.check_now()
         later = [states.get(timeout=DEADLINE_SECONDS) for _ in range(3)]
     finally:
         upkeep.stop()

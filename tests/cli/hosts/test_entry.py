@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from codecompass.cli.hosts import launch_command
+from codecompass.cli.hosts.entry import installed_command, portable_command
 
 INSTALLED = Path(sys.executable).parent / "codecompass"
 
@@ -24,37 +24,37 @@ def test_a_link_that_was_called_is_kept_as_it_outlives_an_upgrade(tmp_path, monk
     link.symlink_to(INSTALLED)
     monkeypatch.setattr(sys, "argv", [str(link)])
 
-    assert launch_command.installed_command() == (str(link),)
+    assert installed_command() == (str(link),)
 
 
 def test_a_run_as_a_module_names_the_command_beside_the_interpreter(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["/somewhere/codecompass/__main__.py"])
 
-    assert launch_command.installed_command() == (str(INSTALLED),)
+    assert installed_command() == (str(INSTALLED),)
 
 
 def test_without_an_installed_command_the_directory_is_kept_off_the_module_path(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["-m"])
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
 
-    assert launch_command.installed_command() == (str(tmp_path / "python"), "-P", "-m", "codecompass")
+    assert installed_command() == (str(tmp_path / "python"), "-P", "-m", "codecompass")
 
 
 def test_the_bare_name_is_for_those_whose_login_shell_finds_this_installation(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", [str(INSTALLED)])
 
-    assert launch_command.portable_command(shell(tmp_path, f"echo Welcome; echo {INSTALLED}")) == ("codecompass",)
+    assert portable_command(shell(tmp_path, f"echo Welcome; echo {INSTALLED}")) == ("codecompass",)
 
 
 @pytest.mark.parametrize("says", ["exit 1", "echo /usr/bin/env", "echo codecompass is a function", "printf '\\377'"])
 def test_a_login_shell_that_finds_nothing_or_another_one_means_the_absolute_path(tmp_path, monkeypatch, says):
     monkeypatch.setattr(sys, "argv", [str(INSTALLED)])
 
-    assert launch_command.portable_command(shell(tmp_path, says)) == (str(INSTALLED),)
+    assert portable_command(shell(tmp_path, says)) == (str(INSTALLED),)
 
 
 def test_a_shell_that_cannot_be_run_means_the_absolute_path(monkeypatch):
     monkeypatch.setattr(sys, "argv", [str(INSTALLED)])
 
-    assert launch_command.portable_command({"SHELL": os.devnull}) == (str(INSTALLED),)
-    assert launch_command.portable_command({}) == (str(INSTALLED),)
+    assert portable_command({"SHELL": os.devnull}) == (str(INSTALLED),)
+    assert portable_command({}) == (str(INSTALLED),)

@@ -1,29 +1,56 @@
-"""`codecompass uninstall`: removes all data that the program has written."""
+"""The commands around the installation: `completion` prints what a shell needs, `uninstall` removes all data."""
 
 import sys
 
 import asyncclick
+from asyncclick.shell_completion import get_completion_class
 
 from codecompass import amounts
 from codecompass.cli import failure
-from codecompass.cli.command import command as make_command
+from codecompass.cli.command import command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.json_output import Removal
 from codecompass.cli.terminal import printable
-from codecompass.errors import InvalidInput
+from codecompass.errors import CodeCompassError, InvalidInput
 from codecompass.settings import user_file
 
-HELP = """
+PROGRAM = "codecompass"
+VARIABLE = "_CODECOMPASS_COMPLETE"
+
+
+@command(
+    "completion",
+    text="""
+    Print the completion script for a shell.
+
+    Once the shell has read it, TAB completes commands, options and their values. The script asks this program, so it
+    stays right after an upgrade. SHELL is bash, zsh or fish.
+    """,
+    examples=(
+        Example('eval "$(codecompass completion bash)"', "for this bash; put the line into ~/.bashrc to keep it"),
+        Example('eval "$(codecompass completion zsh)"', "the same for zsh and ~/.zshrc"),
+        Example("codecompass completion fish > ~/.config/fish/completions/codecompass.fish", "for every fish from now on"),
+    ),
+    chooses_project=False,
+)
+@asyncclick.argument("shell", metavar="SHELL", type=asyncclick.Choice(["bash", "zsh", "fish"]))
+def completion(invocation: Invocation, shell: str) -> None:
+    """Prints the script."""
+    from codecompass.cli.main import build_app
+
+    made = get_completion_class(shell)
+    assert made is not None
+    invocation.terminal.line(made(build_app(), {}, PROGRAM, VARIABLE).source().rstrip())
+
+
+@command(
+    "uninstall",
+    text="""
     Remove all data: every index and the registry of projects. Asks first.
 
     Your projects, and configuration files, are not touched. The program itself goes with the tool that installed it.
-"""
-
-
-@make_command(
-    "uninstall",
-    text=HELP,
+    """,
     examples=(
         Example("codecompass uninstall", "show what would go, and ask"),
         Example("codecompass uninstall --yes && pip uninstall codecompass", "remove everything"),
@@ -31,10 +58,9 @@ HELP = """
     chooses_project=False,
 )
 @asyncclick.option("--yes", "-y", is_flag=True, help="Do not ask.")
-def command(invocation: Invocation, yes: bool) -> int:
-    """Removes."""
+def uninstall(invocation: Invocation, yes: bool) -> int:
+    """Removes all data, after a confirmation unless `yes`."""
     from codecompass.cli.hosts.change_records import ChangeRecords
-    from codecompass.protocol.encode import encode
     from codecompass.store.disk_space import disk_usage
     from codecompass.store.housekeeping import remove_everything
 
@@ -57,7 +83,7 @@ def command(invocation: Invocation, yes: bool) -> int:
             return failure.FAILED
     remove_everything(home)
     if invocation.options.as_json:
-        terminal.json(encode(Removal(projects=roots, freed_bytes=n_bytes)))
+        invocation.print_json(Removal(projects=roots, freed_bytes=n_bytes))
         return failure.DONE
     terminal.line(f"removed {amounts.size(n_bytes)} in {printable(str(home.root))}")
     for path in set_up:
@@ -68,7 +94,6 @@ def command(invocation: Invocation, yes: bool) -> int:
 
 
 def _roots(invocation: Invocation) -> tuple[str, ...]:
-    from codecompass.errors import CodeCompassError
     from codecompass.store.registry import open_registry
 
     if not invocation.home.registry.exists():

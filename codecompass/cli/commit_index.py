@@ -1,4 +1,4 @@
-"""Questions of the command line about a ref: its commit, the index of that commit, built first where there is none."""
+"""Opens the index of a commit for a question on the command line about a ref, and builds it first if there is none."""
 
 import time
 from functools import partial
@@ -9,8 +9,7 @@ from codecompass.actors.answering import not_ready
 from codecompass.actors.commits import built_index
 from codecompass.actors.index_limits import IndexLimits, index_limits
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.jobs import OTHERS_POLL_SECONDS
-from codecompass.cli.progress_bar import ProgressDisplay, progress_bar
+from codecompass.cli.jobs import OTHERS_POLL_SECONDS, ShowProgress, progress_bar
 from codecompass.cli.terminal import printable
 from codecompass.errors import IndexInProgress
 from codecompass.scan.commit_names import NamedCommit
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 def commit_index(invocation: Invocation, project: Project, commit: NamedCommit, settings: Settings) -> WorkspaceIndex:
     """Returns the index of a commit, built now if there is none.
 
-    Raises IndexNotReady where another process takes too long to build it, and what `CommitJob.run` raises.
+    Raises IndexNotReady if another process takes too long to build it, and what `CommitJob.run` raises.
     """
     layout = invocation.home.project(project.project_id)
     limits = index_limits(settings.index)
@@ -64,8 +63,8 @@ def _build(invocation: Invocation, project: Project, commit: NamedCommit, settin
 
     log.configure(log.level_for(settings.log.level, invocation.options.verbosity), settings.log.format)
     invocation.terminal.note(f"indexing {printable(commit.name)} ({commit.commit[:12]}) first", "dim")
-    with progress_bar(invocation.terminal) as display:
-        report = trio.run(partial(_run, invocation, project, commit, settings, limits, display))
+    with progress_bar(invocation.terminal) as show:
+        report = trio.run(partial(_run, invocation, project, commit, settings, limits, show))
     files, symbols = amounts.count(report.file_count, "file"), amounts.count(report.symbol_count, "symbol")
     invocation.terminal.note(f"indexed {files}, {symbols} in {amounts.duration(report.duration_seconds)}", "dim")
 
@@ -76,7 +75,7 @@ async def _run(
     commit: NamedCommit,
     settings: Settings,
     limits: IndexLimits,
-    display: ProgressDisplay,
+    show: ShowProgress,
 ) -> "JobReport":
     from codecompass.actors.commit_indexing import CommitJob
     from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
@@ -89,5 +88,5 @@ async def _run(
             pool=pool,
             limits=limits,
             job_id=new_job_id(),
-            on_progress=display.show,
+            on_progress=show,
         ).run()

@@ -1,28 +1,81 @@
-"""Revises an entry that is there already: what of it stays, and what has to change for it to start our server.
+"""The entry that starts our server: the command line in it, which works in any directory and without a shell; and the revision
+of an existing entry, what stays in it and what has to change for it to start our server.
 
 An entry that `setup` did not write is the user's. Its arguments, variables, time limits and unknown members stay. The command
-changes where it is gone or is another installation's, an option where it was given now. An entry that cannot start our server
+changes if it does not exist or is another installation's, an option if it was given now. An entry that cannot start our server
 is replaced as a whole.
 """
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 from msgspec import Struct
 
-from codecompass.cli.hosts.launch_command import PROGRAM
 from codecompass.cli.hosts.supported_hosts import Launch, Shape
+from codecompass.units import SECONDS
 
-SERVE = "serve-mcp"
+PROGRAM: Final = "codecompass"
+SERVE: Final = "serve-mcp"
+
+SHELL_SECONDS: Final = 5 * SECONDS
+"""How long a login shell may take to find this program. The user's start-up files can do anything."""
+
+
+def installed_command() -> tuple[str, ...]:
+    """Returns the command of this installation, by absolute path.
+
+    The path it was called by is preferred: a link survives an upgrade, its target may not. Without an installed command
+    it is the interpreter, with -P so that modules in the current directory are not loaded.
+    """
+    called = Path(sys.argv[0])
+    if called.name == PROGRAM:
+        found = shutil.which(sys.argv[0])
+        if found is not None:
+            return (os.path.abspath(found),)
+    beside = Path(sys.executable).parent / PROGRAM
+    if os.access(beside, os.X_OK):
+        return (str(beside.absolute()),)
+    return (sys.executable, "-P", "-m", PROGRAM)
+
+
+def portable_command(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Returns the bare name if a login shell finds this installation by it, else what `installed_command` returns.
+
+    For files that are shared with other machines.
+    """
+    command = installed_command()
+    shell = environment.get("SHELL")
+    if len(command) > 1 or not shell:
+        return command
+    try:
+        told = subprocess.run(
+            [shell, "-lc", f"command -v {PROGRAM}"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=SHELL_SECONDS,
+            check=False,
+            # Only the variables that a session starts with: those that this shell has added are not set elsewhere.
+            env={name: environment[name] for name in ("HOME", "USER", "LOGNAME", "SHELL") if name in environment},
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return command
+    lines = os.fsdecode(told.stdout).split("\n")
+    found = next((line for line in reversed(lines) if line.startswith("/")), None)
+    if found is not None and os.path.realpath(found) == os.path.realpath(command[0]):
+        return (PROGRAM,)
+    return command
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """What the server's entry should be.
+    """The wanted entry of the server.
 
-    `asked` are the options of `serve-mcp` that were given by name, with their values, `general` those in front of `serve-mcp`.
-    `members` are members of the entry besides those of its launch.
+    `asked` are the options of `serve-mcp` that the user gave, with their values, `general` those before `serve-mcp`. `members`
+    are further members of the entry.
     """
 
     launch: Launch
@@ -36,7 +89,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 class Revision(Struct, frozen=True, kw_only=True):
-    """The new entry. `changes` says what is different, `kept` names what stays, `replaced` is the old entry if nothing does."""
+    """The new entry. `changes` says what differs, `kept` names members that stay, `replaced` is the old entry if none does."""
 
     entry: Mapping[str, object]
     changes: tuple[str, ...] = ()
@@ -45,7 +98,7 @@ class Revision(Struct, frozen=True, kw_only=True):
 
 
 def revised(present: object, request: Request, shape: Shape, search_path: str | None) -> Revision:
-    """Returns the revision of the user's entry. Its command is looked for in `search_path`, the value of PATH."""
+    """Returns the revision of the user's entry. Its command is looked up in `search_path`, the value of PATH."""
     wanted = request.entry(shape)
     launch = shape.launch(present) if isinstance(present, Mapping) else None
     if launch is None or not isinstance(present, Mapping):
@@ -90,9 +143,9 @@ def _front(arguments: Sequence[str]) -> tuple[str, ...]:
 
 
 def _problem(program: str, arguments: Sequence[str], wanted: Launch, search_path: str | None) -> str | None:
-    """Returns why the command cannot stay; None where it can, or where only the host can tell."""
+    """Returns why the command cannot stay; None if it can, or if only the host can tell."""
     if any(sign in program for sign in "$~%{") or (os.path.dirname(program) and not os.path.isabs(program)):
-        return None  # the host fills that in, or starts it in a directory of its own
+        return None  # the host expands that, or resolves it in a directory of its own
     found = shutil.which(program, path=search_path)
     if found is None:
         return "does not exist" if os.path.isabs(program) else "is not on the PATH"
@@ -105,7 +158,7 @@ def _problem(program: str, arguments: Sequence[str], wanted: Launch, search_path
 def _with_option(
     arguments: tuple[str, ...], option: str, values: tuple[str, ...], *, is_general: bool, changes: list[str]
 ) -> tuple[str, ...]:
-    """Returns the arguments with these values of an option in place of those that it has."""
+    """Returns the arguments with the values of an option replaced, and describes the difference in `changes`."""
     kept: list[str] = []
     had: list[str] = []
     skipping = False

@@ -1,0 +1,108 @@
+"""Opens the search engine of an organisation for a command, and runs a worker on it.
+
+What needs the engine's client is imported after `require_client`.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
+
+from codecompass.cli import failure
+from codecompass.cli.invocation import Invocation
+from codecompass.cli.tool_options import comma_separated
+from codecompass.errors import InvalidInput
+from codecompass.settings import Settings
+from codecompass.units import MINUTES, SECONDS
+
+if TYPE_CHECKING:
+    from codecompass.cluster.engine import Engine
+    from codecompass.cluster.repositories import Repositories
+
+PATIENCE_SECONDS: Final = 30 * SECONDS
+"""How long requests to an engine that does not answer are repeated: somebody is waiting at a terminal."""
+
+WORKERS_PATIENCE_SECONDS: Final = 10 * MINUTES
+"""The same for a worker."""
+
+AFTER_STOP_SECONDS: Final = 20 * SECONDS
+"""How long a worker's shutdown may take beyond its time to stop: a thread blocked by a disk or the engine goes on."""
+
+NOT_INSTALLED: Final = "the client of OpenSearch is not installed. Install it with: pip install 'codecompass[cluster]'"
+
+
+def require_client() -> None:
+    """Raises InvalidInput if the client of the engine is not installed."""
+    if find_spec("opensearchpy") is None:
+        raise InvalidInput(NOT_INSTALLED, remediation="pip install 'codecompass[cluster]'")
+
+
+@contextmanager
+def opened_engine(
+    invocation: Invocation, url: str | None, prefix: str | None, *, is_patient: bool = False
+) -> "Iterator[tuple[Engine, Settings]]":
+    """Yields the engine that the options and settings name, and the settings with the options applied.
+
+    Raises InvalidInput if none is named, an address is invalid, or the client is not installed.
+    """
+    flags: dict[str, object] = {}
+    if url is not None:
+        flags["cluster.url"] = comma_separated(url)
+    if prefix is not None:
+        flags["cluster.prefix"] = prefix
+    loaded = invocation.load(flags=flags)
+    for warning in loaded.warnings:
+        invocation.terminal.warn(warning)
+    settings = loaded.settings
+    require_client()
+    from codecompass.cluster.engine import Engine
+
+    patience = WORKERS_PATIENCE_SECONDS if is_patient else PATIENCE_SECONDS
+    engine = Engine(settings.cluster.url, prefix=settings.cluster.prefix, patience=patience)
+    try:
+        yield engine, settings
+    finally:
+        engine.close()
+
+
+@contextmanager
+def opened_repositories(
+    invocation: Invocation, url: str | None, prefix: str | None, *, makes_indexes: bool = False
+) -> "Iterator[Repositories]":
+    """Yields the repositories of that engine; `makes_indexes` creates its indexes if there are none."""
+    with opened_engine(invocation, url, prefix) as (engine, settings):
+        from codecompass.cluster.repositories import Repositories
+
+        if makes_indexes:
+            engine.prepare()
+        yield Repositories(engine, settings.cluster.protocols)
+
+
+def run_worker_process(invocation: Invocation, engine: "Engine", settings: Settings, jobs: int) -> int:
+    """Runs a worker until a signal arrives; a second one kills the process. Returns the exit code."""
+    import trio
+
+    from codecompass import log
+    from codecompass.cli.shutdown import wait_for_signal
+    from codecompass.cluster.worker import STOP_SECONDS, WorkerOptions, run_worker
+
+    log.configure(log.level_for(settings.log.level, max(1, invocation.options.verbosity)), settings.log.format)
+    invocation.terminal.note(f"Working for {', '.join(settings.cluster.url)}. End it with Ctrl-C.", "dim")
+    stop = trio.Event()
+
+    async def stop_on_signal(*, task_status: trio.TaskStatus[None]) -> None:
+        # What is not given back by the end, other workers take over.
+        await wait_for_signal(STOP_SECONDS + AFTER_STOP_SECONDS, task_status=task_status)
+        stop.set()
+        await trio.sleep(STOP_SECONDS)
+        # Repositories that are not finished by now are given back.
+        engine.stop_waiting()
+
+    async def work() -> None:
+        async with trio.open_nursery() as nursery:
+            await nursery.start(stop_on_signal)
+            await run_worker(engine, settings, invocation.home, stop, WorkerOptions(jobs=jobs))
+            nursery.cancel_scope.cancel()
+
+    trio.run(work)
+    return failure.DONE
