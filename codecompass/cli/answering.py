@@ -198,7 +198,7 @@ def answer_several(invocation: Invocation, tool: str, arguments: Mapping[str, ob
     import trio
 
     from codecompass.cli.organisation import organisation_target_of
-    from codecompass.projects.rules import RoutingRules
+    from codecompass.projects.detection import RoutingRules
     from codecompass.transport.server import Launch, open_server
 
     options = invocation.options
