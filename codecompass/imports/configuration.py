@@ -18,16 +18,16 @@ from codecompass.imports.paths import directory_of, join, last_part
 from codecompass.units import MIB
 
 MAX_ROOTS_PER_FILE: Final = 500
-"""More come from generated files; the first ones count."""
+"""Only generated files have more; the first ones are kept."""
 
 MAX_READ: Final = 20_000
-"""Roots taken from a reader, including duplicates and those that are too long."""
+"""Roots taken from a reader, including duplicates and roots that are too long."""
 
 MAX_SOURCE_BYTES: Final = 1 * MIB
 """A larger file is not configuration, whatever file size the user has allowed."""
 
 MAX_ROOT_LENGTH: Final = 1_000
-"""Characters of a name, and of its target. Longer ones are ignored."""
+"""Characters of a name, and of its target. Roots with longer ones are ignored."""
 
 MAX_PYTHON_DIRECTORIES: Final = 20
 """Entries of the search path from one file. Each import may try all of them."""
@@ -184,7 +184,7 @@ _PLATFORM: Final = frozenset({"android", "java", "javax", "kotlin"})
 
 
 def _kotlin_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
-    """The package of a source file, where its directory has another name; with `/` for the dot.
+    """The package of a source file, if its directory has another name; with `/` for the dot.
 
     Kotlin projects omit the part that all their packages share from the path, and only the source files name it.
     """
@@ -215,7 +215,7 @@ def _zig_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
 
 
 def _table(table: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
-    """Returns the table at the path `keys`, an empty one where there is none."""
+    """Returns the table at the path `keys`; an empty one if there is none."""
     for key in keys:
         inner = table.get(key)
         if not isinstance(inner, dict):

@@ -21,7 +21,7 @@ _OPENING: Final = frozenset((b"if", b"ifdef", b"ifndef"))
 _CONTINUING: Final = frozenset((b"else", b"elif", b"elifdef", b"elifndef", b"elseif"))
 _FRAGMENT_STARTS: Final = frozenset((b"&", b"|", b",", b"?", b"+", b"=", b")", b".", b"{", b";"))
 _LOOK_BACK: Final = 400
-"""Bytes read before a group to tell what it is in; the beginning of a statement is rarely longer."""
+"""Bytes read before a group to find out what it is in; the beginning of a statement is rarely longer."""
 
 
 class _Branch(Struct):
@@ -34,9 +34,9 @@ class _Branch(Struct):
 def resolve_conditionals(
     text: bytearray, code: bytearray, directives: re.Pattern[bytes] = DIRECTIVE, *, ends_with_line: bool = False
 ) -> None:
-    """Blanks in `text` all directives but `#define` and `#include`, and the branches that would break the tree.
+    """Blanks in `text` all directives except `#define` and `#include`, and the branches that would break the tree.
 
-    Does the same to `code` (`text` masked), in which no directive remains at all. Group 1 of `directives` is the word of the
+    Does the same to `code` (`text` masked), in which it blanks all directives. Group 1 of `directives` is the name of the
     directive. `ends_with_line`: a line break ends a statement, as in Swift.
     """
     open_groups: list[list[_Branch]] = []
@@ -108,7 +108,7 @@ def _end_of_comment(text: bytearray, start: int, end: int) -> int:
 
 
 def _branches_to_keep(code: bytearray, branches: list[_Branch], start: int, end: int) -> list[_Branch]:
-    """Returns all branches, or the first one where they are variants of a part of one construct."""
+    """Returns all branches, or only the first one if they are variants of a part of one construct."""
     first = branches[:1]
     if not any(bytes(code[branch.start : branch.end]).strip() for branch in branches):
         return branches

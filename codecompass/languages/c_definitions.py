@@ -279,7 +279,7 @@ def statement(node: Node, context: Context) -> Iterator[Found]:
 
 
 def typedef(node: Node, context: Context) -> Iterator[Found]:
-    """Each new name of a `typedef`; the name of a struct without a tag is the struct's own."""
+    """Each new name of a `typedef`; if the struct in it has no tag, the new name is that of the struct."""
     type_node = node.child_by_field_name("type")
     declarators = node.children_by_field_name("declarator")
     named = [
@@ -336,7 +336,7 @@ def macro(node: Node, context: Context) -> Iterator[Found]:
         end = value.end_byte
     visibility: Visibility = "public" if context.path.rsplit(".", 1)[-1].lower().startswith("h") else "private"
     signature = source[node.start_byte : end].decode("utf-8", "replace")
-    # A macro is global, also when it is defined inside a function.
+    # A macro is global even if it is defined inside a function.
     yield Definition(name, "macro", node, signature=signature, visibility=visibility, qualified_name=name)
 
 

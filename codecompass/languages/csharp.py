@@ -48,7 +48,7 @@ _AFTER_HEAD: Final = frozenset({"block", "arrow_expression_clause", "declaration
 
 
 def module_of(_path: str, root: Node, source: bytes) -> tuple[str, ...]:
-    """Returns the file-scoped namespace; those with braces are scopes of their own."""
+    """Returns the file-scoped namespace; namespaces with braces are scopes instead."""
     for child in root.named_children:
         if child.type == "file_scoped_namespace_declaration":
             name = child.child_by_field_name("name")
@@ -125,7 +125,7 @@ def _head(node: Node, context: Context) -> str:
 
 
 def declaration(node: Node, context: Context) -> Iterator[Found]:
-    """A type, a member with a name of its own, a local function, a delegate."""
+    """A type, a named member, a local function, a delegate."""
     name_node = node.child_by_field_name("name")
     if name_node is None:
         return

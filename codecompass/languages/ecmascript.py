@@ -1,6 +1,6 @@
-"""JavaScript, TypeScript and TSX: declarations, the members of classes, interfaces and enums, and the three descriptions.
+"""JavaScript, TypeScript and TSX: declarations, the members of classes, interfaces and enums, and the three `Language`s.
 
-TSX has a grammar of its own, because `<T>x` has another meaning there.
+TSX has a separate grammar, because `<T>x` means something else in it.
 """
 
 import re
@@ -78,7 +78,7 @@ def function(node: Node, context: Context, outer: Node, is_exported: bool) -> It
 
 
 def is_script_constructor(name: str, node: Node, context: Context) -> bool:
-    """Whether a function is a constructor in old style: `function View() { this.name = 1 }`."""
+    """Whether a function is an old-style constructor: `function View() { this.name = 1 }`."""
     is_candidate = name[:1].isupper() and context.path.endswith(SCRIPT_ENDINGS)
     return is_candidate and context.source.find(b"this.", node.start_byte, node.end_byte) >= 0
 
@@ -164,7 +164,7 @@ def export_statement(node: Node, context: Context) -> Iterator[Found]:
 
 
 def ambient_declaration(node: Node, context: Context, outer: Node | None = None) -> Iterator[Found]:
-    """`declare <declaration>`; what `declare global { ... }` holds is outside every module."""
+    """`declare <declaration>`; the content of `declare global { ... }` is outside every module."""
     for child in node.named_children:
         if child.type in DECLARATIONS:
             yield from DECLARATIONS[child.type](child, context, outer or node, outer is not None)
@@ -173,7 +173,7 @@ def ambient_declaration(node: Node, context: Context, outer: Node | None = None)
 
 
 def block(node: Node, context: Context) -> Iterator[Found]:
-    """A block that is not a function's body: its constants are local, its functions not; around a script it is transparent."""
+    """A block that is not a function's body: its constants are local, its functions not; one around a script is transparent."""
     if is_bare_block(node, context):
         yield Descend(node)
     elif body_holds_definitions(node, context):

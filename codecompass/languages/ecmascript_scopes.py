@@ -1,5 +1,5 @@
-"""What the rules of JavaScript and TypeScript need to know of a node: name, signature, visibility, whether it holds definitions,
-and whether it only wraps a module (then its content counts as top level).
+"""Properties of JavaScript and TypeScript nodes that their rules need: name, signature, visibility, whether a node holds
+definitions, and whether it only wraps a module (then its content counts as top level).
 """
 
 from bisect import bisect_left
@@ -263,7 +263,7 @@ def bodies_of(value: Node, context: Context) -> tuple[Node, ...]:
 
 
 def is_bare_block(block: Node, context: Context) -> bool:
-    """Whether a block at the top of a script is a statement of its own, not one of `if (...)`, `else`, `try` or the like."""
+    """Whether a block at the top of a script is a statement by itself, not the body of `if (...)`, `else`, `try` or the like."""
     if in_function(context):
         return False
     start = block.start_byte

@@ -176,7 +176,8 @@ def assigned_functions(names: list[Node], value: Node, node: Node, context: Cont
     """The functions in an assigned value: in `A.prototype = {...}` and `A.b = {...}` they are methods of `A` and `A.b`."""
     owner = names[0].child_by_field_name("object") if names else None
     if owner is not None and (is_exports(owner, context) or context.text(owner) in GLOBAL_OBJECTS):
-        return  # They are members of the exported or global symbol.
+        # They are members of the exported or global symbol.
+        return
     if value.type != "object":
         yield Descend(node)
         return
@@ -199,7 +200,7 @@ def qualifier_of(path: str, context: Context) -> tuple[str, ...]:
 
 
 def is_constructor_function(context: Context) -> bool:
-    """Whether this is the body of a constructor in old style: `function View() { this.name = 1 }`."""
+    """Whether this is the body of an old-style constructor: `function View() { this.name = 1 }`."""
     is_script = context.path.endswith(SCRIPT_ENDINGS)
     return is_script and context.enclosing == "fn" and context.scope_names[-1:] != () and context.scope_names[-1][:1].isupper()
 

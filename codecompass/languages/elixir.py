@@ -234,7 +234,7 @@ HANDLERS: Final[Mapping[str, Callable[[Node, Context], Iterable[Found]]]] = {
 
 
 def call(node: Node, context: Context) -> Iterable[Found]:
-    """Any call: its name selects the rule."""
+    """Any call: the name of the called function selects the rule."""
     handler = HANDLERS.get(context.field_text(node, "target"))
     return enter_if_marked(node, context) if handler is None else handler(node, context)
 

@@ -88,7 +88,7 @@ def attribute_name(node: Node, context: Context) -> str:
 
 
 def string_of(attribute: Node, context: Context) -> str:
-    """Returns the string that an attribute is set to, empty where it is not a string."""
+    """Returns the string that an attribute is set to; empty if it is not a string."""
     operand = attribute.child_by_field_name("operand")
     values = [] if operand is None else arguments_of(operand)
     if not values or values[0].type not in ("string", "sigil"):
@@ -116,7 +116,7 @@ def keyword_value(arguments: list[Node], key: str, context: Context) -> Node | N
 
 
 def name_and_arity(head: Node, context: Context) -> tuple[str, int]:
-    """Returns the name and arity of a function; the name is empty where it is computed (`def unquote(name)()`)."""
+    """Returns the name and arity of a function; the name is empty if it is computed (`def unquote(name)()`)."""
     while head.type == "binary_operator":
         left = head.child_by_field_name("left")
         operator = head.child_by_field_name("operator")

@@ -1,10 +1,10 @@
-"""What a text says about the value of an expression or the type of a parameter, without the definitions that it names.
+"""Reads expressions and parameters from text, without resolving the names in them.
 
-Expressions are written in a small language of their own, which `query.binding` resolves:
+Expressions are abbreviated in a notation that `query.binding` resolves:
 
-    self.pool        a member of the instance          <Session>.pool   x.pool, where x is declared as a Session
-    open_it().pool   of what a function returns        ?.pool           of something that the text says nothing about
-    pkg.sub          of a module or type, or of a variable of the file
+    self.pool        a member of the instance                       <Session>.pool   x.pool, with x declared as a Session
+    open_it().pool   a member of the result of a function           ?.pool           a member of an unknown value
+    pkg.sub          a member of a module, a type, or a variable of the file
 """
 
 import re
@@ -29,13 +29,13 @@ FIRST_NAME: Final = re.compile(r"(?:[^\W\d]|\$)[\w$]*")
 
 
 def typed(type_: str) -> str:
-    """Returns the expression for a value of a type as it is written."""
+    """Returns the expression for a value of `type_`, a type as written; UNKNOWN if it is too long."""
     type_ = " ".join(type_.split())
     return f"<{type_}>" if len(type_) < MAX_RECEIVER else UNKNOWN
 
 
 def with_member(expression: str, name: str) -> str:
-    """Returns the expression for a member of an expression's value."""
+    """Returns the expression for the member `name` of `expression`; UNKNOWN if it gets too long."""
     if expression == UNKNOWN:
         return UNKNOWN
     n_pieces = expression.count(".") + expression.count("()") + expression.count("[]") + 2
@@ -52,9 +52,9 @@ _END_OF_EXPRESSION: Final = re.compile(r"\s*+(?:$|[;,:{)]|\?(?!\.)|if\b|or\b|els
 
 
 def expression_of(value: str, lexis: Lexis) -> str:
-    """Returns the expression at the beginning of `value`, UNKNOWN where it is of another form than a receiver."""
+    """Returns the expression at the beginning of `value`; UNKNOWN if it does not have the form of a receiver."""
     prefix = _PREFIX.match(value)
-    assert prefix is not None, "it matches nothing too"
+    assert prefix is not None, "it matches the empty string, too"
     at = prefix.end()
     first = FIRST_NAME.match(value, at)
     if first is None:
@@ -96,7 +96,7 @@ def expression_of(value: str, lexis: Lexis) -> str:
 
 
 def _closing(text: str, at: int) -> int:
-    """Returns the index behind the bracket that closes the one at `at`, -1 where the text ends before."""
+    """Returns the index after the bracket that closes the one at `at`; -1 if none does."""
     opening = text[at]
     closing = ")" if opening == "(" else "]"
     end = text.find(closing, at)
@@ -111,7 +111,7 @@ def _closing(text: str, at: int) -> int:
 
 
 def parameters(signature: str, name: str, lexis: Lexis) -> Iterator[tuple[str, str]]:
-    """Gives the parameters in a signature with their types as they are written, '' where there is none; a receiver of Go too."""
+    """Yields (name, type as written or '') for the parameters in a signature, including the receiver of a Go method."""
     if lexis.parameters == "go" and signature.startswith("func ("):
         end = signature.find(")")
         yield from parameter_list(signature[6:end], lexis)
@@ -132,7 +132,7 @@ _TYPE_FIRST: Final = re.compile(r"\s*+(?P<type>.*?[\s*&>\])])?\.{0,3}(?P<name>\$
 
 
 def parameter_list(written: str, lexis: Lexis) -> Iterator[tuple[str, str]]:
-    """Gives the parameters that are written between two brackets, as `parameters` does."""
+    """Yields (name, type as written or '') for the parameters in `written`, the text between the parentheses."""
     pieces = [piece for piece in _split(written) if len(piece) <= MAX_PARAMETER]
     match lexis.parameters:
         case "go":
@@ -153,7 +153,7 @@ def parameter_list(written: str, lexis: Lexis) -> Iterator[tuple[str, str]]:
                     yield found["name"], type_
         case "name_first":
             for piece in pieces:
-                if piece.lstrip()[:1] in ("{", "["):  # taken apart: names, and no types that could be told
+                if piece.lstrip()[:1] in ("{", "["):  # A destructuring pattern binds names, whose types are unknown.
                     written_names = piece[: max(piece.rfind("}"), piece.rfind("]")) + 1] if ":" in piece else piece
                     yield from ((name, "") for name in lexis.name.findall(written_names))
                     continue
@@ -171,7 +171,7 @@ _ANY_BRACKET: Final = frozenset("([{<>}])")
 
 
 def _split(written: str) -> Iterator[str]:
-    """Gives the parts between commas that stand in no bracket."""
+    """Yields the parts between the commas outside brackets."""
     if _ANY_BRACKET.isdisjoint(written):
         pieces = written.split(",")
         yield from pieces if pieces[-1].strip() else pieces[:-1]

@@ -30,7 +30,7 @@ WRAPPERS: Final[dict[str, str]] = {
 
 
 def package_of(_path: str, root: Node, source: bytes) -> tuple[str, ...]:
-    """Returns the name in the package clause, nothing in a fragment without one."""
+    """Returns the name in the package clause; empty in a fragment without one."""
     for node in root.named_children:
         if node.type == "package_clause":
             words = source[node.start_byte : node.end_byte].split()
@@ -82,7 +82,7 @@ def method(node: Node, context: Context) -> Iterator[Found]:
 
 
 def receiver_of(node: Node, context: Context) -> tuple[str, ...]:
-    """Returns `T` or `(*T)` without type parameters; empty where the receiver is broken."""
+    """Returns `T` or `(*T)` without type parameters; empty if the receiver is broken."""
     text = context.field_text(node, "receiver").strip("(), \t\n").split("[", 1)[0]
     is_pointer = "*" in text
     words = text.replace("*", " ").split()
@@ -111,7 +111,7 @@ def type_declaration(node: Node, context: Context) -> Iterator[Found]:
 
 
 def members_of(of: Node) -> Node | None:
-    """Returns the node whose children are the fields or methods of a type, also of `[]struct{...}` and `*struct{...}`."""
+    """Returns the node whose children are the fields or methods of a type, including those of `[]struct{...}`, `*struct{...}`."""
     while of.type in WRAPPERS or of.type == "pointer_type":
         inner = of.child_by_field_name(WRAPPERS[of.type]) if of.type in WRAPPERS else None
         if inner is None:
@@ -152,7 +152,7 @@ def values(node: Node, context: Context) -> Iterator[Found]:
 
 
 def field(node: Node, context: Context) -> Iterator[Found]:
-    """The fields of one line of a struct; an embedded type is a field of its own name."""
+    """The fields of one line of a struct; an embedded type is a field with the name of the type."""
     of = node.child_by_field_name("type")
     names = [context.text(child) for child in node.children_by_field_name("name") if child.is_named]
     if not names and of is not None:

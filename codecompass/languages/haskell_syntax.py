@@ -162,7 +162,7 @@ def prepare(source: bytes) -> bytes:
 
 
 def _without_escaped_characters(source: bytes) -> bytes:
-    """For `'\\n'` at the end of a line the grammar searches a closing quote in all lines up to the next `x'`."""
+    """For `'\\n'` at the end of a line the grammar would search for a closing quote in all lines up to the next `x'`."""
     if b"'\\" not in source:
         return source
     return ESCAPED_CHARACTER.sub(lambda match: b"'x'".ljust(match.end() - match.start()), source)

@@ -16,7 +16,7 @@ ANNOTATIONS: Final = frozenset({"annotation", "marker_annotation"})
 
 
 def package_of(_path: str, root: Node, source: bytes) -> tuple[str, ...]:
-    """Returns the parts of the package clause, nothing without one."""
+    """Returns the parts of the package clause; empty without one."""
     for node in root.named_children:
         if node.type == "package_declaration":
             for child in node.named_children:
@@ -46,8 +46,8 @@ def modifiers_of(node: Node) -> Node | None:
 
 
 def visibility_of(node: Node, _name: str, context: Context) -> Visibility:
-    """Returns the visibility by the modifier; without one, interface members are public, an enum's constructors private, others
-    internal."""
+    """Returns the visibility by the modifier; without one, public for members of an interface, private for constructors of an
+    enum, internal for others."""
     modifiers = modifiers_of(node)
     if modifiers is not None:
         for child in modifiers.children:
@@ -128,12 +128,12 @@ def method(node: Node, context: Context) -> Iterator[Found]:
 
 
 def enum_constant(node: Node, context: Context) -> Iterator[Found]:
-    """A constant of an enum, which may have a class body of its own."""
+    """A constant of an enum, which may have a class body."""
     yield defined(context.field_text(node, "name"), "const", node, context, node.child_by_field_name("body"))
 
 
 def fields(node: Node, context: Context) -> Iterator[Found]:
-    """The variables of one declaration in a type; `static final` and those of interfaces are constants."""
+    """The variables of one declaration in a type; `static final` variables and those of interfaces are constants."""
     line, start = head_of(node)
     signature = head_without_comments(node, start, node.end_byte, context)
     modifiers = modifiers_of(node)

@@ -92,7 +92,7 @@ _LOCAL_MARKERS: Final = (b"fun ", b"class ", b"interface ", b"object ", b"object
 
 
 def module_of(_path: str, root: Node, source: bytes) -> tuple[str, ...]:
-    """Returns the parts of the package clause; in Kotlin the path need not match."""
+    """Returns the parts of the package clause, which need not match the path."""
     for child in root.named_children:
         if child.type == "package_header":
             name = _package_name(child)
@@ -127,21 +127,17 @@ def _visibility(words: str, context: Context) -> Visibility:
 
 
 class _Shape(Struct, frozen=True):
-    """The parts of a declaration, found in one pass over its children, because the grammar has no field names.
-
-    - `start`: first word after annotations.
-    - `modifiers`, `name`: their text, empty without.
-    - `bodies`: class, enum and function bodies.
-    - `head_end`: byte at which the signature ends.
-    - `tokens`: types of all children.
-    """
+    """The parts of a declaration, found in one pass over its children, because the grammar has no field names."""
 
     start: Node
+    """The first word after annotations."""
     modifiers: str
     name: str
     bodies: tuple[Node, ...]
     head_end: int
+    """Byte at which the signature ends."""
     tokens: frozenset[str]
+    """The types of all children."""
 
 
 def _shape(node: Node, context: Context) -> _Shape:

@@ -1,10 +1,10 @@
-"""What the words of a source text are, language by language: comments and strings, names, and how variables are declared.
+"""The lexical rules of each language: comments and strings, names, and the forms of variable declarations.
 
-Where a name is used is found in the text and not in the syntax tree: walking every node of every file from Python would double
-the cost of an index, and text that no grammar understands (macros, half a statement) has names too.
+Uses of names are found in the text and not in the syntax tree: walking every node of every file from Python would double
+the cost of an index, and text that no grammar can parse (macros, half a statement) has names too.
 
-Every pattern takes time linear in the length of any text: quantifiers are possessive or bounded wherever the text that they pass
-could begin another match. Most begin with a literal, which `re` finds ten times faster than a look at every position.
+Every pattern takes linear time on any text: quantifiers are possessive or bounded wherever the text that they consume could begin
+another match. Most patterns begin with a literal, for which `re` is ten times faster than trying a match at every position.
 """
 
 import re
@@ -18,43 +18,41 @@ ParameterStyle = Literal["name_first", "type_first", "go"]
 
 
 class Declaration(Struct, frozen=True):
-    """A form in which variables are declared, in text that has a line end before its first line.
-
-    - `pattern`: has the groups `names`, and `type` or `value` where they are written; or else `parameters`.
-    - `mark`: where it is given, only lines with it are searched, each by itself.
-    """
+    """One form of variable declaration."""
 
     pattern: re.Pattern[str]
+    """Either has the group `names`, and `type` and `value` if the form has them, or the group `parameters`. The text that is
+    searched has a line break before its first line."""
     mark: str = ""
+    """If not empty, only lines that contain it are searched, one at a time."""
 
 
 class Lexis(Struct, frozen=True, kw_only=True):
-    """The words of one language.
-
-    - `family`: languages of one family see each other's definitions.
-    - `unread`: comments and strings; a match with the group `code` (a template, an f-string) is read for `interpolation`.
-    - `interpolation`: code in a string, in its first group.
-    - `name`: an identifier. `keywords` are none.
-    - `own`: what the instance or its class is called inside it; `above`: what calls its supertype.
-    - `has_implicit_members`: a name alone may be a member of the enclosing class.
-    - `is_strict`: a name alone is defined in its file, imported, or none of the repository's.
-    - `keyword_argument`: what follows a name that is only the name of an argument; it does not refer to a definition in scope.
-    - `defines_at_line_start`: a name that begins a line is being defined there, by one more equation.
-    """
+    """The lexical rules of one language."""
 
     family: str
+    """Languages of one family see each other's definitions."""
     unread: re.Pattern[str]
+    """Comments and strings. A match with the group `code` (a template, an f-string) is searched for `interpolation`."""
     interpolation: re.Pattern[str] | None = None
+    """Code in a string: group 1, or if that did not match, the name after the match (`$name`)."""
     name: re.Pattern[str]
+    """An identifier or keyword."""
     keywords: frozenset[str]
     own: frozenset[str] = frozenset({"self"})
+    """Words for the instance or its class, inside the class."""
     above: frozenset[str] = frozenset({"super"})
+    """Words for the supertype, inside the class."""
     declarations: tuple[Declaration, ...] = ()
     parameters: ParameterStyle = "name_first"
     has_implicit_members: bool = False
+    """Whether a bare name may be a member of the enclosing class."""
     is_strict: bool = False
+    """Whether a bare name can only be defined in its file, imported, or from outside the repository."""
     keyword_argument: re.Pattern[str] | None = None
+    """What follows the name of an argument, which does not refer to a definition in scope."""
     defines_at_line_start: bool = False
+    """Whether a name at the start of a line is being defined there (an equation of Haskell)."""
 
 
 _NAME: Final = re.compile(r"[^\W\d]\w*")
@@ -79,12 +77,12 @@ def _any(*patterns: str) -> re.Pattern[str]:
 
 
 def words(*texts: str) -> frozenset[str]:
-    """Returns the words that stand in the texts between blanks."""
+    """Returns the set of the blank-separated words of the texts."""
     return frozenset(" ".join(texts).split())
 
 
 def _after(words: str) -> str:
-    """Returns a pattern of one of the words, which looks for the word's beginning last: so that it begins with a literal."""
+    """Returns a pattern for any of the words. It begins with a literal: the boundary before the word is checked last."""
     return "(?:" + "|".join(rf"{word}\b(?<=\b{word})" for word in words.split()) + ")"
 
 
@@ -93,12 +91,12 @@ def _declared(pattern: str, mark: str = "") -> Declaration:
 
 
 _LIST: Final = r"\w++(?:[ \t]*+,[ \t]*+\*?\w++)*+"
-"""Of names."""
+"""A list of names."""
 
 _COMMON: Final = "true false null if else for while do return break continue switch case default try catch finally throw new this"
 
 
-# One character class first, which `re` finds five times faster than one of several beginnings.
+# Begins with one character class, for which `re` is five times faster than for several alternatives.
 _PYTHON_STRINGS: Final = (
     r"[\"'](?:(?P<code>(?<=\b[fF].)|(?<=\b[fF][rR].)|(?<=\b[rR][fF].)))?"
     rf"(?:(?<=\")(?:{_TRIPLE[1:]}|{_DOUBLE[1:]})|(?<=')(?:{_TRIPLE_SINGLE[1:]}|{_SINGLE[1:]}))"
@@ -133,7 +131,7 @@ def _python() -> Lexis:
     )
 
 
-# A slash begins a regular expression after an operator or a line end; what stands there may be up to 40 blanks before it.
+# A slash begins a regular expression after an operator or a line break, with up to 40 blanks between them.
 _REGEX_LITERAL: Final = (
     r"/(?![/*])(?:" + "|".join(rf"(?<=[=(,:;!&|?{{}}\[\n][ \t]{{{blanks}}}/)" for blanks in range(41)) + ")"
     r"(?:\\[^\n]|\[(?:\\[^\n]|[^\]\n\\]){0,200}+\]|[^/\\\n\[])++/"
@@ -586,7 +584,7 @@ _BUILDERS: Final[Mapping[str, Callable[[], Lexis]]] = {
 
 
 class _Lexes(Mapping[str, Lexis]):
-    """The descriptions by the language's name, each made when it is first asked for: all take 50 ms."""
+    """The lexical rules by language, each compiled on first use: compiling all takes 50 ms."""
 
     def __init__(self) -> None:
         self._made: dict[Callable[[], Lexis], Lexis] = {}
@@ -609,4 +607,4 @@ class _Lexes(Mapping[str, Lexis]):
 
 
 LEXES: Final[Mapping[str, Lexis]] = _Lexes()
-"""By the language's name."""
+"""By language."""

@@ -1,4 +1,4 @@
-"""The variables of the functions in a file, and what the text says about each of them."""
+"""The variables of the functions in a file, with the expression or type that the text gives for each."""
 
 import re
 from bisect import bisect_right
@@ -15,7 +15,7 @@ _NOTHING: Final[Mapping[str, str]] = {}
 
 
 class LocalVariables:
-    """Variables by function. `text` has no comments and no insides of strings; its lines begin at `starts`, from line 1."""
+    """The variables of each function. `text` is without comments and contents of strings; line 1 begins at `starts[0]`."""
 
     def __init__(self, lexis: Lexis, text: str, starts: Sequence[int], symbols: Sequence[Symbol]) -> None:
         self._lexis = lexis
@@ -23,14 +23,14 @@ class LocalVariables:
         self._starts = starts
         self._symbols = symbols
         self.function_of: Final = self._functions(len(starts) + 1)
-        """The innermost function around each line, as an index of the symbols, or -1. The first line is 1."""
+        """By line, 1-based: the index in `symbols` of the innermost function around it, or -1."""
         self._outer = self._outer_functions()
         self._variables: dict[int, dict[str, str]] = {}
         self._read_parameters()
         self._read_declarations()
 
     def _functions(self, n_lines: int) -> list[int]:
-        """Returns for each line the innermost function that it is in, as an index of `symbols`, or -1."""
+        """Returns the value of `function_of`."""
         function_of = [-1] * (n_lines + 1)
         for index, symbol in enumerate(self._symbols):
             if symbol.kind in FUNCTION_LIKE or symbol.kind == "test":
@@ -47,7 +47,7 @@ class LocalVariables:
         return outer
 
     def _known(self, name: str, function: int) -> str | None:
-        """Returns what is known of a variable of a function or of one around it; None where it is none."""
+        """Returns the expression for a variable of `function` or of an enclosing function; None if there is no such variable."""
         while function >= 0:
             known = self._variables.get(function)
             if known is not None and name in known:
@@ -56,7 +56,7 @@ class LocalVariables:
         return None
 
     def visible(self, function: int) -> Mapping[str, str]:
-        """Returns what is known of the variables of a function and of those around it; of none for -1."""
+        """Returns the expressions for the variables of `function` and the enclosing functions, by name; empty for -1."""
         inner = self._variables.get(function, _NOTHING)
         outer = self._outer[function] if function >= 0 else -1
         return inner if outer < 0 else {**self.visible(outer), **inner}
@@ -70,7 +70,7 @@ class LocalVariables:
 
     def _read_declarations(self) -> None:
         starts, function_of = self._starts, self.function_of
-        # `int f(` looks like the declaration of a variable; then a function that calls itself would not.
+        # `int f(` looks like the declaration of a variable `f`, which would hide the calls of `f` in its own body.
         heads = {(symbol.line_start, symbol.name) for symbol in self._symbols if symbol.kind in FUNCTION_LIKE}
         for declaration in self._lexis.declarations:
             groups = declaration.pattern.groupindex
@@ -118,7 +118,7 @@ class LocalVariables:
                 known[name] = expression
 
     def substituted(self, expression: str, function: int) -> str:
-        """Returns the expression with what is known of the variable of a function that it begins with."""
+        """Returns the expression with a variable of `function` at its beginning replaced by the variable's expression."""
         first = FIRST_NAME.match(expression)
         if first is None:
             return expression

@@ -34,7 +34,7 @@ PROTECTED_CALLS: Final = frozenset({"pcall", "xpcall"})
 
 
 def note_module(root: Node, context: Context) -> None:
-    """Notes the variable that the file returns, also as `return setmetatable(M, ...)`, and the offsets of markers."""
+    """Notes the variable that the file returns (or `return setmetatable(M, ...)`), and the offsets of markers."""
     context.marker_offsets = offsets(context.source, MARKERS)
     last = root.named_children[-1] if root.named_child_count else None
     if last is None or last.type != "return_statement" or not last.named_child_count:
@@ -196,7 +196,7 @@ def _assigned_name(
 
 
 def wrapped_function(value: Node, context: Context) -> Node | None:
-    """Returns the function that a value is, also as the only argument of a call (`vim.schedule_wrap(function() end)`).
+    """Returns the function that a value is, or that is the only argument of a call (`vim.schedule_wrap(function() end)`).
 
     A protected call returns the results of the function instead, so it does not count.
     """
@@ -249,7 +249,7 @@ def branch(node: Node, context: Context) -> Iterator[Found]:
 
 def call(node: Node, context: Context) -> Iterable[Found]:
     """`require "x"` as a statement or in an expression; any other call is entered if it holds a marker."""
-    # Most statements are calls that hold nothing: this function is no generator, to be fast for them.
+    # Most statements are calls without markers. For their sake this function is not a generator, which would be slower.
     if not holds_marker(node, context):
         return ()
     imported = require_call(node, context)

@@ -1,8 +1,8 @@
-"""Where a file uses names, and what the text says about the thing in front of each.
+"""Finds the uses of names in a file, each with its receiver as far as the text gives it.
 
-    text -> the same without comments and strings -> names that are no variables of a function -> uses by name
+    text -> text without comments and strings -> names that are not local variables -> uses by name
 
-Nothing is resolved here: that needs the other files (`query.binding`).
+Resolves nothing: that needs the other files (`query.binding`).
 """
 
 import re
@@ -22,7 +22,7 @@ MAX_USES_PER_FILE: Final = 200_000
 
 
 def occurrences(language: str, text: str, symbols: Sequence[Symbol]) -> tuple[NameUses, ...]:
-    """Returns the uses of names in `text`, by name. `symbols` are the definitions in it. Empty for a language without names."""
+    """Returns the uses of names in `text`, by name; empty for a language without lexical rules. `symbols` are its definitions."""
     lexis = LEXES.get(language)
     if lexis is None:
         return ()
@@ -30,7 +30,7 @@ def occurrences(language: str, text: str, symbols: Sequence[Symbol]) -> tuple[Na
 
 
 def readable(lexis: Lexis, text: str) -> str:
-    """Returns `text` with blanks for comments and the insides of strings, equally long and with the same line breaks."""
+    """Returns `text` with comments and the contents of strings blanked, equally long and with the same line breaks."""
 
     def blank(match: re.Match[str]) -> str:
         found = match[0]
@@ -48,7 +48,7 @@ def _blank(text: str) -> str:
 
 
 def _blanked(text: str) -> str:
-    """Returns a comment or a string as blanks, the latter with its quotes."""
+    """Returns a comment or string blanked; a string keeps its quotes."""
     quote = text[0]
     if quote not in "\"'`" or len(text) == 1:
         return _blank(text)
@@ -56,7 +56,7 @@ def _blanked(text: str) -> str:
 
 
 def _with_code(lexis: Lexis, text: str) -> str:
-    """Returns a string as blanks, with its quotes and with the code in it."""
+    """Returns a string blanked except for its quotes and the code in it."""
     assert lexis.interpolation is not None
     pieces: list[str] = []
     end = 0
@@ -82,21 +82,21 @@ _WRITE: Final = re.compile(r"[ \t]*+(?:[-+*/%&|^]|<<|>>|\?\?|\|\||&&)?=(?![=>~])
 _BEFORE_CALL: Final = frozenset("(!<: \t")
 _BEFORE_WRITE: Final = frozenset("=-+*/%&|^<>? \t")
 _AFTER_BLANK: Final = frozenset("(<:=-+*/%&|^>? \t\r\n\v\f\x1c\x1d\x1e\x1f\x85\u2028\u2029")
-"""What stands behind a name and a blank where it can be a call or a write."""
+"""What can follow a name and a blank in a call or a write."""
 
 _CASE: Final = re.compile(r"\s*+case ")
 
 
 class _File:
-    """One file, as long as its uses are collected."""
+    """Collects the uses of one file."""
 
     def __init__(self, lexis: Lexis, text: str, symbols: Sequence[Symbol]) -> None:
         self._lexis = lexis
         self._symbols = symbols
-        # Patterns of declarations begin with the line end before, and every name has a character before and behind it.
+        # Patterns of declarations begin with the line break before them, and every name needs a character before and after it.
         self._text = f"\n{readable(lexis, text)}\n"
         self._starts = list(accumulate([len(line) + 1 for line in self._text.split("\n")]))
-        """Where lines begin, from line 1; then the length of the text and more."""
+        """Where each line begins, line 1 first; the last item is beyond the end of the text."""
         self._variables = LocalVariables(lexis, self._text, self._starts, symbols)
         self._receivers = Receivers(lexis, self._text)
         self._cases: tuple[int, bool] = (0, False)
@@ -117,7 +117,7 @@ class _File:
         match: re.Match[str] | None = None
         chained: re.Match[str] | None = None
         chain = ""
-        """A member that another may follow, and the expression that ends with it."""
+        """`chained` is a member that another may follow, `chain` the expression that ends with it."""
         for following in lexis.name.finditer(text):
             previous, match = match, following
             name = match[0]
@@ -193,7 +193,7 @@ class _File:
         return defined_on
 
     def _turns(self, defined_on: Mapping[int, set[str]]) -> list[int]:
-        """Returns the lines, ascending, where other names are defined or another function begins than in the line before."""
+        """Returns the lines, ascending, in which the defined names or the innermost function differ from the line before."""
         function_of = self._variables.function_of
         last = len(self._starts)
         turns = {line for line in range(2, last) if function_of[line] != function_of[line - 1]}
@@ -202,7 +202,7 @@ class _File:
         return [*sorted(turns), last]
 
     def _is_key(self, start: int, end: int, line: int) -> bool:
-        """Whether a name is that of an argument, or of a member in a literal."""
+        """Whether a name is the name of an argument, or of a member in a literal."""
         text, pattern = self._text, self._lexis.keyword_argument
         if pattern is None or not pattern.match(text, end):
             return False

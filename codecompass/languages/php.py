@@ -142,7 +142,7 @@ def _between(start: int, end: int, context: Context) -> str:
 
 
 def _define(node: Node, kind: SymbolKind, name: str, qualified_name: str, visibility: Visibility, context: Context) -> Definition:
-    """Returns the definition of a declaration with a body, which is entered if it is a type's or holds a marker."""
+    """Returns the definition of a declaration with a body, which is entered if it belongs to a type or holds a marker."""
     body = node.child_by_field_name("body")
     head = after_attributes(node)
     bodies: tuple[Node, ...] = ()

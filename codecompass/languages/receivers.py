@@ -1,6 +1,6 @@
-"""What stands before a member in a text, read backwards: the receiver of `pool.get().close`, the type of `Session(timeout=1)`.
+"""Reads text backwards from a name: the receiver of `pool.get().close`, the type of the key in `Session(timeout=1)`.
 
-Files are hostile: whatever looks from a name to its surroundings is bounded in characters, or found once for the whole file.
+Files may be hostile: every search around a name is bounded in characters, or done once for the whole file.
 """
 
 import re
@@ -11,7 +11,7 @@ from codecompass.languages.expressions import LITERAL, MAX_PIECES, MAX_RECEIVER,
 from codecompass.languages.lexis import Lexis
 
 MAX_LOOK_BACK: Final = 2_000
-"""Characters between two brackets that belong together."""
+"""Characters between a bracket and the one that closes it."""
 
 _TYPED_LITERALS: Final = frozenset({"go", "python", "rust", "zig"})
 _DOTTED_NAME: Final = re.compile(r"[^\W\d]\w*(?:(?:\.|::)[^\W\d]\w*)*\Z")
@@ -20,11 +20,11 @@ _OPENINGS: Final = {")": "(", "]": "[", ">": "<"}
 _BRACKETS: Final = re.compile(r"\([^()\[\]{}]*+\)|[()\[\]{}]")
 _BRACKET: Final = re.compile(r"[()\[\]{}]")
 _BEFORE_PLAIN: Final = frozenset(" \t\n\r()[]{},;=+-*/%&|^<~\"'`")
-"""What stands before a name that is a whole expression."""
+"""Characters that can precede a name that is a whole expression."""
 
 
 class Receivers:
-    """The receivers in one file. `text` has no comments and no insides of strings, and begins and ends with a line end."""
+    """Finds receivers in one file. `text` is without comments and contents of strings, and begins and ends with a line break."""
 
     def __init__(self, lexis: Lexis, text: str) -> None:
         self._lexis = lexis
@@ -32,17 +32,16 @@ class Receivers:
         self._pairs: dict[str, dict[int, int]] = {}
         self._open_brackets: list[int] = []
         self._seen_brackets = 0
-        """Where brackets are read to."""
+        """Index up to which brackets have been read."""
 
     def before(self, start: int, previous: re.Match[str] | None) -> str:
-        """Returns the expression before the member at `start`: '' where none is, UNKNOWN where it is of another form.
+        """Returns the receiver of the name at `start`: '' if it has none, UNKNOWN if it does not have the form of a receiver.
 
         `previous` is the last name before it.
         """
         text = self._text
-        if (
-            previous is not None and text[start - 1] == "." and previous.end() == start - 1
-        ):  # `name.member`: what `_ending_at` would find, sooner
+        if previous is not None and text[start - 1] == "." and previous.end() == start - 1:
+            # `name.member`: gives the result of `_ending_at`, faster.
             name = previous[0]
             if text[previous.start() - 1] in _BEFORE_PLAIN and name.isidentifier() and len(name) <= MAX_RECEIVER:
                 return name if name not in self._lexis.keywords or self._is_receiver(name) else UNKNOWN
@@ -50,9 +49,10 @@ class Receivers:
         return self._ending_at(at) if at >= 0 else ""
 
     def literal_type(self, start: int) -> str:
-        """Returns the type whose literal has the key at `start`, as a receiver: UNKNOWN where it is not written, '' for none.
+        """Returns `<T>` for the type T of the literal with the key at `start`: UNKNOWN if the type is not written, '' in a
+        language without such literals.
 
-        Keys are asked for in the order of the text.
+        Must be called for the keys in the order of the text.
         """
         text, family = self._text, self._lexis.family
         if family not in _TYPED_LITERALS:
@@ -81,7 +81,7 @@ class Receivers:
         return f"<{name}>" if name else UNKNOWN
 
     def _name_before(self, end: int) -> str:
-        """Returns the dotted name that ends before `end`, one blank aside; '' for none."""
+        """Returns the dotted name that ends at `end`, or one blank before it; '' if there is none."""
         text = self._text
         if text[end - 1] in " \t":
             end -= 1
@@ -92,7 +92,7 @@ class Receivers:
         return found[0] if found is not None else ""
 
     def _brackets_around(self, at: int) -> Iterator[int]:
-        """Gives the indexes of the brackets that are open before `at`, innermost first. Any bracket closes any other."""
+        """Yields the indexes of the brackets open at `at`, innermost first. Any closing bracket closes any other."""
         text, open_brackets = self._text, self._open_brackets
         for match in _BRACKETS.finditer(text, self._seen_brackets, at):
             start = match.start()
@@ -106,12 +106,12 @@ class Receivers:
         return reversed(open_brackets)
 
     def _is_receiver(self, keyword: str, is_called: bool = False) -> bool:
-        """Whether a keyword can stand before a member, or before a call or subscript whose member is used."""
+        """Whether a keyword can be a receiver; with `is_called`, whether a call or subscript of it can."""
         lexis = self._lexis
         return keyword in lexis.own or keyword in lexis.above or (keyword in _PATH_ROOTS and not is_called)
 
     def _before_operator(self, start: int) -> int:
-        """Returns the index of the last character before the member operator that ends at `start`, -1 where there is none."""
+        """Returns the index of the last character before the member operator that ends at `start`; -1 if there is no operator."""
         text = self._text
         match text[start - 1]:
             case ".":
@@ -127,7 +127,7 @@ class Receivers:
         return -1
 
     def _ending_at(self, at: int) -> str:
-        """Returns the expression whose last character is at `at`, UNKNOWN where it is of another form than a receiver."""
+        """Returns the expression whose last character is at `at`; UNKNOWN if it does not have the form of a receiver."""
         text, lexis = self._text, self._lexis
         pieces: list[str] = []
         for _ in range(MAX_PIECES):
@@ -174,14 +174,14 @@ class Receivers:
         return whole if len(whole) <= MAX_RECEIVER else UNKNOWN
 
     def _before_type_arguments(self, at: int) -> int:
-        """Returns the index before the type arguments that end at `at`, 0 where they do not begin nearby."""
+        """Returns the index before the type arguments that end at `at`; 0 if they do not begin nearby."""
         opened = self._opening(at)
         if opened < 0:
             return 0
         return opened - 3 if self._text[opened - 2 : opened] == "::" else opened - 1
 
     def _opening(self, at: int) -> int:
-        """Returns the index of the bracket that the one at `at` closes, -1 where it is too far away."""
+        """Returns the index of the bracket that the one at `at` closes; -1 if it is too far away."""
         text = self._text
         closing = text[at]
         opening = _OPENINGS[closing]
@@ -195,7 +195,7 @@ class Receivers:
 
 
 def _pairs(text: str, opening: str, closing: str) -> dict[int, int]:
-    """Returns from the indexes of closing brackets to those of the opening ones."""
+    """Returns the index of the opening bracket by the index of the closing one."""
     pairs: dict[int, int] = {}
     opened: list[int] = []
     for match in re.finditer(f"[{re.escape(opening + closing)}]", text):

@@ -65,7 +65,7 @@ CALLS: Final = frozenset({"define_method", "alias_method", "refine"}).union(SECT
 
 
 def section(node: Node, context: Context) -> Iterator[Found]:
-    """`private` and the like on a line of its own."""
+    """`private` and the like alone on a line."""
     word = SECTIONS.get(context.text(node))
     if word is not None and not in_function(context):
         path = path_of(context)
@@ -102,7 +102,7 @@ def call(node: Node, context: Context) -> Iterator[Found]:
 
 
 def _defined_by(word: str, names: list[str]) -> list[str]:
-    """Returns those of the names in a call of `word` that the call defines."""
+    """Returns the names among `names`, the arguments of a call of `word`, that the call defines."""
     if word in ACCESSORS or word == "delegate":
         return names
     if word in DELEGATORS:

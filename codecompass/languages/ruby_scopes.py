@@ -18,7 +18,7 @@ SECTIONS: Final[Mapping[str, str]] = {
     "public_class_method": "public",
     "private_constant": "private",
 }
-"""Methods that set the visibility of the names in their arguments, or without arguments of all that follows."""
+"""Methods that set the visibility of the names in their arguments, or without arguments of all following definitions."""
 
 ON_THE_TYPE: Final = frozenset({"private_class_method", "public_class_method"})
 
@@ -35,7 +35,7 @@ def path_of(context: Context) -> str:
 
 
 def in_function(context: Context) -> bool:
-    """Whether the innermost scope is a method, in which nothing defines members."""
+    """Whether the innermost scope is a method, in which no call defines members."""
     return context.enclosing in FUNCTION_LIKE
 
 
@@ -59,7 +59,7 @@ def as_visibility(word: str) -> Visibility:
 
 
 def enclosing_visibility_word(node: Node, context: Context) -> str:
-    """Returns the `private` of `private def x`, empty without one."""
+    """Returns the `private` of `private def x`; empty without one."""
     parent = node.parent if node.prev_named_sibling is None else None
     if parent is None or parent.type != "argument_list" or parent.parent is None:
         return ""

@@ -67,7 +67,7 @@ def _blank_arms(text: bytearray, start: int, end: int) -> None:
 
 
 def visibility_of(node: Node, _name: str, context: Context) -> Visibility:
-    """Returns the visibility by the modifier; members of a trait or enum have that of the type, those of `impl Trait for T` are
+    """Returns the visibility by the modifier; for members of a trait or enum that of the type, for those of `impl Trait for T`
     public."""
     first = node.named_child(0) if node.named_child_count else None
     if first is not None and first.type == "visibility_modifier":
@@ -81,7 +81,7 @@ def visibility_of(node: Node, _name: str, context: Context) -> Visibility:
 
 
 def doc_comment(node: Node, context: Context) -> str:
-    """Returns the comment above a definition and its attributes; a module's own `//!` comment when there is none.
+    """Returns the comment above a definition and its attributes; the `//!` comment inside a module if there is none.
 
     Reads the text above, not the siblings of the node: half of the top level of a Rust tree is comment lines.
     """

@@ -238,7 +238,7 @@ def _names(pattern: Node, context: Context) -> list[str]:
 
 
 def _end_of_head(node: Node) -> int:
-    """Returns where the signature ends: after a short value, before a long one."""
+    """Returns the byte where the signature ends: after a short value, before a long one."""
     body = node.child_by_field_name("value")
     if body is None or body.end_byte - body.start_byte <= MAX_VALUE_BYTES:
         return node.end_byte
@@ -257,7 +257,7 @@ def enum_case(node: Node, context: Context) -> Iterator[Found]:
 
 
 def given(node: Node, context: Context) -> Iterator[Found]:
-    """`given name: Type with ...`; without a name it has that of its type."""
+    """`given name: Type with ...`; without a name it has the name of its type."""
     name = context.field_text(node, "name") or context.field_text(node, "return_type").partition("[")[0].rpartition(".")[2]
     body = node.child_by_field_name("body")
     bodies = () if body is None or not holds_marker(body, context) else (body,)

@@ -1,4 +1,4 @@
-"""What several languages read from the text of a source file instead of its tree: comments above a definition, code that is
+"""Reads the text of a source file instead of its tree, for several languages: comments above a definition, code that is
 blanked because a grammar cannot parse it, and the offsets of markers.
 """
 
@@ -16,7 +16,7 @@ _SKIPPED_LINES: Final = 4
 
 
 def comment_above(node: Node, context: Context) -> str:
-    """Returns the comment that ends on the line above `node`, with its comment signs; empty if there is none."""
+    """Returns the comment that ends on the line above `node`, with its comment markers; empty if there is none."""
     return comment_above_byte(context.source, node.start_byte)
 
 
@@ -105,7 +105,7 @@ def _mask(match: re.Match[bytes]) -> bytes:
 
 
 def blank(text: bytearray, start: int, end: int) -> None:
-    """Overwrites `text[start:end]` with blanks, line breaks excepted."""
+    """Overwrites `text[start:end]` with blanks, except for line breaks."""
     text[start:end] = text[start:end].translate(_BLANKS)
 
 

@@ -220,7 +220,7 @@ def _names(pattern: Node, context: Context) -> list[str]:
 
 
 def _end_of_head(node: Node) -> int:
-    """Returns where the signature ends: before accessors and long values, after anything else."""
+    """Returns the byte where the signature ends: before accessors and long values, else at the end."""
     last = node.start_byte
     for child in node.children:
         if child.type in ("computed_property", "willset_didset_block"):

@@ -99,7 +99,7 @@ def _variable(node: Node, variable: Node, context: Context) -> Iterator[Found]:
     if value is not None and context.source.startswith(b"@import(", value.start_byte):
         yield from _imports(variable, context)
         if start == node.start_byte:
-            # A private name of a module is only an import; a public one also re-exports it.
+            # A private name for a module is only an import; a public one also re-exports the module.
             return
     name = _plain(context.field_text(variable, "variable_type_function"))
     container = None if value is None else _container(value)
