@@ -5,9 +5,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from codecompass.languages.c import C_RULES
+from codecompass.languages.c import C_RULES, function
 from codecompass.languages.c_declarators import SECTIONS, head, open_section, visibility_here
-from codecompass.languages.c_definitions import function
 from codecompass.languages.c_preprocessing import prepare_cpp
 from codecompass.languages.language import DESCEND, Context, Definition, Descend, Found, Language, Node, Rule, no_module
 from codecompass.languages.records import Import

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from codecompass.languages.c_conditionals import resolve_conditionals
 from codecompass.languages.language import CLASS_LIKE, DESCEND, FUNCTION_LIKE, Context, Definition, Found, Language, Node
+from codecompass.languages.preparation import blank_matches, masked, resolve_conditionals
 from codecompass.languages.records import Import, SymbolKind, Visibility
-from codecompass.languages.source_text import MAX_VALUE_BYTES, blank_matches, comment_above, masked, plain_code
+from codecompass.languages.source_text import MAX_VALUE_BYTES, comment_above, plain_code
 
 _LITERALS: Final = re.compile(
     rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"+|\Z) | @\$?"(?:[^"]++|"")*+"

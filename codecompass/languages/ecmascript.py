@@ -1,4 +1,5 @@
-"""JavaScript, TypeScript and TSX: declarations, the members of classes, interfaces and enums, and the three `Language`s.
+"""JavaScript, TypeScript and TSX: declarations, the members of classes, interfaces and enums, the tests of Jest, Vitest, Mocha,
+QUnit, Node and the like, and the three `Language`s.
 
 TSX has a separate grammar, because `<T>x` means something else in it.
 """
@@ -7,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from codecompass.languages.ecmascript_calls import TESTS, call, callback, class_expression, default_export
+from codecompass.languages.block_tests import BlockTestSyntax
 from codecompass.languages.ecmascript_modules import import_alias, imports, note_exports, re_exports
 from codecompass.languages.ecmascript_scopes import (
     AMBIENT,
@@ -25,6 +26,10 @@ from codecompass.languages.ecmascript_scopes import (
 from codecompass.languages.ecmascript_values import (
     SCRIPT_ENDINGS,
     array,
+    call,
+    callback,
+    class_expression,
+    default_export,
     expression_statement,
     object_literal,
     pair,
@@ -325,6 +330,46 @@ TYPED_RULES: Final[Mapping[str, Rule]] = {
     "non_null_expression": DESCEND,
 }
 SCRIPT_RULES: Final[Mapping[str, Rule]] = {**COMMON_RULES, "field_definition": field}
+
+
+_HEAD: Final = re.compile(
+    rb"""
+    \n[ \t]*+(?P<head>
+        (?:describe|it|test|suite|context|specify|bench|xdescribe|xit|xtest|fdescribe|fit
+            |await[ \t]+(?:t\.)?(?:it|test|describe|bench)|QUnit\.(?:module|test)|Deno\.test|t\.test)\b
+        (?:\.(?!(?:each|for|skipIf|runIf)\b)\w+)*
+        (?:\.(?:each|for|skipIf|runIf)\b|(?:<[^<>\n]*>)?\(\s*(?=["'`])))
+    (?:(?:'([^'\\\n]*(?:\\.[^'\\\n]*)*)'|"([^"\\\n]*(?:\\.[^"\\\n]*)*)"|`([^`\\]*(?:\\.[^`\\]*)*)`)(?=\s*,))?
+    """,
+    re.VERBOSE,
+)
+_TITLES: Final = frozenset({"string", "template_string"})
+
+
+def _title_of(statement: Node) -> tuple[int, int] | None:
+    """Returns the byte range of the title in `it.each(table)("title", ...)`, `describe.skipIf(condition)("title", ...)`."""
+    call = statement.named_children[0]
+    if call.type == "await_expression" and call.named_child_count:
+        call = call.named_children[0]
+    arguments = call.child_by_field_name("arguments")
+    first = arguments.named_children[0] if arguments is not None and arguments.named_child_count else None
+    if first is None or first.type not in _TITLES or first.end_byte - first.start_byte < 2:
+        return None
+    # In `it.each(["a", "b"])` without a title the arguments are the table.
+    function = call.child_by_field_name("function")
+    if function is None or function.type not in ("call_expression", "identifier"):
+        return None
+    return first.start_byte + 1, first.end_byte - 1
+
+
+TESTS: Final = BlockTestSyntax(
+    pattern=_HEAD,
+    block=re.compile(rb"=>|\bfunction\b"),
+    computed=re.compile(rb"\$\{"),
+    nodes=frozenset({"await_expression", "call_expression", "expression_statement", "identifier", "member_expression"}),
+    statements=frozenset({"expression_statement"}),
+    title_of=_title_of,
+)
 
 
 JAVASCRIPT = Language(

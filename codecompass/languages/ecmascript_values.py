@@ -1,20 +1,24 @@
-"""Variables, assignments, and functions in objects and arrays of JavaScript and TypeScript."""
+"""Expressions of JavaScript and TypeScript that define something: values of variables, assignments, functions in objects and
+arrays, named callbacks, default exports.
+"""
 
 from collections.abc import Iterator
 from typing import Final
 
 from msgspec import structs
 
-from codecompass.languages.ecmascript_modules import is_exports, lines_of, require_call, required_names
+from codecompass.languages.ecmascript_modules import is_exports, lines_of, require_call, required_module, required_names
 from codecompass.languages.ecmascript_scopes import (
     FUNCTIONS,
     LINE_BYTES,
     bodies_of,
+    body_holds_definitions,
     defined,
     function_bodies,
     head_end_of,
     holds_definitions,
     in_function,
+    module_wrapper,
     name_of,
     unwrapped,
     visibility_at,
@@ -318,3 +322,64 @@ def array(node: Node, context: Context) -> Iterator[Found]:
     """An array: entered unless it is local to a function."""
     if not in_function(context) and holds_definitions(node, context):
         yield Descend(node)
+
+
+def call(node: Node, context: Context) -> Iterator[Found]:
+    """A call: `require('m')` and `import('m')` are imports, others may have functions among their arguments."""
+    if context.source.startswith((b"require(", b"import("), node.start_byte):
+        spec = required_module(node, context)
+        if spec is not None:
+            yield Import(*lines_of(node), spec)
+            return
+    inside = module_wrapper(node, context)
+    if inside is not None:
+        yield from inside
+        return
+    if not in_function(context):
+        note_extended(node, context)
+    if body_holds_definitions(node, context):
+        yield Descend(node)
+    elif not in_function(context):
+        # Callbacks that define no names are skipped; they are most of a test file.
+        arguments = node.child_by_field_name("arguments")
+        for argument in arguments.named_children if arguments is not None else ():
+            if argument.type == "object":
+                yield from object_literal(argument, context)
+
+
+def callback(node: Node, context: Context) -> Iterator[Found]:
+    """A function in an expression: a definition if it has a name, else a nameless scope."""
+    name = context.field_text(node, "name")
+    bodies = function_bodies(node, context)
+    if name:
+        yield defined(name, "fn", node, context, bodies, head_end=head_end_of(node), visibility="internal")
+    else:
+        for body in bodies:
+            yield Descend(body, "fn")
+
+
+def class_expression(node: Node, context: Context) -> Iterator[Found]:
+    """A class in an expression, with or without a name."""
+    name, body = context.field_text(node, "name"), node.child_by_field_name("body")
+    if name:
+        yield defined(name, "class", node, context, () if body is None else (body,), visibility="internal")
+    elif body is not None:
+        yield Descend(body, "class")
+
+
+def default_export(value: Node, statement: Node, context: Context) -> Iterator[Found]:
+    """`export default <expression>`: a symbol named `default`, as importers call it, unless the value has a name."""
+    inner_value = unwrapped(value)
+    if inner_value is None or inner_value.type == "identifier":
+        return
+    name = context.field_text(inner_value, "name") if inner_value.type in (*FUNCTIONS, "class") else ""
+    if inner_value.type == "class":
+        body = inner_value.child_by_field_name("body")
+        class_body = () if body is None else (body,)
+        yield defined(name or "default", "class", statement, context, class_body, visibility="public")
+    elif inner_value.type in FUNCTIONS:
+        bodies, end = function_bodies(inner_value, context), head_end_of(inner_value)
+        yield defined(name or "default", "fn", statement, context, bodies, head_end=end, visibility="public")
+    else:
+        inside, end = bodies_of(inner_value, context), statement.end_byte
+        yield defined("default", "const", statement, context, inside, head_end=end, visibility="public")

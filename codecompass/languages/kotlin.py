@@ -8,18 +8,16 @@ from msgspec import Struct
 
 from codecompass.languages.block_tests import DOUBLE_QUOTED, BlockTestSyntax
 from codecompass.languages.language import CLASS_LIKE, DESCEND, FUNCTION_LIKE, Context, Definition, Descend, Found, Language, Node
+from codecompass.languages.preparation import blank, blank_matches, masked
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.source_text import (
     MAX_VALUE_BYTES,
-    blank,
-    blank_matches,
     comment_above,
     comment_above_byte,
     enter_function_if_marked,
     enter_if_marked,
     holds_marker,
     marker_finder,
-    masked,
     plain_code,
 )
 

@@ -8,15 +8,14 @@ from msgspec.structs import replace
 
 from codecompass.languages.block_tests import DOUBLE_QUOTED, BlockTestSyntax
 from codecompass.languages.language import CLASS_LIKE, DESCEND, FUNCTION_LIKE, Context, Definition, Descend, Found, Language, Node
+from codecompass.languages.preparation import blank, masked
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.source_text import (
     MAX_VALUE_BYTES,
-    blank,
     comment_above,
     enter_if_marked,
     holds_marker,
     marker_finder,
-    masked,
     plain_code,
 )
 

@@ -6,7 +6,6 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from codecompass.languages.c_conditionals import resolve_conditionals
 from codecompass.languages.language import (
     CLASS_LIKE,
     DESCEND,
@@ -20,16 +19,15 @@ from codecompass.languages.language import (
     by_path,
 )
 from codecompass.languages.path_modules import swift_module
+from codecompass.languages.preparation import blank_matches, masked, resolve_conditionals
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.source_text import (
     MAX_VALUE_BYTES,
-    blank_matches,
     comment_above,
     enter_function_if_marked,
     enter_if_marked,
     holds_marker,
     marker_finder,
-    masked,
     plain_code,
 )
 

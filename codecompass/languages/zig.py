@@ -7,15 +7,14 @@ from typing import Final
 from codecompass.languages.block_tests import MAX_TITLE
 from codecompass.languages.language import CLASS_LIKE, DESCEND, Context, Definition, Descend, Found, Language, Node, by_path
 from codecompass.languages.path_modules import zig_module
+from codecompass.languages.preparation import blank, masked
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.source_text import (
     MAX_VALUE_BYTES,
-    blank,
     comment_above_byte,
     enter_if_marked,
     holds_marker,
     marker_finder,
-    masked,
     plain_code,
 )
 
