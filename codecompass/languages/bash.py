@@ -179,26 +179,7 @@ TESTS: Final = BlockTestSyntax(
 """Bats. The grammar parses the block as commands, so its end is found by the indentation."""
 
 BASH = Language(
-    name="bash",
     grammar="bash",
-    extensions=(".sh", ".bash", ".bats", ".ebuild", ".eclass", ".ksh", ".zsh"),
-    filenames=(
-        ".bash_aliases",
-        ".bash_login",
-        ".bash_logout",
-        ".bash_profile",
-        ".bashrc",
-        ".kshrc",
-        ".profile",
-        ".zlogin",
-        ".zlogout",
-        ".zprofile",
-        ".zshenv",
-        ".zshrc",
-        "APKBUILD",
-        "PKGBUILD",
-    ),
-    interpreters=("ash", "bash", "bats", "dash", "ksh", "mksh", "sh", "zsh"),
     rules={
         "function_definition": function,
         "variable_assignment": assignment,

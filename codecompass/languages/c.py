@@ -401,9 +401,7 @@ C_RULES: Final[Mapping[str, Rule]] = {
 }
 
 C = Language(
-    name="c",
     grammar="c",
-    extensions=(".c", ".h"),
     rules=C_RULES,
     separator="::",
     prepare=prepare,

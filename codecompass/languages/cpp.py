@@ -124,12 +124,7 @@ CPP_RULES: Final[Mapping[str, Rule]] = {
 }
 
 CPP = Language(
-    name="cpp",
     grammar="cpp",
-    extensions=(
-        *(".C", ".H", ".c++", ".cc", ".cp", ".cpp", ".cppm", ".cu", ".cuh", ".cxx", ".h++"),
-        *(".hh", ".hpp", ".hxx", ".inl", ".ino", ".ipp", ".ixx", ".tcc", ".tpp", ".txx"),
-    ),
     rules=CPP_RULES,
     separator="::",
     prepare=prepare_cpp,

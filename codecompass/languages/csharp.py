@@ -256,9 +256,7 @@ def doc_of(node: Node, context: Context) -> str:
 
 
 CSHARP = Language(
-    name="csharp",
     grammar="csharp",
-    extensions=(".cs", ".csx"),
     rules={
         **dict.fromkeys(_KINDS, declaration),
         "record_declaration": record,

@@ -1,7 +1,6 @@
 """Detects the language of a file: by its name, else by its `#!` line; for C headers by their content.
 
-Imports neither tree-sitter nor the language modules, because the server process uses it too. The modules of the languages with
-symbols repeat their names in `extensions`, `filenames` and `interpreters`; a test compares the two.
+Imports neither tree-sitter nor the language modules, because the server process uses it too.
 """
 
 import re

@@ -373,11 +373,7 @@ TESTS: Final = BlockTestSyntax(
 
 
 JAVASCRIPT = Language(
-    name="javascript",
     grammar="javascript",
-    extensions=(".js", ".cjs", ".es6", ".jsx", ".mjs"),
-    filenames=("Jakefile",),
-    interpreters=("node", "nodejs", "qjs"),
     rules=SCRIPT_RULES,
     comment_starts=(b"//", b"/*"),
     tests=TESTS,
@@ -388,10 +384,7 @@ JAVASCRIPT = Language(
 
 
 TYPESCRIPT = Language(
-    name="typescript",
     grammar="typescript",
-    extensions=(".ts", ".cts", ".mts"),
-    interpreters=("bun", "deno", "ts-node", "tsx"),
     rules=TYPED_RULES,
     comment_starts=(b"//", b"/*"),
     prepare=prepare,
@@ -403,9 +396,7 @@ TYPESCRIPT = Language(
 
 
 TSX = Language(
-    name="tsx",
     grammar="tsx",
-    extensions=(".tsx",),
     rules=TYPED_RULES,
     comment_starts=(b"//", b"/*"),
     tests=TESTS,

@@ -247,10 +247,7 @@ TESTS: Final = BlockTestSyntax(
 )
 
 ELIXIR = Language(
-    name="elixir",
     grammar="elixir",
-    extensions=(".ex", ".exs"),
-    interpreters=("elixir", "iex"),
     rules={
         "call": call,
         "unary_operator": attribute,

@@ -15,10 +15,8 @@ from msgspec import Struct, structs
 
 from codecompass.languages.block_tests import with_tests
 from codecompass.languages.language import (
-    CLASS_LIKE,
     HEAD_BYTES,
     Context,
-    Define,
     Definition,
     Descend,
     Found,
@@ -98,7 +96,7 @@ def extract(language: Language, root: Node, source: bytes, path: str) -> Extract
                 context.scope_kinds = scope.kinds
                 context.scope_names = scope.names
                 context.scope_visibility = scope.visibility
-                found = _apply_define(rule, item, context) if isinstance(rule, Define) else tuple(rule(item, context))
+                found = tuple(rule(item, context))
                 if found:
                     stack.append((iter(found), scope))
                     break
@@ -166,16 +164,6 @@ def _sorted_by_line(symbols: list[Symbol]) -> list[Symbol]:
     order = sorted(range(len(symbols)), key=lambda index: symbols[index].line_start)
     new_index = {old: new for new, old in enumerate(order)}
     return [structs.replace(symbols[old], parent=new_index.get(symbols[old].parent, -1)) for old in order]
-
-
-def _apply_define(rule: Define, node: Node, context: Context) -> tuple[Definition, ...]:
-    name = node.child_by_field_name(rule.name)
-    if name is None:
-        return ()
-    body = node.child_by_field_name(rule.body) if rule.body else None
-    member = rule.member_kind is not None and context.enclosing in CLASS_LIKE
-    kind = rule.member_kind if member and rule.member_kind is not None else rule.kind
-    return (Definition(name=context.text(name), kind=kind, node=node, bodies=() if body is None else (body,)),)
 
 
 def _should_enter(language: Language, kind: SymbolKind, body: Node, source: bytes) -> bool:

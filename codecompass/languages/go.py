@@ -184,9 +184,7 @@ def imports(node: Node, context: Context) -> Iterator[Found]:
 
 
 GO = Language(
-    name="go",
     grammar="go",
-    extensions=(".go",),
     rules={
         "package_clause": package_clause,
         "import_declaration": DESCEND,

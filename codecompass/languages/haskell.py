@@ -344,10 +344,7 @@ TESTS: Final = BlockTestSyntax(
 """Hspec and Tasty."""
 
 HASKELL = Language(
-    name="haskell",
     grammar="haskell",
-    extensions=(".hs", ".hs-boot", ".hsc"),
-    interpreters=("runghc", "runhaskell"),
     rules={
         "header": module,
         "imports": DESCEND,

@@ -200,10 +200,7 @@ TRANSPARENT: Final = (
 )
 
 JAVA = Language(
-    name="java",
     grammar="java",
-    extensions=(".java",),
-    interpreters=("java", "jbang"),
     rules={
         "package_declaration": package_declaration,
         "module_declaration": module_declaration,

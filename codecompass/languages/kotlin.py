@@ -376,10 +376,7 @@ TESTS: Final = BlockTestSyntax(
 """Kotest."""
 
 KOTLIN = Language(
-    name="kotlin",
     grammar="kotlin",
-    extensions=(".kt", ".kts"),
-    interpreters=("kotlin", "kscript"),
     rules={
         "package_header": package,
         "import_list": DESCEND,

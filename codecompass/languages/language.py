@@ -1,10 +1,7 @@
 """The form in which each language is described: a table from node types to rules, and a few functions.
 
-The walk over the tree is in `extract.py`. A rule is one of
-
-* `Define`: the node is a definition of the given kind;
-* `DESCEND`: the node is transparent, its children count as children of its parent (`export`, `if`, a block);
-* a function from (node, context) to the definitions and imports in the node, for irregular shapes.
+The walk over the tree is in `extract.py`. A rule is either `DESCEND`, which makes a node transparent (its children count as
+children of its parent: `export`, `if`, a block), or a function from (node, context) to the definitions and imports in the node.
 
 A node type without a rule is not entered: that makes extraction several times faster than any tree-sitter query.
 """
@@ -102,20 +99,8 @@ Found = Definition | Import | Descend
 RuleFunction = Callable[[Node, Context], Iterable[Found]]
 
 
-class Define(Struct, frozen=True):
-    """The node is a definition with its name in the field `name` and its members in the field `body`.
-
-    `member_kind` replaces `kind` directly inside a class-like definition (a Python `def` in a class).
-    """
-
-    kind: SymbolKind
-    member_kind: SymbolKind | None = None
-    name: str = "name"
-    body: str = "body"
-
-
 DESCEND: Final = "descend"
-Rule = Define | RuleFunction | Literal["descend"]
+Rule = RuleFunction | Literal["descend"]
 
 CLASS_LIKE: Final[frozenset[SymbolKind]] = frozenset({"class", "struct", "enum", "trait", "interface", "impl"})
 FUNCTION_LIKE: Final[frozenset[SymbolKind]] = frozenset({"fn", "method"})
@@ -197,13 +182,8 @@ COMMENTS: Final = frozenset({"block_comment", "comment", "haddock", "line_commen
 class Language(Struct, frozen=True, kw_only=True):
     """The description of one language with symbols."""
 
-    name: str
     grammar: str
     """Name of the tree-sitter grammar."""
-    extensions: tuple[str, ...]
-    """As in `detect.py`, like `filenames` and `interpreters`."""
-    filenames: tuple[str, ...] = ()
-    interpreters: tuple[str, ...] = ()
     rules: Mapping[str, Rule]
     """By node type of the grammar."""
     separator: str = "."

@@ -376,11 +376,7 @@ TESTS: Final = BlockTestSyntax(
 """Busted."""
 
 LUA = Language(
-    name="lua",
     grammar="lua",
-    extensions=(".lua", ".rockspec"),
-    filenames=(".busted", ".luacheckrc", ".luacov"),
-    interpreters=("lua", "luajit", "texlua"),
     rules={
         "function_declaration": function,
         "variable_declaration": declaration,

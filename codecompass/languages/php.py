@@ -313,10 +313,7 @@ TESTS: Final = BlockTestSyntax(
 """Pest."""
 
 PHP = Language(
-    name="php",
     grammar="php",
-    extensions=(".php", ".php3", ".php4", ".php5", ".php7", ".php8", ".phpt", ".phtml"),
-    interpreters=("php",),
     rules={
         "namespace_definition": namespace,
         **dict.fromkeys(KIND_OF, type_declaration),

@@ -177,11 +177,7 @@ def imports(node: Node, context: Context) -> Iterator[Found]:
 
 
 PYTHON = Language(
-    name="python",
     grammar="python",
-    extensions=(".py", ".pyi", ".pyw"),
-    filenames=("SConstruct", "SConscript", "wscript"),
-    interpreters=("python", "python2", "python3", "pypy", "pypy3"),
     rules={
         "function_definition": function_definition,
         "class_definition": class_definition,

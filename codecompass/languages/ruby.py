@@ -280,27 +280,7 @@ TESTS: Final = BlockTestSyntax(
 """RSpec, Minitest::Spec, Rails and shoulda."""
 
 RUBY = Language(
-    name="ruby",
     grammar="ruby",
-    extensions=(".rb", ".gemspec", ".jbuilder", ".podspec", ".rake", ".rbi", ".rbw", ".ru", ".thor"),
-    filenames=(
-        "Appraisals",
-        "Berksfile",
-        "Brewfile",
-        "Capfile",
-        "Dangerfile",
-        "Fastfile",
-        "Gemfile",
-        "Guardfile",
-        "Podfile",
-        "Puppetfile",
-        "Rakefile",
-        "Thorfile",
-        "Vagrantfile",
-        ".irbrc",
-        ".pryrc",
-    ),
-    interpreters=("jruby", "rbx", "ruby", "truffleruby"),
     rules={
         "method": method,
         "singleton_method": singleton_method,

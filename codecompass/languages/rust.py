@@ -279,10 +279,7 @@ def extern_crate(node: Node, context: Context) -> Iterator[Found]:
 
 
 RUST = Language(
-    name="rust",
     grammar="rust",
-    extensions=(".rs",),
-    interpreters=("rust-script",),
     rules={
         "function_item": definition("fn"),
         "function_signature_item": definition("fn"),

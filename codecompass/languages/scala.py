@@ -348,10 +348,7 @@ TESTS: Final = BlockTestSyntax(
 """MUnit and ScalaTest. The grammar fails on infix operators, so the end of a block is found by the indentation."""
 
 SCALA = Language(
-    name="scala",
     grammar="scala",
-    extensions=(".scala", ".mill", ".sbt", ".sc"),
-    interpreters=("amm", "scala", "scala-cli"),
     rules={
         "package_clause": package,
         "import_declaration": imports,

@@ -207,9 +207,7 @@ def _values(tokens: Sequence[Token], index: int, owner: str, script: Script, roo
 
 
 SQL = Language(
-    name="sql",
     grammar="sql",
-    extensions=(".sql", ".ddl", ".dml", ".pgsql", ".psql"),
     rules={},
     module=no_module,
     prepare=nothing_to_parse,

@@ -281,10 +281,7 @@ _ENTERED_IF_MARKED: Final = (
 )
 
 SWIFT = Language(
-    name="swift",
     grammar="swift",
-    extensions=(".swift",),
-    interpreters=("swift",),
     rules={
         "import_declaration": imports,
         "class_declaration": type_of,

@@ -313,9 +313,7 @@ _ENTERED_IF_MARKED: Final = (
 )
 
 ZIG = Language(
-    name="zig",
     grammar="zig",
-    extensions=(".zig",),
     rules={
         "Decl": declaration,
         "VarDecl": local_variable,
