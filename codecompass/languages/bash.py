@@ -16,7 +16,9 @@ from codecompass.languages.language import (
     Found,
     Language,
     Node,
+    body_of,
     leading_comment,
+    lines_of,
     no_module,
     without_comments,
 )
@@ -114,7 +116,7 @@ def command(node: Node, context: Context) -> Iterator[Found]:
     elif arguments and (word != "load" or context.path.endswith((".bats", ".bash"))):
         spec = _unquoted(arguments[0], context)
         if spec and "\n" not in spec:
-            yield Import(node.start_point[0] + 1, node.end_point[0] + 1, spec, kind="relative")
+            yield Import(*lines_of(node), spec, kind="relative")
 
 
 def _unquoted(node: Node, context: Context) -> str:
@@ -133,10 +135,8 @@ def _unquoted(node: Node, context: Context) -> str:
 
 def function(node: Node, context: Context) -> Iterator[Found]:
     """`name() { }`, `function name { }`."""
-    body = node.child_by_field_name("body")
     name = context.field_text(node, "name")
-    bodies = () if body is None else (body,)
-    yield Definition(name=name, kind="fn", node=node, bodies=bodies, qualified_name=name)
+    yield Definition(name=name, kind="fn", node=node, bodies=body_of(node), qualified_name=name)
 
 
 def loop(node: Node, context: Context) -> Iterator[Found]:

@@ -30,6 +30,7 @@ from codecompass.languages.language import (
     Language,
     Node,
     Rule,
+    first_child,
     no_module,
 )
 from codecompass.languages.records import Import, SymbolKind, Visibility
@@ -280,7 +281,7 @@ def statement(node: Node, context: Context) -> Iterator[Found]:
             text = plain_code(context.source[node.start_byte : node.end_byte])
             yield Definition(match[1].decode(), "var", node, signature=text, visibility=visibility_here(context, node))
         return
-    call = node.named_children[0] if node.named_child_count else None
+    call = first_child(node)
     after = node.next_named_sibling
     if call is None or call.type != "call_expression" or after is None or after.type != "compound_statement":
         return

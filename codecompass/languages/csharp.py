@@ -4,7 +4,17 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from codecompass.languages.language import CLASS_LIKE, DESCEND, FUNCTION_LIKE, Context, Definition, Found, Language, Node
+from codecompass.languages.language import (
+    CLASS_LIKE,
+    DESCEND,
+    FUNCTION_LIKE,
+    Context,
+    Definition,
+    Found,
+    Language,
+    Node,
+    lines_of,
+)
 from codecompass.languages.preparation import blank_matches, masked, resolve_conditionals
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.source_text import MAX_VALUE_BYTES, comment_above, plain_code
@@ -232,7 +242,7 @@ def enum_member(node: Node, context: Context) -> Iterator[Found]:
 
 def using(node: Node, context: Context) -> Iterator[Found]:
     """`using A.B;` and `using static A.B;` import all of a namespace or type; `using X = A.B.C;` imports one name."""
-    first, last = node.start_point[0] + 1, node.end_point[0] + 1
+    first, last = lines_of(node)
     alias = node.child_by_field_name("name")
     target = node.named_children[-1] if node.named_child_count else None
     if target is None:

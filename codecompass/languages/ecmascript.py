@@ -36,7 +36,19 @@ from codecompass.languages.ecmascript_values import (
     returned,
     variables,
 )
-from codecompass.languages.language import DESCEND, Context, Descend, Found, Language, Node, Rule, RuleFunction, by_path
+from codecompass.languages.language import (
+    DESCEND,
+    Context,
+    Descend,
+    Found,
+    Language,
+    Node,
+    Rule,
+    RuleFunction,
+    body_of,
+    by_path,
+    first_child,
+)
 from codecompass.languages.path_modules import ecmascript_module
 from codecompass.languages.records import SymbolKind
 
@@ -76,8 +88,7 @@ def function(node: Node, context: Context, outer: Node, is_exported: bool) -> It
     name = context.field_text(node, "name")
     bodies = function_bodies(node, context)
     if not bodies and is_script_constructor(name, node, context):
-        body = node.child_by_field_name("body")
-        bodies = () if body is None else (body,)
+        bodies = body_of(node)
     visibility = visibility_at(name, is_exported, context)
     yield defined(name, "fn", outer, context, bodies, head_end=head_end_of(node), visibility=visibility)
 
@@ -92,10 +103,10 @@ def type_with_body(kind: SymbolKind) -> Declaration:
     """Returns the declaration of a class, interface or enum."""
 
     def declaration(node: Node, context: Context, outer: Node, is_exported: bool) -> Iterator[Found]:
-        name, body = context.field_text(node, "name"), node.child_by_field_name("body")
+        name = context.field_text(node, "name")
         visibility = visibility_at(name, is_exported, context)
         # `export @decorator class A` keeps the decorator in the head; `@decorator class A` does not.
-        yield defined(name, kind, outer, context, () if body is None else (body,), visibility=visibility)
+        yield defined(name, kind, outer, context, body_of(node), visibility=visibility)
 
     return declaration
 
@@ -121,12 +132,12 @@ def object_types(value: Node) -> Iterator[Node]:
 
 def namespace(node: Node, context: Context, outer: Node, is_exported: bool) -> Iterator[Found]:
     """`namespace A.B {}` and `declare module 'm' {}`; everything in a declared one is exported."""
-    name, body = name_of(node.child_by_field_name("name"), context), node.child_by_field_name("body")
+    name = name_of(node.child_by_field_name("name"), context)
     is_declared = outer.type == "ambient_declaration" or context.source.startswith(b"declare", outer.start_byte)
     if is_declared or (AMBIENT, *context.scope_names) in context.notes:
         context.notes[AMBIENT, *context.scope_names, name] = ""
     visibility = visibility_at(name, is_exported or node.type == "module", context)
-    yield defined(name, "module", outer, context, () if body is None else (body,), visibility=visibility)
+    yield defined(name, "module", outer, context, body_of(node), visibility=visibility)
 
 
 COMMON_DECLARATIONS: Final[Mapping[str, Declaration]] = {
@@ -276,8 +287,7 @@ def enum_member(node: Node, context: Context) -> Iterator[Found]:
 
 def static_block(node: Node, _context: Context) -> Iterator[Found]:
     """`static { ... }`: its variables are local, as in a function."""
-    body = node.child_by_field_name("body")
-    if body is not None:
+    for body in body_of(node):
         yield Descend(body, "fn")
 
 
@@ -352,7 +362,7 @@ def _title_of(statement: Node) -> tuple[int, int] | None:
     if call.type == "await_expression" and call.named_child_count:
         call = call.named_children[0]
     arguments = call.child_by_field_name("arguments")
-    first = arguments.named_children[0] if arguments is not None and arguments.named_child_count else None
+    first = first_child(arguments)
     if first is None or first.type not in _TITLES or first.end_byte - first.start_byte < 2:
         return None
     # In `it.each(["a", "b"])` without a title the arguments are the table.

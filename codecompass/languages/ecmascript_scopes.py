@@ -14,6 +14,7 @@ from codecompass.languages.language import (
     Descend,
     Found,
     Node,
+    first_child,
     head_without_comments,
     leading_comment,
 )
@@ -98,7 +99,7 @@ def name_of(node: Node | None, context: Context) -> str:
     if node.type == "string":
         return text_of_string(node, context)
     if node.type == "computed_property_name":
-        inner = node.named_children[0] if node.named_child_count else None
+        inner = first_child(node)
         if inner is not None and inner.type == "string":
             return text_of_string(inner, context)
     return context.text(node)

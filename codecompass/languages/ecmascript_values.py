@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import structs
 
-from codecompass.languages.ecmascript_modules import is_exports, lines_of, require_call, required_module, required_names
+from codecompass.languages.ecmascript_modules import is_exports, require_call, required_module, required_names
 from codecompass.languages.ecmascript_scopes import (
     FUNCTIONS,
     LINE_BYTES,
@@ -23,7 +23,17 @@ from codecompass.languages.ecmascript_scopes import (
     unwrapped,
     visibility_at,
 )
-from codecompass.languages.language import Context, Definition, Descend, Found, Node, head_without_comments
+from codecompass.languages.language import (
+    Context,
+    Definition,
+    Descend,
+    Found,
+    Node,
+    body_of,
+    first_child,
+    head_without_comments,
+    lines_of,
+)
 from codecompass.languages.records import Import, SymbolKind, Visibility
 
 SCRIPT_ENDINGS: Final = (".js", ".jsx", ".mjs", ".cjs")
@@ -74,9 +84,7 @@ def variable(
         bodies, end = function_bodies(inner_value, context), head_end_of(inner_value)
         yield defined(name, "fn", whole, context, bodies, head_end=end, visibility=visibility)
     elif inner_value is not None and inner_value.type == "class":
-        body = inner_value.child_by_field_name("body")
-        bodies = () if body is None else (body,)
-        yield defined(name, "class", whole, context, bodies, visibility=visibility)
+        yield defined(name, "class", whole, context, body_of(inner_value), visibility=visibility)
     else:
         bodies = () if inner_value is None else bodies_of(inner_value, context)
         if not in_function(context):
@@ -106,7 +114,7 @@ def bound_names(pattern: Node) -> Iterator[Node]:
 
 def expression_statement(node: Node, context: Context) -> Iterator[Found]:
     """An assignment that defines something, or an expression with functions in it."""
-    expression = node.named_children[0] if node.named_child_count else None
+    expression = first_child(node)
     if expression is None:
         return
     if expression.type == "assignment_expression":
@@ -214,8 +222,7 @@ def assigned_function(target: Node, value: Node, statement: Node, context: Conte
     owner, name = target.child_by_field_name("object"), name_of_target(target, context)
     is_class = value.type == "class"
     kind: SymbolKind = "class" if is_class else "fn"
-    body = value.child_by_field_name("body")
-    bodies = function_bodies(value, context) if not is_class else () if body is None else (body,)
+    bodies = body_of(value) if is_class else function_bodies(value, context)
     qualifier = None
     visibility: Visibility = "public"
     if is_exports(target, context):
@@ -307,7 +314,7 @@ MAX_EXTENDING: Final = 10
 
 def returned(node: Node, context: Context) -> Iterator[Found]:
     """`return { m() {} }` and `return [{ m() {} }]`: the methods of a returned object are defined by the function."""
-    value = unwrapped(node.named_children[0] if node.named_child_count else None)
+    value = unwrapped(first_child(node))
     if value is None or not holds_definitions(node, context):
         return
     if value.type == "array":
@@ -360,10 +367,10 @@ def callback(node: Node, context: Context) -> Iterator[Found]:
 
 def class_expression(node: Node, context: Context) -> Iterator[Found]:
     """A class in an expression, with or without a name."""
-    name, body = context.field_text(node, "name"), node.child_by_field_name("body")
+    name, bodies = context.field_text(node, "name"), body_of(node)
     if name:
-        yield defined(name, "class", node, context, () if body is None else (body,), visibility="internal")
-    elif body is not None:
+        yield defined(name, "class", node, context, bodies, visibility="internal")
+    for body in () if name else bodies:
         yield Descend(body, "class")
 
 
@@ -374,9 +381,7 @@ def default_export(value: Node, statement: Node, context: Context) -> Iterator[F
         return
     name = context.field_text(inner_value, "name") if inner_value.type in (*FUNCTIONS, "class") else ""
     if inner_value.type == "class":
-        body = inner_value.child_by_field_name("body")
-        class_body = () if body is None else (body,)
-        yield defined(name or "default", "class", statement, context, class_body, visibility="public")
+        yield defined(name or "default", "class", statement, context, body_of(inner_value), visibility="public")
     elif inner_value.type in FUNCTIONS:
         bodies, end = function_bodies(inner_value, context), head_end_of(inner_value)
         yield defined(name or "default", "fn", statement, context, bodies, head_end=end, visibility="public")

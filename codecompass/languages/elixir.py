@@ -40,6 +40,7 @@ from codecompass.languages.language import (
     Language,
     Node,
     head_without_comments,
+    lines_of,
     no_module,
     without_comments,
 )
@@ -207,7 +208,7 @@ def imports(node: Node, context: Context) -> Iterator[Found]:
     word, arguments = target_of(node, context), arguments_of(node)
     if not arguments:
         return
-    first, last = node.start_point[0] + 1, node.end_point[0] + 1
+    first, last = lines_of(node)
     local = keyword_value(arguments, "as", context)
     alias = "" if local is None else context.text(local)
     only = keyword_value(arguments, "only", context) if word == "import" else None

@@ -14,8 +14,11 @@ from codecompass.languages.language import (
     Found,
     Language,
     Node,
+    body_of,
     head_without_comments,
     leading_comment,
+    lines_of,
+    without_comments,
 )
 from codecompass.languages.records import Import, SymbolKind, Visibility
 
@@ -63,22 +66,16 @@ def package_clause(node: Node, context: Context) -> Iterator[Found]:
 
 def function(node: Node, context: Context) -> Iterator[Found]:
     """A function; `_` cannot be referred to and is left out."""
-    name, body = context.field_text(node, "name"), node.child_by_field_name("body")
+    name = context.field_text(node, "name")
     if name != "_":
-        yield Definition(name=name, kind="fn", node=node, bodies=() if body is None else (body,))
+        yield Definition(name=name, kind="fn", node=node, bodies=body_of(node))
 
 
 def method(node: Node, context: Context) -> Iterator[Found]:
     """A method; the type of its receiver is its qualifier."""
-    name, body = context.field_text(node, "name"), node.child_by_field_name("body")
+    name = context.field_text(node, "name")
     if name != "_":
-        yield Definition(
-            name=name,
-            kind="method",
-            node=node,
-            bodies=() if body is None else (body,),
-            qualifier=receiver_of(node, context),
-        )
+        yield Definition(name=name, kind="method", node=node, bodies=body_of(node), qualifier=receiver_of(node, context))
 
 
 def receiver_of(node: Node, context: Context) -> tuple[str, ...]:
@@ -98,9 +95,9 @@ def type_declaration(node: Node, context: Context) -> Iterator[Found]:
         of = spec.child_by_field_name("type")
         kind = TYPE_KINDS.get(of.type, "type") if of is not None and spec.type == "type_spec" else "type"
         body = members_of(of) if of is not None else None
-        signature = "type " + head(spec, spec.end_byte, context)
+        signature = f"type {without_comments(spec, context)}"
         if of is not None and kind in TYPE_KINDS.values():
-            signature = f"type {head(spec, of.start_byte, context)}{kind}"
+            signature = f"type {head_without_comments(spec, spec.start_byte, of.start_byte, context)}{kind}"
         yield Definition(
             name=context.field_text(spec, "name"),
             kind=kind,
@@ -127,11 +124,6 @@ def is_grouped(node: Node) -> bool:
     return any(child.type == "(" for child in node.children)
 
 
-def head(node: Node, end: int, context: Context) -> str:
-    """Returns the source from the start of `node` to `end` without comments, as much as a signature can show."""
-    return head_without_comments(node, node.start_byte, end, context)
-
-
 def values(node: Node, context: Context) -> Iterator[Found]:
     """`const` and `var` outside functions, alone or in parentheses."""
     if context.enclosing is not None:
@@ -144,7 +136,7 @@ def values(node: Node, context: Context) -> Iterator[Found]:
             specs.extend(spec for spec in child.named_children if spec.type == "var_spec")
     for spec in specs:
         whole = node if len(specs) == 1 and not is_grouped(node) else spec
-        signature = f"{kind} {head(spec, spec.end_byte, context)}"
+        signature = f"{kind} {without_comments(spec, context)}"
         for name_node in spec.children_by_field_name("name"):
             name = context.text(name_node)
             if name_node.is_named and name != "_":
@@ -165,7 +157,7 @@ def field(node: Node, context: Context) -> Iterator[Found]:
                 kind="field",
                 node=node,
                 bodies=() if body is None else (body,),
-                signature=head(node, node.end_byte, context),
+                signature=without_comments(node, context),
             )
 
 
@@ -178,7 +170,7 @@ def imports(node: Node, context: Context) -> Iterator[Found]:
     """One line of an import declaration; `.` imports every name, `_` none."""
     path = context.field_text(node, "path").strip('"`')
     alias = context.field_text(node, "name")
-    first, last = node.start_point[0] + 1, node.end_point[0] + 1
+    first, last = lines_of(node)
     if path:
         yield Import(first, last, path, "*" if alias == "." else "", "" if alias == "." else alias)
 

@@ -27,7 +27,17 @@ from codecompass.languages.haskell_syntax import (
     unqualified,
     visibility_of,
 )
-from codecompass.languages.language import DESCEND, Context, Definition, Found, Language, Node, without_comments
+from codecompass.languages.language import (
+    DESCEND,
+    Context,
+    Definition,
+    Found,
+    Language,
+    Node,
+    first_child,
+    lines_of,
+    without_comments,
+)
 from codecompass.languages.records import Import, SymbolKind
 
 CLAUSES: Final = frozenset({"function", "bind"})
@@ -216,7 +226,7 @@ def _type_name(node: Node, context: Context) -> str:
     current = node
     while current.type in ("type_patterns", "parens", "apply", "kind_signature"):
         inner = current.child_by_field_name("constructor") or current.child_by_field_name("type")
-        inner = inner or (current.named_children[0] if current.named_child_count else None)
+        inner = inner or first_child(current)
         if inner is None:
             break
         current = inner
@@ -225,7 +235,7 @@ def _type_name(node: Node, context: Context) -> str:
 
 def pattern_synonym(node: Node, doc: str, context: Context) -> Iterator[Found]:
     """`pattern P x = ...`; its signature is not a separate symbol."""
-    inner = node.named_children[0] if node.named_child_count else None
+    inner = first_child(node)
     synonym = None if inner is None or inner.type != "equation" else inner.child_by_field_name("synonym")
     while synonym is not None and synonym.type == "apply":
         synonym = synonym.child_by_field_name("function")
@@ -303,7 +313,7 @@ def foreign(node: Node, doc: str, context: Context) -> Iterator[Found]:
 def imports(node: Node, context: Context) -> Iterator[Found]:
     """`import A (b, C (..))` imports names, `import A` and `import A hiding (b)` all, `import qualified A` the module."""
     spec, alias = context.field_text(node, "module"), context.field_text(node, "alias")
-    first, last = node.start_point[0] + 1, node.end_point[0] + 1
+    first, last = lines_of(node)
     words = {child.type for child in node.children}
     names = node.child_by_field_name("names")
     if names is not None and "hiding" not in words:

@@ -9,7 +9,18 @@ from typing import Final
 
 from msgspec import structs
 
-from codecompass.languages.language import DESCEND, Context, Definition, Descend, Found, Language, Node, head_without_comments
+from codecompass.languages.language import (
+    DESCEND,
+    Context,
+    Definition,
+    Descend,
+    Found,
+    Language,
+    Node,
+    first_child,
+    head_without_comments,
+    lines_of,
+)
 from codecompass.languages.records import Import, SymbolKind, Visibility
 
 ANNOTATIONS: Final = frozenset({"annotation", "marker_annotation"})
@@ -41,7 +52,7 @@ VISIBILITIES: Final[dict[str, Visibility]] = {"public": "public", "private": "pr
 
 def modifiers_of(node: Node) -> Node | None:
     """Returns the modifiers, including annotations."""
-    first = node.named_child(0) if node.named_child_count else None
+    first = first_child(node)
     return first if first is not None and first.type == "modifiers" else None
 
 
@@ -187,7 +198,7 @@ def imports(node: Node, context: Context) -> Iterator[Found]:
     if name != "*" and "." in spec:
         spec, _, name = spec.rpartition(".")
     if spec:
-        yield Import(node.start_point[0] + 1, node.end_point[0] + 1, spec, name)
+        yield Import(*lines_of(node), spec, name)
 
 
 TRANSPARENT: Final = (

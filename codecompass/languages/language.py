@@ -125,6 +125,22 @@ def no_visibility(_node: Node, _name: str, _context: Context) -> Visibility:
     return ""
 
 
+def first_child(node: Node | None) -> Node | None:
+    """Returns the first named child of a node; None without one."""
+    return node.named_child(0) if node is not None and node.named_child_count else None
+
+
+def body_of(node: Node | None) -> tuple[Node, ...]:
+    """Returns the field `body` of a node; empty without one."""
+    body = None if node is None else node.child_by_field_name("body")
+    return () if body is None else (body,)
+
+
+def lines_of(node: Node) -> tuple[int, int]:
+    """Returns the first and last line of a node, 1-based."""
+    return node.start_point[0] + 1, node.end_point[0] + 1
+
+
 def leading_comment(node: Node, context: Context) -> str:
     """Returns the comment lines that end on the line above `node`, in order, with their comment markers; empty if none."""
     lines: list[str] = []

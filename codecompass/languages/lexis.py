@@ -9,9 +9,12 @@ another match. Most patterns begin with a literal, for which `re` is ten times f
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Final, Literal
 
 from msgspec import Struct
+
+from codecompass.languages.words import word_set
 
 ParameterStyle = Literal["name_first", "type_first", "go"]
 """`x: T` (also `x`), `T x`, `x T`."""
@@ -76,11 +79,6 @@ def _any(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(patterns), re.DOTALL)
 
 
-def words(*texts: str) -> frozenset[str]:
-    """Returns the set of the blank-separated words of the texts."""
-    return frozenset(" ".join(texts).split())
-
-
 def _after(words: str) -> str:
     """Returns a pattern for any of the words. It begins with a literal: the boundary before the word is checked last."""
     return "(?:" + "|".join(rf"{word}\b(?<=\b{word})" for word in words.split()) + ")"
@@ -109,7 +107,7 @@ def _python() -> Lexis:
         unread=_any(_HASH, _PYTHON_STRINGS),
         interpolation=re.compile(r"(?<!\{)\{([^{}]++)\}"),
         name=re.compile(r"[^\W\d]\w*+(?![\"'])"),
-        keywords=words(
+        keywords=word_set(
             "False None True and as assert async await break class continue def del elif else except finally for from global if "
             "import in is lambda nonlocal not or pass raise return try while with yield"
         ),
@@ -144,7 +142,7 @@ def _ecmascript() -> Lexis:
         unread=_any(_SLASHES, _BLOCK, r"`(?P<code>(?:[^`\\]++|\\.)*+`?)", _REGEX_LITERAL, _DOUBLE, _SINGLE),
         interpolation=re.compile(r"\$\{((?:[^{}]|\{[^{}]*+\})*+)\}"),
         name=_DOLLAR_NAME,
-        keywords=words(
+        keywords=word_set(
             _COMMON,
             "var let const function class extends implements interface type enum import export from as async await yield of in "
             "instanceof typeof void delete undefined super static public private protected readonly abstract declare namespace "
@@ -171,7 +169,7 @@ def _go() -> Lexis:
         family="go",
         unread=_any(_SLASHES, _BLOCK, r"`[^`]*+`?", _DOUBLE, _CHARACTER),
         name=_NAME,
-        keywords=words(
+        keywords=word_set(
             "break case chan const continue default defer else fallthrough for func go goto if import "
             "interface map package range "
             "return select struct switch type var nil true false iota"
@@ -200,7 +198,7 @@ def _rust() -> Lexis:
             *(_DOUBLE_LINES, "b" + _CHARACTER, _CHARACTER, r"'\w++"),
         ),
         name=_NAME,
-        keywords=words(
+        keywords=word_set(
             "as async await break const continue crate dyn else enum extern false fn for if impl in let loop match mod move mut "
             "pub ref return static struct super trait true type unsafe use where while bool char str "
             "u8 u16 u32 u64 u128 usize i8 "
@@ -239,7 +237,7 @@ def _c() -> Lexis:
         family="c",
         unread=_any(_SLASHES, _BLOCK, _DOUBLE, _CHARACTER),
         name=_NAME,
-        keywords=words(_COMMON + " " + _C_TYPES + " define include ifdef ifndef endif elif undef pragma error defined"),
+        keywords=word_set(_COMMON + " " + _C_TYPES + " define include ifdef ifndef endif elif undef pragma error defined"),
         own=frozenset(),
         above=frozenset(),
         declarations=(_C_DECLARATION,),
@@ -252,7 +250,7 @@ def _cpp() -> Lexis:
         family="c",
         unread=_any(_SLASHES, _BLOCK, r'R"(?<=\bR")(?P<mark>[^\s()\\"]{0,16}+)\(.*?(?:\)(?P=mark)"|\Z)', _DOUBLE, _CHARACTER),
         name=_NAME,
-        keywords=words(
+        keywords=word_set(
             _COMMON,
             _C_TYPES,
             "define include ifdef ifndef endif elif undef pragma error defined class template typename using namespace public "
@@ -272,7 +270,7 @@ def _java() -> Lexis:
         family="jvm",
         unread=_any(_SLASHES, _BLOCK, _TRIPLE, _DOUBLE, _CHARACTER),
         name=_NAME,
-        keywords=words(
+        keywords=word_set(
             _COMMON,
             "abstract assert boolean byte char class const double enum extends final float goto implements import instanceof int "
             "interface long native package private protected public short static strictfp super synchronized throws transient "
@@ -304,7 +302,7 @@ def _csharp() -> Lexis:
         ),
         interpolation=re.compile(r"(?<!\{)\{([^{}]++)\}"),
         name=_NAME,
-        keywords=words(
+        keywords=word_set(
             _COMMON,
             "abstract as base bool byte char checked class const decimal delegate double enum event explicit extern fixed float "
             "foreach goto implicit in int interface internal is lock long namespace object operator out override params private "
@@ -335,7 +333,7 @@ def _kotlin() -> Lexis:
         unread=_any(_SLASHES, _BLOCK, rf'"(?P<code>{_RAW_TRIPLE[1:]}|{_DOUBLE[1:]})', _CHARACTER),
         interpolation=re.compile(r"\$(?:\{([^{}]*+)\}|(?=\w))"),
         name=_NAME,
-        keywords=words(
+        keywords=word_set(
             _COMMON,
             "as class companion const constructor data enum external fun import in infix init inline inner interface internal is "
             "it lateinit object open operator out override package private protected public reified sealed super suspend tailrec "
@@ -360,7 +358,7 @@ def _scala() -> Lexis:
         ),
         interpolation=re.compile(r"\$\{([^{}]*+)\}"),
         name=_NAME,
-        keywords=words(
+        keywords=word_set(
             _COMMON,
             "abstract class def extends final forSome implicit import lazy match object override "
             "package private protected sealed "
@@ -382,7 +380,7 @@ def _swift() -> Lexis:
         unread=_any(_SLASHES, _BLOCK, rf'"(?P<code>{_TRIPLE[1:]}|{_DOUBLE[1:]})'),
         interpolation=re.compile(r"\\\(([^()]*+(?:\([^()]*+\))?)\)"),
         name=_NAME,
-        keywords=words(
+        keywords=word_set(
             _COMMON,
             "associatedtype class deinit enum extension fileprivate func import init inout internal let open operator private "
             "precedencegroup protocol public rethrows static struct subscript typealias var defer fallthrough guard in repeat "
@@ -407,7 +405,7 @@ def _ruby() -> Lexis:
         ),
         interpolation=re.compile(r"#\{([^{}]*+)\}"),
         name=re.compile(r"[^\W\d]\w*+[?!]?(?![=~])|[^\W\d]\w*+"),
-        keywords=words(
+        keywords=word_set(
             "BEGIN END alias and begin break case class def defined? do else elsif end ensure false "
             "for if in module next nil not "
             "or redo rescue retry return self super then true undef unless until when while yield require require_relative "
@@ -431,7 +429,7 @@ def _php() -> Lexis:
         family="php",
         unread=_any(_SLASHES, _BLOCK, r"#(?!\[)[^\n]*+", _DOUBLE_LINES, _SINGLE_LINES),
         name=_DOLLAR_NAME,
-        keywords=words(
+        keywords=word_set(
             _COMMON,
             "abstract and array as callable class clone const declare echo elseif empty enddeclare endfor endforeach endif "
             "endswitch endwhile enum extends final fn foreach function global goto implements include include_once instanceof "
@@ -457,7 +455,7 @@ def _lua() -> Lexis:
             *(_DASHES, _DOUBLE, _SINGLE),
         ),
         name=_NAME,
-        keywords=words(
+        keywords=word_set(
             "and break do else elseif end false for function goto if in local nil not or repeat return then true until while"
         ),
         declarations=(
@@ -474,7 +472,7 @@ def _elixir() -> Lexis:
         unread=_any(_HASH, rf'"(?P<code>{_TRIPLE[1:]}|{_DOUBLE_LINES[1:]})', _SINGLE),
         interpolation=re.compile(r"#\{([^{}]*+)\}"),
         name=re.compile(r"[^\W\d]\w*+[?!]?"),
-        keywords=words(
+        keywords=word_set(
             "after and case catch cond do else end false fn for if in nil not or quote raise receive rescue true try unless "
             "unquote when with alias import require use def defp defmodule defmacro defstruct"
         ),
@@ -494,7 +492,7 @@ def _haskell() -> Lexis:
         defines_at_line_start=True,
         unread=_any(r"\{-.*?(?:-\}|\Z)", r"--(?![!#$%&*+./<=>?@\\^|~:])[^\n]*+", _DOUBLE_LINES, _CHARACTER),
         name=re.compile(r"[^\W\d][\w']*+"),
-        keywords=words(
+        keywords=word_set(
             "case class data default deriving do else foreign forall if import in infix infixl infixr "
             "instance let module newtype "
             "of then type where qualified hiding as"
@@ -513,7 +511,7 @@ def _bash() -> Lexis:
         unread=_any(r"#(?<![\w$#{]#)[^\n]*+", rf'"(?P<code>{_DOUBLE_LINES[1:]})', r"'[^']*+'?"),
         interpolation=re.compile(r"\$(?:\(([^()]*+)\)|\{?(?=\w))"),
         name=re.compile(r"[^\W\d][\w-]*+"),
-        keywords=words(
+        keywords=word_set(
             "if then else elif fi for while until do done case esac in function local return export readonly declare select time"
         ),
         own=frozenset(),
@@ -526,7 +524,7 @@ def _zig() -> Lexis:
         family="zig",
         unread=_any(_SLASHES, r"\\\\[^\n]*+", _DOUBLE, _CHARACTER),
         name=_NAME,
-        keywords=words(
+        keywords=word_set(
             "addrspace align allowzero and anyframe anytype asm break callconv catch comptime const continue defer else enum "
             "errdefer error export extern fn for if inline linksection noalias noinline nosuspend opaque or orelse packed pub "
             "resume return struct suspend switch test threadlocal try union unreachable usingnamespace var volatile while true "
@@ -549,7 +547,7 @@ def _sql() -> Lexis:
         family="sql",
         unread=_any(_DASHES, _BLOCK, r"'(?:[^']++|'')*+'?"),
         name=_NAME,
-        keywords=words(
+        keywords=word_set(
             "select from where and or not in is null as on join left right inner outer group by order insert into values update "
             "set delete create table view index function procedure begin end if then else case when primary key references "
             "foreign constraint default unique int integer text varchar boolean timestamp"
@@ -583,18 +581,16 @@ _BUILDERS: Final[Mapping[str, Callable[[], Lexis]]] = {
 }
 
 
+@cache
+def _built(builder: Callable[[], Lexis]) -> Lexis:
+    return builder()
+
+
 class _Lexes(Mapping[str, Lexis]):
     """The lexical rules by language, each compiled on first use: compiling all takes 50 ms."""
 
-    def __init__(self) -> None:
-        self._made: dict[Callable[[], Lexis], Lexis] = {}
-
     def __getitem__(self, language: str) -> Lexis:
-        builder = _BUILDERS[language]
-        lexis = self._made.get(builder)
-        if lexis is None:
-            lexis = self._made[builder] = builder()
-        return lexis
+        return _built(_BUILDERS[language])
 
     def __contains__(self, language: object) -> bool:
         return language in _BUILDERS

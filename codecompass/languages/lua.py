@@ -19,9 +19,12 @@ from codecompass.languages.language import (
     Found,
     Language,
     Node,
+    body_of,
     by_path,
+    first_child,
     head_without_comments,
     leading_comment,
+    lines_of,
 )
 from codecompass.languages.path_modules import lua_module
 from codecompass.languages.records import Import, SymbolKind, Visibility
@@ -41,10 +44,10 @@ def note_module(root: Node, context: Context) -> None:
         return
     value: Node | None = last.named_children[0]
     if value is not None and value.type == "expression_list":
-        value = value.named_children[0] if value.named_child_count else None
+        value = first_child(value)
     if value is not None and value.type == "function_call" and context.field_text(value, "name") == "setmetatable":
         arguments = value.child_by_field_name("arguments")
-        value = arguments.named_children[0] if arguments is not None and arguments.named_child_count else None
+        value = first_child(arguments)
     if value is not None and value.type == "identifier":
         context.notes["module table",] = context.text(value)
 
@@ -87,11 +90,6 @@ def _define(
     )
 
 
-def _body(node: Node) -> tuple[Node, ...]:
-    body = node.child_by_field_name("body")
-    return () if body is None else (body,)
-
-
 def function(node: Node, context: Context) -> Iterator[Found]:
     """`function a.b:c()`, `local function f()`."""
     name = node.child_by_field_name("name")
@@ -104,7 +102,7 @@ def function(node: Node, context: Context) -> Iterator[Found]:
         node,
         context,
         is_local=context.source.startswith(b"local", node.start_byte),
-        bodies=_body(node),
+        bodies=body_of(node),
         parameters=node.child_by_field_name("parameters"),
     )
 
@@ -164,7 +162,7 @@ def _assigned_name(
         if imported is not None:
             spec, name, kind = imported
             alias = parts[-1] if parts[-1] != (name or spec.rsplit(".", 1)[-1]) else ""
-            yield Import(whole.start_point[0] + 1, whole.end_point[0] + 1, spec, name, alias, kind)
+            yield Import(*lines_of(whole), spec, name, alias, kind)
             if is_local:
                 return
         function = wrapped_function(value, context)
@@ -173,7 +171,7 @@ def _assigned_name(
                 yield from _inside_body(function, context)
                 return
             parameters = function.child_by_field_name("parameters")
-            yield _define(parts, "fn", whole, context, is_local=is_local, bodies=_body(function), parameters=parameters)
+            yield _define(parts, "fn", whole, context, is_local=is_local, bodies=body_of(function), parameters=parameters)
             return
     bodies = (value,) if value is not None and holds_marker(value, context) else ()
     if not parts or _in_function(context):
@@ -218,7 +216,7 @@ def table_field(node: Node, context: Context) -> Iterator[Found]:
         yield Descend(node)
     elif value.type == "function_definition":
         parameters = value.child_by_field_name("parameters")
-        yield _define([literal], "fn", node, context, bodies=_body(value), parameters=parameters)
+        yield _define([literal], "fn", node, context, bodies=body_of(value), parameters=parameters)
     elif value.type == "table_constructor" and not _in_function(context):
         yield _define([literal], "field", node, context, bodies=(value,), signature_end=value.start_byte)
     else:
@@ -236,7 +234,7 @@ def loop(node: Node, context: Context) -> Iterator[Found]:
 
 
 def _inside_body(node: Node, context: Context) -> Iterator[Found]:
-    for body in _body(node):
+    for body in body_of(node):
         if holds_marker(body, context):
             yield Descend(body, "fn")
 
@@ -257,7 +255,7 @@ def call(node: Node, context: Context) -> Iterable[Found]:
         return (Descend(node),)
     spec, name, kind = imported
     arguments = node.child_by_field_name("arguments")
-    found = Import(node.start_point[0] + 1, node.end_point[0] + 1, spec, name, "", kind)
+    found = Import(*lines_of(node), spec, name, "", kind)
     return (found,) if arguments is None else (found, Descend(arguments))
 
 

@@ -25,9 +25,10 @@ from codecompass.languages.expressions import (
     with_member,
 )
 from codecompass.languages.language import FUNCTION_LIKE
-from codecompass.languages.lexis import LEXES, Declaration, Lexis, words
+from codecompass.languages.lexis import LEXES, Declaration, Lexis
 from codecompass.languages.records import NameUses, Symbol, Usage, Use
 from codecompass.languages.supertypes import supertype_names
+from codecompass.languages.words import word_set
 
 MAX_USES_PER_FILE: Final = 200_000
 
@@ -228,7 +229,7 @@ class _File:
         return self._cases[1]
 
 
-_NO_TYPES: Final = words("return throw new delete else case goto typedef using namespace package import await yield in is as")
+_NO_TYPES: Final = word_set("return throw new delete else case goto typedef using namespace package import await yield in is as")
 _NOTHING: Final[Mapping[str, str]] = {}
 
 

@@ -14,7 +14,10 @@ from codecompass.languages.language import (
     Found,
     Language,
     Node,
+    body_of,
+    first_child,
     head_without_comments,
+    lines_of,
     no_module,
 )
 from codecompass.languages.records import Import, SymbolKind, Visibility
@@ -72,7 +75,7 @@ def literal_of(node: Node, context: Context) -> str:
 
 def include(node: Node, context: Context) -> Iterator[Found]:
     """`require 'x.php'`, and `require __DIR__ . '/x.php'`, which is `./x.php`."""
-    value = node.named_children[0] if node.named_child_count else None
+    value = first_child(node)
     while value is not None and value.type == "parenthesized_expression" and value.named_child_count:
         value = value.named_children[0]
     if value is None:
@@ -83,7 +86,7 @@ def include(node: Node, context: Context) -> Iterator[Found]:
         spec = "" if right is None else literal_of(right, context)
         spec = f".{spec}" if spec.startswith("/") else ""
     if spec:
-        yield Import(node.start_point[0] + 1, node.end_point[0] + 1, spec, kind="relative")
+        yield Import(*lines_of(node), spec, kind="relative")
 
 
 def use(node: Node, context: Context) -> Iterator[Found]:
@@ -102,7 +105,7 @@ def use(node: Node, context: Context) -> Iterator[Found]:
         alias = context.field_text(clause, "alias")
         # An import in a group has the line of its clause, because the declaration may be long.
         where = clause if group is not None else node
-        yield Import(where.start_point[0] + 1, where.end_point[0] + 1, spec or name, name if spec else "", alias)
+        yield Import(*lines_of(where), spec or name, name if spec else "", alias)
 
 
 MARKERS: Final = (b"class", b"define", b"enum", b"function", b"include", b"interface", b"new", b"require", b"trait")
@@ -164,12 +167,10 @@ def namespace(node: Node, context: Context) -> Iterator[Found]:
     """`namespace A\\B;` and `namespace A\\B { }`."""
     name = context.field_text(node, "name")
     context.notes["namespace",] = name
-    body = node.child_by_field_name("body")
     if name:
-        bodies = () if body is None else (body,)
         last = name.rsplit("\\", 1)[-1]
-        yield Definition(name=last, kind="module", node=node, bodies=bodies, visibility="public", qualified_name=name)
-    elif body is not None:
+        yield Definition(name=last, kind="module", node=node, bodies=body_of(node), visibility="public", qualified_name=name)
+    for body in () if name else body_of(node):
         yield Descend(body)
 
 
@@ -181,8 +182,7 @@ def type_declaration(node: Node, context: Context) -> Iterator[Found]:
 
 def anonymous_class(node: Node, _context: Context) -> Iterator[Found]:
     """`new class { }`: its members are in a nameless class."""
-    body = node.child_by_field_name("body")
-    if body is not None:
+    for body in body_of(node):
         yield Descend(body, "class")
 
 
@@ -222,7 +222,7 @@ def elements(node: Node, context: Context) -> Iterator[Found]:
     head = after_attributes(node)
     found = [child for child in node.named_children if child.type == wanted]
     for element in found:
-        name_node = element.child_by_field_name("name") or (element.named_children[0] if element.named_child_count else None)
+        name_node = element.child_by_field_name("name") or first_child(element)
         if name_node is None:
             continue
         name = context.text(name_node).lstrip("$")
@@ -255,7 +255,7 @@ def enum_case(node: Node, context: Context) -> Iterator[Found]:
 
 def statement(node: Node, context: Context) -> Iterator[Found]:
     """`define('X', 1)` and the first assignment of a script's variable; other expressions are entered if they hold a marker."""
-    expression = node.named_children[0] if node.named_child_count else None
+    expression = first_child(node)
     if expression is None:
         return
     if expression.type == "function_call_expression":
@@ -280,7 +280,7 @@ def _defined_constant(call: Node, context: Context) -> str:
     arguments = call.child_by_field_name("arguments")
     if context.field_text(call, "function").lstrip("\\").lower() != "define" or arguments is None:
         return ""
-    first = arguments.named_children[0] if arguments.named_child_count else None
+    first = first_child(arguments)
     return literal_of(first.named_children[0], context) if first is not None and first.named_child_count else ""
 
 

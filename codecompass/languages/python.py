@@ -18,6 +18,7 @@ from codecompass.languages.language import (
     by_path,
     head_without_comments,
     leading_comment,
+    lines_of,
 )
 from codecompass.languages.path_modules import python_module
 from codecompass.languages.records import Import, SymbolKind, Visibility
@@ -155,7 +156,7 @@ def type_alias(node: Node, context: Context) -> Iterator[Found]:
 
 def imports(node: Node, context: Context) -> Iterator[Found]:
     """`import a.b as c` and `from a import b as c, d`."""
-    first, last = node.start_point[0] + 1, node.end_point[0] + 1
+    first, last = lines_of(node)
     module = node.child_by_field_name("module_name")
     names = node.children_by_field_name("name")
     spec = context.text(module) if module is not None else ""
@@ -187,18 +188,9 @@ PYTHON = Language(
         "import_statement": imports,
         "import_from_statement": imports,
         "future_import_statement": imports,
-        "if_statement": DESCEND,
-        "elif_clause": DESCEND,
-        "else_clause": DESCEND,
-        "try_statement": DESCEND,
-        "except_clause": DESCEND,
-        "finally_clause": DESCEND,
-        "with_statement": DESCEND,
-        "for_statement": DESCEND,
-        "while_statement": DESCEND,
+        **dict.fromkeys(BLOCKS, DESCEND),
         "match_statement": DESCEND,
         "case_clause": DESCEND,
-        "block": DESCEND,
         "ERROR": DESCEND,
     },
     nested_markers=(b"def ", b"class ", b"import "),

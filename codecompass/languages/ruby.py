@@ -15,6 +15,7 @@ from codecompass.languages.language import (
     Found,
     Language,
     Node,
+    body_of,
     leading_comment,
     no_module,
     without_comments,
@@ -23,7 +24,6 @@ from codecompass.languages.records import Import, SymbolKind
 from codecompass.languages.ruby_scopes import (
     SECTIONS,
     as_visibility,
-    bodies_of,
     built_kind,
     define_method,
     define_type,
@@ -92,7 +92,7 @@ def call(node: Node, context: Context) -> Iterator[Found]:
                 return
         kind: SymbolKind = "field" if word in ACCESSORS else "method"
         for name in _defined_by(word, names):
-            bodies = bodies_of(block) if word == "define_method" else ()
+            bodies = body_of(block) if word == "define_method" else ()
             # The list of an accessor can be long and hold comments; the signature has the one name only.
             signature = f"{word} :{name}" if kind == "field" else source_until_block(node, node, context)
             yield define_method(name, kind, node, context, bodies, signature)
@@ -115,7 +115,7 @@ def _defined_by(word: str, names: list[str]) -> list[str]:
 def _refinement(node: Node, block: Node, context: Context) -> Definition:
     arguments = node.child_by_field_name("arguments")
     target = context.text(arguments.named_children[0]) if arguments is not None and arguments.named_child_count else ""
-    return define_type(target, "impl", node, context, bodies_of(block), source_until_block(node, node, context))
+    return define_type(target, "impl", node, context, body_of(block), source_until_block(node, node, context))
 
 
 def _import(word: str, node: Node, context: Context) -> Iterator[Found]:
@@ -167,7 +167,7 @@ def comment_above(node: Node, context: Context) -> str:
 def method(node: Node, context: Context) -> Iterator[Found]:
     """`def name`."""
     name = context.field_text(node, "name")
-    yield define_method(name, "method", node, context, bodies_of(node), source_until(node, context, ("parameters", "name")))
+    yield define_method(name, "method", node, context, body_of(node), source_until(node, context, ("parameters", "name")))
 
 
 def singleton_method(node: Node, context: Context) -> Iterator[Found]:
@@ -180,7 +180,7 @@ def singleton_method(node: Node, context: Context) -> Iterator[Found]:
         name=name,
         kind="method",
         node=node,
-        bodies=bodies_of(node),
+        bodies=body_of(node),
         signature=source_until(node, context, ("parameters", "name")),
         visibility=as_visibility(word),
         qualified_name=f"{path}.{name}" if path else name,
@@ -189,7 +189,7 @@ def singleton_method(node: Node, context: Context) -> Iterator[Found]:
 
 def type_definition(node: Node, context: Context) -> Iterator[Found]:
     """`class A::B < C`, `module A`."""
-    bodies = bodies_of(node)
+    bodies = body_of(node)
     kind: SymbolKind = "module" if node.type == "module" else "class"
     signature = source_until(node, context, ("superclass", "name"))
     superclass = node.child_by_field_name("superclass")
@@ -204,8 +204,8 @@ def singleton_class(node: Node, context: Context) -> Iterator[Found]:
         path = path_of(context)
         context.notes["singleton", path] = str(node.end_byte)
         context.notes["section", path, "self"] = "public"
-        note_named(bodies_of(node), path, "self", context)
-    for body in bodies_of(node):
+        note_named(body_of(node), path, "self", context)
+    for body in body_of(node):
         yield Descend(body)
 
 
@@ -219,7 +219,7 @@ def assignment(node: Node, context: Context) -> Iterator[Found]:
         if target.type in ("constant", "scope_resolution"):
             builder = built_kind(right, context) if len(targets) == 1 else None
             if builder is not None and right is not None:
-                bodies = (*struct_members(right, context), *bodies_of(right.child_by_field_name("block")))
+                bodies = (*struct_members(right, context), *body_of(right.child_by_field_name("block")))
                 yield define_type(name, builder, node, context, bodies, source_until_block(node, right, context))
                 return
             yield define_type(name, "const", node, context, (), without_comments(node, context))

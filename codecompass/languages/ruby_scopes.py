@@ -136,12 +136,6 @@ def source_until(node: Node, context: Context, last_fields: tuple[str, ...]) -> 
     return ""
 
 
-def bodies_of(node: Node | None) -> tuple[Node, ...]:
-    """Returns the body of a definition or block, empty without one."""
-    body = None if node is None else node.child_by_field_name("body")
-    return () if body is None else (body,)
-
-
 def define_type(
     written: str, kind: SymbolKind, node: Node, context: Context, bodies: tuple[Node, ...], signature: str | None
 ) -> Definition:

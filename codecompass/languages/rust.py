@@ -18,7 +18,10 @@ from codecompass.languages.language import (
     Language,
     Node,
     RuleFunction,
+    body_of,
     by_path,
+    first_child,
+    lines_of,
 )
 from codecompass.languages.path_modules import rust_module
 from codecompass.languages.records import Import, SymbolKind, Visibility
@@ -69,7 +72,7 @@ def _blank_arms(text: bytearray, start: int, end: int) -> None:
 def visibility_of(node: Node, _name: str, context: Context) -> Visibility:
     """Returns the visibility by the modifier; for members of a trait or enum that of the type, for those of `impl Trait for T`
     public."""
-    first = node.named_child(0) if node.named_child_count else None
+    first = first_child(node)
     if first is not None and first.type == "visibility_modifier":
         text = context.text(first)
         return "public" if text == "pub" else "private" if text == "pub(self)" else "internal"
@@ -130,10 +133,8 @@ def definition(kind: SymbolKind) -> RuleFunction:
     def rule(node: Node, context: Context) -> Iterator[Found]:
         name, body = context.field_text(node, "name"), node.child_by_field_name("body")
         if name != "_":
-            is_walked = body is not None and kind != "const" and body.type != "ordered_field_declaration_list"
-            yield Definition(
-                name=name.removeprefix("r#"), kind=kind, node=node, bodies=(body,) if is_walked and body is not None else ()
-            )
+            bodies = () if body is None or kind == "const" or body.type == "ordered_field_declaration_list" else (body,)
+            yield Definition(name=name.removeprefix("r#"), kind=kind, node=node, bodies=bodies)
 
     return rule
 
@@ -153,7 +154,7 @@ def module(node: Node, context: Context) -> Iterator[Found]:
     """A module with its items, or `mod x;`, which includes the file `x.rs` in the crate."""
     yield from definition("module")(node, context)
     if node.child_by_field_name("body") is None:
-        first, last = node.start_point[0] + 1, node.end_point[0] + 1
+        first, last = lines_of(node)
         name = context.field_text(node, "name")
         written = written_path(node, context)
         if written:
@@ -183,7 +184,7 @@ PATH_ATTRIBUTE: Final = re.compile(r'#\[\s*path\s*=\s*"([^"]+)"')
 
 def implementation(node: Node, context: Context) -> Iterator[Found]:
     """`impl T` and `impl Trait for T`; the name is that of the type."""
-    of, body = node.child_by_field_name("type"), node.child_by_field_name("body")
+    of = node.child_by_field_name("type")
     if of is None:
         return
     name = bare_type(of, context)
@@ -191,7 +192,7 @@ def implementation(node: Node, context: Context) -> Iterator[Found]:
     context.notes.pop(note, None)
     if node.child_by_field_name("trait") is not None:
         context.notes[note] = ""
-    yield Definition(name=name, kind="impl", node=node, bodies=() if body is None else (body,), visibility="")
+    yield Definition(name=name, kind="impl", node=node, bodies=body_of(node), visibility="")
 
 
 def bare_type(of: Node, context: Context) -> str:
@@ -232,7 +233,7 @@ def macro(node: Node, context: Context) -> Iterator[Found]:
 def use(node: Node, context: Context) -> Iterator[Found]:
     """`use a::{b, c as d, e::*}` imports `b` and `c` of `a` and everything of `a::e`."""
     argument = node.child_by_field_name("argument")
-    first, last = node.start_point[0] + 1, node.end_point[0] + 1
+    first, last = lines_of(node)
     blocks = inline_modules(context)
     kind = f"inline:{'::'.join(blocks)}" if blocks else "module"
     pending = [(argument, "")] if argument is not None else []
@@ -274,7 +275,7 @@ def joined(prefix: str, path: str) -> str:
 
 def extern_crate(node: Node, context: Context) -> Iterator[Found]:
     """`extern crate a as b;`"""
-    first, last = node.start_point[0] + 1, node.end_point[0] + 1
+    first, last = lines_of(node)
     yield Import(first, last, context.field_text(node, "name"), "", context.field_text(node, "alias"))
 
 

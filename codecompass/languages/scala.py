@@ -7,7 +7,19 @@ from typing import Final
 from msgspec.structs import replace
 
 from codecompass.languages.block_tests import DOUBLE_QUOTED, BlockTestSyntax
-from codecompass.languages.language import CLASS_LIKE, DESCEND, FUNCTION_LIKE, Context, Definition, Descend, Found, Language, Node
+from codecompass.languages.language import (
+    CLASS_LIKE,
+    DESCEND,
+    FUNCTION_LIKE,
+    Context,
+    Definition,
+    Descend,
+    Found,
+    Language,
+    Node,
+    body_of,
+    lines_of,
+)
 from codecompass.languages.preparation import blank, masked
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.source_text import (
@@ -161,13 +173,12 @@ def type_of(node: Node, context: Context) -> Iterator[Found]:
     name = node.child_by_field_name("name")
     if name is None:
         return
-    body = node.child_by_field_name("body")
     parameters = tuple(node.children_by_field_name("class_parameters"))
     is_case = any(child.type == "case" for child in node.children)
     if parameters:
         # In a case class only the parameters of the first list are members.
         context.notes[("case", str(parameters[0].start_byte))] = "case" if is_case else ""
-    definition = _define(node, context.text(name), _KINDS[node.type], context, () if body is None else (body,))
+    definition = _define(node, context.text(name), _KINDS[node.type], context, body_of(node))
     yield replace(definition, bodies=(*parameters, *definition.bodies))
 
 
@@ -280,7 +291,7 @@ def anonymous_class(node: Node, _context: Context) -> Iterator[Found]:
 
 def imports(node: Node, context: Context) -> Iterator[Found]:
     """`import a.b, c.{d, e => f, _}`: an import for each name."""
-    first, last = node.start_point[0] + 1, node.end_point[0] + 1
+    first, last = lines_of(node)
     if node.end_point[1] == 0:
         last = max(first, last - 1)
     path: list[str] = []

@@ -161,9 +161,9 @@ def _blank_for_separator(found: re.Match[str]) -> str:
     return character if is_letter or unicodedata.category(character)[0] not in "PZS" else " "
 
 
-def word_set(text: str) -> frozenset[str]:
-    """Returns the set of blank-separated words in `text`."""
-    return frozenset(text.split())
+def word_set(*texts: str) -> frozenset[str]:
+    """Returns the set of the blank-separated words in the texts."""
+    return frozenset(" ".join(texts).split())
 
 
 def split_identifier(name: str) -> list[str]:
