@@ -24,6 +24,7 @@ from codecompass.languages.language import (
 )
 from codecompass.languages.records import Import, SymbolKind
 from codecompass.languages.source_text import holds_marker, marker_finder
+from codecompass.languages.words import word_set
 
 PREDEFINED: Final = frozenset({"HOME", "IFS", "LANG", "LC_ALL", "OPTIND", "PATH", "PS1", "PS2", "PS4", "PWD", "SHELL", "TERM"})
 """Variables that the shell or its caller defines: an assignment is not their definition."""
@@ -189,16 +190,13 @@ BASH = Language(
         "for_statement": loop,
         "c_style_for_statement": loop,
         "while_statement": loop,
-        "do_group": DESCEND,
-        "if_statement": DESCEND,
-        "elif_clause": DESCEND,
-        "else_clause": DESCEND,
-        "case_statement": DESCEND,
-        "case_item": DESCEND,
-        "compound_statement": DESCEND,
-        "list": DESCEND,
-        "redirected_statement": DESCEND,
-        "ERROR": DESCEND,
+        **dict.fromkeys(
+            word_set(
+                "do_group if_statement elif_clause else_clause case_statement case_item compound_statement list "
+                "redirected_statement ERROR"
+            ),
+            DESCEND,
+        ),
     },
     nested_markers=(*FUNCTION_MARKERS, b"export ", b"readonly ", b"declare -g", b"source ", b". "),
     comment_starts=(b"#",),

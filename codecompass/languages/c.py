@@ -35,6 +35,7 @@ from codecompass.languages.language import (
 )
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.source_text import MAX_VALUE_BYTES, comment_above, plain_code
+from codecompass.languages.words import word_set
 
 SPECIFIER_KINDS: Final[dict[str, SymbolKind]] = {
     "struct_specifier": "struct",
@@ -384,21 +385,16 @@ C_RULES: Final[Mapping[str, Rule]] = {
     "declaration_list": DESCEND,
     "ERROR": DESCEND,
     # Preparation blanks conditional directives; these rules are for a directive that it could not pair.
-    "preproc_if": DESCEND,
-    "preproc_ifdef": DESCEND,
-    "preproc_elif": DESCEND,
-    "preproc_elifdef": DESCEND,
-    "preproc_else": DESCEND,
+    **dict.fromkeys(word_set("preproc_if preproc_ifdef preproc_elif preproc_elifdef preproc_else"), DESCEND),
     # Blocks in functions that hold a definition.
     "compound_statement": block,
-    "if_statement": DESCEND,
-    "else_clause": DESCEND,
-    "for_statement": DESCEND,
-    "while_statement": DESCEND,
-    "do_statement": DESCEND,
-    "switch_statement": DESCEND,
-    "case_statement": DESCEND,
-    "labeled_statement": DESCEND,
+    **dict.fromkeys(
+        word_set(
+            "if_statement else_clause for_statement while_statement do_statement switch_statement case_statement "
+            "labeled_statement"
+        ),
+        DESCEND,
+    ),
 }
 
 C = Language(

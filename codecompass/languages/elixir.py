@@ -46,6 +46,7 @@ from codecompass.languages.language import (
 )
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.source_text import enter_if_marked, marker_finder
+from codecompass.languages.words import word_set
 
 FUNCTIONS: Final[Mapping[str, SymbolKind]] = {
     "def": "fn",
@@ -256,14 +257,7 @@ ELIXIR = Language(
         "pair": struct_field,
         "keywords": keywords,
         **dict.fromkeys(("arguments", "anonymous_function", "binary_operator", "list", "tuple"), enter_if_marked),
-        "after_block": DESCEND,
-        "block": DESCEND,
-        "body": DESCEND,
-        "do_block": DESCEND,
-        "else_block": DESCEND,
-        "rescue_block": DESCEND,
-        "stab_clause": DESCEND,
-        "ERROR": DESCEND,
+        **dict.fromkeys(word_set("after_block block body do_block else_block rescue_block stab_clause ERROR"), DESCEND),
     },
     nested_markers=NESTED,
     comment_starts=(b"#",),

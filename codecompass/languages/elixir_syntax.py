@@ -7,21 +7,18 @@ from typing import Final
 
 from codecompass.languages.language import Context, Definition, Descend, Found, Node, leading_comment, without_comments
 from codecompass.languages.source_text import enter_if_marked
+from codecompass.languages.words import word_set
 
 TYPES: Final = frozenset({"type", "typep", "opaque"})
 
 CALLBACKS: Final = frozenset({"callback", "macrocallback"})
 
-# fmt: off
-RESERVED: Final = frozenset((
-    "after_compile", "after_verify", "before_compile", "behaviour", "callback", "capture_log", "compile",
-    "deprecated", "derive", "describetag", "dialyzer", "doc", "enforce_keys", "external_resource", "fallback_to_any",
-    "file", "for", "foreign_key_type", "impl", "macrocallback", "moduledoc", "moduletag", "nifs", "on_definition",
-    "on_load", "opaque", "optional_callbacks", "preferred_cli_env", "primary_key", "protocol", "recursive",
-    "requirements", "schema_prefix", "shortdoc", "since", "spec", "tag", "timestamps_opts", "tmp_dir", "type",
-    "typedoc", "typep", "vsn",
-))
-# fmt: on
+RESERVED: Final = word_set(
+    "after_compile after_verify before_compile behaviour callback capture_log compile deprecated derive describetag dialyzer "
+    "doc enforce_keys external_resource fallback_to_any file for foreign_key_type impl macrocallback moduledoc moduletag nifs "
+    "on_definition on_load opaque optional_callbacks preferred_cli_env primary_key protocol recursive requirements "
+    "schema_prefix shortdoc since spec tag timestamps_opts tmp_dir type typedoc typep vsn"
+)
 """Attributes with a meaning in Elixir and its common libraries; all others are constants of the module."""
 
 

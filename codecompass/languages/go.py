@@ -21,6 +21,7 @@ from codecompass.languages.language import (
     without_comments,
 )
 from codecompass.languages.records import Import, SymbolKind, Visibility
+from codecompass.languages.words import word_set
 
 TYPE_KINDS: Final[dict[str, SymbolKind]] = {"struct_type": "struct", "interface_type": "interface"}
 WRAPPERS: Final[dict[str, str]] = {
@@ -190,11 +191,7 @@ GO = Language(
         "method_elem": interface_method,
         "const_declaration": values,
         "var_declaration": values,
-        "statement_list": DESCEND,
-        "block": DESCEND,
-        "if_statement": DESCEND,
-        "for_statement": DESCEND,
-        "ERROR": DESCEND,
+        **dict.fromkeys(word_set("statement_list block if_statement for_statement ERROR"), DESCEND),
     },
     nested_markers=(b"type ", b"struct"),
     comment_starts=(b"//", b"/*"),

@@ -20,6 +20,7 @@ from codecompass.languages.source_text import (
     marker_finder,
     plain_code,
 )
+from codecompass.languages.words import word_set
 
 _LITERALS: Final = re.compile(
     rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"+|\Z) | "(?:[^"\\\n]++|\\.)*+" | '(?:[^'\\\n]|\\.)++'""",
@@ -344,24 +345,10 @@ def imports(node: Node, context: Context) -> Iterator[Found]:
     yield Import(line, line, module, name, alias) if module else Import(line, line, name, "", alias)
 
 
-_ENTERED_IF_MARKED: Final = (
-    "annotated_lambda",
-    "assignment",
-    "call_expression",
-    "call_suffix",
-    "catch_block",
-    "control_structure_body",
-    "finally_block",
-    "for_statement",
-    "if_expression",
-    "jump_expression",
-    "navigation_expression",
-    "try_expression",
-    "value_argument",
-    "value_arguments",
-    "when_entry",
-    "when_expression",
-    "while_statement",
+_ENTERED_IF_MARKED: Final = word_set(
+    "annotated_lambda assignment call_expression call_suffix catch_block control_structure_body finally_block for_statement "
+    "if_expression jump_expression navigation_expression try_expression value_argument value_arguments when_entry "
+    "when_expression while_statement"
 )
 """Expressions that may hold a class or object in the body of a function."""
 

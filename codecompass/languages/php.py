@@ -22,6 +22,7 @@ from codecompass.languages.language import (
 )
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.source_text import enter_if_marked, holds_marker, marker_finder
+from codecompass.languages.words import word_set
 
 
 def in_namespace(name: str, context: Context) -> str:
@@ -121,22 +122,10 @@ KIND_OF: Final[dict[str, SymbolKind]] = {
     "trait_declaration": "trait",
     "enum_declaration": "enum",
 }
-EXPRESSIONS: Final = (
-    "anonymous_function",
-    "argument",
-    "arguments",
-    "array_creation_expression",
-    "array_element_initializer",
-    "arrow_function",
-    "assignment_expression",
-    "binary_expression",
-    "conditional_expression",
-    "function_call_expression",
-    "member_call_expression",
-    "object_creation_expression",
-    "parenthesized_expression",
-    "return_statement",
-    "scoped_call_expression",
+EXPRESSIONS: Final = word_set(
+    "anonymous_function argument arguments array_creation_expression array_element_initializer arrow_function "
+    "assignment_expression binary_expression conditional_expression function_call_expression member_call_expression "
+    "object_creation_expression parenthesized_expression return_statement scoped_call_expression"
 )
 
 
@@ -327,24 +316,14 @@ PHP = Language(
         "namespace_use_declaration": use,
         **dict.fromkeys(INCLUDES, include),
         **dict.fromkeys(EXPRESSIONS, enter_if_marked),
-        "case_statement": DESCEND,
-        "catch_clause": DESCEND,
-        "colon_block": DESCEND,
-        "compound_statement": DESCEND,
-        "declare_statement": DESCEND,
-        "default_statement": DESCEND,
-        "do_statement": DESCEND,
-        "else_clause": DESCEND,
-        "else_if_clause": DESCEND,
-        "finally_clause": DESCEND,
-        "for_statement": DESCEND,
-        "foreach_statement": DESCEND,
-        "if_statement": DESCEND,
-        "switch_block": DESCEND,
-        "switch_statement": DESCEND,
-        "try_statement": DESCEND,
-        "while_statement": DESCEND,
-        "ERROR": DESCEND,
+        **dict.fromkeys(
+            word_set(
+                "case_statement catch_clause colon_block compound_statement declare_statement default_statement do_statement "
+                "else_clause else_if_clause finally_clause for_statement foreach_statement if_statement switch_block "
+                "switch_statement try_statement while_statement ERROR"
+            ),
+            DESCEND,
+        ),
     },
     separator="\\",
     member_separator="::",

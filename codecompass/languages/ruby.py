@@ -39,21 +39,11 @@ from codecompass.languages.ruby_scopes import (
     visibility_word,
 )
 from codecompass.languages.source_text import enter_if_marked, marker_finder
+from codecompass.languages.words import word_set
 
-ACCESSORS: Final = frozenset(
-    {
-        "attr",
-        "attr_accessor",
-        "attr_reader",
-        "attr_writer",
-        "attr_internal",
-        "cattr_accessor",
-        "cattr_reader",
-        "class_attribute",
-        "mattr_accessor",
-        "mattr_reader",
-        "mattr_writer",
-    }
+ACCESSORS: Final = word_set(
+    "attr attr_accessor attr_reader attr_writer attr_internal cattr_accessor cattr_reader class_attribute mattr_accessor "
+    "mattr_reader mattr_writer"
 )
 
 DELEGATORS: Final = frozenset({"delegate", "def_delegators", "def_instance_delegators"})
@@ -296,17 +286,7 @@ RUBY = Language(
         **dict.fromkeys(("begin", "begin_block", "case", "if", "if_modifier", "unless", "unless_modifier"), branch),
         **dict.fromkeys(("argument_list", "array", "binary", "block", "conditional", "hash", "lambda"), enter_if_marked),
         **dict.fromkeys(("pair", "parenthesized_statements", "rescue_modifier", "return", "while"), enter_if_marked),
-        "block_body": DESCEND,
-        "body_statement": DESCEND,
-        "do": DESCEND,
-        "do_block": DESCEND,
-        "else": DESCEND,
-        "elsif": DESCEND,
-        "ensure": DESCEND,
-        "rescue": DESCEND,
-        "then": DESCEND,
-        "when": DESCEND,
-        "ERROR": DESCEND,
+        **dict.fromkeys(word_set("block_body body_statement do do_block else elsif ensure rescue then when ERROR"), DESCEND),
     },
     separator="::",
     nested_markers=(b"def ", b"class ", b"require"),

@@ -25,6 +25,7 @@ from codecompass.languages.language import (
 )
 from codecompass.languages.path_modules import rust_module
 from codecompass.languages.records import Import, SymbolKind, Visibility
+from codecompass.languages.words import word_set
 
 _WRAPPER = re.compile(
     rb"^([ \t]*)((?:\w+::)*(?:cfg_\w+|feature|pin_project|\w*thread_local|task_local|lazy_static|proptest|rt_test)"
@@ -299,26 +300,14 @@ RUST = Language(
         "macro_definition": macro,
         "use_declaration": use,
         "extern_crate_declaration": extern_crate,
-        "foreign_mod_item": DESCEND,
-        "declaration_list": DESCEND,
-        "expression_statement": DESCEND,
-        "let_declaration": DESCEND,
-        "block": DESCEND,
-        "unsafe_block": DESCEND,
-        "async_block": DESCEND,
-        "if_expression": DESCEND,
-        "else_clause": DESCEND,
-        "match_expression": DESCEND,
-        "match_block": DESCEND,
-        "match_arm": DESCEND,
-        "loop_expression": DESCEND,
-        "for_expression": DESCEND,
-        "while_expression": DESCEND,
-        "call_expression": DESCEND,
-        "arguments": DESCEND,
-        "closure_expression": DESCEND,
-        "await_expression": DESCEND,
-        "ERROR": DESCEND,
+        **dict.fromkeys(
+            word_set(
+                "foreign_mod_item declaration_list expression_statement let_declaration block unsafe_block async_block "
+                "if_expression else_clause match_expression match_block match_arm loop_expression for_expression "
+                "while_expression call_expression arguments closure_expression await_expression ERROR"
+            ),
+            DESCEND,
+        ),
     },
     separator="::",
     prepare=prepare,

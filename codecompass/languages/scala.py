@@ -30,6 +30,7 @@ from codecompass.languages.source_text import (
     marker_finder,
     plain_code,
 )
+from codecompass.languages.words import word_set
 
 _LITERALS: Final = re.compile(
     rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"+|\Z) | "(?:[^"\\\n]++|\\.)*+" """, re.DOTALL | re.VERBOSE
@@ -324,28 +325,10 @@ def _imported(path: str, selectors: list[Node], first: int, last: int, context: 
                 yield Import(first, last, path, context.field_text(selector, "name").strip("`"), alias)
 
 
-_ENTERED_IF_MARKED: Final = (
-    "arguments",
-    "assignment_expression",
-    "block",
-    "call_expression",
-    "case_block",
-    "case_clause",
-    "catch_clause",
-    "colon_argument",
-    "field_expression",
-    "for_expression",
-    "generic_function",
-    "if_expression",
-    "indented_block",
-    "indented_cases",
-    "infix_expression",
-    "instance_expression",
-    "lambda_expression",
-    "match_expression",
-    "parenthesized_expression",
-    "return_expression",
-    "try_expression",
+_ENTERED_IF_MARKED: Final = word_set(
+    "arguments assignment_expression block call_expression case_block case_clause catch_clause colon_argument field_expression "
+    "for_expression generic_function if_expression indented_block indented_cases infix_expression instance_expression "
+    "lambda_expression match_expression parenthesized_expression return_expression try_expression"
 )
 
 TESTS: Final = BlockTestSyntax(

@@ -30,6 +30,7 @@ from codecompass.languages.source_text import (
     marker_finder,
     plain_code,
 )
+from codecompass.languages.words import word_set
 
 _LITERALS: Final = re.compile(
     rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"|\Z) | "(?:[^"\\\n]++|\\.)*+" """, re.DOTALL | re.VERBOSE
@@ -259,25 +260,10 @@ def imports(node: Node, context: Context) -> Iterator[Found]:
         yield Import(line, line, written)
 
 
-_ENTERED_IF_MARKED: Final = (
-    "assignment",
-    "await_expression",
-    "call_expression",
-    "call_suffix",
-    "catch_block",
-    "control_transfer_statement",
-    "do_statement",
-    "else",
-    "for_statement",
-    "guard_statement",
-    "if_statement",
-    "navigation_expression",
-    "switch_entry",
-    "switch_statement",
-    "try_expression",
-    "value_argument",
-    "value_arguments",
-    "while_statement",
+_ENTERED_IF_MARKED: Final = word_set(
+    "assignment await_expression call_expression call_suffix catch_block control_transfer_statement do_statement else "
+    "for_statement guard_statement if_statement navigation_expression switch_entry switch_statement try_expression "
+    "value_argument value_arguments while_statement"
 )
 
 SWIFT = Language(

@@ -17,6 +17,7 @@ from codecompass.languages.source_text import (
     marker_finder,
     plain_code,
 )
+from codecompass.languages.words import word_set
 
 _LITERALS: Final = re.compile(
     rb"""//[^\n]*+ | \\\\[^\n]*+ | "(?:[^"\\\n]++|\\.)*+" | '(?:[^'\\\n]|\\.)++'""", re.DOTALL | re.VERBOSE
@@ -281,35 +282,10 @@ def recover(root: Node, context: Context) -> Iterator[Definition]:
         )
 
 
-_ENTERED_IF_MARKED: Final = (
-    "AssignExpr",
-    "BinaryExpr",
-    "Block",
-    "BlockExpr",
-    "BlockExprStatement",
-    "ErrorUnionExpr",
-    "FieldInit",
-    "FieldOrFnCall",
-    "FnCallArguments",
-    "ForExpr",
-    "ForStatement",
-    "IfExpr",
-    "IfStatement",
-    "InitList",
-    "LabeledStatement",
-    "LabeledTypeExpr",
-    "LoopExpr",
-    "LoopStatement",
-    "LoopTypeExpr",
-    "ParamDecl",
-    "ParamDeclList",
-    "ParamType",
-    "Statement",
-    "SuffixExpr",
-    "SwitchExpr",
-    "SwitchProng",
-    "WhileExpr",
-    "WhileStatement",
+_ENTERED_IF_MARKED: Final = word_set(
+    "AssignExpr BinaryExpr Block BlockExpr BlockExprStatement ErrorUnionExpr FieldInit FieldOrFnCall FnCallArguments ForExpr "
+    "ForStatement IfExpr IfStatement InitList LabeledStatement LabeledTypeExpr LoopExpr LoopStatement LoopTypeExpr ParamDecl "
+    "ParamDeclList ParamType Statement SuffixExpr SwitchExpr SwitchProng WhileExpr WhileStatement"
 )
 
 ZIG = Language(
