@@ -60,17 +60,14 @@ def _variable(assignment: Node, kind: SymbolKind, node: Node, signature: str, do
 
 
 def assignment(node: Node, context: Context) -> Iterator[Found]:
-    """`X=1` outside functions. The grammar has no node for the body of a Bats test; the indent shows variables in it."""
-    is_in_test = context.path.endswith(".bats") and node.start_point[1] > 0
-    if context.enclosing is None and not is_in_test:
-        yield from _variable(
-            node,
-            "var",
-            node,
-            without_comments(node, context),
-            comment_above(node, context),
-            context,
-        )
+    """`X=1` outside functions and tests."""
+    if not _is_local(node, context):
+        yield from _variable(node, "var", node, without_comments(node, context), comment_above(node, context), context)
+
+
+def _is_local(node: Node, context: Context) -> bool:
+    """Whether a statement is in a function or in a Bats test. The grammar has no node for the body of a test, but an indent."""
+    return context.enclosing is not None or (context.path.endswith(".bats") and node.start_point[1] > 0)
 
 
 def declaration(node: Node, context: Context) -> Iterator[Found]:
@@ -78,10 +75,9 @@ def declaration(node: Node, context: Context) -> Iterator[Found]:
     words = [context.text(child) for child in node.children if child.type in ("word", "concatenation")]
     flags = {letter for word in words if word.startswith("-") for letter in word[1:]}
     keyword = context.text(node.children[0])
-    is_in_function = context.enclosing is not None or (context.path.endswith(".bats") and node.start_point[1] > 0)
     if keyword == "local" or flags & {"f", "F", "p"}:
         return
-    if is_in_function and keyword not in ("readonly", "export") and "g" not in flags:
+    if _is_local(node, context) and keyword not in ("readonly", "export") and "g" not in flags:
         return
     kind: SymbolKind = "const" if keyword == "readonly" or "r" in flags else "var"
     # `declare -A map` declares a bare name; `export NAME` and `readonly NAME` refer to an existing variable.
@@ -91,14 +87,7 @@ def declaration(node: Node, context: Context) -> Iterator[Found]:
     for child in found:
         before = " ".join([keyword, *(word for word in words if word.startswith("-"))])
         where = node if len(found) == 1 else child
-        yield from _variable(
-            child,
-            kind,
-            where,
-            f"{before} {without_comments(child, context)}",
-            doc,
-            context,
-        )
+        yield from _variable(child, kind, where, f"{before} {without_comments(child, context)}", doc, context)
 
 
 def command(node: Node, context: Context) -> Iterator[Found]:

@@ -47,6 +47,7 @@ from codecompass.languages.language import (
     RuleFunction,
     body_of,
     by_path,
+    children_in,
     first_child,
 )
 from codecompass.languages.path_modules import ecmascript_module
@@ -215,8 +216,7 @@ def method(node: Node, context: Context) -> Iterator[Found]:
 
 def parameter_properties(node: Node, context: Context) -> Iterator[Found]:
     """`constructor(private readonly a: A)` declares a field."""
-    parameters = node.child_by_field_name("parameters")
-    for parameter in parameters.named_children if parameters is not None else ():
+    for parameter in children_in(node, "parameters"):
         pattern = parameter.child_by_field_name("pattern")
         if pattern is not None and pattern.type == "identifier":
             words = context.source[parameter.start_byte : pattern.start_byte].split()
@@ -230,8 +230,7 @@ PROPERTY_WORDS: Final = (b"private", b"protected", b"public", b"readonly", b"ove
 
 def fields_of_constructor(node: Node, context: Context) -> Iterator[Found]:
     """The first assignment to each `this.x` in the constructor of a script's class, unless the class declares `x`."""
-    body = node.child_by_field_name("body")
-    pending = list(reversed(body.named_children)) if body is not None else []
+    pending = list(reversed(children_in(node, "body")))
     while pending:
         statement = pending.pop()
         if statement.type in ("if_statement", "else_clause", "statement_block", "try_statement"):

@@ -14,6 +14,7 @@ from codecompass.languages.language import (
     Descend,
     Found,
     Node,
+    children_in,
     first_child,
     head_without_comments,
     leading_comment,
@@ -239,8 +240,7 @@ def module_wrapper(call: Node, context: Context) -> Iterator[Found] | None:
 
 
 def _in_wrapper(call: Node, invoked: Node | None, context: Context) -> Iterator[Found]:
-    arguments = call.child_by_field_name("arguments")
-    inner = [] if arguments is None else [unwrapped(argument) for argument in arguments.named_children]
+    inner = [unwrapped(argument) for argument in children_in(call, "arguments")]
     for function in (invoked, *inner):
         if function is None or not holds_definitions(function, context):
             continue

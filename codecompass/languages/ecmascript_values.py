@@ -30,6 +30,7 @@ from codecompass.languages.language import (
     Found,
     Node,
     body_of,
+    children_in,
     first_child,
     head_without_comments,
     lines_of,
@@ -348,8 +349,7 @@ def call(node: Node, context: Context) -> Iterator[Found]:
         yield Descend(node)
     elif not in_function(context):
         # Callbacks that define no names are skipped; they are most of a test file.
-        arguments = node.child_by_field_name("arguments")
-        for argument in arguments.named_children if arguments is not None else ():
+        for argument in children_in(node, "arguments"):
             if argument.type == "object":
                 yield from object_literal(argument, context)
 

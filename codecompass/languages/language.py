@@ -136,6 +136,12 @@ def body_of(node: Node | None) -> tuple[Node, ...]:
     return () if body is None else (body,)
 
 
+def children_in(node: Node, field: str) -> list[Node]:
+    """Returns the named children of a field of `node`; empty if it does not have the field."""
+    child = node.child_by_field_name(field)
+    return [] if child is None else child.named_children
+
+
 def lines_of(node: Node) -> tuple[int, int]:
     """Returns the first and last line of a node, 1-based."""
     return node.start_point[0] + 1, node.end_point[0] + 1

@@ -21,6 +21,7 @@ from codecompass.languages.language import (
     Node,
     body_of,
     by_path,
+    children_in,
     first_child,
     head_without_comments,
     leading_comment,
@@ -359,8 +360,7 @@ def require_call(value: Node, context: Context) -> tuple[str, str, str] | None:
 
 
 def _argument(call_node: Node, word: str, context: Context) -> str:
-    arguments = call_node.child_by_field_name("arguments")
-    values = [] if arguments is None else arguments.named_children
+    values = children_in(call_node, "arguments")
     if word == "pcall":
         values = values[1:] if values and context.text(values[0]) == "require" else []
     return literal_of(values[0], context) if values and values[0].type == "string" else ""

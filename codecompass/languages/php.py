@@ -15,6 +15,7 @@ from codecompass.languages.language import (
     Language,
     Node,
     body_of,
+    children_in,
     first_child,
     head_without_comments,
     lines_of,
@@ -134,7 +135,7 @@ def _between(start: int, end: int, context: Context) -> str:
 
 
 def _define(node: Node, kind: SymbolKind, name: str, qualified_name: str, visibility: Visibility, context: Context) -> Definition:
-    """Returns the definition of a declaration with a body, which is entered if it belongs to a type or holds a marker."""
+    """Returns the definition of a declaration; its body, if any, is entered if it belongs to a type or holds a marker."""
     body = node.child_by_field_name("body")
     head = after_attributes(node)
     bodies: tuple[Node, ...] = ()
@@ -187,20 +188,10 @@ def method(node: Node, context: Context) -> Iterator[Found]:
     yield _define(node, "method", name, in_class(name, context), visibility_of(node, context), context)
     if name.lower() != "__construct":
         return
-    parameters = node.child_by_field_name("parameters")
-    for parameter in [] if parameters is None else parameters.named_children:
+    for parameter in children_in(node, "parameters"):
         if parameter.type == "property_promotion_parameter":
-            head = after_attributes(parameter)
             field = context.field_text(parameter, "name").lstrip("&$")
-            yield Definition(
-                name=field,
-                kind="field",
-                node=parameter,
-                start_line=head.start_point[0] + 1,
-                signature=head_without_comments(parameter, head.start_byte, parameter.end_byte, context),
-                visibility=visibility_of(parameter, context),
-                qualified_name=in_class(field, context),
-            )
+            yield _define(parameter, "field", field, in_class(field, context), visibility_of(parameter, context), context)
 
 
 def elements(node: Node, context: Context) -> Iterator[Found]:
@@ -230,16 +221,7 @@ def elements(node: Node, context: Context) -> Iterator[Found]:
 def enum_case(node: Node, context: Context) -> Iterator[Found]:
     """`case Name = value;`."""
     name = context.field_text(node, "name")
-    head = after_attributes(node)
-    yield Definition(
-        name=name,
-        kind="const",
-        node=node,
-        start_line=head.start_point[0] + 1,
-        signature=head_without_comments(node, head.start_byte, node.end_byte, context),
-        visibility="public",
-        qualified_name=in_class(name, context),
-    )
+    yield _define(node, "const", name, in_class(name, context), "public", context)
 
 
 def statement(node: Node, context: Context) -> Iterator[Found]:

@@ -16,6 +16,7 @@ from codecompass.languages.language import (
     Language,
     Node,
     body_of,
+    children_in,
     leading_comment,
     no_module,
     without_comments,
@@ -75,11 +76,10 @@ def call(node: Node, context: Context) -> Iterator[Found]:
         if word == "refine" and block is not None:
             yield _refinement(node, block, context)
             return
-        if not names and word in SECTIONS and node.child_by_field_name("receiver") is None:
-            arguments = node.child_by_field_name("arguments")
-            if arguments is None or not arguments.named_child_count:
-                yield from section(node.named_children[0], context)
-                return
+        has_receiver = node.child_by_field_name("receiver") is not None
+        if word in SECTIONS and not has_receiver and not children_in(node, "arguments"):
+            yield from section(node.named_children[0], context)
+            return
         kind: SymbolKind = "field" if word in ACCESSORS else "method"
         for name in _defined_by(word, names):
             bodies = body_of(block) if word == "define_method" else ()
@@ -103,14 +103,13 @@ def _defined_by(word: str, names: list[str]) -> list[str]:
 
 
 def _refinement(node: Node, block: Node, context: Context) -> Definition:
-    arguments = node.child_by_field_name("arguments")
-    target = context.text(arguments.named_children[0]) if arguments is not None and arguments.named_child_count else ""
+    arguments = children_in(node, "arguments")
+    target = context.text(arguments[0]) if arguments else ""
     return define_type(target, "impl", node, context, body_of(block), source_until_block(node, node, context))
 
 
 def _import(word: str, node: Node, context: Context) -> Iterator[Found]:
-    arguments = node.child_by_field_name("arguments")
-    values = [] if arguments is None else [value for value in arguments.named_children if value.type != "comment"]
+    values = [value for value in children_in(node, "arguments") if value.type != "comment"]
     if not values or (node.child_by_field_name("receiver") is not None and word != "autoload"):
         return
     last = values[-1] if word == "autoload" else values[0]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from codecompass.languages.language import FUNCTION_LIKE, Context, Definition, Node, head_without_comments
+from codecompass.languages.language import FUNCTION_LIKE, Context, Definition, Node, children_in, head_without_comments
 from codecompass.languages.records import SymbolKind, Visibility
 
 SECTIONS: Final[Mapping[str, str]] = {
@@ -89,8 +89,7 @@ def note_named(bodies: tuple[Node, ...], path: str, side: str, context: Context)
 
 def literal_names(call: Node, context: Context) -> Iterator[str]:
     """Yields the names in symbols and strings among the arguments of a call."""
-    arguments = call.child_by_field_name("arguments")
-    for argument in [] if arguments is None else arguments.named_children:
+    for argument in children_in(call, "arguments"):
         values = argument.named_children if argument.type in ("array", "symbol_array", "string_array") else [argument]
         for value in values:
             if value.type in ("simple_symbol", "string", "bare_symbol", "bare_string", "delimited_symbol"):

@@ -20,6 +20,7 @@ from codecompass.languages.language import (
     RuleFunction,
     body_of,
     by_path,
+    children_in,
     first_child,
     lines_of,
 )
@@ -119,8 +120,7 @@ ATTRIBUTE_LINES: Final = 20
 def inner_comment(node: Node, context: Context) -> bytes:
     """Returns the `//!` lines at the top of a module's body."""
     lines: list[bytes] = []
-    body = node.child_by_field_name("body")
-    for child in body.named_children if body is not None else ():
+    for child in children_in(node, "body"):
         line = context.source[child.start_byte : child.end_byte]
         if not line.startswith(b"//!"):
             break
@@ -244,8 +244,8 @@ def use(node: Node, context: Context) -> Iterator[Found]:
         alias = ""
         if item.type in ("use_list", "scoped_use_list"):
             inside = joined(prefix, context.text(path)) if path is not None else prefix
-            items = item if item.type == "use_list" else item.child_by_field_name("list")
-            pending.extend((child, inside) for child in reversed(items.named_children if items is not None else []))
+            items = item.named_children if item.type == "use_list" else children_in(item, "list")
+            pending.extend((child, inside) for child in reversed(items))
             continue
         if item.type == "use_wildcard":
             inner = next(iter(item.named_children), None)
