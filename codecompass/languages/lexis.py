@@ -219,9 +219,9 @@ def _rust() -> Lexis:
     )
 
 
-_C_TYPES: Final = (
+_C_WORDS: Final = (
     "void char short int long float double signed unsigned bool size_t ssize_t auto const volatile static extern register inline "
-    "struct union enum typedef sizeof goto"
+    "struct union enum typedef sizeof goto define include ifdef ifndef endif elif undef pragma error defined"
 )
 _C_DECLARATION: Final = _declared(
     r"[;{}(,\n][ \t]*+"
@@ -237,7 +237,7 @@ def _c() -> Lexis:
         family="c",
         unread=_any(_SLASHES, _BLOCK, _DOUBLE, _CHARACTER),
         name=_NAME,
-        keywords=word_set(_COMMON + " " + _C_TYPES + " define include ifdef ifndef endif elif undef pragma error defined"),
+        keywords=word_set(_COMMON, _C_WORDS),
         own=frozenset(),
         above=frozenset(),
         declarations=(_C_DECLARATION,),
@@ -252,8 +252,8 @@ def _cpp() -> Lexis:
         name=_NAME,
         keywords=word_set(
             _COMMON,
-            _C_TYPES,
-            "define include ifdef ifndef endif elif undef pragma error defined class template typename using namespace public "
+            _C_WORDS,
+            "class template typename using namespace public "
             "private protected virtual override final noexcept explicit friend operator constexpr consteval constinit decltype "
             "nullptr delete const_cast static_cast dynamic_cast reinterpret_cast mutable requires concept co_await co_return",
         ),

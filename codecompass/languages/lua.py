@@ -169,7 +169,7 @@ def _assigned_name(
         function = wrapped_function(value, context)
         if function is not None:
             if NAME.fullmatch(parts[-1]) is None:
-                yield from _inside_body(function, context)
+                yield from inside_body(function, context)
                 return
             parameters = function.child_by_field_name("parameters")
             yield _define(parts, "fn", whole, context, is_local=is_local, bodies=body_of(function), parameters=parameters)
@@ -224,17 +224,8 @@ def table_field(node: Node, context: Context) -> Iterator[Found]:
         yield Descend(node)
 
 
-def anonymous_function(node: Node, context: Context) -> Iterator[Found]:
-    """A function without a name: its variables are local."""
-    return _inside_body(node, context)
-
-
-def loop(node: Node, context: Context) -> Iterator[Found]:
-    """A loop: its variables are local."""
-    return _inside_body(node, context)
-
-
-def _inside_body(node: Node, context: Context) -> Iterator[Found]:
+def inside_body(node: Node, context: Context) -> Iterator[Found]:
+    """A function without a name, or a loop: its variables are local."""
     for body in body_of(node):
         if holds_marker(body, context):
             yield Descend(body, "fn")
@@ -380,10 +371,9 @@ LUA = Language(
         "variable_declaration": declaration,
         "assignment_statement": assignment,
         "field": table_field,
-        "function_definition": anonymous_function,
         "function_call": call,
         "comment": annotation,
-        **dict.fromkeys(("for_statement", "while_statement", "repeat_statement"), loop),
+        **dict.fromkeys(("function_definition", "for_statement", "while_statement", "repeat_statement"), inside_body),
         **dict.fromkeys(
             ("arguments", "binary_expression", "expression_list", "parenthesized_expression", "return_statement"),
             enter_if_marked,

@@ -15,10 +15,12 @@ from codecompass.languages.language import (
     Found,
     Language,
     Node,
+    body_of,
     by_path,
-    head_without_comments,
+    children_in,
     leading_comment,
     lines_of,
+    without_comments,
 )
 from codecompass.languages.path_modules import python_module
 from codecompass.languages.records import Import, SymbolKind, Visibility
@@ -55,37 +57,21 @@ def class_definition(node: Node, context: Context) -> Iterator[Found]:
     bases = node.child_by_field_name("superclasses")
     if bases is not None and ENUM_BASE.search(context.text(bases)):
         context.notes["enum", *context.scope_names, context.field_text(node, "name")] = ""
-    body = node.child_by_field_name("body")
-    yield Definition(
-        name=context.field_text(node, "name"),
-        kind="class",
-        node=node,
-        bodies=() if body is None else (body,),
-        signature=head(node, body, context),
-    )
-
-
-def head(node: Node, body: Node | None, context: Context) -> str:
-    """Returns the source of a definition up to its body, without comments."""
-    end = node.end_byte if body is None else body.start_byte
-    return head_without_comments(node, node.start_byte, end, context)
+    yield Definition(name=context.field_text(node, "name"), kind="class", node=node, bodies=body_of(node))
 
 
 def function_definition(node: Node, context: Context) -> Iterator[Found]:
     """A function or method, and the attributes of `self` that `__init__` sets."""
     name = context.field_text(node, "name")
-    member = context.enclosing in CLASS_LIKE
-    body = node.child_by_field_name("body")
-    bodies = () if body is None else (body,)
-    kind: SymbolKind = "method" if member else "fn"
-    yield Definition(name=name, kind=kind, node=node, bodies=bodies, signature=head(node, body, context))
-    if member and name == "__init__" and body is not None:
-        yield from attributes(body, context)
+    is_member = context.enclosing in CLASS_LIKE
+    yield Definition(name=name, kind="method" if is_member else "fn", node=node, bodies=body_of(node))
+    if is_member and name == "__init__":
+        yield from attributes(node, context)
 
 
-def attributes(body: Node, context: Context) -> Iterator[Definition]:
+def attributes(initializer: Node, context: Context) -> Iterator[Definition]:
     """Yields the first assignment to each `self.x` in the body of `__init__`, unless the class itself defines `x`."""
-    pending = list(reversed(body.named_children))
+    pending = list(reversed(children_in(initializer, "body")))
     while pending:
         statement = pending.pop()
         if statement.type in BLOCKS:
@@ -97,7 +83,7 @@ def attributes(body: Node, context: Context) -> Iterator[Definition]:
                 note = ("member", *context.scope_names, name)
                 if note not in context.notes:
                     context.notes[note] = ""
-                    yield Definition(name=name, kind="field", node=statement, signature=head(statement, None, context))
+                    yield Definition(name=name, kind="field", node=statement, signature=without_comments(statement, context))
 
 
 def targets(statement: Node) -> Iterator[Node]:
@@ -136,7 +122,7 @@ def assignment(node: Node, context: Context) -> Iterator[Found]:
             context.notes["member", *context.scope_names, name] = ""
         if doc is None:
             doc = leading_comment(node, context) or following_docstring(node, context)
-        yield Definition(name=name, kind=kind, node=node, signature=head(node, None, context), doc=doc)
+        yield Definition(name=name, kind=kind, node=node, signature=without_comments(node, context), doc=doc)
 
 
 def following_docstring(node: Node, context: Context) -> str:

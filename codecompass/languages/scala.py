@@ -20,7 +20,7 @@ from codecompass.languages.language import (
     body_of,
     lines_of,
 )
-from codecompass.languages.preparation import blank, masked
+from codecompass.languages.preparation import blank_matches, masked
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.source_text import (
     MAX_VALUE_BYTES,
@@ -35,7 +35,7 @@ from codecompass.languages.words import word_set
 _LITERALS: Final = re.compile(
     rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"+|\Z) | "(?:[^"\\\n]++|\\.)*+" """, re.DOTALL | re.VERBOSE
 )
-_SECOND_ARGUMENTS: Final = re.compile(rb"\bextends\s+[\w.]+(?:\[[^\n()]*\])?\([^()\n]*\)(\([^()\n]*\))")
+_UNSUPPORTED: Final = ((b")(", re.compile(rb"\bextends\s+[\w.]+(?:\[[^\n()]*\])?\([^()\n]*\)(\([^()\n]*\))")),)
 _GIVEN_WITH: Final = re.compile(rb"^[ \t]*given\b[^\n{]*\b(with)\s*\{", re.MULTILINE)
 _SOFT_KEYWORD: Final = re.compile(rb"\bend(?=\s+match\s*\{)|\bextension(?=\s*[:.,)=])")
 _QUOTED_NAME: Final = re.compile(rb"`[^`\n]+`")
@@ -47,8 +47,7 @@ def prepare(source: bytes) -> bytes:
     """Returns `source`, equally long, without what the grammar cannot parse."""
     code = bytes(masked(source, _LITERALS))
     text = bytearray(source)
-    for match in _SECOND_ARGUMENTS.finditer(code):
-        blank(text, match.start(1), match.end(1))
+    blank_matches(text, code, _UNSUPPORTED)
     for match in _GIVEN_WITH.finditer(code):
         text[match.start(1) : match.end(1)] = b"=new"
     for match in _SOFT_KEYWORD.finditer(code):

@@ -7,7 +7,7 @@ from typing import Final
 from codecompass.languages.block_tests import MAX_TITLE
 from codecompass.languages.language import CLASS_LIKE, DESCEND, Context, Definition, Descend, Found, Language, Node, by_path
 from codecompass.languages.path_modules import zig_module
-from codecompass.languages.preparation import blank, masked
+from codecompass.languages.preparation import blank_matches, masked
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.source_text import (
     MAX_VALUE_BYTES,
@@ -22,20 +22,22 @@ from codecompass.languages.words import word_set
 _LITERALS: Final = re.compile(
     rb"""//[^\n]*+ | \\\\[^\n]*+ | "(?:[^"\\\n]++|\\.)*+" | '(?:[^'\\\n]|\\.)++'""", re.DOTALL | re.VERBOSE
 )
-_DESTRUCTURING: Final = re.compile(
-    rb"\b(?:const|var)\s+\w+(?:\s*:[^,=;(){}]+)?((?:\s*,\s*(?:(?:const|var)\s+)?\w+(?:\s*:[^,=;(){}]+)?){1,12})\s*=(?!=)"
+_UNSUPPORTED: Final = (
+    (
+        b",",
+        re.compile(
+            rb"\b(?:const|var)\s+\w+(?:\s*:[^,=;(){}]+)?((?:\s*,\s*(?:(?:const|var)\s+)?\w+(?:\s*:[^,=;(){}]+)?){1,12})\s*=(?!=)"
+        ),
+    ),
+    (b"switch", re.compile(rb"(?:[=;{}(,>]|\breturn)\s*(\w+\s*:)\s*switch\b")),
+    (b"continue", re.compile(rb"\bcontinue\s*:\w+(\s+[^,;\n]+)(?=[,;])")),
 )
-_LABEL: Final = re.compile(rb"(?:[=;{}(,>]|\breturn)\s*(\w+\s*:)\s*switch\b")
-_CONTINUED: Final = re.compile(rb"\bcontinue\s*:\w+(\s+[^,;\n]+)(?=[,;])")
 
 
 def prepare(source: bytes) -> bytes:
     """Returns `source`, equally long, with blanks in place of what the grammar cannot parse."""
-    code = bytes(masked(source, _LITERALS))
     text = bytearray(source)
-    for pattern in (_DESTRUCTURING, _LABEL, _CONTINUED):
-        for match in pattern.finditer(code):
-            blank(text, match.start(1), match.end(1))
+    blank_matches(text, bytes(masked(source, _LITERALS)), _UNSUPPORTED)
     return bytes(text)
 
 
