@@ -12,14 +12,14 @@ _VARIABLE_DIRECTORIES: Final = re.compile(r"^.*(?:\$\w+|\$\{[^}]*\}|\$\(.*\)|`.*
 
 
 def tails(item: Import, from_path: str) -> tuple[str, ...]:
-    """Returns the end of the path; only the name of the file where the path is relative to the importer's directory."""
+    """Returns the end of the path; only the name of the file if the path leaves the importing file's directory (`..`)."""
     path = _fixed_part(item)
     plain = join("", path)
     return (tail_of(last_part(path)) if plain is None else dependency_tail(plain),)
 
 
 def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
-    """Returns the file. The part after a variable directory may also be the end of any path."""
+    """Returns the file: below a directory above the script; else, after a variable directory, one whose path ends in the rest."""
     path = _fixed_part(item)
     tail = tail_of(last_part(path))
     if not paths.files_with_tail(tail):
@@ -39,6 +39,6 @@ def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
 
 
 def _fixed_part(item: Import) -> str:
-    """Returns the path without a directory that is known only at run time; empty where that leaves no fixed path."""
+    """Returns the path without a directory that is known only at run time; empty if no fixed path is left."""
     path = _VARIABLE_DIRECTORIES.sub("", item.spec).strip("\"'")
     return "" if "$" in path or "`" in path or path.startswith(("/", "~")) else path.removeprefix("./")

@@ -1,4 +1,4 @@
-"""C, C++, Objective-C: a quoted include is beside the including file, else a path that ends in what is written."""
+"""C, C++, Objective-C: a quoted include is beside the including file, else any file whose path ends in the written path."""
 
 from typing import Final
 

@@ -1,5 +1,9 @@
 """Reads the module roots that files of a repository declare; most are configuration files, with one reader for each kind.
 
+Those of `package.json` and `tsconfig.json` map a name (with at most one `*`) to a path: the name of a package, an entry of its
+`exports`, an alias in `paths`. The built file that a package names is rarely in the repository, so its likely source is a second
+target.
+
 Runs in worker processes. An invalid file has no roots: it is a test fixture, or is being edited.
 """
 
@@ -10,24 +14,24 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
+import msgspec
 from msgspec.structs import replace
 
-from codecompass.imports.node_configuration import decode_jsonc, package_roots, package_scope, typescript_roots
 from codecompass.imports.path_index import ModuleRoot
 from codecompass.imports.paths import directory_of, join, last_part
 from codecompass.units import MIB
 
 MAX_ROOTS_PER_FILE: Final = 500
-"""More come from generated files; the first ones count."""
+"""Only generated files have more; the first ones are kept."""
 
 MAX_READ: Final = 20_000
-"""Roots taken from a reader, including duplicates and those that are too long."""
+"""Roots taken from a reader, including duplicates and roots that are too long."""
 
 MAX_SOURCE_BYTES: Final = 1 * MIB
 """A larger file is not configuration, whatever file size the user has allowed."""
 
 MAX_ROOT_LENGTH: Final = 1_000
-"""Characters of a name, and of its target. Longer ones are ignored."""
+"""Characters of a name, and of its target. Roots with longer ones are ignored."""
 
 MAX_PYTHON_DIRECTORIES: Final = 20
 """Entries of the search path from one file. Each import may try all of them."""
@@ -54,7 +58,7 @@ def _reader_of(path: str) -> Callable[[str, bytes], Iterator[ModuleRoot]] | None
     name = last_part(path)
     reader = _READERS.get(name)
     if reader is None and name.endswith(".json") and name.startswith(("tsconfig.", "tsconfig-")):
-        return typescript_roots
+        return _typescript_roots
     if reader is None and name.endswith(".csproj"):
         return _csharp_roots
     if reader is None and name.endswith(".kt"):
@@ -127,9 +131,9 @@ def _python_roots(path: str, directories: list[object]) -> Iterator[ModuleRoot]:
     own = directory_of(path)
     distinct = dict.fromkeys(directory for directory in directories if isinstance(directory, str))
     for directory in islice(distinct, MAX_PYTHON_DIRECTORIES):
-        joined = join(own, directory or ".")
-        if joined is not None:
-            yield ModuleRoot("python", "", joined.rstrip("/") + "/" if joined else "", own)
+        target = _joined_directory(own, directory)
+        if target is not None:
+            yield ModuleRoot("python", "", target, own)
 
 
 def _composer_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
@@ -140,10 +144,9 @@ def _composer_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
         for standard in ("psr-4", "psr-0"):
             for prefix, written in _table(manifest, key, standard).items():
                 for relative in _list(written):
-                    joined = join(directory, relative or ".") if isinstance(relative, str) else None
-                    if joined is not None:
+                    target = _joined_directory(directory, relative) if isinstance(relative, str) else None
+                    if target is not None:
                         name = prefix.replace("\\", "/").strip("/")
-                        target = joined.rstrip("/") + "/" if joined else ""
                         # PSR-0 repeats the prefix below its directory.
                         yield ModuleRoot("composer", name, target if standard == "psr-4" or not name else f"{target}{name}/")
 
@@ -162,9 +165,9 @@ def _swift_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
     for position, target in enumerate(targets):
         end = targets[position + 1].start() if position + 1 < len(targets) else len(text)
         written = _SWIFT_PATH.search(text, target.end(), end)
-        module_directory = join(directory, written[1]) if written is not None else None
+        module_directory = _joined_directory(directory, written[1]) if written is not None else None
         if module_directory:
-            yield ModuleRoot("swift", target[1], module_directory.rstrip("/") + "/", package_scope(directory))
+            yield ModuleRoot("swift", target[1], module_directory, package_scope(directory))
 
 
 _ROOT_NAMESPACE: Final = re.compile(r"<(?:RootNamespace|AssemblyName)>\s*([\w.]+)\s*</")
@@ -184,7 +187,7 @@ _PLATFORM: Final = frozenset({"android", "java", "javax", "kotlin"})
 
 
 def _kotlin_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
-    """The package of a source file, where its directory has another name; with `/` for the dot.
+    """The package of a source file, if its directory has another name; with `/` for the dot.
 
     Kotlin projects omit the part that all their packages share from the path, and only the source files name it.
     """
@@ -214,8 +217,134 @@ def _zig_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
             yield ModuleRoot("zig", match[1], target, package_scope(directory))
 
 
+_NODE: Final = "node"
+
+_BUILD_DIRECTORIES: Final = frozenset({"build", "cjs", "dist", "es", "esm", "lib", "out", "output", "types", "umd"})
+"""Directories that a build writes; `src` has the same files before the build."""
+
+_FIXTURE_DIRECTORIES: Final = frozenset(
+    {"__fixtures__", "example", "examples", "fixture", "fixtures", "samples", "templates", "test_data", "testdata"}
+)
+
+_MAX_TARGETS: Final = 6
+"""Targets of one entry of a package; further conditions name the same file for other module systems."""
+
+
+def package_scope(directory: str) -> str:
+    """Returns the `scope` in which the packages of a directory are importable by name: empty (everywhere), or the directory of
+    examples or fixtures around it, because a fixture often has the name of a well-known package."""
+    parts = directory.split("/")
+    for position, part in enumerate(parts):
+        if part in _FIXTURE_DIRECTORIES:
+            return "/".join(parts[: position + 1]) + "/"
+    return ""
+
+
+def _typescript_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
+    """Yields the aliases of a `tsconfig.json` or `jsconfig.json`: `paths`, and `baseUrl` as the alias of everything.
+
+    `extends` is not followed: aliases hold for everything below the file, so those of a base configuration in a directory
+    above apply anyway.
+    """
+    scope = directory_of(path)
+    options = decode_jsonc(source).get("compilerOptions")
+    if not isinstance(options, dict):
+        return
+    written_base = options.get("baseUrl")
+    base = _joined_directory(scope, written_base) if isinstance(written_base, str) else None
+    aliases = options.get("paths")
+    for prefix, targets in aliases.items() if isinstance(aliases, dict) else ():
+        for target in targets if isinstance(targets, list) else ():
+            target_path = join(scope if base is None else base, target) if isinstance(target, str) else None
+            if target_path is not None and _is_plain(prefix, target_path):
+                yield ModuleRoot(_NODE, prefix, target_path, scope)
+    if base is not None:
+        yield ModuleRoot(_NODE, "*", base + "*", scope)
+
+
+def _package_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
+    """Yields the name of a package, its entries and its private `#` imports."""
+    directory = directory_of(path)
+    manifest = decode_jsonc(source)
+    for prefix, target in _entries(manifest.get("imports")):
+        for target_path in _candidates(directory, target):
+            yield ModuleRoot(_NODE, prefix, target_path, directory)
+    name = manifest.get("name")
+    if not isinstance(name, str) or not name or "*" in name:
+        return
+    scope = package_scope(directory)
+    for prefix, target in _exports(manifest):
+        for target_path in _candidates(directory, target):
+            yield ModuleRoot(_NODE, name + prefix.removeprefix("."), target_path, scope)
+    for target_path in ("src/index", "index", f"src/{name.rpartition('/')[2]}"):
+        yield ModuleRoot(_NODE, name, directory + target_path, scope)
+    yield ModuleRoot(_NODE, name + "/*", directory + "*", scope)
+    yield ModuleRoot(_NODE, name + "/*", directory + "src/*", scope)
+    # A name that is not found inside still leads to the package.
+    yield ModuleRoot(_NODE, name, directory, scope)
+    yield ModuleRoot(_NODE, name + "/*", directory, scope)
+
+
+def _exports(manifest: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    exports = manifest.get("exports")
+    if isinstance(exports, dict) and any(key.startswith(".") for key in exports):
+        yield from _entries(exports)
+    elif exports is not None:
+        yield from _entries({".": exports})
+    for key in ("source", "module", "main", "types"):
+        if isinstance(manifest.get(key), str):
+            yield ".", manifest[key]
+
+
+def _entries(table: object) -> Iterator[tuple[str, str]]:
+    """Yields (name, target) of an `exports` or `imports` table, with the targets of all conditions in order."""
+    for key, value in table.items() if isinstance(table, dict) else ():
+        for target in list(dict.fromkeys(_strings(value)))[:_MAX_TARGETS]:
+            if _is_plain(key, target):
+                yield key, target
+
+
+def _is_plain(prefix: str, target: str) -> bool:
+    """Whether the names that import a file can be computed from its path and this target (see `configured_tails`)."""
+    if "*" not in prefix and "*" not in target:
+        return True
+    head = last_part(target.partition("*")[0])
+    rest = prefix.partition("*")[2]
+    return prefix.count("*") == target.count("*") == 1 and "." not in head.lstrip(".") and rest[:1] in ("", ".", "/")
+
+
+def _strings(value: object) -> Iterator[str]:
+    pending = [value]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, str):
+            yield current
+        elif isinstance(current, dict):
+            pending.extend(reversed(current.values()))
+        elif isinstance(current, list):
+            pending.extend(reversed(current))
+
+
+def _candidates(directory: str, target: str) -> Iterator[str]:
+    """Yields the likely source of a built file, then the file itself."""
+    target_path = join(directory, target)
+    if target_path is None or not target_path.startswith(directory):
+        return
+    parts = target_path[len(directory) :].split("/")
+    if parts[0] in _BUILD_DIRECTORIES:
+        inner = [part for part in parts[1:-1] if part not in _BUILD_DIRECTORIES]
+        yield "/".join([*directory.split("/")[:-1], "src", *inner, parts[-1]])
+    yield target_path
+
+
+def _joined_directory(directory: str, relative: str) -> str | None:
+    """Returns `join` of the two with a slash at its end, empty for the root."""
+    joined = join(directory, relative)
+    return None if joined is None else joined.rstrip("/") + "/" if joined else ""
+
+
 def _table(table: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
-    """Returns the table at the path `keys`, an empty one where there is none."""
+    """Returns the table at the path `keys`; an empty one if there is none."""
     for key in keys:
         inner = table.get(key)
         if not isinstance(inner, dict):
@@ -228,16 +357,44 @@ def _list(value: object) -> list[object]:
     return value if isinstance(value, list) else [value]
 
 
+# JSONC: JSON with comments and with a comma after the last member. Both patterns match strings first, which are kept unchanged.
+# An unterminated string extends to the end of the text: trying again at each escaped quote in it would take quadratic time.
+_STRING: Final = r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))'
+_COMMENTS: Final = re.compile(_STRING + r"|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_LAST_COMMAS: Final = re.compile(_STRING + r"|,(?=\s*+[}\]])", re.DOTALL)
+
+
+def decode_jsonc(source: bytes) -> dict[str, Any]:
+    """Returns the JSONC object in `source`.
+
+    Raises:
+        ValueError: it is not UTF-8, not JSONC, or not an object.
+    """
+    text = source.decode("utf-8-sig")
+    try:
+        decoded = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        bare = _COMMENTS.sub(_keep_string, text)
+        decoded = msgspec.json.decode(_LAST_COMMAS.sub(_keep_string, bare))
+    if not isinstance(decoded, dict):
+        raise ValueError("not an object")  # noqa: TRY004 - a wrong value of the input, not of the caller
+    return decoded
+
+
+def _keep_string(match: re.Match[str]) -> str:
+    return match[1] or ""
+
+
 _READERS: Final[Mapping[str, Callable[[str, bytes], Iterator[ModuleRoot]]]] = {
     "Cargo.toml": _cargo_roots,
     "Package.swift": _swift_roots,
     "build.zig": _zig_roots,
     "composer.json": _composer_roots,
     "go.mod": _go_roots,
-    "jsconfig.json": typescript_roots,
-    "package.json": package_roots,
+    "jsconfig.json": _typescript_roots,
+    "package.json": _package_roots,
     "pyproject.toml": _pyproject_roots,
     "setup.cfg": _setup_cfg_roots,
     "setup.py": _setup_py_roots,
-    "tsconfig.json": typescript_roots,
+    "tsconfig.json": _typescript_roots,
 }

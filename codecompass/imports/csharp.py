@@ -46,7 +46,7 @@ def _parts(item: Import) -> list[str]:
 
 
 def _namespaces(parts: list[str], paths: PathIndex) -> Iterator[str]:
-    """Yields the directories of a namespace: those that projects configure, or without any those whose path ends in its name."""
+    """Yields the directories of a namespace: those that projects configure, else those whose path ends in its name."""
     is_configured = False
     for directory in _configured_directories(parts, paths):
         if paths.package_size(ECOSYSTEM, directory):

@@ -21,7 +21,7 @@ _WORD_AFTER_WORD: Final = re.compile(r"([a-z\d])([A-Z])|([A-Z]+)([A-Z][a-z])")
 
 
 def tails(item: Import, from_path: str) -> tuple[str, ...]:
-    """Returns the file name of the module and, where its file may be named after another part, that part."""
+    """Returns the file name of the module and, if its file may be named after another part, that part."""
     parts = _parts(item)
     # The file of a task is named by all its parts with dots between them, and a tail ends at the first dot.
     other = parts[2:3] if parts[:2] == _TASKS else parts[-2:-1] if len(parts) > 2 else []
@@ -44,7 +44,7 @@ def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
 
 
 def _files(paths: PathIndex, tail: str) -> Sequence[str]:
-    """Returns the files with a tail; none where they are so many that they must be copies of a template."""
+    """Returns the files with a tail; none if there are so many that they must be copies of a template."""
     found = paths.files_with_tail(tail)
     return found if len(found) <= MAX_SAME_SUFFIX else ()
 

@@ -16,7 +16,7 @@ def tails(item: Import, from_path: str) -> tuple[str, ...]:
 
 
 def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
-    """Returns the file of the module. A name of one part must be where sources begin."""
+    """Returns the file of the module. A name of one part is not searched for in directories that begin in upper case."""
     tail = last_part(item.spec, ".")
     module = item.spec.replace(".", "/")
     for extension in _EXTENSIONS if paths.files_with_tail(tail) else ():

@@ -15,13 +15,13 @@ _SOURCES_OF: Final = {".js": (".ts", ".tsx", ".d.ts"), ".jsx": (".tsx",), ".mjs"
 """TypeScript imports name the file that the build will write."""
 
 _MAX_CANDIDATES: Final = 100
-"""Paths tried for one name. Configuration that has more is generated."""
+"""Paths tried for one name. Only generated configuration has more."""
 
 _TYPED_IMPORTERS: Final = (".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte")
 
 
 def tails(item: Import, from_path: str) -> tuple[str, ...]:
-    """Returns the end of a relative path joined with the importer's directory; of a name its last part."""
+    """Returns the end of a relative path joined with the importer's directory; for a name its last part."""
     spec = _path_or_name(item.spec)
     if not spec.startswith("."):
         return (tail_of(last_part(spec.rstrip("/"))),)
@@ -48,7 +48,7 @@ def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
 
 
 def configured_tails(path: str, paths: PathIndex) -> Iterator[str]:
-    """Yields the tails of imports that lead to `path` by another name than its own: entries of packages, aliases."""
+    """Yields the tails of imports that lead to `path` under another name: entries of packages, aliases."""
     stem = stem_of(path)
     stems = {stem, stem[:-6]} if stem.endswith("/index") else {stem, ""} if stem == "index" else {stem}
     roots = paths.roots(ECOSYSTEM)

@@ -1,7 +1,7 @@
 """Java, Kotlin, Scala, Groovy: `a.b.C` is a file whose path ends in `a/b/C`, a package the directory that ends in `a/b`.
 
 The build decides where sources begin. A path that ends in the whole name is enough, except for names of one or two parts:
-what stands before them must be a source root, or a directory above the importing file. Kotlin may omit the first parts of a
+what precedes them must be a source root, or a directory above the importing file. Kotlin may omit the first parts of a
 package from the path; then the `package` lines of source files say which directory it is.
 """
 
@@ -19,21 +19,21 @@ _LANGUAGE_ROOTS: Final = frozenset({"groovy", "java", "kotlin", "scala"})
 _ABOVE_LANGUAGE_ROOTS: Final = frozenset({"main", "src", "test"})
 _SOURCE_ROOTS: Final = _LANGUAGE_ROOTS | {"app", "main", "source", "sources", "src", "test"}
 _MAX_DIRECTORIES: Final = 64
-"""Directories tried for one package. More are test data, where all packages have the same name."""
+"""Directories tried for one package. Only test data, in which all packages have the same name, has more."""
 
 _WILDCARDS: Final = frozenset({"*", "_"})
 _SHORT: Final = 2
 
 
 def tails(item: Import, from_path: str) -> tuple[str, ...]:
-    """Returns the name that may be a file, and that of the package or object around it."""
+    """Returns the name that may be that of a file, and the name of the package or object around it."""
     parts = _parts(item)
     end = _class_end(parts)
     return tuple(dict.fromkeys(parts[max(0, end - 2) : end][::-1]))
 
 
 def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
-    """Returns the file of a class or object (that of the outer class for a nested one), else the directory of the package."""
+    """Returns the file of a class or object (for a nested class that of the outer one), else the directory of the package."""
     parts = _parts(item)
     end = _class_end(parts)
     found = _file(parts[:end], from_path, paths)

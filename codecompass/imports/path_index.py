@@ -1,4 +1,4 @@
-"""The files and packages of a repository and what its configuration says, as resolving an import needs them.
+"""The files, packages and module roots of a repository, as needed to resolve imports.
 
 `PathIndex` is the interface. Every query is a point read: on a table of (tail, path) with the `path_tails` of each file, on the
 paths themselves, or on the few module roots. `InMemoryPaths` answers from dictionaries.
@@ -31,18 +31,18 @@ _Key = TypeVar("_Key")
 class ModuleRoot(Struct, frozen=True, array_like=True):
     """One statement of a configuration file: names that begin with `prefix` are found at `directory`.
 
-    - `ecosystem`: the family of languages that it holds for, e.g. `node`.
-    - `directory`: a directory (ends in `/`, empty for the root of the repository) or a file; it may not exist.
-      For JavaScript `prefix` and `directory` may each have one `*`.
-    - `scope`: the directory of the importing files that it holds for, empty for all.
-    - `rank`: position among the roots of its file; of two roots for the same name, the lower rank is tried first.
+    For JavaScript `prefix` and `directory` may each have one `*`.
     """
 
     ecosystem: str
+    """The family of languages that it applies to, e.g. `node`."""
     prefix: str
     directory: str
+    """A directory (ends in `/`, empty for the root of the repository) or a file; it may not exist."""
     scope: str = ""
+    """It applies to importing files below this directory; empty for all files."""
     rank: int = 0
+    """Position among the roots of its file; of two roots for the same name, the lower rank is tried first."""
 
 
 class Roots:
@@ -98,7 +98,7 @@ class PathIndex(Protocol):
         return {package[1] for package in map(package_of, self.files_with_tail(tail)) if package is not None}
 
     def files_ending(self, tail: str, suffix: str) -> Sequence[str]:
-        """Returns the files with `tail` that end in `suffix`, in any order; none where they are more than MAX_SAME_SUFFIX."""
+        """Returns the files with `tail` that end in `suffix`, in any order; none if there are more than MAX_SAME_SUFFIX."""
         return ending_in(self.files_with_tail(tail), suffix)
 
     def packages_ending(self, tail: str, suffix: str) -> Sequence[str]:
@@ -128,7 +128,7 @@ class InMemoryPaths(PathIndex):
     def __init__(self, paths: Iterable[str] = (), roots: Iterable[ModuleRoot] = ()) -> None:
         self._files: set[str] = set()
         self._by_tail: dict[str, list[str]] = {}
-        self._directories: dict[str, dict[str, int]] = {}  # by directory_tail: package directory to its number of files
+        self._directories: dict[str, dict[str, int]] = {}  # By directory_tail: number of files by package directory.
         self._roots: dict[str, Roots] = {}
         self._ordered: list[str] | None = None
         self._files_by_suffix = SuffixIndex(self.files_with_tail)
@@ -139,7 +139,7 @@ class InMemoryPaths(PathIndex):
         self.set_roots(roots)
 
     def add(self, path: str) -> None:
-        """Adds a file. Does nothing if it is there already."""
+        """Adds a file. Does nothing if it was added before."""
         if path in self._files:
             return
         self._files.add(path)
@@ -154,7 +154,7 @@ class InMemoryPaths(PathIndex):
                 self._count_directory(tail, path, 1)
 
     def remove(self, path: str) -> None:
-        """Removes a file. Does nothing if it is not there."""
+        """Removes a file. Does nothing if there is no such file."""
         if path not in self._files:
             return
         self._files.remove(path)
@@ -189,7 +189,7 @@ class InMemoryPaths(PathIndex):
         return self._directories.get(tail, ())
 
     def files_ending(self, tail: str, suffix: str) -> Sequence[str]:
-        """Returns the files with `tail` that end in `suffix`; none where they are more than MAX_SAME_SUFFIX."""
+        """Returns the files with `tail` that end in `suffix`; none if there are more than MAX_SAME_SUFFIX."""
         return self._files_by_suffix.find(tail, suffix)
 
     def packages_ending(self, tail: str, suffix: str) -> Sequence[str]:

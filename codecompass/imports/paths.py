@@ -1,17 +1,17 @@
 """Repository paths: joins, the tails by which files are found, the paths with a given suffix, the nearest of several.
 
 A *tail* is a short string from the end of a path. Files are looked up by their `path_tails`; an import is stored with
-the tails that its target depends on (`dependency_tail`), and resolved again when a file with such a tail appears or vanishes.
+the tails that its target depends on (`dependency_tail`), and resolved again when a file with such a tail appears or disappears.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 ROOT_TARGET: Final = "/"
-"""The root directory as the target of an import; the empty string means that nothing was found."""
+"""The root directory as the target of an import (an empty target means that none was found)."""
 
 _INDEX_STEMS: Final = frozenset({"__init__", "index", "init", "mod"})
-"""Files that stand for their directory: a package of Python, of JavaScript, of Lua, a module of Rust."""
+"""Files that represent their directory: a package of Python, JavaScript or Lua, a module of Rust."""
 
 _PACKAGE_OF_EXTENSION: Final = {
     "cs": "dotnet",
@@ -85,10 +85,10 @@ def stem_of(path: str) -> str:
 
 
 def dependency_tail(path: str) -> str:
-    """Returns the tail on which an import of `path` (a file or directory) depends: its last two names.
+    """Returns the tail on which an import of `path` (a file or directory) depends: its last two names, or its only one.
 
     One name alone would be shared by too many files (`models`, `index`); more names would depend on where a search path
-    begins, which an import does not say. A path of one name gives that name.
+    begins, which an import does not say.
     """
     path = path.rstrip("/")
     slash = path.rfind("/")
@@ -97,8 +97,8 @@ def dependency_tail(path: str) -> str:
 
 
 def dependency_tails(path: str) -> tuple[str, ...]:
-    """Returns the tails on which imports of a file may depend: its stem alone and its `dependency_tail`; where the file stands
-    for its directory, also the same two of the directory."""
+    """Returns the tails on which imports of a file may depend: its stem and its `dependency_tail`, and if the file represents its
+    directory, the same two of the directory."""
     slash = path.rfind("/")
     stem = tail_of(path[slash + 1 :])
     if stem in _INDEX_STEMS and slash > 0:
@@ -140,8 +140,8 @@ def package_key(ecosystem: str, directory: str) -> str:
 def path_tails(path: str) -> tuple[str, ...]:
     """Returns the tails by which a file is looked up, without duplicates.
 
-    These are its stem (and the name of its directory where it stands for the directory), and in a package directory the
-    `package_key` and, where packages are found by name, the `directory_tail`. A Go file has only the `package_key`: no
+    These are its stem (and the name of its directory if it represents the directory), and in a package directory the
+    `package_key` and, if packages are found by name, the `directory_tail`. A Go file has only the `package_key`: no
     import names a single Go file.
     """
     slash = path.rfind("/")
@@ -176,8 +176,8 @@ def ending_in(paths: Iterable[str], suffix: str) -> list[str]:
 
 
 def nearest(candidates: Sequence[str], from_path: str) -> str:
-    """Returns the candidate that shares most directories with `from_path`; of several the shortest, then the alphabetically
-    first. Empty without candidates."""
+    """Returns the candidate that shares most directories with `from_path`; of several the shortest, then the first by name.
+    Empty without candidates."""
     if len(candidates) < 2:
         return candidates[0] if candidates else ""
     own = from_path.split("/")[:-1]
@@ -185,7 +185,7 @@ def nearest(candidates: Sequence[str], from_path: str) -> str:
 
 
 def shared_parts(path: str, from_path: str) -> int:
-    """Returns how many directories, from the root on, two paths have in common."""
+    """Returns the number of leading directories that two paths have in common."""
     return _shared(from_path.split("/")[:-1], path)
 
 
@@ -203,10 +203,10 @@ MAX_SAME_SUFFIX: Final = 500
 """Paths with the same suffix. More are copies of one template and count as none."""
 
 _MIN_GROUPED: Final = 16
-"""From so many paths with one tail on, grouping them is faster than comparing each."""
+"""With more paths for one tail, grouping them is faster than comparing each."""
 
 _MAX_NAMES: Final = 4
-"""Paths are grouped by up to so many names at their end; the rest of a longer suffix is compared."""
+"""Number of last names by which paths are grouped at most; the rest of a longer suffix is compared."""
 
 
 class SuffixIndex:
@@ -222,7 +222,7 @@ class SuffixIndex:
         self._groups: dict[tuple[str, int], dict[str, list[str]]] = {}
 
     def find(self, tail: str, suffix: str) -> Sequence[str]:
-        """Returns the paths with `tail` that are `suffix` or end in it at a directory boundary; none where they are more than
+        """Returns the paths with `tail` that are `suffix` or end in it at a directory boundary; none if there are more than
         MAX_SAME_SUFFIX."""
         paths = self._paths_of(tail)
         if len(paths) > _MIN_GROUPED:

@@ -55,7 +55,7 @@ def configured_tails(changed: Iterable[str], paths: PathIndex) -> Iterator[str]:
     packages = sorted({directory_of(path) for path in changed if last_part(path) in _INITS})
     outer = None
     for package in packages:
-        # The outer package has yielded everything below: repeating it would take time in the square of the nesting.
+        # The outer package has yielded everything below it: yielding it again would take time in the square of the nesting.
         if outer is not None and package.startswith(outer):
             continue
         outer = package
@@ -145,7 +145,7 @@ def _unbounded_search_path(from_path: str, paths: PathIndex) -> Iterator[str]:
 
 
 def _in_other_project(modules: Sequence[str], from_path: str, paths: PathIndex) -> str:
-    """Finds a module of a package of another project in the repository; a module outside a package has too common a name."""
+    """Returns a module of a package of another project in the repository; names of modules outside packages are too common."""
     roots = paths.roots(ECOSYSTEM).directories
     if not roots:
         return ""
@@ -166,7 +166,7 @@ def _is_search_path_entry(directory: str, roots: Collection[str]) -> bool:
 
 
 def _namespace(inner: str, module: str, from_path: str, paths: PathIndex) -> str:
-    """Returns a directory without `__init__.py`. One name alone is refused: an installed package of that name would win."""
+    """Returns a directory without `__init__.py`; never for a name of one part: an installed package of that name would win."""
     if module.partition("/")[0] in sys.stdlib_module_names:
         return ""
     wanted = [directory + "/" for directory in dict.fromkeys((inner, module)) if "/" in directory]

@@ -1,6 +1,6 @@
-"""Entry points for all languages: which tails an import depends on, where it leads, and which tails a change of files affects.
+"""Entry points for all languages: the tails that an import depends on, its target, and the tails that a change of files affects.
 
-Invariant that makes incremental updates equal to a full build: the result of `resolve` for an import changes only when
+Invariant by which an incremental update equals a full build: the result of `resolve` for an import changes only when
 `affected_tails` of the change has one of its `import_tails`, or when a module root of its ecosystem changes.
 """
 
@@ -21,11 +21,11 @@ class LanguageRules(Struct, frozen=True):
 
 
 MAX_DIRECTORIES: Final = 64
-"""Directories above an importing file; resolving may try each. The deepest of 32 known repositories has 14. Imports of a file
-with more are not resolved."""
+"""Directories above an importing file, each of which resolving may try; imports of deeper files are not resolved. The deepest of
+32 known repositories has 14."""
 
 MAX_PATH_LENGTH: Final = 1_024
-"""Characters of an importing file's path; imports of a file with more are not resolved."""
+"""Characters of an importing file's path; imports of files with longer paths are not resolved."""
 
 _JAVASCRIPT: Final = LanguageRules(javascript.tails, javascript.resolve)
 _JVM: Final = LanguageRules(jvm.tails, jvm.resolve)
@@ -83,8 +83,8 @@ def import_tails(language: str, item: Import, from_path: str) -> tuple[str, ...]
 def resolve(language: str, item: Import, from_path: str, paths: PathIndex) -> str:
     """Returns the target of an import in the file `from_path`.
 
-    That is the path of a file, a directory with `/` at its end where packages are directories (`/` alone is the root of the
-    repository), or empty for a target that is outside the repository or unknown.
+    The target is the path of a file, a directory with `/` at its end if packages are directories (`/` alone is the root of the
+    repository), or empty if it is outside the repository or unknown.
     """
     rules = _rules(language, from_path)
     return "" if rules is None else rules.resolve(item, from_path, paths)

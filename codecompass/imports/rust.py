@@ -18,7 +18,7 @@ _STANDARD: Final = frozenset({"alloc", "core", "proc_macro", "std", "test"})
 _CRATE_FILES: Final = ("lib.rs", "main.rs")
 _OWN_DIRECTORY: Final = frozenset({"lib", "main", "mod", "build"})
 _TARGET_DIRECTORIES: Final = frozenset({"benches", "examples", "tests"})
-"""Each file right below these is the root of a crate of its own."""
+"""Each file directly in one of these is the root of a separate crate."""
 
 _SOURCE_DIRECTORIES: Final = _TARGET_DIRECTORIES | {"src"}
 
@@ -113,7 +113,7 @@ def _declared_module(parts: Sequence[str], from_path: str, paths: PathIndex) -> 
     if "/" in written or written.endswith(".rs"):
         candidates = (join(directory, written) for directory in (directory_of(from_path), _module_directory(from_path)))
         return next((path for path in candidates if path is not None and paths.has_file(path)), "")
-    # The second directory is for crates whose root file has a name of its own.
+    # The second directory is for crates whose root file has another name than the usual ones.
     for directory in dict.fromkeys((_module_directory(from_path), directory_of(from_path))):
         found = _file(directory + "/".join(parts), paths)
         if found and found != from_path:

@@ -16,12 +16,15 @@ from codecompass.languages.language import (
     Found,
     Language,
     Node,
+    body_of,
     leading_comment,
+    lines_of,
     no_module,
     without_comments,
 )
 from codecompass.languages.records import Import, SymbolKind
 from codecompass.languages.source_text import holds_marker, marker_finder
+from codecompass.languages.words import word_set
 
 PREDEFINED: Final = frozenset({"HOME", "IFS", "LANG", "LC_ALL", "OPTIND", "PATH", "PS1", "PS2", "PS4", "PWD", "SHELL", "TERM"})
 """Variables that the shell or its caller defines: an assignment is not their definition."""
@@ -57,17 +60,14 @@ def _variable(assignment: Node, kind: SymbolKind, node: Node, signature: str, do
 
 
 def assignment(node: Node, context: Context) -> Iterator[Found]:
-    """`X=1` outside functions. The grammar has no node for the body of a Bats test; the indent shows variables in it."""
-    is_in_test = context.path.endswith(".bats") and node.start_point[1] > 0
-    if context.enclosing is None and not is_in_test:
-        yield from _variable(
-            node,
-            "var",
-            node,
-            without_comments(node, context),
-            comment_above(node, context),
-            context,
-        )
+    """`X=1` outside functions and tests."""
+    if not _is_local(node, context):
+        yield from _variable(node, "var", node, without_comments(node, context), comment_above(node, context), context)
+
+
+def _is_local(node: Node, context: Context) -> bool:
+    """Whether a statement is in a function or in a Bats test. The grammar has no node for the body of a test, but an indent."""
+    return context.enclosing is not None or (context.path.endswith(".bats") and node.start_point[1] > 0)
 
 
 def declaration(node: Node, context: Context) -> Iterator[Found]:
@@ -75,10 +75,9 @@ def declaration(node: Node, context: Context) -> Iterator[Found]:
     words = [context.text(child) for child in node.children if child.type in ("word", "concatenation")]
     flags = {letter for word in words if word.startswith("-") for letter in word[1:]}
     keyword = context.text(node.children[0])
-    is_in_function = context.enclosing is not None or (context.path.endswith(".bats") and node.start_point[1] > 0)
     if keyword == "local" or flags & {"f", "F", "p"}:
         return
-    if is_in_function and keyword not in ("readonly", "export") and "g" not in flags:
+    if _is_local(node, context) and keyword not in ("readonly", "export") and "g" not in flags:
         return
     kind: SymbolKind = "const" if keyword == "readonly" or "r" in flags else "var"
     # `declare -A map` declares a bare name; `export NAME` and `readonly NAME` refer to an existing variable.
@@ -88,14 +87,7 @@ def declaration(node: Node, context: Context) -> Iterator[Found]:
     for child in found:
         before = " ".join([keyword, *(word for word in words if word.startswith("-"))])
         where = node if len(found) == 1 else child
-        yield from _variable(
-            child,
-            kind,
-            where,
-            f"{before} {without_comments(child, context)}",
-            doc,
-            context,
-        )
+        yield from _variable(child, kind, where, f"{before} {without_comments(child, context)}", doc, context)
 
 
 def command(node: Node, context: Context) -> Iterator[Found]:
@@ -114,7 +106,7 @@ def command(node: Node, context: Context) -> Iterator[Found]:
     elif arguments and (word != "load" or context.path.endswith((".bats", ".bash"))):
         spec = _unquoted(arguments[0], context)
         if spec and "\n" not in spec:
-            yield Import(node.start_point[0] + 1, node.end_point[0] + 1, spec, kind="relative")
+            yield Import(*lines_of(node), spec, kind="relative")
 
 
 def _unquoted(node: Node, context: Context) -> str:
@@ -133,10 +125,8 @@ def _unquoted(node: Node, context: Context) -> str:
 
 def function(node: Node, context: Context) -> Iterator[Found]:
     """`name() { }`, `function name { }`."""
-    body = node.child_by_field_name("body")
     name = context.field_text(node, "name")
-    bodies = () if body is None else (body,)
-    yield Definition(name=name, kind="fn", node=node, bodies=bodies, qualified_name=name)
+    yield Definition(name=name, kind="fn", node=node, bodies=body_of(node), qualified_name=name)
 
 
 def loop(node: Node, context: Context) -> Iterator[Found]:
@@ -179,26 +169,7 @@ TESTS: Final = BlockTestSyntax(
 """Bats. The grammar parses the block as commands, so its end is found by the indentation."""
 
 BASH = Language(
-    name="bash",
     grammar="bash",
-    extensions=(".sh", ".bash", ".bats", ".ebuild", ".eclass", ".ksh", ".zsh"),
-    filenames=(
-        ".bash_aliases",
-        ".bash_login",
-        ".bash_logout",
-        ".bash_profile",
-        ".bashrc",
-        ".kshrc",
-        ".profile",
-        ".zlogin",
-        ".zlogout",
-        ".zprofile",
-        ".zshenv",
-        ".zshrc",
-        "APKBUILD",
-        "PKGBUILD",
-    ),
-    interpreters=("ash", "bash", "bats", "dash", "ksh", "mksh", "sh", "zsh"),
     rules={
         "function_definition": function,
         "variable_assignment": assignment,
@@ -208,16 +179,13 @@ BASH = Language(
         "for_statement": loop,
         "c_style_for_statement": loop,
         "while_statement": loop,
-        "do_group": DESCEND,
-        "if_statement": DESCEND,
-        "elif_clause": DESCEND,
-        "else_clause": DESCEND,
-        "case_statement": DESCEND,
-        "case_item": DESCEND,
-        "compound_statement": DESCEND,
-        "list": DESCEND,
-        "redirected_statement": DESCEND,
-        "ERROR": DESCEND,
+        **dict.fromkeys(
+            word_set(
+                "do_group if_statement elif_clause else_clause case_statement case_item compound_statement list "
+                "redirected_statement ERROR"
+            ),
+            DESCEND,
+        ),
     },
     nested_markers=(*FUNCTION_MARKERS, b"export ", b"readonly ", b"declare -g", b"source ", b". "),
     comment_starts=(b"#",),

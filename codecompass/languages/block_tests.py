@@ -24,7 +24,7 @@ MAX_MATCHES: Final = 3_000
 """Matches in one file that are checked. Each is looked up in the tree, past all statements before it."""
 
 MAX_BLOCK_BYTES: Final = 200_000
-"""Bytes after the title in which the end of the block is searched by the indentation."""
+"""Bytes after the title in which the end of the block is searched for by the indentation."""
 
 MAX_QUALIFIED_NAME: Final = 1_000
 """Characters of the enclosing test's qualified name from which a test is qualified by its title alone."""
@@ -52,26 +52,24 @@ class BlockTest(Struct, frozen=True):
 
 
 class BlockTestSyntax(Struct, frozen=True, kw_only=True):
-    """How a language writes tests.
-
-    - `pattern`: begins with a line break and blanks. It is tried on every line, so the rest must be alternatives that each begin
-      with a literal: then one character decides for nearly all lines. Its group `head` begins with the first word, its last
-      group is the text between the quotes, and the group `lead`, if there is one and it matched, precedes the title in the name.
-    - `block`: must match between the title and the end of the test.
-    - `computed`: a title in which it matches is computed, and the test is left out.
-    - `nodes`: the test ends with the largest node of these types that begins at `head`, starting from the smallest with head
-      and title. Without `nodes` it ends at the first line with the indentation of the head and then one of `closers`.
-    - `statements`: if given, that node must be of one of these types.
-    - `title_of`: returns the byte range of the title in a node where the pattern has none.
-    """
+    """How tests are written in a language."""
 
     pattern: re.Pattern[bytes]
+    """Begins with a line break and blanks. It is tried on every line, so the rest must be alternatives that each begin with a
+    literal: then one character decides for nearly all lines. The group `head` begins with the first word, the last group is the
+    text between the quotes, and the optional group `lead`, if it matched, precedes the title in the name."""
     block: re.Pattern[bytes]
+    """Must match between the title and the end of the test."""
     computed: re.Pattern[bytes] | None = None
+    """If it matches in a title, the title is computed and the test is left out."""
     nodes: frozenset[str] = frozenset()
+    """The test ends with the largest node of these types that begins at `head`, starting from the smallest node with head and
+    title. Without `nodes` it ends at the first line with the indentation of the head and then one of `closers`."""
     statements: frozenset[str] = frozenset()
+    """If not empty, that node must be of one of these types."""
     closers: tuple[bytes, ...] = (b"}",)
     title_of: Callable[[Node], tuple[int, int] | None] | None = None
+    """Returns the byte range of the title in a node if the pattern matched none."""
 
     def find(self, root: Node, source: bytes) -> list[BlockTest]:
         """Returns the tests of a file by line, groups before their members."""
@@ -142,7 +140,7 @@ class BlockTestSyntax(Struct, frozen=True, kw_only=True):
         return node
 
     def _end_of_block(self, text: bytes, match: re.Match[bytes], after: int) -> int:
-        """Returns the end of the line that closes the block; of its first line where none does."""
+        """Returns the end of the line that closes the block, or of its first line if none does."""
         line_end = text.find(b"\n", after)
         if line_end < 0:
             return len(text)

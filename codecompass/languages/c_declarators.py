@@ -26,16 +26,17 @@ _DEEPEST: Final = 64
 
 
 class Declared(Struct, frozen=True):
-    """`qualifier` holds the parts before the name in `A::B::f`, without template arguments."""
+    """What a declarator declares."""
 
     name: str
     is_function: bool
     is_pointer: bool
     qualifier: tuple[str, ...] = ()
+    """The parts before the name in `A::B::f`, without template arguments."""
 
 
 def declared_by(declarator: Node, context: Context, *, is_typedef: bool = False) -> Declared | None:
-    """Returns what `declarator` declares; None for a structured binding, or where the tree is broken.
+    """Returns what `declarator` declares; None for a structured binding or in a broken tree.
 
     In a typedef the name may be one that the grammar knows as a type (`typedef unsigned long size_t`).
     """
@@ -125,8 +126,8 @@ _LOCAL_DEFINITIONS: Final = (
 
 
 def visibility_here(context: Context, node: Node, is_static: bool = False) -> Visibility:
-    """Returns the visibility of a definition: a member has that of its section; outside classes, `static` definitions and those
-    in a nameless namespace are private."""
+    """Returns the visibility of a definition: for a member that of its section; outside classes, private for `static` definitions
+    and those in a nameless namespace."""
     enclosing = context.enclosing
     if enclosing in FUNCTIONS:
         return ""

@@ -1,10 +1,9 @@
-"""Prepares C and C++ source for parsing: blanks conditionals and macros where they would break the tree."""
+"""Prepares C and C++ source for parsing: blanks conditionals and macros that would break the tree."""
 
 import re
 from typing import Final
 
-from codecompass.languages.c_conditionals import resolve_conditionals
-from codecompass.languages.source_text import blank, masked
+from codecompass.languages.preparation import blank, masked, resolve_conditionals
 
 _CANDIDATE: Final = re.compile(
     # The look-behind comes second so that the search can skip to the next capital letter.
@@ -21,7 +20,7 @@ _MIN_WORDS_AFTER: Final = 3
 
 _MAX_PARENTHESES: Final = 128
 _BYTES_BEFORE: Final = 120
-"""Bytes read before a macro; nearly always enough."""
+"""Bytes read before a macro first; nearly always enough."""
 
 _MAX_WORD: Final = 80
 _ONLY_WORDS: Final = bytes(byte if (chr(byte).isalnum() and byte < 128) or byte == 0x5F else 0x20 for byte in range(256))
@@ -233,7 +232,7 @@ def _owner_takes_attributes(close: bytes, first: bytes, is_cut: bool) -> bool | 
 
 
 def _follows_name(before: bytes, previous: bytes, first: bytes) -> bool:
-    """Whether a macro follows the declared name, as in `Type name MACRO(x);`: of three words in a row the last is no name."""
+    """Whether a macro follows the declared name, as in `Type name MACRO(x);`: the last of three words in a row is not a name."""
     if previous in _SPECIFIERS or previous in _PRIMITIVES:
         return False
     head = before[: -len(previous)].rstrip()
@@ -246,7 +245,7 @@ def _follows_name(before: bytes, previous: bytes, first: bytes) -> bool:
 
 
 def _last_word(text: bytes) -> bytes:
-    """Returns the word that `text` ends with, empty where it ends with something else."""
+    """Returns the word at the end of `text`; empty if it ends with something else."""
     return text[-_MAX_WORD:].translate(_ONLY_WORDS).rpartition(b" ")[2]
 
 
@@ -272,7 +271,7 @@ def prepare(source: bytes) -> bytes:
 
 
 def prepare_cpp(source: bytes) -> bytes:
-    """As `prepare`, and `= default` becomes an empty body, because outside a class the grammar parses it as a value."""
+    """Does the same as `prepare`, and turns `= default` into an empty body, because outside classes it is parsed as a value."""
     text, code = _prepared(source)
     if b"default" in code or b"delete" in code:
         for match in _DEFAULTED.finditer(bytes(code)):

@@ -16,7 +16,7 @@ MAX_LINES: Final = 60
 """Lines of a chunk. About 36 lines are one or two functions: small enough to be a result, large enough to rank."""
 
 MAX_CHARACTERS: Final = 6_000
-"""A chunk with long lines ends early, so that a page of minified data does not outrank code."""
+"""A chunk with long lines ends early, so that minified data does not outrank code."""
 
 _COST_NO_BLANK_ABOVE: Final = 6.0
 _COST_CLOSES_BLOCK: Final = 8.0
@@ -26,7 +26,7 @@ _CLOSER_INITIALS: Final = frozenset(closer[0] for closer in _CLOSERS)
 
 
 def chunk(text: str, splitter: WordSplitter) -> tuple[Chunk, ...]:
-    """Returns the chunks of `text` in order, without gap or overlap; together they are the text. Empty text gives none.
+    """Returns the chunks of `text` in order, without gaps or overlap; an empty tuple for an empty text.
 
     Lines end at `\\n` only.
     """
@@ -66,13 +66,13 @@ def _end_of_chunk(lines: list[str], start: int, count: int) -> int:
     for index in range(min(start + MIN_LINES, last), last):
         off_target = abs(index - target) * _COST_PER_LINE_OFF_TARGET
         if off_target >= best_cost:
-            # However good the line is, it is too far from the target; after the target, so are all that follow.
+            # However good the line is, it is too far from the target; after the target, so are all following lines.
             if index >= target:
                 break
             continue
         line = lines[index]
         stripped = line.lstrip()
-        # Most lines are indented too deep already; checking this first saves the slower tests.
+        # Most lines are indented too deeply; checking this first saves the slower checks.
         cost = len(line) - len(stripped) + off_target
         if cost >= best_cost or not stripped:
             continue

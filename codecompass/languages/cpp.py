@@ -5,9 +5,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from codecompass.languages.c import C_RULES
+from codecompass.languages.c import C_RULES, function
 from codecompass.languages.c_declarators import SECTIONS, head, open_section, visibility_here
-from codecompass.languages.c_definitions import function
 from codecompass.languages.c_preprocessing import prepare_cpp
 from codecompass.languages.language import DESCEND, Context, Definition, Descend, Found, Language, Node, Rule, no_module
 from codecompass.languages.records import Import
@@ -125,12 +124,7 @@ CPP_RULES: Final[Mapping[str, Rule]] = {
 }
 
 CPP = Language(
-    name="cpp",
     grammar="cpp",
-    extensions=(
-        *(".C", ".H", ".c++", ".cc", ".cp", ".cpp", ".cppm", ".cu", ".cuh", ".cxx", ".h++"),
-        *(".hh", ".hpp", ".hxx", ".inl", ".ino", ".ipp", ".ixx", ".tcc", ".tpp", ".txx"),
-    ),
     rules=CPP_RULES,
     separator="::",
     prepare=prepare_cpp,

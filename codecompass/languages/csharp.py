@@ -4,10 +4,21 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from codecompass.languages.c_conditionals import resolve_conditionals
-from codecompass.languages.language import CLASS_LIKE, DESCEND, FUNCTION_LIKE, Context, Definition, Found, Language, Node
+from codecompass.languages.language import (
+    CLASS_LIKE,
+    DESCEND,
+    FUNCTION_LIKE,
+    Context,
+    Definition,
+    Found,
+    Language,
+    Node,
+    body_of,
+    lines_of,
+)
+from codecompass.languages.preparation import blank_matches, masked, resolve_conditionals
 from codecompass.languages.records import Import, SymbolKind, Visibility
-from codecompass.languages.source_text import MAX_VALUE_BYTES, blank_matches, comment_above, masked, plain_code
+from codecompass.languages.source_text import MAX_VALUE_BYTES, comment_above, plain_code
 
 _LITERALS: Final = re.compile(
     rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"+|\Z) | @\$?"(?:[^"]++|"")*+"
@@ -48,7 +59,7 @@ _AFTER_HEAD: Final = frozenset({"block", "arrow_expression_clause", "declaration
 
 
 def module_of(_path: str, root: Node, source: bytes) -> tuple[str, ...]:
-    """Returns the file-scoped namespace; those with braces are scopes of their own."""
+    """Returns the file-scoped namespace; namespaces with braces are scopes instead."""
     for child in root.named_children:
         if child.type == "file_scoped_namespace_declaration":
             name = child.child_by_field_name("name")
@@ -124,38 +135,34 @@ def _head(node: Node, context: Context) -> str:
     return plain_code(context.source[start:end])
 
 
-def declaration(node: Node, context: Context) -> Iterator[Found]:
-    """A type, a member with a name of its own, a local function, a delegate."""
-    name_node = node.child_by_field_name("name")
-    if name_node is None:
-        return
-    body = node.child_by_field_name("body")
-    yield Definition(
-        name=context.text(name_node).removeprefix("@"),
-        kind=_KINDS[node.type],
-        node=node,
-        bodies=() if body is None or body.type == "arrow_expression_clause" else (body,),
-        signature=_head(node, context),
-        visibility=_visibility(_modifiers(node, context), context),
-        start_line=_start(node).start_point[0] + 1,
-    )
-
-
-def record(node: Node, context: Context) -> Iterator[Found]:
-    """`record Point(int X, int Y);`: each parameter is a property."""
-    name = context.field_text(node, "name")
-    body = node.child_by_field_name("body")
-    parameters = next((child for child in node.named_children if child.type == "parameter_list"), None)
-    bodies = tuple(part for part in (parameters, body) if part is not None)
-    yield Definition(
+def _define(node: Node, name: str, kind: SymbolKind, bodies: tuple[Node, ...], context: Context) -> Definition:
+    return Definition(
         name=name,
-        kind="struct" if any(child.type == "struct" for child in node.children) else "class",
+        kind=kind,
         node=node,
         bodies=bodies,
         signature=_head(node, context),
         visibility=_visibility(_modifiers(node, context), context),
         start_line=_start(node).start_point[0] + 1,
     )
+
+
+def _block_of(node: Node) -> tuple[Node, ...]:
+    return tuple(body for body in body_of(node) if body.type != "arrow_expression_clause")
+
+
+def declaration(node: Node, context: Context) -> Iterator[Found]:
+    """A type, a named member, a local function, a delegate."""
+    name_node = node.child_by_field_name("name")
+    if name_node is not None:
+        yield _define(node, context.text(name_node).removeprefix("@"), _KINDS[node.type], _block_of(node), context)
+
+
+def record(node: Node, context: Context) -> Iterator[Found]:
+    """`record Point(int X, int Y);`: each parameter is a property."""
+    parameters = [child for child in node.named_children if child.type == "parameter_list"]
+    kind: SymbolKind = "struct" if any(child.type == "struct" for child in node.children) else "class"
+    yield _define(node, context.field_text(node, "name"), kind, (*parameters[:1], *body_of(node)), context)
 
 
 def record_parameter(node: Node, context: Context) -> Iterator[Found]:
@@ -177,16 +184,7 @@ def special_method(node: Node, context: Context) -> Iterator[Found]:
         name = "operator " + context.field_text(node, "type")
     else:
         name = "this[]"
-    body = node.child_by_field_name("body")
-    yield Definition(
-        name=name,
-        kind="field" if node.type == "indexer_declaration" else "method",
-        node=node,
-        bodies=() if body is None or body.type == "arrow_expression_clause" else (body,),
-        signature=_head(node, context),
-        visibility=_visibility(_modifiers(node, context), context),
-        start_line=_start(node).start_point[0] + 1,
-    )
+    yield _define(node, name, "field" if node.type == "indexer_declaration" else "method", _block_of(node), context)
 
 
 def fields(node: Node, context: Context) -> Iterator[Found]:
@@ -232,7 +230,7 @@ def enum_member(node: Node, context: Context) -> Iterator[Found]:
 
 def using(node: Node, context: Context) -> Iterator[Found]:
     """`using A.B;` and `using static A.B;` import all of a namespace or type; `using X = A.B.C;` imports one name."""
-    first, last = node.start_point[0] + 1, node.end_point[0] + 1
+    first, last = lines_of(node)
     alias = node.child_by_field_name("name")
     target = node.named_children[-1] if node.named_child_count else None
     if target is None:
@@ -256,9 +254,7 @@ def doc_of(node: Node, context: Context) -> str:
 
 
 CSHARP = Language(
-    name="csharp",
     grammar="csharp",
-    extensions=(".cs", ".csx"),
     rules={
         **dict.fromkeys(_KINDS, declaration),
         "record_declaration": record,

@@ -1,7 +1,6 @@
 """Detects the language of a file: by its name, else by its `#!` line; for C headers by their content.
 
-Imports neither tree-sitter nor the language modules, because the server process uses it too. The modules of the languages with
-symbols repeat their names in `extensions`, `filenames` and `interpreters`; a test compares the two.
+Imports neither tree-sitter nor the language modules, because the server process uses it too.
 """
 
 import re
@@ -12,7 +11,7 @@ TEXT: Final = "text"
 """The language of a file of unknown language."""
 
 HEAD_BYTES: Final = 64 * 1024
-"""Bytes of a file that are read: a C++ header can begin with a long licence and many includes."""
+"""Bytes of a file that are examined: a C++ header can begin with a long licence and many includes."""
 
 _EXTENSIONS_OF: Final[Mapping[str, str]] = {
     # With symbols. Case matters only where two languages differ by it (`.C`, `.H`).
@@ -229,7 +228,7 @@ _VARIANTS: Final = {
 def language_of(path: str, head: bytes) -> str:
     """Returns the language of a file from its path and its first bytes (up to `HEAD_BYTES` are read).
 
-    The name decides; for an unknown name the `#!` line does. A `.h` file is `cpp` when its content says so.
+    The name decides; for an unknown name the `#!` line does. A `.h` file is `cpp` if its content has C++ code.
     """
     language = _by_name(path)
     if language is None:
@@ -262,7 +261,7 @@ _VERSION = re.compile(r"[-.\d]+$")
 
 
 def language_of_first_line(head: bytes) -> str:
-    """Returns the language of the interpreter in a `#!` line at the start of `head`, `text` without a known one."""
+    """Returns the language of the interpreter in a `#!` line at the start of `head`; `text` if there is none or it is unknown."""
     match = _SHEBANG.match(head[: head.find(b"\n")] if b"\n" in head else head[:1024])
     if match is None:
         return TEXT

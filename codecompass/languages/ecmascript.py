@@ -1,13 +1,14 @@
-"""JavaScript, TypeScript and TSX: declarations, the members of classes, interfaces and enums, and the three descriptions.
+"""JavaScript, TypeScript and TSX: declarations, the members of classes, interfaces and enums, the tests of Jest, Vitest, Mocha,
+QUnit, Node and the like, and the three `Language`s.
 
-TSX has a grammar of its own, because `<T>x` has another meaning there.
+TSX has a separate grammar, because `<T>x` means something else in it.
 """
 
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from codecompass.languages.ecmascript_calls import TESTS, call, callback, class_expression, default_export
+from codecompass.languages.block_tests import BlockTestSyntax
 from codecompass.languages.ecmascript_modules import import_alias, imports, note_exports, re_exports
 from codecompass.languages.ecmascript_scopes import (
     AMBIENT,
@@ -25,13 +26,30 @@ from codecompass.languages.ecmascript_scopes import (
 from codecompass.languages.ecmascript_values import (
     SCRIPT_ENDINGS,
     array,
+    call,
+    callback,
+    class_expression,
+    default_export,
     expression_statement,
     object_literal,
     pair,
     returned,
     variables,
 )
-from codecompass.languages.language import DESCEND, Context, Descend, Found, Language, Node, Rule, RuleFunction, by_path
+from codecompass.languages.language import (
+    DESCEND,
+    Context,
+    Descend,
+    Found,
+    Language,
+    Node,
+    Rule,
+    RuleFunction,
+    body_of,
+    by_path,
+    children_in,
+    first_child,
+)
 from codecompass.languages.path_modules import ecmascript_module
 from codecompass.languages.records import SymbolKind
 
@@ -71,14 +89,13 @@ def function(node: Node, context: Context, outer: Node, is_exported: bool) -> It
     name = context.field_text(node, "name")
     bodies = function_bodies(node, context)
     if not bodies and is_script_constructor(name, node, context):
-        body = node.child_by_field_name("body")
-        bodies = () if body is None else (body,)
+        bodies = body_of(node)
     visibility = visibility_at(name, is_exported, context)
     yield defined(name, "fn", outer, context, bodies, head_end=head_end_of(node), visibility=visibility)
 
 
 def is_script_constructor(name: str, node: Node, context: Context) -> bool:
-    """Whether a function is a constructor in old style: `function View() { this.name = 1 }`."""
+    """Whether a function is an old-style constructor: `function View() { this.name = 1 }`."""
     is_candidate = name[:1].isupper() and context.path.endswith(SCRIPT_ENDINGS)
     return is_candidate and context.source.find(b"this.", node.start_byte, node.end_byte) >= 0
 
@@ -87,10 +104,10 @@ def type_with_body(kind: SymbolKind) -> Declaration:
     """Returns the declaration of a class, interface or enum."""
 
     def declaration(node: Node, context: Context, outer: Node, is_exported: bool) -> Iterator[Found]:
-        name, body = context.field_text(node, "name"), node.child_by_field_name("body")
+        name = context.field_text(node, "name")
         visibility = visibility_at(name, is_exported, context)
         # `export @decorator class A` keeps the decorator in the head; `@decorator class A` does not.
-        yield defined(name, kind, outer, context, () if body is None else (body,), visibility=visibility)
+        yield defined(name, kind, outer, context, body_of(node), visibility=visibility)
 
     return declaration
 
@@ -116,12 +133,12 @@ def object_types(value: Node) -> Iterator[Node]:
 
 def namespace(node: Node, context: Context, outer: Node, is_exported: bool) -> Iterator[Found]:
     """`namespace A.B {}` and `declare module 'm' {}`; everything in a declared one is exported."""
-    name, body = name_of(node.child_by_field_name("name"), context), node.child_by_field_name("body")
+    name = name_of(node.child_by_field_name("name"), context)
     is_declared = outer.type == "ambient_declaration" or context.source.startswith(b"declare", outer.start_byte)
     if is_declared or (AMBIENT, *context.scope_names) in context.notes:
         context.notes[AMBIENT, *context.scope_names, name] = ""
     visibility = visibility_at(name, is_exported or node.type == "module", context)
-    yield defined(name, "module", outer, context, () if body is None else (body,), visibility=visibility)
+    yield defined(name, "module", outer, context, body_of(node), visibility=visibility)
 
 
 COMMON_DECLARATIONS: Final[Mapping[str, Declaration]] = {
@@ -164,7 +181,7 @@ def export_statement(node: Node, context: Context) -> Iterator[Found]:
 
 
 def ambient_declaration(node: Node, context: Context, outer: Node | None = None) -> Iterator[Found]:
-    """`declare <declaration>`; what `declare global { ... }` holds is outside every module."""
+    """`declare <declaration>`; the content of `declare global { ... }` is outside every module."""
     for child in node.named_children:
         if child.type in DECLARATIONS:
             yield from DECLARATIONS[child.type](child, context, outer or node, outer is not None)
@@ -173,7 +190,7 @@ def ambient_declaration(node: Node, context: Context, outer: Node | None = None)
 
 
 def block(node: Node, context: Context) -> Iterator[Found]:
-    """A block that is not a function's body: its constants are local, its functions not; around a script it is transparent."""
+    """A block that is not a function's body: its constants are local, its functions not; one around a script is transparent."""
     if is_bare_block(node, context):
         yield Descend(node)
     elif body_holds_definitions(node, context):
@@ -199,8 +216,7 @@ def method(node: Node, context: Context) -> Iterator[Found]:
 
 def parameter_properties(node: Node, context: Context) -> Iterator[Found]:
     """`constructor(private readonly a: A)` declares a field."""
-    parameters = node.child_by_field_name("parameters")
-    for parameter in parameters.named_children if parameters is not None else ():
+    for parameter in children_in(node, "parameters"):
         pattern = parameter.child_by_field_name("pattern")
         if pattern is not None and pattern.type == "identifier":
             words = context.source[parameter.start_byte : pattern.start_byte].split()
@@ -214,8 +230,7 @@ PROPERTY_WORDS: Final = (b"private", b"protected", b"public", b"readonly", b"ove
 
 def fields_of_constructor(node: Node, context: Context) -> Iterator[Found]:
     """The first assignment to each `this.x` in the constructor of a script's class, unless the class declares `x`."""
-    body = node.child_by_field_name("body")
-    pending = list(reversed(body.named_children)) if body is not None else []
+    pending = list(reversed(children_in(node, "body")))
     while pending:
         statement = pending.pop()
         if statement.type in ("if_statement", "else_clause", "statement_block", "try_statement"):
@@ -271,8 +286,7 @@ def enum_member(node: Node, context: Context) -> Iterator[Found]:
 
 def static_block(node: Node, _context: Context) -> Iterator[Found]:
     """`static { ... }`: its variables are local, as in a function."""
-    body = node.child_by_field_name("body")
-    if body is not None:
+    for body in body_of(node):
         yield Descend(body, "fn")
 
 
@@ -327,12 +341,48 @@ TYPED_RULES: Final[Mapping[str, Rule]] = {
 SCRIPT_RULES: Final[Mapping[str, Rule]] = {**COMMON_RULES, "field_definition": field}
 
 
+_HEAD: Final = re.compile(
+    rb"""
+    \n[ \t]*+(?P<head>
+        (?:describe|it|test|suite|context|specify|bench|xdescribe|xit|xtest|fdescribe|fit
+            |await[ \t]+(?:t\.)?(?:it|test|describe|bench)|QUnit\.(?:module|test)|Deno\.test|t\.test)\b
+        (?:\.(?!(?:each|for|skipIf|runIf)\b)\w+)*
+        (?:\.(?:each|for|skipIf|runIf)\b|(?:<[^<>\n]*>)?\(\s*(?=["'`])))
+    (?:(?:'([^'\\\n]*(?:\\.[^'\\\n]*)*)'|"([^"\\\n]*(?:\\.[^"\\\n]*)*)"|`([^`\\]*(?:\\.[^`\\]*)*)`)(?=\s*,))?
+    """,
+    re.VERBOSE,
+)
+_TITLES: Final = frozenset({"string", "template_string"})
+
+
+def _title_of(statement: Node) -> tuple[int, int] | None:
+    """Returns the byte range of the title in `it.each(table)("title", ...)`, `describe.skipIf(condition)("title", ...)`."""
+    call = statement.named_children[0]
+    if call.type == "await_expression" and call.named_child_count:
+        call = call.named_children[0]
+    arguments = call.child_by_field_name("arguments")
+    first = first_child(arguments)
+    if first is None or first.type not in _TITLES or first.end_byte - first.start_byte < 2:
+        return None
+    # In `it.each(["a", "b"])` without a title the arguments are the table.
+    function = call.child_by_field_name("function")
+    if function is None or function.type not in ("call_expression", "identifier"):
+        return None
+    return first.start_byte + 1, first.end_byte - 1
+
+
+TESTS: Final = BlockTestSyntax(
+    pattern=_HEAD,
+    block=re.compile(rb"=>|\bfunction\b"),
+    computed=re.compile(rb"\$\{"),
+    nodes=frozenset({"await_expression", "call_expression", "expression_statement", "identifier", "member_expression"}),
+    statements=frozenset({"expression_statement"}),
+    title_of=_title_of,
+)
+
+
 JAVASCRIPT = Language(
-    name="javascript",
     grammar="javascript",
-    extensions=(".js", ".cjs", ".es6", ".jsx", ".mjs"),
-    filenames=("Jakefile",),
-    interpreters=("node", "nodejs", "qjs"),
     rules=SCRIPT_RULES,
     comment_starts=(b"//", b"/*"),
     tests=TESTS,
@@ -343,10 +393,7 @@ JAVASCRIPT = Language(
 
 
 TYPESCRIPT = Language(
-    name="typescript",
     grammar="typescript",
-    extensions=(".ts", ".cts", ".mts"),
-    interpreters=("bun", "deno", "ts-node", "tsx"),
     rules=TYPED_RULES,
     comment_starts=(b"//", b"/*"),
     prepare=prepare,
@@ -358,9 +405,7 @@ TYPESCRIPT = Language(
 
 
 TSX = Language(
-    name="tsx",
     grammar="tsx",
-    extensions=(".tsx",),
     rules=TYPED_RULES,
     comment_starts=(b"//", b"/*"),
     tests=TESTS,

@@ -7,7 +7,7 @@ Both module systems are treated alike: `import x from 'm'` and `const x = requir
 from collections.abc import Iterator
 from typing import Final
 
-from codecompass.languages.language import Context, Found, Node
+from codecompass.languages.language import Context, Found, Node, lines_of
 from codecompass.languages.records import Import
 
 EXPORTED: Final = "exported"
@@ -17,11 +17,6 @@ EXPORTED: Final = "exported"
 def text_of_string(node: Node, context: Context) -> str:
     """Returns the text of a string without its quotes."""
     return context.text(node)[1:-1]
-
-
-def lines_of(node: Node) -> tuple[int, int]:
-    """Returns the first and last line of a statement, 1-based."""
-    return node.start_point[0] + 1, node.end_point[0] + 1
 
 
 def imports(node: Node, context: Context) -> Iterator[Found]:

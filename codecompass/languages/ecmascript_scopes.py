@@ -1,5 +1,5 @@
-"""What the rules of JavaScript and TypeScript need to know of a node: name, signature, visibility, whether it holds definitions,
-and whether it only wraps a module (then its content counts as top level).
+"""Properties of JavaScript and TypeScript nodes that their rules need: name, signature, visibility, whether a node holds
+definitions, and whether it only wraps a module (then its content counts as top level).
 """
 
 from bisect import bisect_left
@@ -14,6 +14,8 @@ from codecompass.languages.language import (
     Descend,
     Found,
     Node,
+    children_in,
+    first_child,
     head_without_comments,
     leading_comment,
 )
@@ -98,7 +100,7 @@ def name_of(node: Node | None, context: Context) -> str:
     if node.type == "string":
         return text_of_string(node, context)
     if node.type == "computed_property_name":
-        inner = node.named_children[0] if node.named_child_count else None
+        inner = first_child(node)
         if inner is not None and inner.type == "string":
             return text_of_string(inner, context)
     return context.text(node)
@@ -238,8 +240,7 @@ def module_wrapper(call: Node, context: Context) -> Iterator[Found] | None:
 
 
 def _in_wrapper(call: Node, invoked: Node | None, context: Context) -> Iterator[Found]:
-    arguments = call.child_by_field_name("arguments")
-    inner = [] if arguments is None else [unwrapped(argument) for argument in arguments.named_children]
+    inner = [unwrapped(argument) for argument in children_in(call, "arguments")]
     for function in (invoked, *inner):
         if function is None or not holds_definitions(function, context):
             continue
@@ -263,7 +264,7 @@ def bodies_of(value: Node, context: Context) -> tuple[Node, ...]:
 
 
 def is_bare_block(block: Node, context: Context) -> bool:
-    """Whether a block at the top of a script is a statement of its own, not one of `if (...)`, `else`, `try` or the like."""
+    """Whether a block at the top of a script is a statement by itself, not the body of `if (...)`, `else`, `try` or the like."""
     if in_function(context):
         return False
     start = block.start_byte

@@ -1,25 +1,40 @@
-"""Variables, assignments, and functions in objects and arrays of JavaScript and TypeScript."""
+"""Expressions of JavaScript and TypeScript that define something: values of variables, assignments, functions in objects and
+arrays, named callbacks, default exports.
+"""
 
 from collections.abc import Iterator
 from typing import Final
 
 from msgspec import structs
 
-from codecompass.languages.ecmascript_modules import is_exports, lines_of, require_call, required_names
+from codecompass.languages.ecmascript_modules import is_exports, require_call, required_module, required_names
 from codecompass.languages.ecmascript_scopes import (
     FUNCTIONS,
     LINE_BYTES,
     bodies_of,
+    body_holds_definitions,
     defined,
     function_bodies,
     head_end_of,
     holds_definitions,
     in_function,
+    module_wrapper,
     name_of,
     unwrapped,
     visibility_at,
 )
-from codecompass.languages.language import Context, Definition, Descend, Found, Node, head_without_comments
+from codecompass.languages.language import (
+    Context,
+    Definition,
+    Descend,
+    Found,
+    Node,
+    body_of,
+    children_in,
+    first_child,
+    head_without_comments,
+    lines_of,
+)
 from codecompass.languages.records import Import, SymbolKind, Visibility
 
 SCRIPT_ENDINGS: Final = (".js", ".jsx", ".mjs", ".cjs")
@@ -70,9 +85,7 @@ def variable(
         bodies, end = function_bodies(inner_value, context), head_end_of(inner_value)
         yield defined(name, "fn", whole, context, bodies, head_end=end, visibility=visibility)
     elif inner_value is not None and inner_value.type == "class":
-        body = inner_value.child_by_field_name("body")
-        bodies = () if body is None else (body,)
-        yield defined(name, "class", whole, context, bodies, visibility=visibility)
+        yield defined(name, "class", whole, context, body_of(inner_value), visibility=visibility)
     else:
         bodies = () if inner_value is None else bodies_of(inner_value, context)
         if not in_function(context):
@@ -102,7 +115,7 @@ def bound_names(pattern: Node) -> Iterator[Node]:
 
 def expression_statement(node: Node, context: Context) -> Iterator[Found]:
     """An assignment that defines something, or an expression with functions in it."""
-    expression = node.named_children[0] if node.named_child_count else None
+    expression = first_child(node)
     if expression is None:
         return
     if expression.type == "assignment_expression":
@@ -176,7 +189,8 @@ def assigned_functions(names: list[Node], value: Node, node: Node, context: Cont
     """The functions in an assigned value: in `A.prototype = {...}` and `A.b = {...}` they are methods of `A` and `A.b`."""
     owner = names[0].child_by_field_name("object") if names else None
     if owner is not None and (is_exports(owner, context) or context.text(owner) in GLOBAL_OBJECTS):
-        return  # They are members of the exported or global symbol.
+        # They are members of the exported or global symbol.
+        return
     if value.type != "object":
         yield Descend(node)
         return
@@ -199,7 +213,7 @@ def qualifier_of(path: str, context: Context) -> tuple[str, ...]:
 
 
 def is_constructor_function(context: Context) -> bool:
-    """Whether this is the body of a constructor in old style: `function View() { this.name = 1 }`."""
+    """Whether this is the body of an old-style constructor: `function View() { this.name = 1 }`."""
     is_script = context.path.endswith(SCRIPT_ENDINGS)
     return is_script and context.enclosing == "fn" and context.scope_names[-1:] != () and context.scope_names[-1][:1].isupper()
 
@@ -209,8 +223,7 @@ def assigned_function(target: Node, value: Node, statement: Node, context: Conte
     owner, name = target.child_by_field_name("object"), name_of_target(target, context)
     is_class = value.type == "class"
     kind: SymbolKind = "class" if is_class else "fn"
-    body = value.child_by_field_name("body")
-    bodies = function_bodies(value, context) if not is_class else () if body is None else (body,)
+    bodies = body_of(value) if is_class else function_bodies(value, context)
     qualifier = None
     visibility: Visibility = "public"
     if is_exports(target, context):
@@ -302,7 +315,7 @@ MAX_EXTENDING: Final = 10
 
 def returned(node: Node, context: Context) -> Iterator[Found]:
     """`return { m() {} }` and `return [{ m() {} }]`: the methods of a returned object are defined by the function."""
-    value = unwrapped(node.named_children[0] if node.named_child_count else None)
+    value = unwrapped(first_child(node))
     if value is None or not holds_definitions(node, context):
         return
     if value.type == "array":
@@ -317,3 +330,61 @@ def array(node: Node, context: Context) -> Iterator[Found]:
     """An array: entered unless it is local to a function."""
     if not in_function(context) and holds_definitions(node, context):
         yield Descend(node)
+
+
+def call(node: Node, context: Context) -> Iterator[Found]:
+    """A call: `require('m')` and `import('m')` are imports, others may have functions among their arguments."""
+    if context.source.startswith((b"require(", b"import("), node.start_byte):
+        spec = required_module(node, context)
+        if spec is not None:
+            yield Import(*lines_of(node), spec)
+            return
+    inside = module_wrapper(node, context)
+    if inside is not None:
+        yield from inside
+        return
+    if not in_function(context):
+        note_extended(node, context)
+    if body_holds_definitions(node, context):
+        yield Descend(node)
+    elif not in_function(context):
+        # Callbacks that define no names are skipped; they are most of a test file.
+        for argument in children_in(node, "arguments"):
+            if argument.type == "object":
+                yield from object_literal(argument, context)
+
+
+def callback(node: Node, context: Context) -> Iterator[Found]:
+    """A function in an expression: a definition if it has a name, else a nameless scope."""
+    name = context.field_text(node, "name")
+    bodies = function_bodies(node, context)
+    if name:
+        yield defined(name, "fn", node, context, bodies, head_end=head_end_of(node), visibility="internal")
+    else:
+        for body in bodies:
+            yield Descend(body, "fn")
+
+
+def class_expression(node: Node, context: Context) -> Iterator[Found]:
+    """A class in an expression, with or without a name."""
+    name, bodies = context.field_text(node, "name"), body_of(node)
+    if name:
+        yield defined(name, "class", node, context, bodies, visibility="internal")
+    for body in () if name else bodies:
+        yield Descend(body, "class")
+
+
+def default_export(value: Node, statement: Node, context: Context) -> Iterator[Found]:
+    """`export default <expression>`: a symbol named `default`, as importers call it, unless the value has a name."""
+    inner_value = unwrapped(value)
+    if inner_value is None or inner_value.type == "identifier":
+        return
+    name = context.field_text(inner_value, "name") if inner_value.type in (*FUNCTIONS, "class") else ""
+    if inner_value.type == "class":
+        yield defined(name or "default", "class", statement, context, body_of(inner_value), visibility="public")
+    elif inner_value.type in FUNCTIONS:
+        bodies, end = function_bodies(inner_value, context), head_end_of(inner_value)
+        yield defined(name or "default", "fn", statement, context, bodies, head_end=end, visibility="public")
+    else:
+        inside, end = bodies_of(inner_value, context), statement.end_byte
+        yield defined("default", "const", statement, context, inside, head_end=end, visibility="public")

@@ -40,11 +40,13 @@ from codecompass.languages.language import (
     Language,
     Node,
     head_without_comments,
+    lines_of,
     no_module,
     without_comments,
 )
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.source_text import enter_if_marked, marker_finder
+from codecompass.languages.words import word_set
 
 FUNCTIONS: Final[Mapping[str, SymbolKind]] = {
     "def": "fn",
@@ -207,7 +209,7 @@ def imports(node: Node, context: Context) -> Iterator[Found]:
     word, arguments = target_of(node, context), arguments_of(node)
     if not arguments:
         return
-    first, last = node.start_point[0] + 1, node.end_point[0] + 1
+    first, last = lines_of(node)
     local = keyword_value(arguments, "as", context)
     alias = "" if local is None else context.text(local)
     only = keyword_value(arguments, "only", context) if word == "import" else None
@@ -234,7 +236,7 @@ HANDLERS: Final[Mapping[str, Callable[[Node, Context], Iterable[Found]]]] = {
 
 
 def call(node: Node, context: Context) -> Iterable[Found]:
-    """Any call: its name selects the rule."""
+    """Any call: the name of the called function selects the rule."""
     handler = HANDLERS.get(context.field_text(node, "target"))
     return enter_if_marked(node, context) if handler is None else handler(node, context)
 
@@ -247,10 +249,7 @@ TESTS: Final = BlockTestSyntax(
 )
 
 ELIXIR = Language(
-    name="elixir",
     grammar="elixir",
-    extensions=(".ex", ".exs"),
-    interpreters=("elixir", "iex"),
     rules={
         "call": call,
         "unary_operator": attribute,
@@ -258,14 +257,7 @@ ELIXIR = Language(
         "pair": struct_field,
         "keywords": keywords,
         **dict.fromkeys(("arguments", "anonymous_function", "binary_operator", "list", "tuple"), enter_if_marked),
-        "after_block": DESCEND,
-        "block": DESCEND,
-        "body": DESCEND,
-        "do_block": DESCEND,
-        "else_block": DESCEND,
-        "rescue_block": DESCEND,
-        "stab_clause": DESCEND,
-        "ERROR": DESCEND,
+        **dict.fromkeys(word_set("after_block block body do_block else_block rescue_block stab_clause ERROR"), DESCEND),
     },
     nested_markers=NESTED,
     comment_starts=(b"#",),

@@ -7,21 +7,18 @@ from typing import Final
 
 from codecompass.languages.language import Context, Definition, Descend, Found, Node, leading_comment, without_comments
 from codecompass.languages.source_text import enter_if_marked
+from codecompass.languages.words import word_set
 
 TYPES: Final = frozenset({"type", "typep", "opaque"})
 
 CALLBACKS: Final = frozenset({"callback", "macrocallback"})
 
-# fmt: off
-RESERVED: Final = frozenset((
-    "after_compile", "after_verify", "before_compile", "behaviour", "callback", "capture_log", "compile",
-    "deprecated", "derive", "describetag", "dialyzer", "doc", "enforce_keys", "external_resource", "fallback_to_any",
-    "file", "for", "foreign_key_type", "impl", "macrocallback", "moduledoc", "moduletag", "nifs", "on_definition",
-    "on_load", "opaque", "optional_callbacks", "preferred_cli_env", "primary_key", "protocol", "recursive",
-    "requirements", "schema_prefix", "shortdoc", "since", "spec", "tag", "timestamps_opts", "tmp_dir", "type",
-    "typedoc", "typep", "vsn",
-))
-# fmt: on
+RESERVED: Final = word_set(
+    "after_compile after_verify before_compile behaviour callback capture_log compile deprecated derive describetag dialyzer "
+    "doc enforce_keys external_resource fallback_to_any file for foreign_key_type impl macrocallback moduledoc moduletag nifs "
+    "on_definition on_load opaque optional_callbacks preferred_cli_env primary_key protocol recursive requirements "
+    "schema_prefix shortdoc since spec tag timestamps_opts tmp_dir type typedoc typep vsn"
+)
 """Attributes with a meaning in Elixir and its common libraries; all others are constants of the module."""
 
 
@@ -88,7 +85,7 @@ def attribute_name(node: Node, context: Context) -> str:
 
 
 def string_of(attribute: Node, context: Context) -> str:
-    """Returns the string that an attribute is set to, empty where it is not a string."""
+    """Returns the string that an attribute is set to; empty if it is not a string."""
     operand = attribute.child_by_field_name("operand")
     values = [] if operand is None else arguments_of(operand)
     if not values or values[0].type not in ("string", "sigil"):
@@ -116,7 +113,7 @@ def keyword_value(arguments: list[Node], key: str, context: Context) -> Node | N
 
 
 def name_and_arity(head: Node, context: Context) -> tuple[str, int]:
-    """Returns the name and arity of a function; the name is empty where it is computed (`def unquote(name)()`)."""
+    """Returns the name and arity of a function; the name is empty if it is computed (`def unquote(name)()`)."""
     while head.type == "binary_operator":
         left = head.child_by_field_name("left")
         operator = head.child_by_field_name("operator")

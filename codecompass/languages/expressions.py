@@ -1,10 +1,13 @@
-"""What a text says about the value of an expression or the type of a parameter, without the definitions that it names.
+"""Reads expressions and parameters from text: forwards from a value or signature, backwards from a member (`Receivers`). Resolves
+no names.
 
-Expressions are written in a small language of their own, which `query.binding` resolves:
+Expressions are abbreviated in a notation that `query.binding` resolves:
 
-    self.pool        a member of the instance          <Session>.pool   x.pool, where x is declared as a Session
-    open_it().pool   of what a function returns        ?.pool           of something that the text says nothing about
-    pkg.sub          of a module or type, or of a variable of the file
+    self.pool        a member of the instance                       <Session>.pool   x.pool, with x declared as a Session
+    open_it().pool   a member of the result of a function           ?.pool           a member of an unknown value
+    pkg.sub          a member of a module, a type, or a variable of the file
+
+Files may be hostile: every search around a name is bounded in characters, or done once for the whole file.
 """
 
 import re
@@ -29,13 +32,13 @@ FIRST_NAME: Final = re.compile(r"(?:[^\W\d]|\$)[\w$]*")
 
 
 def typed(type_: str) -> str:
-    """Returns the expression for a value of a type as it is written."""
+    """Returns the expression for a value of `type_`, a type as written; UNKNOWN if it is too long."""
     type_ = " ".join(type_.split())
     return f"<{type_}>" if len(type_) < MAX_RECEIVER else UNKNOWN
 
 
 def with_member(expression: str, name: str) -> str:
-    """Returns the expression for a member of an expression's value."""
+    """Returns the expression for the member `name` of `expression`; UNKNOWN if it gets too long."""
     if expression == UNKNOWN:
         return UNKNOWN
     n_pieces = expression.count(".") + expression.count("()") + expression.count("[]") + 2
@@ -52,9 +55,9 @@ _END_OF_EXPRESSION: Final = re.compile(r"\s*+(?:$|[;,:{)]|\?(?!\.)|if\b|or\b|els
 
 
 def expression_of(value: str, lexis: Lexis) -> str:
-    """Returns the expression at the beginning of `value`, UNKNOWN where it is of another form than a receiver."""
+    """Returns the expression at the beginning of `value`; UNKNOWN if it does not have the form of a receiver."""
     prefix = _PREFIX.match(value)
-    assert prefix is not None, "it matches nothing too"
+    assert prefix is not None, "it matches the empty string, too"
     at = prefix.end()
     first = FIRST_NAME.match(value, at)
     if first is None:
@@ -96,7 +99,7 @@ def expression_of(value: str, lexis: Lexis) -> str:
 
 
 def _closing(text: str, at: int) -> int:
-    """Returns the index behind the bracket that closes the one at `at`, -1 where the text ends before."""
+    """Returns the index after the bracket that closes the one at `at`; -1 if none does."""
     opening = text[at]
     closing = ")" if opening == "(" else "]"
     end = text.find(closing, at)
@@ -111,7 +114,7 @@ def _closing(text: str, at: int) -> int:
 
 
 def parameters(signature: str, name: str, lexis: Lexis) -> Iterator[tuple[str, str]]:
-    """Gives the parameters in a signature with their types as they are written, '' where there is none; a receiver of Go too."""
+    """Yields (name, type as written or '') for the parameters in a signature, including the receiver of a Go method."""
     if lexis.parameters == "go" and signature.startswith("func ("):
         end = signature.find(")")
         yield from parameter_list(signature[6:end], lexis)
@@ -132,7 +135,7 @@ _TYPE_FIRST: Final = re.compile(r"\s*+(?P<type>.*?[\s*&>\])])?\.{0,3}(?P<name>\$
 
 
 def parameter_list(written: str, lexis: Lexis) -> Iterator[tuple[str, str]]:
-    """Gives the parameters that are written between two brackets, as `parameters` does."""
+    """Yields (name, type as written or '') for the parameters in `written`, the text between the parentheses."""
     pieces = [piece for piece in _split(written) if len(piece) <= MAX_PARAMETER]
     match lexis.parameters:
         case "go":
@@ -153,7 +156,7 @@ def parameter_list(written: str, lexis: Lexis) -> Iterator[tuple[str, str]]:
                     yield found["name"], type_
         case "name_first":
             for piece in pieces:
-                if piece.lstrip()[:1] in ("{", "["):  # taken apart: names, and no types that could be told
+                if piece.lstrip()[:1] in ("{", "["):  # A destructuring pattern binds names, whose types are unknown.
                     written_names = piece[: max(piece.rfind("}"), piece.rfind("]")) + 1] if ":" in piece else piece
                     yield from ((name, "") for name in lexis.name.findall(written_names))
                     continue
@@ -171,7 +174,7 @@ _ANY_BRACKET: Final = frozenset("([{<>}])")
 
 
 def _split(written: str) -> Iterator[str]:
-    """Gives the parts between commas that stand in no bracket."""
+    """Yields the parts between the commas outside brackets."""
     if _ANY_BRACKET.isdisjoint(written):
         pieces = written.split(",")
         yield from pieces if pieces[-1].strip() else pieces[:-1]
@@ -187,3 +190,199 @@ def _split(written: str) -> Iterator[str]:
             start = index + 1
     if written[start:].strip():
         yield written[start:]
+
+
+MAX_LOOK_BACK: Final = 2_000
+"""Characters between a bracket and the one that closes it."""
+
+_TYPED_LITERALS: Final = frozenset({"go", "python", "rust", "zig"})
+_DOTTED_NAME: Final = re.compile(r"[^\W\d]\w*(?:(?:\.|::)[^\W\d]\w*)*\Z")
+_PATH_ROOTS: Final = frozenset({"crate", "super", "self", "this", "base", "import"})
+_OPENINGS: Final = {")": "(", "]": "[", ">": "<"}
+_BRACKETS: Final = re.compile(r"\([^()\[\]{}]*+\)|[()\[\]{}]")
+_BRACKET: Final = re.compile(r"[()\[\]{}]")
+_BEFORE_PLAIN: Final = frozenset(" \t\n\r()[]{},;=+-*/%&|^<~\"'`")
+"""Characters that can precede a name that is a whole expression."""
+
+
+class Receivers:
+    """Finds receivers in one file. `text` is without comments and contents of strings, and begins and ends with a line break."""
+
+    def __init__(self, lexis: Lexis, text: str) -> None:
+        self._lexis = lexis
+        self._text = text
+        self._pairs: dict[str, dict[int, int]] = {}
+        self._open_brackets: list[int] = []
+        self._seen_brackets = 0
+        """Index up to which brackets have been read."""
+
+    def before(self, start: int, previous: re.Match[str] | None) -> str:
+        """Returns the receiver of the name at `start`: '' if it has none, UNKNOWN if it does not have the form of a receiver.
+
+        `previous` is the last name before it.
+        """
+        text = self._text
+        if previous is not None and text[start - 1] == "." and previous.end() == start - 1:
+            # `name.member`: gives the result of `_ending_at`, faster.
+            name = previous[0]
+            if text[previous.start() - 1] in _BEFORE_PLAIN and name.isidentifier() and len(name) <= MAX_RECEIVER:
+                return name if name not in self._lexis.keywords or self._is_receiver(name) else UNKNOWN
+        at = self._before_operator(start)
+        return self._ending_at(at) if at >= 0 else ""
+
+    def literal_type(self, start: int) -> str:
+        """Returns `<T>` for the type T of the literal with the key at `start`: UNKNOWN if the type is not written, '' in a
+        language without such literals.
+
+        Must be called for the keys in the order of the text.
+        """
+        text, family = self._text, self._lexis.family
+        if family not in _TYPED_LITERALS:
+            return ""
+        if family == "python":
+            return self._called_type(start)
+        for at in self._brackets_around(start):
+            if text[at] != "{" or start - at > MAX_LOOK_BACK:
+                break
+            name = self._name_before(at)
+            if name:
+                name = name.replace("::", ".")
+                return f"<{name}>" if name.rpartition(".")[2] not in self._lexis.keywords else UNKNOWN
+            if not text[max(at - MAX_RECEIVER, 0) : at].rstrip().endswith(("{", ",")):
+                break
+        return UNKNOWN
+
+    def _called_type(self, start: int) -> str:
+        text = self._text
+        at = text.rfind("(", max(start - MAX_LOOK_BACK, 0), start)
+        if at >= 0 and _BRACKET.search(text, at + 1, start) is not None:
+            at = next(self._brackets_around(start), -1)
+        if at < 0 or text[at] != "(" or start - at > MAX_LOOK_BACK:
+            return UNKNOWN
+        name = self._name_before(at)
+        return f"<{name}>" if name else UNKNOWN
+
+    def _name_before(self, end: int) -> str:
+        """Returns the dotted name that ends at `end`, or one blank before it; '' if there is none."""
+        text = self._text
+        if text[end - 1] in " \t":
+            end -= 1
+        begin, limit = end, max(end - MAX_RECEIVER, 0)
+        while begin > limit and (text[begin - 1].isalnum() or text[begin - 1] in "_.:"):
+            begin -= 1
+        found = _DOTTED_NAME.search(text, begin, end)
+        return found[0] if found is not None else ""
+
+    def _brackets_around(self, at: int) -> Iterator[int]:
+        """Yields the indexes of the brackets open at `at`, innermost first. Any closing bracket closes any other."""
+        text, open_brackets = self._text, self._open_brackets
+        for match in _BRACKETS.finditer(text, self._seen_brackets, at):
+            start = match.start()
+            if match.end() - start > 1:  # both of a pair
+                continue
+            if text[start] in "([{":
+                open_brackets.append(start)
+            elif open_brackets:
+                open_brackets.pop()
+        self._seen_brackets = at
+        return reversed(open_brackets)
+
+    def _is_receiver(self, keyword: str, is_called: bool = False) -> bool:
+        """Whether a keyword can be a receiver; with `is_called`, whether a call or subscript of it can."""
+        lexis = self._lexis
+        return keyword in lexis.own or keyword in lexis.above or (keyword in _PATH_ROOTS and not is_called)
+
+    def _before_operator(self, start: int) -> int:
+        """Returns the index of the last character before the member operator that ends at `start`; -1 if there is no operator."""
+        text = self._text
+        match text[start - 1]:
+            case ".":
+                if start > 1 and text[start - 2] == ".":
+                    return -1
+                return start - 2
+            case ">":
+                return start - 3 if text[start - 2 : start] == "->" else -1
+            case ":":
+                if text[start - 2 : start] == "::":
+                    return start - 3
+                return start - 2 if self._lexis.family == "lua" and text[start - 2 : start - 1].isalnum() else -1
+        return -1
+
+    def _ending_at(self, at: int) -> str:
+        """Returns the expression whose last character is at `at`; UNKNOWN if it does not have the form of a receiver."""
+        text, lexis = self._text, self._lexis
+        pieces: list[str] = []
+        for _ in range(MAX_PIECES):
+            while at > 0 and text[at] in " \t\n\r?!&":
+                at -= 1
+            character = text[at]
+            if character in ")]":
+                at = self._opening(at) - 1
+                if at < 0:
+                    return UNKNOWN
+                pieces.append("()" if character == ")" else "[]")
+                if text[at] == ">":
+                    at = self._before_type_arguments(at) or at
+                continue
+            if character == ">" and not pieces:
+                at = self._before_type_arguments(at)
+                if not at:
+                    return UNKNOWN
+                continue
+            if character in "\"'`":
+                pieces.append(LITERAL)
+                break
+            stop = at
+            while text[at].isalnum() or text[at] in "_$":
+                at -= 1
+            if at == stop:  # A parenthesis without a name before it holds an expression.
+                return UNKNOWN
+            name = text[at + 1 : stop + 1]
+            if name in lexis.keywords and not self._is_receiver(name, bool(pieces) and pieces[-1] in ("()", "[]")):
+                return UNKNOWN
+            pieces.append(name)
+            if lexis.family == "ruby" and text[at] == "@":
+                pieces[-1] = "self." + name
+                break
+            before = self._before_operator(at + 1) if text[at] in ".>:" else -1
+            if before < 0:
+                break
+            at = before
+        else:
+            return UNKNOWN
+        whole = ""
+        for piece in reversed(pieces):
+            whole += piece if not whole or piece in ("()", "[]") else "." + piece
+        return whole if len(whole) <= MAX_RECEIVER else UNKNOWN
+
+    def _before_type_arguments(self, at: int) -> int:
+        """Returns the index before the type arguments that end at `at`; 0 if they do not begin nearby."""
+        opened = self._opening(at)
+        if opened < 0:
+            return 0
+        return opened - 3 if self._text[opened - 2 : opened] == "::" else opened - 1
+
+    def _opening(self, at: int) -> int:
+        """Returns the index of the bracket that the one at `at` closes; -1 if it is too far away."""
+        text = self._text
+        closing = text[at]
+        opening = _OPENINGS[closing]
+        found = text.rfind(opening, max(at - MAX_LOOK_BACK + 1, 0), at)
+        if found < 0 or text.find(closing, found, at) < 0:
+            return found
+        if closing not in self._pairs:
+            self._pairs[closing] = _pairs(text, opening, closing)
+        found = self._pairs[closing].get(at, -1)
+        return found if at - found < MAX_LOOK_BACK else -1
+
+
+def _pairs(text: str, opening: str, closing: str) -> dict[int, int]:
+    """Returns the index of the opening bracket by the index of the closing one."""
+    pairs: dict[int, int] = {}
+    opened: list[int] = []
+    for match in re.finditer(f"[{re.escape(opening + closing)}]", text):
+        if match[0] == opening:
+            opened.append(match.start())
+        elif opened:
+            pairs[match.start()] = opened.pop()
+    return pairs

@@ -15,10 +15,8 @@ from msgspec import Struct, structs
 
 from codecompass.languages.block_tests import with_tests
 from codecompass.languages.language import (
-    CLASS_LIKE,
     HEAD_BYTES,
     Context,
-    Define,
     Definition,
     Descend,
     Found,
@@ -35,23 +33,23 @@ MAX_NAME_LENGTH: Final = 512
 """Characters. Longer names are parse errors."""
 
 MAX_IMPORTS_PER_FILE: Final = 5_000
-"""Each is resolved in the server's process, in up to a millisecond. Only generated files have more; the first ones count."""
+"""Each is resolved in the server's process, in up to a millisecond. Only generated files have more; the first ones are kept."""
 
 MAX_IMPORT_LENGTH: Final = 500
-"""Characters of an import's fields together. Longer ones lead nowhere in a repository."""
+"""Characters of all fields of an import. Longer imports have no target in a repository."""
 
 MAX_IMPORT_PARTS: Final = 50
-"""Names in an import, with any separator between them: resolving tries prefixes of each length."""
+"""Names in an import, however separated: resolving tries prefixes of every length."""
 
 MAX_NESTING: Final = 100
-"""Definitions within definitions. Deeper ones are generated, and the total length of qualified names is square in the depth."""
+"""Definitions within definitions. Deeper ones are generated, and qualified names take space in the square of the depth."""
 
 ENTERED_IF_MARKED: Final[frozenset[SymbolKind]] = frozenset({"fn", "method", "test", "const", "var", "field"})
 """Kinds whose body is entered only when it holds one of the language's `nested_markers`."""
 
 
 class Extraction(Struct, frozen=True, array_like=True):
-    """The symbols of a file in source order, its imports by line, and whether the tree has errors in it."""
+    """The symbols of a file in source order, its imports by line, and whether its tree has errors."""
 
     symbols: tuple[Symbol, ...]
     imports: tuple[Import, ...]
@@ -66,7 +64,7 @@ class _Scope(Struct, frozen=True):
 
 
 def parse(language: Language, parser: tree_sitter.Parser, source: bytes) -> tree_sitter.Tree:
-    """Returns the tree of `source`. Its offsets are offsets in `source`, also where the language prepares the source."""
+    """Returns the tree of `source`. Its offsets are offsets in `source`, even if the language prepares the source."""
     return parser.parse(source if language.prepare is None else language.prepare(source))
 
 
@@ -98,7 +96,7 @@ def extract(language: Language, root: Node, source: bytes, path: str) -> Extract
                 context.scope_kinds = scope.kinds
                 context.scope_names = scope.names
                 context.scope_visibility = scope.visibility
-                found = _apply_define(rule, item, context) if isinstance(rule, Define) else tuple(rule(item, context))
+                found = tuple(rule(item, context))
                 if found:
                     stack.append((iter(found), scope))
                     break
@@ -136,7 +134,7 @@ def extract(language: Language, root: Node, source: bytes, path: str) -> Extract
 def _missed_by_walk(
     recover: Callable[[Node, Context], Iterable[Definition | Import]], root: Node, context: Context, symbols: list[Symbol]
 ) -> Iterator[Definition | Import]:
-    """Yields what `recover` finds and the walk did not: no symbol of that name starts in its lines. Iterated after the walk."""
+    """Yields what `recover` finds and the walk missed: no symbol of that name begins in its lines. Iterated after the walk."""
     lines_of: dict[str, list[int]] = {}
     for symbol in symbols:
         lines_of.setdefault(symbol.name, []).append(symbol.line_start)
@@ -162,20 +160,10 @@ def _can_be_resolved(item: Import) -> bool:
 
 
 def _sorted_by_line(symbols: list[Symbol]) -> list[Symbol]:
-    """Sorts in what was recovered from the text and the fields that constructors set. Parents stay before their members."""
+    """Sorts recovered symbols and fields set by constructors into source order. Parents stay before their members."""
     order = sorted(range(len(symbols)), key=lambda index: symbols[index].line_start)
     new_index = {old: new for new, old in enumerate(order)}
     return [structs.replace(symbols[old], parent=new_index.get(symbols[old].parent, -1)) for old in order]
-
-
-def _apply_define(rule: Define, node: Node, context: Context) -> tuple[Definition, ...]:
-    name = node.child_by_field_name(rule.name)
-    if name is None:
-        return ()
-    body = node.child_by_field_name(rule.body) if rule.body else None
-    member = rule.member_kind is not None and context.enclosing in CLASS_LIKE
-    kind = rule.member_kind if member and rule.member_kind is not None else rule.kind
-    return (Definition(name=context.text(name), kind=kind, node=node, bodies=() if body is None else (body,)),)
 
 
 def _should_enter(language: Language, kind: SymbolKind, body: Node, source: bytes) -> bool:
@@ -243,7 +231,7 @@ _BEFORE_CLOSING = re.compile(r",? ([)\]])")
 
 
 def clean_signature(text: str, ending: str = "") -> str:
-    """Returns `text` with white space folded and `ending` for what opens the body, cut at `SIGNATURE_LIMIT` with an ellipsis."""
+    """Returns `text` with white space folded and `ending` in place of what opens a body, cut at SIGNATURE_LIMIT with a `…`."""
     # Cut first: each name of a long list can have the whole list as its signature.
     text = " ".join(text[:HEAD_BYTES].split())
     if "( " in text or "[ " in text or " )" in text or " ]" in text:

@@ -14,10 +14,14 @@ from codecompass.languages.language import (
     Found,
     Language,
     Node,
+    body_of,
     head_without_comments,
     leading_comment,
+    lines_of,
+    without_comments,
 )
 from codecompass.languages.records import Import, SymbolKind, Visibility
+from codecompass.languages.words import word_set
 
 TYPE_KINDS: Final[dict[str, SymbolKind]] = {"struct_type": "struct", "interface_type": "interface"}
 WRAPPERS: Final[dict[str, str]] = {
@@ -30,7 +34,7 @@ WRAPPERS: Final[dict[str, str]] = {
 
 
 def package_of(_path: str, root: Node, source: bytes) -> tuple[str, ...]:
-    """Returns the name in the package clause, nothing in a fragment without one."""
+    """Returns the name in the package clause; empty in a fragment without one."""
     for node in root.named_children:
         if node.type == "package_clause":
             words = source[node.start_byte : node.end_byte].split()
@@ -63,26 +67,20 @@ def package_clause(node: Node, context: Context) -> Iterator[Found]:
 
 def function(node: Node, context: Context) -> Iterator[Found]:
     """A function; `_` cannot be referred to and is left out."""
-    name, body = context.field_text(node, "name"), node.child_by_field_name("body")
+    name = context.field_text(node, "name")
     if name != "_":
-        yield Definition(name=name, kind="fn", node=node, bodies=() if body is None else (body,))
+        yield Definition(name=name, kind="fn", node=node, bodies=body_of(node))
 
 
 def method(node: Node, context: Context) -> Iterator[Found]:
     """A method; the type of its receiver is its qualifier."""
-    name, body = context.field_text(node, "name"), node.child_by_field_name("body")
+    name = context.field_text(node, "name")
     if name != "_":
-        yield Definition(
-            name=name,
-            kind="method",
-            node=node,
-            bodies=() if body is None else (body,),
-            qualifier=receiver_of(node, context),
-        )
+        yield Definition(name=name, kind="method", node=node, bodies=body_of(node), qualifier=receiver_of(node, context))
 
 
 def receiver_of(node: Node, context: Context) -> tuple[str, ...]:
-    """Returns `T` or `(*T)` without type parameters; empty where the receiver is broken."""
+    """Returns `T` or `(*T)` without type parameters; empty if the receiver is broken."""
     text = context.field_text(node, "receiver").strip("(), \t\n").split("[", 1)[0]
     is_pointer = "*" in text
     words = text.replace("*", " ").split()
@@ -98,9 +96,9 @@ def type_declaration(node: Node, context: Context) -> Iterator[Found]:
         of = spec.child_by_field_name("type")
         kind = TYPE_KINDS.get(of.type, "type") if of is not None and spec.type == "type_spec" else "type"
         body = members_of(of) if of is not None else None
-        signature = "type " + head(spec, spec.end_byte, context)
+        signature = f"type {without_comments(spec, context)}"
         if of is not None and kind in TYPE_KINDS.values():
-            signature = f"type {head(spec, of.start_byte, context)}{kind}"
+            signature = f"type {head_without_comments(spec, spec.start_byte, of.start_byte, context)}{kind}"
         yield Definition(
             name=context.field_text(spec, "name"),
             kind=kind,
@@ -111,7 +109,7 @@ def type_declaration(node: Node, context: Context) -> Iterator[Found]:
 
 
 def members_of(of: Node) -> Node | None:
-    """Returns the node whose children are the fields or methods of a type, also of `[]struct{...}` and `*struct{...}`."""
+    """Returns the node whose children are the fields or methods of a type, including those of `[]struct{...}`, `*struct{...}`."""
     while of.type in WRAPPERS or of.type == "pointer_type":
         inner = of.child_by_field_name(WRAPPERS[of.type]) if of.type in WRAPPERS else None
         if inner is None:
@@ -127,11 +125,6 @@ def is_grouped(node: Node) -> bool:
     return any(child.type == "(" for child in node.children)
 
 
-def head(node: Node, end: int, context: Context) -> str:
-    """Returns the source from the start of `node` to `end` without comments, as much as a signature can show."""
-    return head_without_comments(node, node.start_byte, end, context)
-
-
 def values(node: Node, context: Context) -> Iterator[Found]:
     """`const` and `var` outside functions, alone or in parentheses."""
     if context.enclosing is not None:
@@ -144,7 +137,7 @@ def values(node: Node, context: Context) -> Iterator[Found]:
             specs.extend(spec for spec in child.named_children if spec.type == "var_spec")
     for spec in specs:
         whole = node if len(specs) == 1 and not is_grouped(node) else spec
-        signature = f"{kind} {head(spec, spec.end_byte, context)}"
+        signature = f"{kind} {without_comments(spec, context)}"
         for name_node in spec.children_by_field_name("name"):
             name = context.text(name_node)
             if name_node.is_named and name != "_":
@@ -152,7 +145,7 @@ def values(node: Node, context: Context) -> Iterator[Found]:
 
 
 def field(node: Node, context: Context) -> Iterator[Found]:
-    """The fields of one line of a struct; an embedded type is a field of its own name."""
+    """The fields of one line of a struct; an embedded type is a field with the name of the type."""
     of = node.child_by_field_name("type")
     names = [context.text(child) for child in node.children_by_field_name("name") if child.is_named]
     if not names and of is not None:
@@ -165,7 +158,7 @@ def field(node: Node, context: Context) -> Iterator[Found]:
                 kind="field",
                 node=node,
                 bodies=() if body is None else (body,),
-                signature=head(node, node.end_byte, context),
+                signature=without_comments(node, context),
             )
 
 
@@ -178,15 +171,13 @@ def imports(node: Node, context: Context) -> Iterator[Found]:
     """One line of an import declaration; `.` imports every name, `_` none."""
     path = context.field_text(node, "path").strip('"`')
     alias = context.field_text(node, "name")
-    first, last = node.start_point[0] + 1, node.end_point[0] + 1
+    first, last = lines_of(node)
     if path:
         yield Import(first, last, path, "*" if alias == "." else "", "" if alias == "." else alias)
 
 
 GO = Language(
-    name="go",
     grammar="go",
-    extensions=(".go",),
     rules={
         "package_clause": package_clause,
         "import_declaration": DESCEND,
@@ -200,11 +191,7 @@ GO = Language(
         "method_elem": interface_method,
         "const_declaration": values,
         "var_declaration": values,
-        "statement_list": DESCEND,
-        "block": DESCEND,
-        "if_statement": DESCEND,
-        "for_statement": DESCEND,
-        "ERROR": DESCEND,
+        **dict.fromkeys(word_set("statement_list block if_statement for_statement ERROR"), DESCEND),
     },
     nested_markers=(b"type ", b"struct"),
     comment_starts=(b"//", b"/*"),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from codecompass.languages.language import HEAD_BYTES, Context, Definition, Node
+from codecompass.languages.language import HEAD_BYTES, Context, Definition, Node, children_in
 from codecompass.languages.records import Visibility
 
 
@@ -28,8 +28,7 @@ def note_exports(root: Node, context: Context) -> None:
             continue
         kind = "value" if context.field_text(export, "namespace") == "pattern" else "type"
         names.append((kind, unqualified(exported, context)))
-        members = export.child_by_field_name("children")
-        for member in [] if members is None else members.named_children:
+        for member in children_in(export, "children"):
             if member.type == "all_names":
                 names.append(("all", unqualified(exported, context)))
             else:
@@ -162,7 +161,7 @@ def prepare(source: bytes) -> bytes:
 
 
 def _without_escaped_characters(source: bytes) -> bytes:
-    """For `'\\n'` at the end of a line the grammar searches a closing quote in all lines up to the next `x'`."""
+    """For `'\\n'` at the end of a line the grammar would search for a closing quote in all lines up to the next `x'`."""
     if b"'\\" not in source:
         return source
     return ESCAPED_CHARACTER.sub(lambda match: b"'x'".ljust(match.end() - match.start()), source)

@@ -9,14 +9,25 @@ from typing import Final
 
 from msgspec import structs
 
-from codecompass.languages.language import DESCEND, Context, Definition, Descend, Found, Language, Node, head_without_comments
+from codecompass.languages.language import (
+    DESCEND,
+    Context,
+    Definition,
+    Descend,
+    Found,
+    Language,
+    Node,
+    first_child,
+    head_without_comments,
+    lines_of,
+)
 from codecompass.languages.records import Import, SymbolKind, Visibility
 
 ANNOTATIONS: Final = frozenset({"annotation", "marker_annotation"})
 
 
 def package_of(_path: str, root: Node, source: bytes) -> tuple[str, ...]:
-    """Returns the parts of the package clause, nothing without one."""
+    """Returns the parts of the package clause; empty without one."""
     for node in root.named_children:
         if node.type == "package_declaration":
             for child in node.named_children:
@@ -41,13 +52,13 @@ VISIBILITIES: Final[dict[str, Visibility]] = {"public": "public", "private": "pr
 
 def modifiers_of(node: Node) -> Node | None:
     """Returns the modifiers, including annotations."""
-    first = node.named_child(0) if node.named_child_count else None
+    first = first_child(node)
     return first if first is not None and first.type == "modifiers" else None
 
 
 def visibility_of(node: Node, _name: str, context: Context) -> Visibility:
-    """Returns the visibility by the modifier; without one, interface members are public, an enum's constructors private, others
-    internal."""
+    """Returns the visibility by the modifier; without one, public for members of an interface, private for constructors of an
+    enum, internal for others."""
     modifiers = modifiers_of(node)
     if modifiers is not None:
         for child in modifiers.children:
@@ -128,12 +139,12 @@ def method(node: Node, context: Context) -> Iterator[Found]:
 
 
 def enum_constant(node: Node, context: Context) -> Iterator[Found]:
-    """A constant of an enum, which may have a class body of its own."""
+    """A constant of an enum, which may have a class body."""
     yield defined(context.field_text(node, "name"), "const", node, context, node.child_by_field_name("body"))
 
 
 def fields(node: Node, context: Context) -> Iterator[Found]:
-    """The variables of one declaration in a type; `static final` and those of interfaces are constants."""
+    """The variables of one declaration in a type; `static final` variables and those of interfaces are constants."""
     line, start = head_of(node)
     signature = head_without_comments(node, start, node.end_byte, context)
     modifiers = modifiers_of(node)
@@ -187,7 +198,7 @@ def imports(node: Node, context: Context) -> Iterator[Found]:
     if name != "*" and "." in spec:
         spec, _, name = spec.rpartition(".")
     if spec:
-        yield Import(node.start_point[0] + 1, node.end_point[0] + 1, spec, name)
+        yield Import(*lines_of(node), spec, name)
 
 
 TRANSPARENT: Final = (
@@ -200,10 +211,7 @@ TRANSPARENT: Final = (
 )
 
 JAVA = Language(
-    name="java",
     grammar="java",
-    extensions=(".java",),
-    interpreters=("java", "jbang"),
     rules={
         "package_declaration": package_declaration,
         "module_declaration": module_declaration,

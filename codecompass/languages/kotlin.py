@@ -8,20 +8,19 @@ from msgspec import Struct
 
 from codecompass.languages.block_tests import DOUBLE_QUOTED, BlockTestSyntax
 from codecompass.languages.language import CLASS_LIKE, DESCEND, FUNCTION_LIKE, Context, Definition, Descend, Found, Language, Node
+from codecompass.languages.preparation import blank, blank_matches, masked
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.source_text import (
     MAX_VALUE_BYTES,
-    blank,
-    blank_matches,
     comment_above,
     comment_above_byte,
     enter_function_if_marked,
     enter_if_marked,
     holds_marker,
     marker_finder,
-    masked,
     plain_code,
 )
+from codecompass.languages.words import word_set
 
 _LITERALS: Final = re.compile(
     rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"+|\Z) | "(?:[^"\\\n]++|\\.)*+" | '(?:[^'\\\n]|\\.)++'""",
@@ -92,7 +91,7 @@ _LOCAL_MARKERS: Final = (b"fun ", b"class ", b"interface ", b"object ", b"object
 
 
 def module_of(_path: str, root: Node, source: bytes) -> tuple[str, ...]:
-    """Returns the parts of the package clause; in Kotlin the path need not match."""
+    """Returns the parts of the package clause, which need not match the path."""
     for child in root.named_children:
         if child.type == "package_header":
             name = _package_name(child)
@@ -127,21 +126,17 @@ def _visibility(words: str, context: Context) -> Visibility:
 
 
 class _Shape(Struct, frozen=True):
-    """The parts of a declaration, found in one pass over its children, because the grammar has no field names.
-
-    - `start`: first word after annotations.
-    - `modifiers`, `name`: their text, empty without.
-    - `bodies`: class, enum and function bodies.
-    - `head_end`: byte at which the signature ends.
-    - `tokens`: types of all children.
-    """
+    """The parts of a declaration, found in one pass over its children, because the grammar has no field names."""
 
     start: Node
+    """The first word after annotations."""
     modifiers: str
     name: str
     bodies: tuple[Node, ...]
     head_end: int
+    """Byte at which the signature ends."""
     tokens: frozenset[str]
+    """The types of all children."""
 
 
 def _shape(node: Node, context: Context) -> _Shape:
@@ -350,24 +345,10 @@ def imports(node: Node, context: Context) -> Iterator[Found]:
     yield Import(line, line, module, name, alias) if module else Import(line, line, name, "", alias)
 
 
-_ENTERED_IF_MARKED: Final = (
-    "annotated_lambda",
-    "assignment",
-    "call_expression",
-    "call_suffix",
-    "catch_block",
-    "control_structure_body",
-    "finally_block",
-    "for_statement",
-    "if_expression",
-    "jump_expression",
-    "navigation_expression",
-    "try_expression",
-    "value_argument",
-    "value_arguments",
-    "when_entry",
-    "when_expression",
-    "while_statement",
+_ENTERED_IF_MARKED: Final = word_set(
+    "annotated_lambda assignment call_expression call_suffix catch_block control_structure_body finally_block for_statement "
+    "if_expression jump_expression navigation_expression try_expression value_argument value_arguments when_entry "
+    "when_expression while_statement"
 )
 """Expressions that may hold a class or object in the body of a function."""
 
@@ -382,10 +363,7 @@ TESTS: Final = BlockTestSyntax(
 """Kotest."""
 
 KOTLIN = Language(
-    name="kotlin",
     grammar="kotlin",
-    extensions=(".kt", ".kts"),
-    interpreters=("kotlin", "kscript"),
     rules={
         "package_header": package,
         "import_list": DESCEND,

@@ -1,10 +1,7 @@
-"""What the description of a language consists of: a table from node type to rule, and a few functions.
+"""The form in which each language is described: a table from node types to rules, and a few functions.
 
-The walk over the tree is in `extract.py`. A rule is one of
-
-* `Define`: the node is a definition of the given kind;
-* `DESCEND`: the node is transparent, its children count as children of its parent (`export`, `if`, a block);
-* a function from (node, context) to the definitions and imports in the node, for irregular shapes.
+The walk over the tree is in `extract.py`. A rule is either `DESCEND`, which makes a node transparent (its children count as
+children of its parent: `export`, `if`, a block), or a function from (node, context) to the definitions and imports in the node.
 
 A node type without a rule is not entered: that makes extraction several times faster than any tree-sitter query.
 """
@@ -22,27 +19,26 @@ Node = tree_sitter.Node
 
 
 class Context(Struct):
-    """What a rule knows beside its node. One per file; the walk updates the scope fields.
-
-    - `path`: of the file, relative to the workspace root.
-    - `module`: the parts of qualified names that come from the path or a package clause.
-    - `scope_kinds`, `scope_names`: of the enclosing definitions, outermost first. A scope without a name has only a kind.
-    - `scope_visibility`: of the innermost enclosing definition.
-    """
+    """What a rule knows besides its node. One per file; the walk updates the scope fields."""
 
     path: str
+    """Relative to the workspace root."""
     source: bytes
     module: tuple[str, ...]
+    """The parts of qualified names that come from the path or a package clause."""
     scope_kinds: tuple[SymbolKind, ...] = ()
+    """Kinds of the enclosing scopes, outermost first."""
     scope_names: tuple[str, ...] = ()
+    """Names of the enclosing scopes that have one, outermost first."""
     scope_visibility: Visibility = ""
+    """Visibility of the innermost enclosing definition."""
     notes: dict[tuple[str | int, ...], str] = {}
     """What rules record for later nodes: the section that `private` opened, exports, merged clauses.
 
     Each language has its own keys; nodes are visited in source order. The walk itself never reads them.
     """
     comment_starts: tuple[bytes, ...] = ()
-    """What comments begin with; empty where the rules remove comments from signatures themselves."""
+    """What comments begin with; empty if the rules of the language remove comments from signatures themselves."""
     marker_offsets: tuple[int, ...] | None = None
     """Byte offsets, ascending, of the language's markers (text that begins a nested definition); None until searched."""
 
@@ -51,7 +47,7 @@ class Context(Struct):
         return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
     def field_text(self, node: Node, field: str) -> str:
-        """Returns the source of a field of `node`, empty where it has none."""
+        """Returns the source of a field of `node`; empty if it does not have the field."""
         child = node.child_by_field_name(field)
         return "" if child is None else self.text(child)
 
@@ -62,33 +58,35 @@ class Context(Struct):
 
 
 class Definition(Struct, frozen=True):
-    """A definition found by a rule. The walk computes whatever is None.
-
-    - `node`: gives the lines; `start_line` and `end_line`, 1-based, override them, to leave out annotations.
-    - `bodies`: nodes that are walked for members; `members`: those that the rule has found itself.
-    - `signature`, `doc`: as in the source; the walk cleans and cuts them.
-    - `qualifier`: replaces the enclosing scopes in the qualified name where they differ (a Go method's receiver, a C++ `A::f`
-      outside its class); `qualified_name` replaces the whole.
-    - `is_prototype`: it is only declared here and defined elsewhere; its signature ends in `;`, which lookups rely on.
-    """
+    """A definition found by a rule. The walk computes the fields that are None."""
 
     name: str
     kind: SymbolKind
     node: Node
+    """Gives the lines unless `start_line` or `end_line` overrides them."""
     bodies: tuple[Node, ...] = ()
+    """Nodes that are walked for members."""
     signature: str | None = None
+    """As in the source; the walk cleans and cuts it."""
     visibility: Visibility | None = None
     doc: str | None = None
+    """As in the source; the walk cleans and cuts it."""
     start_line: int | None = None
+    """1-based; set to leave out annotations."""
     end_line: int | None = None
+    """1-based."""
     qualifier: tuple[str, ...] | None = None
+    """Replaces the enclosing scopes in the qualified name (a Go method's receiver, a C++ `A::f` outside its class)."""
     qualified_name: str | None = None
+    """Replaces the whole qualified name."""
     members: tuple["Definition", ...] = ()
+    """Members that the rule itself has found."""
     is_prototype: bool = False
+    """Whether it is only declared here and defined elsewhere; its signature ends in `;`, which lookups rely on."""
 
 
 class Descend(Struct, frozen=True):
-    """The rule function's form of `DESCEND`: the walk goes on with the children of `node`.
+    """Makes the walk continue with the children of `node`, like `DESCEND` but as the result of a rule function.
 
     With a `kind` they are in a nameless scope of that kind: a callback (`fn`), an anonymous class.
     """
@@ -101,20 +99,8 @@ Found = Definition | Import | Descend
 RuleFunction = Callable[[Node, Context], Iterable[Found]]
 
 
-class Define(Struct, frozen=True):
-    """The node is a definition with its name in the field `name` and its members in the field `body`.
-
-    `member_kind` replaces `kind` directly inside a class-like definition (a Python `def` in a class).
-    """
-
-    kind: SymbolKind
-    member_kind: SymbolKind | None = None
-    name: str = "name"
-    body: str = "body"
-
-
 DESCEND: Final = "descend"
-Rule = Define | RuleFunction | Literal["descend"]
+Rule = RuleFunction | Literal["descend"]
 
 CLASS_LIKE: Final[frozenset[SymbolKind]] = frozenset({"class", "struct", "enum", "trait", "interface", "impl"})
 FUNCTION_LIKE: Final[frozenset[SymbolKind]] = frozenset({"fn", "method"})
@@ -125,12 +111,12 @@ MAX_COMMENTS: Final = 1_000
 
 
 def by_path(module: Callable[[str], tuple[str, ...]]) -> Callable[[str, Node, bytes], tuple[str, ...]]:
-    """Returns the `Language.module` of a language in which the path alone says what module a file is."""
+    """Returns a `Language.module` that derives the module from the path alone."""
     return lambda path, _root, _source: module(path)
 
 
 def no_module(_path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
-    """Returns nothing: for languages whose qualified names do not depend on the path or a package clause."""
+    """Returns an empty module, for languages whose qualified names do not depend on the path or a package clause."""
     return ()
 
 
@@ -139,8 +125,30 @@ def no_visibility(_node: Node, _name: str, _context: Context) -> Visibility:
     return ""
 
 
+def first_child(node: Node | None) -> Node | None:
+    """Returns the first named child of a node; None without one."""
+    return node.named_child(0) if node is not None and node.named_child_count else None
+
+
+def body_of(node: Node | None) -> tuple[Node, ...]:
+    """Returns the field `body` of a node; empty without one."""
+    body = None if node is None else node.child_by_field_name("body")
+    return () if body is None else (body,)
+
+
+def children_in(node: Node, field: str) -> list[Node]:
+    """Returns the named children of a field of `node`; empty if it does not have the field."""
+    child = node.child_by_field_name(field)
+    return [] if child is None else child.named_children
+
+
+def lines_of(node: Node) -> tuple[int, int]:
+    """Returns the first and last line of a node, 1-based."""
+    return node.start_point[0] + 1, node.end_point[0] + 1
+
+
 def leading_comment(node: Node, context: Context) -> str:
-    """Returns the comment lines that end on the line above `node`, with their comment signs, first line first; empty if none."""
+    """Returns the comment lines that end on the line above `node`, in order, with their comment markers; empty if none."""
     lines: list[str] = []
     current, previous = node, node.prev_named_sibling
     while previous is not None and "comment" in previous.type and len(lines) < MAX_COMMENTS:
@@ -194,39 +202,33 @@ COMMENTS: Final = frozenset({"block_comment", "comment", "haddock", "line_commen
 
 
 class Language(Struct, frozen=True, kw_only=True):
-    """Everything that the program knows about one language with symbols.
+    """The description of one language with symbols."""
 
-    - `grammar`: name of the tree-sitter grammar; `rules`: by its node types.
-    - `extensions`, `filenames`, `interpreters`: as in `detect.py`.
-    - `separator`: between the parts of a qualified name; `member_separator`: between a type and its member where that differs
-      (Ruby `A::B#m`).
-    - `prepare`: returns what is parsed instead of the source, equally long and with the same line breaks, where the grammar
-      cannot parse the source (C macros). Rules still see the source.
-    - `before_walk`: reads the root before the walk, for what is far from the definition that it is about (an export list).
-    - `recover`: called when the tree has errors or there are no rules; what it finds in the text and the walk has not found
-      becomes a top-level definition.
-    - `nested_markers`: a function body is entered only when it holds one of these byte strings; walking bodies without nested
-      definitions would take more time than all the rest (empty: bodies are always entered).
-    - `comment_starts`: what comments begin with, for `head_without_comments`.
-    - `tests`: the calls that are tests with a title and a block.
-    - `module`: returns the parts of qualified names that come from the path or from a package clause in the tree.
-    - `visibility`, `doc`: for definitions whose rule does not say.
-    """
-
-    name: str
     grammar: str
-    extensions: tuple[str, ...]
-    filenames: tuple[str, ...] = ()
-    interpreters: tuple[str, ...] = ()
+    """Name of the tree-sitter grammar."""
     rules: Mapping[str, Rule]
+    """By node type of the grammar."""
     separator: str = "."
+    """Separates the parts of a qualified name."""
     member_separator: str | None = None
+    """Separates a type from its member, if that differs (Ruby `A::B#m`)."""
     prepare: Callable[[bytes], bytes] | None = None
+    """Returns the text to parse instead of the source, equally long and with the same line breaks, if the grammar cannot parse
+    the source (C macros). Rules still see the source."""
     before_walk: Callable[[Node, Context], None] | None = None
+    """Reads the root before the walk, for what is far from the definitions that it concerns (an export list)."""
     recover: Callable[[Node, Context], Iterable[Definition | Import]] | None = None
+    """Called if the tree has errors or there are no rules: what it finds in the text and the walk has missed becomes a top-level
+    definition."""
     nested_markers: tuple[bytes, ...] = ()
+    """A function body is entered only if it holds one of these byte strings, because walking bodies without nested definitions
+    would take more time than all the rest. Empty: bodies are always entered."""
     comment_starts: tuple[bytes, ...] = ()
+    """What comments begin with, for `head_without_comments`."""
     tests: BlockTestSyntax | None = None
+    """Finds tests that are calls with a title and a block."""
     module: Callable[[str, Node, bytes], tuple[str, ...]]
+    """Returns the parts of qualified names that come from the path or from a package clause in the tree."""
     visibility: Callable[[Node, str, Context], Visibility] = no_visibility
+    """For definitions to which their rule gives none, like `doc`."""
     doc: Callable[[Node, Context], str] = leading_comment

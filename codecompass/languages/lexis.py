@@ -1,60 +1,61 @@
-"""What the words of a source text are, language by language: comments and strings, names, and how variables are declared.
+"""The lexical rules of each language: comments and strings, names, and the forms of variable declarations.
 
-Where a name is used is found in the text and not in the syntax tree: walking every node of every file from Python would double
-the cost of an index, and text that no grammar understands (macros, half a statement) has names too.
+Uses of names are found in the text and not in the syntax tree: walking every node of every file from Python would double
+the cost of an index, and text that no grammar can parse (macros, half a statement) has names too.
 
-Every pattern takes time linear in the length of any text: quantifiers are possessive or bounded wherever the text that they pass
-could begin another match. Most begin with a literal, which `re` finds ten times faster than a look at every position.
+Every pattern takes linear time on any text: quantifiers are possessive or bounded wherever the text that they consume could begin
+another match. Most patterns begin with a literal, for which `re` is ten times faster than trying a match at every position.
 """
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Final, Literal
 
 from msgspec import Struct
+
+from codecompass.languages.words import word_set
 
 ParameterStyle = Literal["name_first", "type_first", "go"]
 """`x: T` (also `x`), `T x`, `x T`."""
 
 
 class Declaration(Struct, frozen=True):
-    """A form in which variables are declared, in text that has a line end before its first line.
-
-    - `pattern`: has the groups `names`, and `type` or `value` where they are written; or else `parameters`.
-    - `mark`: where it is given, only lines with it are searched, each by itself.
-    """
+    """One form of variable declaration."""
 
     pattern: re.Pattern[str]
+    """Either has the group `names`, and `type` and `value` if the form has them, or the group `parameters`. The text that is
+    searched has a line break before its first line."""
     mark: str = ""
+    """If not empty, only lines that contain it are searched, one at a time."""
 
 
 class Lexis(Struct, frozen=True, kw_only=True):
-    """The words of one language.
-
-    - `family`: languages of one family see each other's definitions.
-    - `unread`: comments and strings; a match with the group `code` (a template, an f-string) is read for `interpolation`.
-    - `interpolation`: code in a string, in its first group.
-    - `name`: an identifier. `keywords` are none.
-    - `own`: what the instance or its class is called inside it; `above`: what calls its supertype.
-    - `has_implicit_members`: a name alone may be a member of the enclosing class.
-    - `is_strict`: a name alone is defined in its file, imported, or none of the repository's.
-    - `keyword_argument`: what follows a name that is only the name of an argument; it does not refer to a definition in scope.
-    - `defines_at_line_start`: a name that begins a line is being defined there, by one more equation.
-    """
+    """The lexical rules of one language."""
 
     family: str
+    """Languages of one family see each other's definitions."""
     unread: re.Pattern[str]
+    """Comments and strings. A match with the group `code` (a template, an f-string) is searched for `interpolation`."""
     interpolation: re.Pattern[str] | None = None
+    """Code in a string: group 1, or if that did not match, the name after the match (`$name`)."""
     name: re.Pattern[str]
+    """An identifier or keyword."""
     keywords: frozenset[str]
     own: frozenset[str] = frozenset({"self"})
+    """Words for the instance or its class, inside the class."""
     above: frozenset[str] = frozenset({"super"})
+    """Words for the supertype, inside the class."""
     declarations: tuple[Declaration, ...] = ()
     parameters: ParameterStyle = "name_first"
     has_implicit_members: bool = False
+    """Whether a bare name may be a member of the enclosing class."""
     is_strict: bool = False
+    """Whether a bare name can only be defined in its file, imported, or from outside the repository."""
     keyword_argument: re.Pattern[str] | None = None
+    """What follows the name of an argument, which does not refer to a definition in scope."""
     defines_at_line_start: bool = False
+    """Whether a name at the start of a line is being defined there (an equation of Haskell)."""
 
 
 _NAME: Final = re.compile(r"[^\W\d]\w*")
@@ -78,13 +79,8 @@ def _any(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(patterns), re.DOTALL)
 
 
-def words(*texts: str) -> frozenset[str]:
-    """Returns the words that stand in the texts between blanks."""
-    return frozenset(" ".join(texts).split())
-
-
 def _after(words: str) -> str:
-    """Returns a pattern of one of the words, which looks for the word's beginning last: so that it begins with a literal."""
+    """Returns a pattern for any of the words. It begins with a literal: the boundary before the word is checked last."""
     return "(?:" + "|".join(rf"{word}\b(?<=\b{word})" for word in words.split()) + ")"
 
 
@@ -93,12 +89,12 @@ def _declared(pattern: str, mark: str = "") -> Declaration:
 
 
 _LIST: Final = r"\w++(?:[ \t]*+,[ \t]*+\*?\w++)*+"
-"""Of names."""
+"""A list of names."""
 
 _COMMON: Final = "true false null if else for while do return break continue switch case default try catch finally throw new this"
 
 
-# One character class first, which `re` finds five times faster than one of several beginnings.
+# Begins with one character class, for which `re` is five times faster than for several alternatives.
 _PYTHON_STRINGS: Final = (
     r"[\"'](?:(?P<code>(?<=\b[fF].)|(?<=\b[fF][rR].)|(?<=\b[rR][fF].)))?"
     rf"(?:(?<=\")(?:{_TRIPLE[1:]}|{_DOUBLE[1:]})|(?<=')(?:{_TRIPLE_SINGLE[1:]}|{_SINGLE[1:]}))"
@@ -111,7 +107,7 @@ def _python() -> Lexis:
         unread=_any(_HASH, _PYTHON_STRINGS),
         interpolation=re.compile(r"(?<!\{)\{([^{}]++)\}"),
         name=re.compile(r"[^\W\d]\w*+(?![\"'])"),
-        keywords=words(
+        keywords=word_set(
             "False None True and as assert async await break class continue def del elif else except finally for from global if "
             "import in is lambda nonlocal not or pass raise return try while with yield"
         ),
@@ -133,7 +129,7 @@ def _python() -> Lexis:
     )
 
 
-# A slash begins a regular expression after an operator or a line end; what stands there may be up to 40 blanks before it.
+# A slash begins a regular expression after an operator or a line break, with up to 40 blanks between them.
 _REGEX_LITERAL: Final = (
     r"/(?![/*])(?:" + "|".join(rf"(?<=[=(,:;!&|?{{}}\[\n][ \t]{{{blanks}}}/)" for blanks in range(41)) + ")"
     r"(?:\\[^\n]|\[(?:\\[^\n]|[^\]\n\\]){0,200}+\]|[^/\\\n\[])++/"
@@ -146,7 +142,7 @@ def _ecmascript() -> Lexis:
         unread=_any(_SLASHES, _BLOCK, r"`(?P<code>(?:[^`\\]++|\\.)*+`?)", _REGEX_LITERAL, _DOUBLE, _SINGLE),
         interpolation=re.compile(r"\$\{((?:[^{}]|\{[^{}]*+\})*+)\}"),
         name=_DOLLAR_NAME,
-        keywords=words(
+        keywords=word_set(
             _COMMON,
             "var let const function class extends implements interface type enum import export from as async await yield of in "
             "instanceof typeof void delete undefined super static public private protected readonly abstract declare namespace "
@@ -173,7 +169,7 @@ def _go() -> Lexis:
         family="go",
         unread=_any(_SLASHES, _BLOCK, r"`[^`]*+`?", _DOUBLE, _CHARACTER),
         name=_NAME,
-        keywords=words(
+        keywords=word_set(
             "break case chan const continue default defer else fallthrough for func go goto if import "
             "interface map package range "
             "return select struct switch type var nil true false iota"
@@ -202,7 +198,7 @@ def _rust() -> Lexis:
             *(_DOUBLE_LINES, "b" + _CHARACTER, _CHARACTER, r"'\w++"),
         ),
         name=_NAME,
-        keywords=words(
+        keywords=word_set(
             "as async await break const continue crate dyn else enum extern false fn for if impl in let loop match mod move mut "
             "pub ref return static struct super trait true type unsafe use where while bool char str "
             "u8 u16 u32 u64 u128 usize i8 "
@@ -223,9 +219,9 @@ def _rust() -> Lexis:
     )
 
 
-_C_TYPES: Final = (
+_C_WORDS: Final = (
     "void char short int long float double signed unsigned bool size_t ssize_t auto const volatile static extern register inline "
-    "struct union enum typedef sizeof goto"
+    "struct union enum typedef sizeof goto define include ifdef ifndef endif elif undef pragma error defined"
 )
 _C_DECLARATION: Final = _declared(
     r"[;{}(,\n][ \t]*+"
@@ -241,7 +237,7 @@ def _c() -> Lexis:
         family="c",
         unread=_any(_SLASHES, _BLOCK, _DOUBLE, _CHARACTER),
         name=_NAME,
-        keywords=words(_COMMON + " " + _C_TYPES + " define include ifdef ifndef endif elif undef pragma error defined"),
+        keywords=word_set(_COMMON, _C_WORDS),
         own=frozenset(),
         above=frozenset(),
         declarations=(_C_DECLARATION,),
@@ -254,10 +250,10 @@ def _cpp() -> Lexis:
         family="c",
         unread=_any(_SLASHES, _BLOCK, r'R"(?<=\bR")(?P<mark>[^\s()\\"]{0,16}+)\(.*?(?:\)(?P=mark)"|\Z)', _DOUBLE, _CHARACTER),
         name=_NAME,
-        keywords=words(
+        keywords=word_set(
             _COMMON,
-            _C_TYPES,
-            "define include ifdef ifndef endif elif undef pragma error defined class template typename using namespace public "
+            _C_WORDS,
+            "class template typename using namespace public "
             "private protected virtual override final noexcept explicit friend operator constexpr consteval constinit decltype "
             "nullptr delete const_cast static_cast dynamic_cast reinterpret_cast mutable requires concept co_await co_return",
         ),
@@ -274,7 +270,7 @@ def _java() -> Lexis:
         family="jvm",
         unread=_any(_SLASHES, _BLOCK, _TRIPLE, _DOUBLE, _CHARACTER),
         name=_NAME,
-        keywords=words(
+        keywords=word_set(
             _COMMON,
             "abstract assert boolean byte char class const double enum extends final float goto implements import instanceof int "
             "interface long native package private protected public short static strictfp super synchronized throws transient "
@@ -306,7 +302,7 @@ def _csharp() -> Lexis:
         ),
         interpolation=re.compile(r"(?<!\{)\{([^{}]++)\}"),
         name=_NAME,
-        keywords=words(
+        keywords=word_set(
             _COMMON,
             "abstract as base bool byte char checked class const decimal delegate double enum event explicit extern fixed float "
             "foreach goto implicit in int interface internal is lock long namespace object operator out override params private "
@@ -337,7 +333,7 @@ def _kotlin() -> Lexis:
         unread=_any(_SLASHES, _BLOCK, rf'"(?P<code>{_RAW_TRIPLE[1:]}|{_DOUBLE[1:]})', _CHARACTER),
         interpolation=re.compile(r"\$(?:\{([^{}]*+)\}|(?=\w))"),
         name=_NAME,
-        keywords=words(
+        keywords=word_set(
             _COMMON,
             "as class companion const constructor data enum external fun import in infix init inline inner interface internal is "
             "it lateinit object open operator out override package private protected public reified sealed super suspend tailrec "
@@ -362,7 +358,7 @@ def _scala() -> Lexis:
         ),
         interpolation=re.compile(r"\$\{([^{}]*+)\}"),
         name=_NAME,
-        keywords=words(
+        keywords=word_set(
             _COMMON,
             "abstract class def extends final forSome implicit import lazy match object override "
             "package private protected sealed "
@@ -384,7 +380,7 @@ def _swift() -> Lexis:
         unread=_any(_SLASHES, _BLOCK, rf'"(?P<code>{_TRIPLE[1:]}|{_DOUBLE[1:]})'),
         interpolation=re.compile(r"\\\(([^()]*+(?:\([^()]*+\))?)\)"),
         name=_NAME,
-        keywords=words(
+        keywords=word_set(
             _COMMON,
             "associatedtype class deinit enum extension fileprivate func import init inout internal let open operator private "
             "precedencegroup protocol public rethrows static struct subscript typealias var defer fallthrough guard in repeat "
@@ -409,7 +405,7 @@ def _ruby() -> Lexis:
         ),
         interpolation=re.compile(r"#\{([^{}]*+)\}"),
         name=re.compile(r"[^\W\d]\w*+[?!]?(?![=~])|[^\W\d]\w*+"),
-        keywords=words(
+        keywords=word_set(
             "BEGIN END alias and begin break case class def defined? do else elsif end ensure false "
             "for if in module next nil not "
             "or redo rescue retry return self super then true undef unless until when while yield require require_relative "
@@ -433,7 +429,7 @@ def _php() -> Lexis:
         family="php",
         unread=_any(_SLASHES, _BLOCK, r"#(?!\[)[^\n]*+", _DOUBLE_LINES, _SINGLE_LINES),
         name=_DOLLAR_NAME,
-        keywords=words(
+        keywords=word_set(
             _COMMON,
             "abstract and array as callable class clone const declare echo elseif empty enddeclare endfor endforeach endif "
             "endswitch endwhile enum extends final fn foreach function global goto implements include include_once instanceof "
@@ -459,7 +455,7 @@ def _lua() -> Lexis:
             *(_DASHES, _DOUBLE, _SINGLE),
         ),
         name=_NAME,
-        keywords=words(
+        keywords=word_set(
             "and break do else elseif end false for function goto if in local nil not or repeat return then true until while"
         ),
         declarations=(
@@ -476,7 +472,7 @@ def _elixir() -> Lexis:
         unread=_any(_HASH, rf'"(?P<code>{_TRIPLE[1:]}|{_DOUBLE_LINES[1:]})', _SINGLE),
         interpolation=re.compile(r"#\{([^{}]*+)\}"),
         name=re.compile(r"[^\W\d]\w*+[?!]?"),
-        keywords=words(
+        keywords=word_set(
             "after and case catch cond do else end false fn for if in nil not or quote raise receive rescue true try unless "
             "unquote when with alias import require use def defp defmodule defmacro defstruct"
         ),
@@ -496,7 +492,7 @@ def _haskell() -> Lexis:
         defines_at_line_start=True,
         unread=_any(r"\{-.*?(?:-\}|\Z)", r"--(?![!#$%&*+./<=>?@\\^|~:])[^\n]*+", _DOUBLE_LINES, _CHARACTER),
         name=re.compile(r"[^\W\d][\w']*+"),
-        keywords=words(
+        keywords=word_set(
             "case class data default deriving do else foreign forall if import in infix infixl infixr "
             "instance let module newtype "
             "of then type where qualified hiding as"
@@ -515,7 +511,7 @@ def _bash() -> Lexis:
         unread=_any(r"#(?<![\w$#{]#)[^\n]*+", rf'"(?P<code>{_DOUBLE_LINES[1:]})', r"'[^']*+'?"),
         interpolation=re.compile(r"\$(?:\(([^()]*+)\)|\{?(?=\w))"),
         name=re.compile(r"[^\W\d][\w-]*+"),
-        keywords=words(
+        keywords=word_set(
             "if then else elif fi for while until do done case esac in function local return export readonly declare select time"
         ),
         own=frozenset(),
@@ -528,7 +524,7 @@ def _zig() -> Lexis:
         family="zig",
         unread=_any(_SLASHES, r"\\\\[^\n]*+", _DOUBLE, _CHARACTER),
         name=_NAME,
-        keywords=words(
+        keywords=word_set(
             "addrspace align allowzero and anyframe anytype asm break callconv catch comptime const continue defer else enum "
             "errdefer error export extern fn for if inline linksection noalias noinline nosuspend opaque or orelse packed pub "
             "resume return struct suspend switch test threadlocal try union unreachable usingnamespace var volatile while true "
@@ -551,7 +547,7 @@ def _sql() -> Lexis:
         family="sql",
         unread=_any(_DASHES, _BLOCK, r"'(?:[^']++|'')*+'?"),
         name=_NAME,
-        keywords=words(
+        keywords=word_set(
             "select from where and or not in is null as on join left right inner outer group by order insert into values update "
             "set delete create table view index function procedure begin end if then else case when primary key references "
             "foreign constraint default unique int integer text varchar boolean timestamp"
@@ -585,18 +581,16 @@ _BUILDERS: Final[Mapping[str, Callable[[], Lexis]]] = {
 }
 
 
-class _Lexes(Mapping[str, Lexis]):
-    """The descriptions by the language's name, each made when it is first asked for: all take 50 ms."""
+@cache
+def _built(builder: Callable[[], Lexis]) -> Lexis:
+    return builder()
 
-    def __init__(self) -> None:
-        self._made: dict[Callable[[], Lexis], Lexis] = {}
+
+class _Lexes(Mapping[str, Lexis]):
+    """The lexical rules by language, each compiled on first use: compiling all takes 50 ms."""
 
     def __getitem__(self, language: str) -> Lexis:
-        builder = _BUILDERS[language]
-        lexis = self._made.get(builder)
-        if lexis is None:
-            lexis = self._made[builder] = builder()
-        return lexis
+        return _built(_BUILDERS[language])
 
     def __contains__(self, language: object) -> bool:
         return language in _BUILDERS
@@ -609,4 +603,4 @@ class _Lexes(Mapping[str, Lexis]):
 
 
 LEXES: Final[Mapping[str, Lexis]] = _Lexes()
-"""By the language's name."""
+"""By language."""

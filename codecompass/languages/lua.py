@@ -19,10 +19,14 @@ from codecompass.languages.language import (
     Found,
     Language,
     Node,
+    body_of,
     by_path,
+    children_in,
+    first_child,
     head_without_comments,
+    leading_comment,
+    lines_of,
 )
-from codecompass.languages.lua_syntax import NAME, annotation, comment_above, literal_of, parts_of, require_call
 from codecompass.languages.path_modules import lua_module
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.source_text import enter_if_marked, holds_marker, offsets
@@ -34,17 +38,17 @@ PROTECTED_CALLS: Final = frozenset({"pcall", "xpcall"})
 
 
 def note_module(root: Node, context: Context) -> None:
-    """Notes the variable that the file returns, also as `return setmetatable(M, ...)`, and the offsets of markers."""
+    """Notes the variable that the file returns (or `return setmetatable(M, ...)`), and the offsets of markers."""
     context.marker_offsets = offsets(context.source, MARKERS)
     last = root.named_children[-1] if root.named_child_count else None
     if last is None or last.type != "return_statement" or not last.named_child_count:
         return
     value: Node | None = last.named_children[0]
     if value is not None and value.type == "expression_list":
-        value = value.named_children[0] if value.named_child_count else None
+        value = first_child(value)
     if value is not None and value.type == "function_call" and context.field_text(value, "name") == "setmetatable":
         arguments = value.child_by_field_name("arguments")
-        value = arguments.named_children[0] if arguments is not None and arguments.named_child_count else None
+        value = first_child(arguments)
     if value is not None and value.type == "identifier":
         context.notes["module table",] = context.text(value)
 
@@ -87,11 +91,6 @@ def _define(
     )
 
 
-def _body(node: Node) -> tuple[Node, ...]:
-    body = node.child_by_field_name("body")
-    return () if body is None else (body,)
-
-
 def function(node: Node, context: Context) -> Iterator[Found]:
     """`function a.b:c()`, `local function f()`."""
     name = node.child_by_field_name("name")
@@ -104,7 +103,7 @@ def function(node: Node, context: Context) -> Iterator[Found]:
         node,
         context,
         is_local=context.source.startswith(b"local", node.start_byte),
-        bodies=_body(node),
+        bodies=body_of(node),
         parameters=node.child_by_field_name("parameters"),
     )
 
@@ -164,16 +163,16 @@ def _assigned_name(
         if imported is not None:
             spec, name, kind = imported
             alias = parts[-1] if parts[-1] != (name or spec.rsplit(".", 1)[-1]) else ""
-            yield Import(whole.start_point[0] + 1, whole.end_point[0] + 1, spec, name, alias, kind)
+            yield Import(*lines_of(whole), spec, name, alias, kind)
             if is_local:
                 return
         function = wrapped_function(value, context)
         if function is not None:
             if NAME.fullmatch(parts[-1]) is None:
-                yield from _inside_body(function, context)
+                yield from inside_body(function, context)
                 return
             parameters = function.child_by_field_name("parameters")
-            yield _define(parts, "fn", whole, context, is_local=is_local, bodies=_body(function), parameters=parameters)
+            yield _define(parts, "fn", whole, context, is_local=is_local, bodies=body_of(function), parameters=parameters)
             return
     bodies = (value,) if value is not None and holds_marker(value, context) else ()
     if not parts or _in_function(context):
@@ -196,7 +195,7 @@ def _assigned_name(
 
 
 def wrapped_function(value: Node, context: Context) -> Node | None:
-    """Returns the function that a value is, also as the only argument of a call (`vim.schedule_wrap(function() end)`).
+    """Returns the function that a value is, or that is the only argument of a call (`vim.schedule_wrap(function() end)`).
 
     A protected call returns the results of the function instead, so it does not count.
     """
@@ -218,25 +217,16 @@ def table_field(node: Node, context: Context) -> Iterator[Found]:
         yield Descend(node)
     elif value.type == "function_definition":
         parameters = value.child_by_field_name("parameters")
-        yield _define([literal], "fn", node, context, bodies=_body(value), parameters=parameters)
+        yield _define([literal], "fn", node, context, bodies=body_of(value), parameters=parameters)
     elif value.type == "table_constructor" and not _in_function(context):
         yield _define([literal], "field", node, context, bodies=(value,), signature_end=value.start_byte)
     else:
         yield Descend(node)
 
 
-def anonymous_function(node: Node, context: Context) -> Iterator[Found]:
-    """A function without a name: its variables are local."""
-    return _inside_body(node, context)
-
-
-def loop(node: Node, context: Context) -> Iterator[Found]:
-    """A loop: its variables are local."""
-    return _inside_body(node, context)
-
-
-def _inside_body(node: Node, context: Context) -> Iterator[Found]:
-    for body in _body(node):
+def inside_body(node: Node, context: Context) -> Iterator[Found]:
+    """A function without a name, or a loop: its variables are local."""
+    for body in body_of(node):
         if holds_marker(body, context):
             yield Descend(body, "fn")
 
@@ -249,7 +239,7 @@ def branch(node: Node, context: Context) -> Iterator[Found]:
 
 def call(node: Node, context: Context) -> Iterable[Found]:
     """`require "x"` as a statement or in an expression; any other call is entered if it holds a marker."""
-    # Most statements are calls that hold nothing: this function is no generator, to be fast for them.
+    # Most statements are calls without markers. For their sake this function is not a generator, which would be slower.
     if not holds_marker(node, context):
         return ()
     imported = require_call(node, context)
@@ -257,8 +247,114 @@ def call(node: Node, context: Context) -> Iterable[Found]:
         return (Descend(node),)
     spec, name, kind = imported
     arguments = node.child_by_field_name("arguments")
-    found = Import(node.start_point[0] + 1, node.end_point[0] + 1, spec, name, "", kind)
+    found = Import(*lines_of(node), spec, name, "", kind)
     return (found,) if arguments is None else (found, Descend(arguments))
+
+
+NAME: Final = re.compile(r"[^\s()'\"]+")
+"""A key in brackets that is a name: `["textDocument/hover"]` is one, the title of a test is not."""
+
+
+def parts_of(target: Node, context: Context) -> list[str]:
+    """Returns the parts of `a.b["c"]:d`; empty when a part is not a literal."""
+    parts: list[str] = []
+    node: Node | None = target
+    while node is not None and node.type in ("dot_index_expression", "method_index_expression", "bracket_index_expression"):
+        field = node.child_by_field_name("method" if node.type == "method_index_expression" else "field")
+        is_computed = node.type == "bracket_index_expression" and field is not None and field.type != "string"
+        name = "" if field is None or is_computed else literal_of(field, context)
+        if not name:
+            return []
+        parts.append(name)
+        node = node.child_by_field_name("table")
+    if node is None or node.type != "identifier":
+        return []
+    return [context.text(node), *reversed(parts)]
+
+
+def literal_of(node: Node, context: Context) -> str:
+    if node.type == "identifier":
+        return context.text(node)
+    content = node.child_by_field_name("content") if node.type == "string" else None
+    return context.text(content).strip() if content is not None else ""
+
+
+ANNOTATION: Final = re.compile(r"^---\s*@(class|alias|enum)\s+(?:\([^)]*\)\s*)?([\w.]+)")
+
+ANNOTATION_LINE: Final = re.compile(r"^\s*--+\s*(?:[@|]|stylua:|luacheck:|selene:).*$", re.MULTILINE)
+
+LONG_COMMENT: Final = re.compile(r"--\[=*\[|\]=*\]\s*$", re.MULTILINE)
+
+
+def comment_above(node: Node, context: Context) -> str:
+    """Returns the prose of the comment above, without annotations (`---@param`)."""
+    outer: Node | None = node
+    # An assignment with `local` is a child of the declaration below the comment.
+    while outer is not None and outer.prev_named_sibling is None and outer.type == "assignment_statement":
+        outer = outer.parent
+    if outer is None:
+        return ""
+    text = leading_comment(outer, context)
+    return LONG_COMMENT.sub("", ANNOTATION_LINE.sub("", text)) if text else ""
+
+
+def annotation(node: Node, context: Context) -> Iterable[Found]:
+    """`---@class Name`, `---@alias Name`, `---@enum Name`: types defined in comments, with all lines of the annotation."""
+    start = node.start_byte
+    if b"@" not in context.source[start + 3 : start + 6]:
+        return ()
+    match = ANNOTATION.match(context.text(node))
+    if match is None:
+        return ()
+    last, following = node, node.next_named_sibling
+    while following is not None and following.type == "comment" and following.start_point[0] == last.end_point[0] + 1:
+        text = context.text(following)
+        if not text.startswith("---") or ANNOTATION.match(text):
+            break
+        last, following = following, following.next_named_sibling
+    kind: SymbolKind = "class" if match[1] == "class" else "enum" if match[1] == "enum" else "type"
+    found = Definition(
+        name=match[2].rsplit(".", 1)[-1],
+        kind=kind,
+        node=node,
+        end_line=last.start_point[0] + 1,
+        signature=context.text(node).removeprefix("---"),
+        visibility="public",
+        doc=comment_above(node, context),
+        qualified_name=match[2],
+    )
+    return (found,)
+
+
+def require_call(value: Node, context: Context) -> tuple[str, str, str] | None:
+    """Returns module, field and kind of `require("x").y`; None for anything else.
+
+    Only the first field counts: `require("x").y.z` and `require("x").y()` both import `y`.
+    """
+    name = ""
+    node: Node | None = value
+    while node is not None:
+        if node.type == "function_call":
+            callee = node.child_by_field_name("name")
+            word = "" if callee is None else context.text(callee) if callee.type == "identifier" else ""
+            if word in ("require", "dofile", "pcall"):
+                spec = _argument(node, word, context)
+                return (spec, name, "relative" if word == "dofile" else "module") if spec else None
+            node = callee
+        elif node.type in ("dot_index_expression", "method_index_expression"):
+            field = node.child_by_field_name("field" if node.type == "dot_index_expression" else "method")
+            name = "" if field is None else context.text(field)
+            node = node.child_by_field_name("table")
+        else:
+            return None
+    return None
+
+
+def _argument(call_node: Node, word: str, context: Context) -> str:
+    values = children_in(call_node, "arguments")
+    if word == "pcall":
+        values = values[1:] if values and context.text(values[0]) == "require" else []
+    return literal_of(values[0], context) if values and values[0].type == "string" else ""
 
 
 TESTS: Final = BlockTestSyntax(
@@ -269,20 +365,15 @@ TESTS: Final = BlockTestSyntax(
 """Busted."""
 
 LUA = Language(
-    name="lua",
     grammar="lua",
-    extensions=(".lua", ".rockspec"),
-    filenames=(".busted", ".luacheckrc", ".luacov"),
-    interpreters=("lua", "luajit", "texlua"),
     rules={
         "function_declaration": function,
         "variable_declaration": declaration,
         "assignment_statement": assignment,
         "field": table_field,
-        "function_definition": anonymous_function,
         "function_call": call,
         "comment": annotation,
-        **dict.fromkeys(("for_statement", "while_statement", "repeat_statement"), loop),
+        **dict.fromkeys(("function_definition", "for_statement", "while_statement", "repeat_statement"), inside_body),
         **dict.fromkeys(
             ("arguments", "binary_expression", "expression_list", "parenthesized_expression", "return_statement"),
             enter_if_marked,

@@ -1,28 +1,40 @@
-"""Where a file uses names, and what the text says about the thing in front of each.
+"""Finds the uses of names in a file, each with its receiver as far as the text gives it.
 
-    text -> the same without comments and strings -> names that are no variables of a function -> uses by name
+    text -> text without comments and strings -> names that are not local variables -> uses by name
 
-Nothing is resolved here: that needs the other files (`query.binding`).
+The expressions of local variables replace them in receivers.
+
+Resolves nothing: that needs the other files (`query.binding`).
 """
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Final
 
-from codecompass.languages.expressions import UNKNOWN, with_member
-from codecompass.languages.lexis import LEXES, Lexis
-from codecompass.languages.local_variables import LocalVariables
-from codecompass.languages.receivers import Receivers
+from codecompass.languages.expressions import (
+    FIRST_NAME,
+    MAX_RECEIVER,
+    UNKNOWN,
+    Receivers,
+    expression_of,
+    parameter_list,
+    parameters,
+    typed,
+    with_member,
+)
+from codecompass.languages.language import FUNCTION_LIKE
+from codecompass.languages.lexis import LEXES, Declaration, Lexis
 from codecompass.languages.records import NameUses, Symbol, Usage, Use
-from codecompass.languages.type_heads import supertype_names
+from codecompass.languages.supertypes import supertype_names
+from codecompass.languages.words import word_set
 
 MAX_USES_PER_FILE: Final = 200_000
 
 
 def occurrences(language: str, text: str, symbols: Sequence[Symbol]) -> tuple[NameUses, ...]:
-    """Returns the uses of names in `text`, by name. `symbols` are the definitions in it. Empty for a language without names."""
+    """Returns the uses of names in `text`, by name; empty for a language without lexical rules. `symbols` are its definitions."""
     lexis = LEXES.get(language)
     if lexis is None:
         return ()
@@ -30,7 +42,7 @@ def occurrences(language: str, text: str, symbols: Sequence[Symbol]) -> tuple[Na
 
 
 def readable(lexis: Lexis, text: str) -> str:
-    """Returns `text` with blanks for comments and the insides of strings, equally long and with the same line breaks."""
+    """Returns `text` with comments and the contents of strings blanked, equally long and with the same line breaks."""
 
     def blank(match: re.Match[str]) -> str:
         found = match[0]
@@ -48,7 +60,7 @@ def _blank(text: str) -> str:
 
 
 def _blanked(text: str) -> str:
-    """Returns a comment or a string as blanks, the latter with its quotes."""
+    """Returns a comment or string blanked; a string keeps its quotes."""
     quote = text[0]
     if quote not in "\"'`" or len(text) == 1:
         return _blank(text)
@@ -56,7 +68,7 @@ def _blanked(text: str) -> str:
 
 
 def _with_code(lexis: Lexis, text: str) -> str:
-    """Returns a string as blanks, with its quotes and with the code in it."""
+    """Returns a string blanked except for its quotes and the code in it."""
     assert lexis.interpolation is not None
     pieces: list[str] = []
     end = 0
@@ -82,21 +94,21 @@ _WRITE: Final = re.compile(r"[ \t]*+(?:[-+*/%&|^]|<<|>>|\?\?|\|\||&&)?=(?![=>~])
 _BEFORE_CALL: Final = frozenset("(!<: \t")
 _BEFORE_WRITE: Final = frozenset("=-+*/%&|^<>? \t")
 _AFTER_BLANK: Final = frozenset("(<:=-+*/%&|^>? \t\r\n\v\f\x1c\x1d\x1e\x1f\x85\u2028\u2029")
-"""What stands behind a name and a blank where it can be a call or a write."""
+"""What can follow a name and a blank in a call or a write."""
 
 _CASE: Final = re.compile(r"\s*+case ")
 
 
 class _File:
-    """One file, as long as its uses are collected."""
+    """Collects the uses of one file."""
 
     def __init__(self, lexis: Lexis, text: str, symbols: Sequence[Symbol]) -> None:
         self._lexis = lexis
         self._symbols = symbols
-        # Patterns of declarations begin with the line end before, and every name has a character before and behind it.
+        # Patterns of declarations begin with the line break before them, and every name needs a character before and after it.
         self._text = f"\n{readable(lexis, text)}\n"
         self._starts = list(accumulate([len(line) + 1 for line in self._text.split("\n")]))
-        """Where lines begin, from line 1; then the length of the text and more."""
+        """Where each line begins, line 1 first; the last item is beyond the end of the text."""
         self._variables = LocalVariables(lexis, self._text, self._starts, symbols)
         self._receivers = Receivers(lexis, self._text)
         self._cases: tuple[int, bool] = (0, False)
@@ -117,7 +129,7 @@ class _File:
         match: re.Match[str] | None = None
         chained: re.Match[str] | None = None
         chain = ""
-        """A member that another may follow, and the expression that ends with it."""
+        """`chained` is a member that another may follow, `chain` the expression that ends with it."""
         for following in lexis.name.finditer(text):
             previous, match = match, following
             name = match[0]
@@ -193,7 +205,7 @@ class _File:
         return defined_on
 
     def _turns(self, defined_on: Mapping[int, set[str]]) -> list[int]:
-        """Returns the lines, ascending, where other names are defined or another function begins than in the line before."""
+        """Returns the lines, ascending, in which the defined names or the innermost function differ from the line before."""
         function_of = self._variables.function_of
         last = len(self._starts)
         turns = {line for line in range(2, last) if function_of[line] != function_of[line - 1]}
@@ -202,7 +214,7 @@ class _File:
         return [*sorted(turns), last]
 
     def _is_key(self, start: int, end: int, line: int) -> bool:
-        """Whether a name is that of an argument, or of a member in a literal."""
+        """Whether a name is the name of an argument, or of a member in a literal."""
         text, pattern = self._text, self._lexis.keyword_argument
         if pattern is None or not pattern.match(text, end):
             return False
@@ -215,3 +227,127 @@ class _File:
         if self._cases[0] != line:
             self._cases = line, _CASE.match(self._text, self._starts[line - 1]) is not None
         return self._cases[1]
+
+
+_NO_TYPES: Final = word_set("return throw new delete else case goto typedef using namespace package import await yield in is as")
+_NOTHING: Final[Mapping[str, str]] = {}
+
+
+class LocalVariables:
+    """The variables of each function. `text` is without comments and contents of strings; line 1 begins at `starts[0]`."""
+
+    def __init__(self, lexis: Lexis, text: str, starts: Sequence[int], symbols: Sequence[Symbol]) -> None:
+        self._lexis = lexis
+        self._text = text
+        self._starts = starts
+        self._symbols = symbols
+        self.function_of: Final = self._functions(len(starts) + 1)
+        """By line, 1-based: the index in `symbols` of the innermost function around it, or -1."""
+        self._outer = self._outer_functions()
+        self._variables: dict[int, dict[str, str]] = {}
+        self._read_parameters()
+        self._read_declarations()
+
+    def _functions(self, n_lines: int) -> list[int]:
+        """Returns the value of `function_of`."""
+        function_of = [-1] * (n_lines + 1)
+        for index, symbol in enumerate(self._symbols):
+            if symbol.kind in FUNCTION_LIKE or symbol.kind == "test":
+                first, last = symbol.line_start, min(symbol.line_end, n_lines)
+                function_of[first : last + 1] = [index] * (last + 1 - first)
+        return function_of
+
+    def _outer_functions(self) -> list[int]:
+        outer = [-1] * len(self._symbols)
+        for index, symbol in enumerate(self._symbols):
+            parent = symbol.parent
+            if 0 <= parent < index:
+                outer[index] = parent if self._symbols[parent].kind in FUNCTION_LIKE else outer[parent]
+        return outer
+
+    def _known(self, name: str, function: int) -> str | None:
+        """Returns the expression for a variable of `function` or of an enclosing function; None if there is no such variable."""
+        while function >= 0:
+            known = self._variables.get(function)
+            if known is not None and name in known:
+                return known[name]
+            function = self._outer[function]
+        return None
+
+    def visible(self, function: int) -> Mapping[str, str]:
+        """Returns the expressions for the variables of `function` and the enclosing functions, by name; empty for -1."""
+        inner = self._variables.get(function, _NOTHING)
+        outer = self._outer[function] if function >= 0 else -1
+        return inner if outer < 0 else {**self.visible(outer), **inner}
+
+    def _read_parameters(self) -> None:
+        for index, symbol in enumerate(self._symbols):
+            if symbol.kind in FUNCTION_LIKE and "(" in symbol.signature:
+                known = self._variables.setdefault(index, {})
+                for name, type_ in parameters(symbol.signature, symbol.name, self._lexis):
+                    known[name] = f"<{type_}>" if type_ else UNKNOWN
+
+    def _read_declarations(self) -> None:
+        starts, function_of = self._starts, self.function_of
+        # `int f(` looks like the declaration of a variable `f`, which would hide the calls of `f` in its own body.
+        heads = {(symbol.line_start, symbol.name) for symbol in self._symbols if symbol.kind in FUNCTION_LIKE}
+        for declaration in self._lexis.declarations:
+            groups = declaration.pattern.groupindex
+            group = "parameters" if "parameters" in groups else "names"
+            has_type, has_value = "type" in groups, "value" in groups
+            for match in self._declarations(declaration):
+                line = bisect_right(starts, match.start(group))
+                function = function_of[line]
+                if function < 0 or (line, match[group]) in heads:
+                    continue
+                if group == "parameters":
+                    known = self._variables.setdefault(function, {})
+                    for name, type_ in parameter_list(match[group], self._lexis):
+                        known.setdefault(name, f"<{type_}>" if type_ else UNKNOWN)
+                    continue
+                type_ = (match["type"] or "").strip() if has_type else ""
+                value = (match["value"] or "") if has_value else ""
+                self._declare(function, match[group], type_, value)
+
+    def _declarations(self, declaration: Declaration) -> Iterator[re.Match[str]]:
+        text, mark, pattern = self._text, declaration.mark, declaration.pattern
+        if not mark:
+            yield from pattern.finditer(text)
+            return
+        at = text.find(mark)
+        while at >= 0:
+            end = text.find("\n", at)
+            yield from pattern.finditer(text, text.rfind("\n", 0, at) + 1, end)
+            at = text.find(mark, end)
+
+    def _declare(self, function: int, written: str, type_: str, value: str) -> None:
+        lexis = self._lexis
+        if lexis.parameters == "type_first" and type_ in _NO_TYPES:  # `return x;`
+            return
+        known = self._variables.setdefault(function, {})
+        names = [name for name in lexis.name.findall(written) if name not in lexis.keywords]
+        for number, name in enumerate(names):
+            expression = UNKNOWN
+            if number == 0 and written.lstrip()[:1] not in ("{", "[", "("):
+                if type_ and type_ not in ("auto", "var", "val", "let", "const"):
+                    expression = typed(type_)
+                elif value:
+                    expression = self.substituted(expression_of(value, lexis), function)
+            if known.get(name, UNKNOWN) == UNKNOWN:
+                known[name] = expression
+
+    def substituted(self, expression: str, function: int) -> str:
+        """Returns the expression with a variable of `function` at its beginning replaced by the variable's expression."""
+        first = FIRST_NAME.match(expression)
+        if first is None:
+            return expression
+        name = first[0]
+        if name in self._lexis.own:
+            return ("self" + expression[first.end() :])[:MAX_RECEIVER]
+        if name in self._lexis.above:
+            return ("super" + expression[first.end() :])[:MAX_RECEIVER]
+        known = self._known(name, function)
+        if known is None:
+            return expression
+        whole = known + expression[first.end() :]
+        return whole if len(whole) <= MAX_RECEIVER else UNKNOWN

@@ -1,8 +1,8 @@
-"""The uses of names in one file as bytes: what a worker sends and the store keeps.
+"""Encodes the uses of names in one file as bytes, which a worker sends and the store keeps.
 
-    zlib( number of bytes of the names | the names, each between line ends | the length of each part | the parts )
+    zlib( size of the names in bytes | the names, each between line breaks | the length of each part | the parts )
 
-A part has the uses of one name. Looking a name up decompresses one file (20 us for 100 kB of source) and decodes one part.
+A part holds the uses of one name. Looking up a name decompresses one file (20 us for 100 kB of source) and decodes one part.
 """
 
 import struct
@@ -19,18 +19,18 @@ _USAGES: Final[tuple[Usage, ...]] = get_args(Usage)
 _CODES: Final = {usage: code for code, usage in enumerate(_USAGES)}
 _LENGTH: Final = struct.Struct("<I")
 _LEVEL: Final = 1
-"""Higher ones cost three times the CPU for a tenth less."""
+"""Higher levels take three times the CPU to save a tenth of the size."""
 
 _encoder: Final = msgspec.msgpack.Encoder()
 _decoder: Final = msgspec.msgpack.Decoder(tuple[tuple[int, int, int, str], ...])
 
 
 class DamagedUses(ValueError):
-    """The bytes are not what `packed` made."""
+    """The bytes were not produced by `packed`."""
 
 
 def packed(names: Sequence[NameUses]) -> bytes:
-    """Returns the bytes for the uses of a file; empty for none."""
+    """Returns the encoded uses of a file; empty if there are none."""
     if not names:
         return b""
     directory = ("\n" + "\n".join(each.name for each in names) + "\n").encode("utf-8", "surrogatepass")
@@ -40,8 +40,8 @@ def packed(names: Sequence[NameUses]) -> bytes:
 
 
 def unpacked(content: bytes, name: str) -> tuple[Use, ...]:
-    """Returns the uses of one name in the bytes of a file, by line. Raises DamagedUses."""
-    if not content or "\n" in name:  # a line end would find one name and the next
+    """Returns the uses of one name in the encoded uses of a file, by line. Raises DamagedUses."""
+    if not content or "\n" in name:  # A line break would match two neighbouring names.
         return ()
     try:
         return _part(zlib.decompress(content), name)
@@ -66,7 +66,7 @@ def _part(data: bytes, name: str) -> tuple[Use, ...]:
 
 
 def unpacked_all(content: bytes) -> tuple[NameUses, ...]:
-    """Returns all uses in the bytes of a file, by name. Raises DamagedUses."""
+    """Returns all of the encoded uses of a file, by name. Raises DamagedUses."""
     if not content:
         return ()
     try:

@@ -1,4 +1,4 @@
-"""The module that a file is by its path, for the languages in which that stands before every qualified name. Pure."""
+"""Derives the module of a file from its path, for the languages in which qualified names begin with it. Pure functions."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -86,16 +86,16 @@ PATH_MODULES: Final[Mapping[str, Callable[[str], tuple[str, ...]]]] = {
     "typescript": ecmascript_module,
     "zig": zig_module,
 }
-"""By the names of languages."""
+"""By language."""
 
 SEPARATORS: Final[Mapping[str, str]] = {"rust": "::"}
-"""Between the parts of a qualified name, where that is no dot."""
+"""The separator between the parts of a qualified name, by language; a dot for the others."""
 
 
 def moved_name(language: str, old_path: str, new_path: str, qualified_name: str) -> str | None:
-    """Returns the qualified name that a definition of the file `old_path` has in the same file at `new_path`.
+    """Returns the qualified name of a definition after its file moved from `old_path` to `new_path`.
 
-    None where that cannot be told from the names alone.
+    None if the names alone do not determine it.
     """
     separator = SEPARATORS.get(language, ".")
     old, new = (separator.join(PATH_MODULES[language](path)) for path in (old_path, new_path))

@@ -14,11 +14,16 @@ from codecompass.languages.language import (
     Found,
     Language,
     Node,
+    body_of,
+    children_in,
+    first_child,
     head_without_comments,
+    lines_of,
     no_module,
 )
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.source_text import enter_if_marked, holds_marker, marker_finder
+from codecompass.languages.words import word_set
 
 
 def in_namespace(name: str, context: Context) -> str:
@@ -72,7 +77,7 @@ def literal_of(node: Node, context: Context) -> str:
 
 def include(node: Node, context: Context) -> Iterator[Found]:
     """`require 'x.php'`, and `require __DIR__ . '/x.php'`, which is `./x.php`."""
-    value = node.named_children[0] if node.named_child_count else None
+    value = first_child(node)
     while value is not None and value.type == "parenthesized_expression" and value.named_child_count:
         value = value.named_children[0]
     if value is None:
@@ -83,7 +88,7 @@ def include(node: Node, context: Context) -> Iterator[Found]:
         spec = "" if right is None else literal_of(right, context)
         spec = f".{spec}" if spec.startswith("/") else ""
     if spec:
-        yield Import(node.start_point[0] + 1, node.end_point[0] + 1, spec, kind="relative")
+        yield Import(*lines_of(node), spec, kind="relative")
 
 
 def use(node: Node, context: Context) -> Iterator[Found]:
@@ -102,7 +107,7 @@ def use(node: Node, context: Context) -> Iterator[Found]:
         alias = context.field_text(clause, "alias")
         # An import in a group has the line of its clause, because the declaration may be long.
         where = clause if group is not None else node
-        yield Import(where.start_point[0] + 1, where.end_point[0] + 1, spec or name, name if spec else "", alias)
+        yield Import(*lines_of(where), spec or name, name if spec else "", alias)
 
 
 MARKERS: Final = (b"class", b"define", b"enum", b"function", b"include", b"interface", b"new", b"require", b"trait")
@@ -118,22 +123,10 @@ KIND_OF: Final[dict[str, SymbolKind]] = {
     "trait_declaration": "trait",
     "enum_declaration": "enum",
 }
-EXPRESSIONS: Final = (
-    "anonymous_function",
-    "argument",
-    "arguments",
-    "array_creation_expression",
-    "array_element_initializer",
-    "arrow_function",
-    "assignment_expression",
-    "binary_expression",
-    "conditional_expression",
-    "function_call_expression",
-    "member_call_expression",
-    "object_creation_expression",
-    "parenthesized_expression",
-    "return_statement",
-    "scoped_call_expression",
+EXPRESSIONS: Final = word_set(
+    "anonymous_function argument arguments array_creation_expression array_element_initializer arrow_function "
+    "assignment_expression binary_expression conditional_expression function_call_expression member_call_expression "
+    "object_creation_expression parenthesized_expression return_statement scoped_call_expression"
 )
 
 
@@ -142,7 +135,7 @@ def _between(start: int, end: int, context: Context) -> str:
 
 
 def _define(node: Node, kind: SymbolKind, name: str, qualified_name: str, visibility: Visibility, context: Context) -> Definition:
-    """Returns the definition of a declaration with a body, which is entered if it is a type's or holds a marker."""
+    """Returns the definition of a declaration; its body, if any, is entered if it belongs to a type or holds a marker."""
     body = node.child_by_field_name("body")
     head = after_attributes(node)
     bodies: tuple[Node, ...] = ()
@@ -164,12 +157,10 @@ def namespace(node: Node, context: Context) -> Iterator[Found]:
     """`namespace A\\B;` and `namespace A\\B { }`."""
     name = context.field_text(node, "name")
     context.notes["namespace",] = name
-    body = node.child_by_field_name("body")
     if name:
-        bodies = () if body is None else (body,)
         last = name.rsplit("\\", 1)[-1]
-        yield Definition(name=last, kind="module", node=node, bodies=bodies, visibility="public", qualified_name=name)
-    elif body is not None:
+        yield Definition(name=last, kind="module", node=node, bodies=body_of(node), visibility="public", qualified_name=name)
+    for body in () if name else body_of(node):
         yield Descend(body)
 
 
@@ -181,8 +172,7 @@ def type_declaration(node: Node, context: Context) -> Iterator[Found]:
 
 def anonymous_class(node: Node, _context: Context) -> Iterator[Found]:
     """`new class { }`: its members are in a nameless class."""
-    body = node.child_by_field_name("body")
-    if body is not None:
+    for body in body_of(node):
         yield Descend(body, "class")
 
 
@@ -198,20 +188,10 @@ def method(node: Node, context: Context) -> Iterator[Found]:
     yield _define(node, "method", name, in_class(name, context), visibility_of(node, context), context)
     if name.lower() != "__construct":
         return
-    parameters = node.child_by_field_name("parameters")
-    for parameter in [] if parameters is None else parameters.named_children:
+    for parameter in children_in(node, "parameters"):
         if parameter.type == "property_promotion_parameter":
-            head = after_attributes(parameter)
             field = context.field_text(parameter, "name").lstrip("&$")
-            yield Definition(
-                name=field,
-                kind="field",
-                node=parameter,
-                start_line=head.start_point[0] + 1,
-                signature=head_without_comments(parameter, head.start_byte, parameter.end_byte, context),
-                visibility=visibility_of(parameter, context),
-                qualified_name=in_class(field, context),
-            )
+            yield _define(parameter, "field", field, in_class(field, context), visibility_of(parameter, context), context)
 
 
 def elements(node: Node, context: Context) -> Iterator[Found]:
@@ -222,7 +202,7 @@ def elements(node: Node, context: Context) -> Iterator[Found]:
     head = after_attributes(node)
     found = [child for child in node.named_children if child.type == wanted]
     for element in found:
-        name_node = element.child_by_field_name("name") or (element.named_children[0] if element.named_child_count else None)
+        name_node = element.child_by_field_name("name") or first_child(element)
         if name_node is None:
             continue
         name = context.text(name_node).lstrip("$")
@@ -241,21 +221,12 @@ def elements(node: Node, context: Context) -> Iterator[Found]:
 def enum_case(node: Node, context: Context) -> Iterator[Found]:
     """`case Name = value;`."""
     name = context.field_text(node, "name")
-    head = after_attributes(node)
-    yield Definition(
-        name=name,
-        kind="const",
-        node=node,
-        start_line=head.start_point[0] + 1,
-        signature=head_without_comments(node, head.start_byte, node.end_byte, context),
-        visibility="public",
-        qualified_name=in_class(name, context),
-    )
+    yield _define(node, "const", name, in_class(name, context), "public", context)
 
 
 def statement(node: Node, context: Context) -> Iterator[Found]:
     """`define('X', 1)` and the first assignment of a script's variable; other expressions are entered if they hold a marker."""
-    expression = node.named_children[0] if node.named_child_count else None
+    expression = first_child(node)
     if expression is None:
         return
     if expression.type == "function_call_expression":
@@ -280,7 +251,7 @@ def _defined_constant(call: Node, context: Context) -> str:
     arguments = call.child_by_field_name("arguments")
     if context.field_text(call, "function").lstrip("\\").lower() != "define" or arguments is None:
         return ""
-    first = arguments.named_children[0] if arguments.named_child_count else None
+    first = first_child(arguments)
     return literal_of(first.named_children[0], context) if first is not None and first.named_child_count else ""
 
 
@@ -313,10 +284,7 @@ TESTS: Final = BlockTestSyntax(
 """Pest."""
 
 PHP = Language(
-    name="php",
     grammar="php",
-    extensions=(".php", ".php3", ".php4", ".php5", ".php7", ".php8", ".phpt", ".phtml"),
-    interpreters=("php",),
     rules={
         "namespace_definition": namespace,
         **dict.fromkeys(KIND_OF, type_declaration),
@@ -330,24 +298,14 @@ PHP = Language(
         "namespace_use_declaration": use,
         **dict.fromkeys(INCLUDES, include),
         **dict.fromkeys(EXPRESSIONS, enter_if_marked),
-        "case_statement": DESCEND,
-        "catch_clause": DESCEND,
-        "colon_block": DESCEND,
-        "compound_statement": DESCEND,
-        "declare_statement": DESCEND,
-        "default_statement": DESCEND,
-        "do_statement": DESCEND,
-        "else_clause": DESCEND,
-        "else_if_clause": DESCEND,
-        "finally_clause": DESCEND,
-        "for_statement": DESCEND,
-        "foreach_statement": DESCEND,
-        "if_statement": DESCEND,
-        "switch_block": DESCEND,
-        "switch_statement": DESCEND,
-        "try_statement": DESCEND,
-        "while_statement": DESCEND,
-        "ERROR": DESCEND,
+        **dict.fromkeys(
+            word_set(
+                "case_statement catch_clause colon_block compound_statement declare_statement default_statement do_statement "
+                "else_clause else_if_clause finally_clause for_statement foreach_statement if_statement switch_block "
+                "switch_statement try_statement while_statement ERROR"
+            ),
+            DESCEND,
+        ),
     },
     separator="\\",
     member_separator="::",

@@ -15,9 +15,12 @@ from codecompass.languages.language import (
     Found,
     Language,
     Node,
+    body_of,
     by_path,
-    head_without_comments,
+    children_in,
     leading_comment,
+    lines_of,
+    without_comments,
 )
 from codecompass.languages.path_modules import python_module
 from codecompass.languages.records import Import, SymbolKind, Visibility
@@ -54,37 +57,21 @@ def class_definition(node: Node, context: Context) -> Iterator[Found]:
     bases = node.child_by_field_name("superclasses")
     if bases is not None and ENUM_BASE.search(context.text(bases)):
         context.notes["enum", *context.scope_names, context.field_text(node, "name")] = ""
-    body = node.child_by_field_name("body")
-    yield Definition(
-        name=context.field_text(node, "name"),
-        kind="class",
-        node=node,
-        bodies=() if body is None else (body,),
-        signature=head(node, body, context),
-    )
-
-
-def head(node: Node, body: Node | None, context: Context) -> str:
-    """Returns the source of a definition up to its body, without comments."""
-    end = node.end_byte if body is None else body.start_byte
-    return head_without_comments(node, node.start_byte, end, context)
+    yield Definition(name=context.field_text(node, "name"), kind="class", node=node, bodies=body_of(node))
 
 
 def function_definition(node: Node, context: Context) -> Iterator[Found]:
     """A function or method, and the attributes of `self` that `__init__` sets."""
     name = context.field_text(node, "name")
-    member = context.enclosing in CLASS_LIKE
-    body = node.child_by_field_name("body")
-    bodies = () if body is None else (body,)
-    kind: SymbolKind = "method" if member else "fn"
-    yield Definition(name=name, kind=kind, node=node, bodies=bodies, signature=head(node, body, context))
-    if member and name == "__init__" and body is not None:
-        yield from attributes(body, context)
+    is_member = context.enclosing in CLASS_LIKE
+    yield Definition(name=name, kind="method" if is_member else "fn", node=node, bodies=body_of(node))
+    if is_member and name == "__init__":
+        yield from attributes(node, context)
 
 
-def attributes(body: Node, context: Context) -> Iterator[Definition]:
+def attributes(initializer: Node, context: Context) -> Iterator[Definition]:
     """Yields the first assignment to each `self.x` in the body of `__init__`, unless the class itself defines `x`."""
-    pending = list(reversed(body.named_children))
+    pending = list(reversed(children_in(initializer, "body")))
     while pending:
         statement = pending.pop()
         if statement.type in BLOCKS:
@@ -96,7 +83,7 @@ def attributes(body: Node, context: Context) -> Iterator[Definition]:
                 note = ("member", *context.scope_names, name)
                 if note not in context.notes:
                     context.notes[note] = ""
-                    yield Definition(name=name, kind="field", node=statement, signature=head(statement, None, context))
+                    yield Definition(name=name, kind="field", node=statement, signature=without_comments(statement, context))
 
 
 def targets(statement: Node) -> Iterator[Node]:
@@ -135,7 +122,7 @@ def assignment(node: Node, context: Context) -> Iterator[Found]:
             context.notes["member", *context.scope_names, name] = ""
         if doc is None:
             doc = leading_comment(node, context) or following_docstring(node, context)
-        yield Definition(name=name, kind=kind, node=node, signature=head(node, None, context), doc=doc)
+        yield Definition(name=name, kind=kind, node=node, signature=without_comments(node, context), doc=doc)
 
 
 def following_docstring(node: Node, context: Context) -> str:
@@ -155,7 +142,7 @@ def type_alias(node: Node, context: Context) -> Iterator[Found]:
 
 def imports(node: Node, context: Context) -> Iterator[Found]:
     """`import a.b as c` and `from a import b as c, d`."""
-    first, last = node.start_point[0] + 1, node.end_point[0] + 1
+    first, last = lines_of(node)
     module = node.child_by_field_name("module_name")
     names = node.children_by_field_name("name")
     spec = context.text(module) if module is not None else ""
@@ -177,11 +164,7 @@ def imports(node: Node, context: Context) -> Iterator[Found]:
 
 
 PYTHON = Language(
-    name="python",
     grammar="python",
-    extensions=(".py", ".pyi", ".pyw"),
-    filenames=("SConstruct", "SConscript", "wscript"),
-    interpreters=("python", "python2", "python3", "pypy", "pypy3"),
     rules={
         "function_definition": function_definition,
         "class_definition": class_definition,
@@ -191,18 +174,9 @@ PYTHON = Language(
         "import_statement": imports,
         "import_from_statement": imports,
         "future_import_statement": imports,
-        "if_statement": DESCEND,
-        "elif_clause": DESCEND,
-        "else_clause": DESCEND,
-        "try_statement": DESCEND,
-        "except_clause": DESCEND,
-        "finally_clause": DESCEND,
-        "with_statement": DESCEND,
-        "for_statement": DESCEND,
-        "while_statement": DESCEND,
+        **dict.fromkeys(BLOCKS, DESCEND),
         "match_statement": DESCEND,
         "case_clause": DESCEND,
-        "block": DESCEND,
         "ERROR": DESCEND,
     },
     nested_markers=(b"def ", b"class ", b"import "),

@@ -1,4 +1,4 @@
-"""What one file contributes to the index: chunks, symbols and imports, as a worker sends them to the store.
+"""What one file contributes to the index: chunks, symbols, imports and uses of names, as a worker sends them to the store.
 
 Line numbers are 1-based and inclusive; paths are relative to the workspace root with `/` separators. The Structs are array-like
 because hundreds of thousands of them are sent through a pipe.
@@ -12,7 +12,7 @@ from codecompass.protocol.kinds import SYMBOL_KINDS as SYMBOL_KINDS
 from codecompass.protocol.kinds import SymbolKind as SymbolKind
 
 Visibility = Literal["", "public", "private", "protected", "internal"]
-"""Empty where the language has no visibility for the symbol."""
+"""Empty if the language has no visibility for the symbol."""
 
 SIGNATURE_LIMIT: Final = 240
 """Characters of a signature, including the ellipsis."""
@@ -37,74 +37,72 @@ SkipReason = Literal[
 
 
 MAX_QUALIFIED_NAME: Final = 1_000
-"""Characters. A symbol with a longer qualified name is qualified by its name alone: 50,000 names in deep scopes or below a path
-of 4 kB would take gigabytes."""
+"""Characters. A symbol whose qualified name is longer gets its bare name instead: 50,000 names in deep scopes or below a path of
+4 kB would take gigabytes."""
 
 
 class Symbol(Struct, frozen=True, array_like=True):
-    """A definition.
-
-    - `line_start`: line of the definition itself, without decorators, annotations and comments above it.
-    - `signature`: on one line, cut at SIGNATURE_LIMIT; `doc`: cut at DOC_LIMIT.
-    - `parent`: index of the enclosing definition among the file's symbols, which are in source order; -1 at top level.
-    """
+    """A definition."""
 
     name: str
     kind: SymbolKind
     qualified_name: str
     line_start: int
+    """Line of the definition itself, without decorators, annotations and comments above it."""
     line_end: int
     signature: str = ""
+    """On one line, cut at SIGNATURE_LIMIT."""
     visibility: Visibility = ""
     parent: int = -1
+    """Index of the enclosing definition among the file's symbols, which are in source order; -1 at top level."""
     doc: str = ""
+    """The first paragraph of the documentation, cut at DOC_LIMIT."""
 
 
 class Import(Struct, frozen=True, array_like=True):
-    """One imported name.
-
-    - `spec`: the module as written in the source (`./x`, `a.b`, `crate::auth`, `fmt`, `../c.h`).
-    - `name`: what is imported from the module: empty for the module itself, `*` for everything.
-    - `alias`: the local name where it differs.
-    - `kind`: tells apart forms that resolve differently: `module` (the default), `include` (C, quoted), `system` (C, angle
-      brackets), `relative` (Ruby `require_relative`, Bash `source`), `mod` (Rust `mod x;`, whose `spec` is a path when an
-      attribute gives one), `inline:a::b` (Rust `use` within `mod a { mod b { .. } }`, to which `super` is relative).
-    """
+    """One imported name."""
 
     line_start: int
     line_end: int
     spec: str
+    """The module as written in the source (`./x`, `a.b`, `crate::auth`, `fmt`, `../c.h`)."""
     name: str = ""
+    """What is imported from the module: empty for the module itself, `*` for everything."""
     alias: str = ""
+    """The local name if it differs."""
     kind: str = "module"
+    """Distinguishes forms that resolve differently: `module`, `include` (C, quoted), `system` (C, angle brackets), `relative`
+    (Ruby `require_relative`, Bash `source`), `mod` (Rust `mod x;`, whose `spec` is a path if an attribute gives one),
+    `inline:a::b` (Rust `use` within `mod a { mod b { .. } }`, to which `super` is relative)."""
 
 
 class Chunk(Struct, frozen=True, array_like=True):
-    """Consecutive whole lines. The chunks of a file cover it without gap or overlap.
-
-    `parts` holds the words inside camelCase identifiers (`getHTTPServer` gives `get http server`), separated by blanks: the
-    text index itself splits at punctuation only. `names` holds whole identifiers (see `words.py`).
-    """
+    """Consecutive whole lines. The chunks of a file cover it without gaps or overlap."""
 
     line_start: int
     line_end: int
     text: str
     parts: str = ""
+    """The words inside camelCase identifiers (`getHTTPServer` gives `get http server`), separated by blanks: the text index
+    itself splits at punctuation only."""
     names: str = ""
+    """Whole identifiers (see `words.py`)."""
 
 
 Usage = Literal["call", "read", "write", "decorate", "key", "inherit"]
-"""`inherit` is the name of a supertype in the head of a type. `key` is the name of an argument or of a member in a literal:
+"""`inherit`: the name of a supertype in the head of a type. `key`: the name of an argument or of a member in a literal,
 `f(name=1)`, `T{name: 1}`."""
 
 
 class Use(Struct, frozen=True, array_like=True):
-    """One use of a name. `receiver` is empty where nothing stands before the name; `arity` is -1 where it is not known."""
+    """One use of a name."""
 
     line: int
     usage: Usage
     receiver: str = ""
+    """The expression whose member the name is (see `expressions.py`); empty for a bare name."""
     arity: int = -1
+    """Number of arguments of a call; -1 if unknown."""
 
 
 class NameUses(Struct, frozen=True, array_like=True):

@@ -15,6 +15,8 @@ from codecompass.languages.language import (
     Found,
     Language,
     Node,
+    body_of,
+    children_in,
     leading_comment,
     no_module,
     without_comments,
@@ -23,7 +25,6 @@ from codecompass.languages.records import Import, SymbolKind
 from codecompass.languages.ruby_scopes import (
     SECTIONS,
     as_visibility,
-    bodies_of,
     built_kind,
     define_method,
     define_type,
@@ -39,21 +40,11 @@ from codecompass.languages.ruby_scopes import (
     visibility_word,
 )
 from codecompass.languages.source_text import enter_if_marked, marker_finder
+from codecompass.languages.words import word_set
 
-ACCESSORS: Final = frozenset(
-    {
-        "attr",
-        "attr_accessor",
-        "attr_reader",
-        "attr_writer",
-        "attr_internal",
-        "cattr_accessor",
-        "cattr_reader",
-        "class_attribute",
-        "mattr_accessor",
-        "mattr_reader",
-        "mattr_writer",
-    }
+ACCESSORS: Final = word_set(
+    "attr attr_accessor attr_reader attr_writer attr_internal cattr_accessor cattr_reader class_attribute mattr_accessor "
+    "mattr_reader mattr_writer"
 )
 
 DELEGATORS: Final = frozenset({"delegate", "def_delegators", "def_instance_delegators"})
@@ -65,7 +56,7 @@ CALLS: Final = frozenset({"define_method", "alias_method", "refine"}).union(SECT
 
 
 def section(node: Node, context: Context) -> Iterator[Found]:
-    """`private` and the like on a line of its own."""
+    """`private` and the like alone on a line."""
     word = SECTIONS.get(context.text(node))
     if word is not None and not in_function(context):
         path = path_of(context)
@@ -85,14 +76,13 @@ def call(node: Node, context: Context) -> Iterator[Found]:
         if word == "refine" and block is not None:
             yield _refinement(node, block, context)
             return
-        if not names and word in SECTIONS and node.child_by_field_name("receiver") is None:
-            arguments = node.child_by_field_name("arguments")
-            if arguments is None or not arguments.named_child_count:
-                yield from section(node.named_children[0], context)
-                return
+        has_receiver = node.child_by_field_name("receiver") is not None
+        if word in SECTIONS and not has_receiver and not children_in(node, "arguments"):
+            yield from section(node.named_children[0], context)
+            return
         kind: SymbolKind = "field" if word in ACCESSORS else "method"
         for name in _defined_by(word, names):
-            bodies = bodies_of(block) if word == "define_method" else ()
+            bodies = body_of(block) if word == "define_method" else ()
             # The list of an accessor can be long and hold comments; the signature has the one name only.
             signature = f"{word} :{name}" if kind == "field" else source_until_block(node, node, context)
             yield define_method(name, kind, node, context, bodies, signature)
@@ -102,7 +92,7 @@ def call(node: Node, context: Context) -> Iterator[Found]:
 
 
 def _defined_by(word: str, names: list[str]) -> list[str]:
-    """Returns those of the names in a call of `word` that the call defines."""
+    """Returns the names among `names`, the arguments of a call of `word`, that the call defines."""
     if word in ACCESSORS or word == "delegate":
         return names
     if word in DELEGATORS:
@@ -113,14 +103,13 @@ def _defined_by(word: str, names: list[str]) -> list[str]:
 
 
 def _refinement(node: Node, block: Node, context: Context) -> Definition:
-    arguments = node.child_by_field_name("arguments")
-    target = context.text(arguments.named_children[0]) if arguments is not None and arguments.named_child_count else ""
-    return define_type(target, "impl", node, context, bodies_of(block), source_until_block(node, node, context))
+    arguments = children_in(node, "arguments")
+    target = context.text(arguments[0]) if arguments else ""
+    return define_type(target, "impl", node, context, body_of(block), source_until_block(node, node, context))
 
 
 def _import(word: str, node: Node, context: Context) -> Iterator[Found]:
-    arguments = node.child_by_field_name("arguments")
-    values = [] if arguments is None else [value for value in arguments.named_children if value.type != "comment"]
+    values = [value for value in children_in(node, "arguments") if value.type != "comment"]
     if not values or (node.child_by_field_name("receiver") is not None and word != "autoload"):
         return
     last = values[-1] if word == "autoload" else values[0]
@@ -167,7 +156,7 @@ def comment_above(node: Node, context: Context) -> str:
 def method(node: Node, context: Context) -> Iterator[Found]:
     """`def name`."""
     name = context.field_text(node, "name")
-    yield define_method(name, "method", node, context, bodies_of(node), source_until(node, context, ("parameters", "name")))
+    yield define_method(name, "method", node, context, body_of(node), source_until(node, context, ("parameters", "name")))
 
 
 def singleton_method(node: Node, context: Context) -> Iterator[Found]:
@@ -180,7 +169,7 @@ def singleton_method(node: Node, context: Context) -> Iterator[Found]:
         name=name,
         kind="method",
         node=node,
-        bodies=bodies_of(node),
+        bodies=body_of(node),
         signature=source_until(node, context, ("parameters", "name")),
         visibility=as_visibility(word),
         qualified_name=f"{path}.{name}" if path else name,
@@ -189,7 +178,7 @@ def singleton_method(node: Node, context: Context) -> Iterator[Found]:
 
 def type_definition(node: Node, context: Context) -> Iterator[Found]:
     """`class A::B < C`, `module A`."""
-    bodies = bodies_of(node)
+    bodies = body_of(node)
     kind: SymbolKind = "module" if node.type == "module" else "class"
     signature = source_until(node, context, ("superclass", "name"))
     superclass = node.child_by_field_name("superclass")
@@ -204,8 +193,8 @@ def singleton_class(node: Node, context: Context) -> Iterator[Found]:
         path = path_of(context)
         context.notes["singleton", path] = str(node.end_byte)
         context.notes["section", path, "self"] = "public"
-        note_named(bodies_of(node), path, "self", context)
-    for body in bodies_of(node):
+        note_named(body_of(node), path, "self", context)
+    for body in body_of(node):
         yield Descend(body)
 
 
@@ -219,7 +208,7 @@ def assignment(node: Node, context: Context) -> Iterator[Found]:
         if target.type in ("constant", "scope_resolution"):
             builder = built_kind(right, context) if len(targets) == 1 else None
             if builder is not None and right is not None:
-                bodies = (*struct_members(right, context), *bodies_of(right.child_by_field_name("block")))
+                bodies = (*struct_members(right, context), *body_of(right.child_by_field_name("block")))
                 yield define_type(name, builder, node, context, bodies, source_until_block(node, right, context))
                 return
             yield define_type(name, "const", node, context, (), without_comments(node, context))
@@ -280,27 +269,7 @@ TESTS: Final = BlockTestSyntax(
 """RSpec, Minitest::Spec, Rails and shoulda."""
 
 RUBY = Language(
-    name="ruby",
     grammar="ruby",
-    extensions=(".rb", ".gemspec", ".jbuilder", ".podspec", ".rake", ".rbi", ".rbw", ".ru", ".thor"),
-    filenames=(
-        "Appraisals",
-        "Berksfile",
-        "Brewfile",
-        "Capfile",
-        "Dangerfile",
-        "Fastfile",
-        "Gemfile",
-        "Guardfile",
-        "Podfile",
-        "Puppetfile",
-        "Rakefile",
-        "Thorfile",
-        "Vagrantfile",
-        ".irbrc",
-        ".pryrc",
-    ),
-    interpreters=("jruby", "rbx", "ruby", "truffleruby"),
     rules={
         "method": method,
         "singleton_method": singleton_method,
@@ -316,17 +285,7 @@ RUBY = Language(
         **dict.fromkeys(("begin", "begin_block", "case", "if", "if_modifier", "unless", "unless_modifier"), branch),
         **dict.fromkeys(("argument_list", "array", "binary", "block", "conditional", "hash", "lambda"), enter_if_marked),
         **dict.fromkeys(("pair", "parenthesized_statements", "rescue_modifier", "return", "while"), enter_if_marked),
-        "block_body": DESCEND,
-        "body_statement": DESCEND,
-        "do": DESCEND,
-        "do_block": DESCEND,
-        "else": DESCEND,
-        "elsif": DESCEND,
-        "ensure": DESCEND,
-        "rescue": DESCEND,
-        "then": DESCEND,
-        "when": DESCEND,
-        "ERROR": DESCEND,
+        **dict.fromkeys(word_set("block_body body_statement do do_block else elsif ensure rescue then when ERROR"), DESCEND),
     },
     separator="::",
     nested_markers=(b"def ", b"class ", b"require"),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from codecompass.languages.language import FUNCTION_LIKE, Context, Definition, Node, head_without_comments
+from codecompass.languages.language import FUNCTION_LIKE, Context, Definition, Node, children_in, head_without_comments
 from codecompass.languages.records import SymbolKind, Visibility
 
 SECTIONS: Final[Mapping[str, str]] = {
@@ -18,7 +18,7 @@ SECTIONS: Final[Mapping[str, str]] = {
     "public_class_method": "public",
     "private_constant": "private",
 }
-"""Methods that set the visibility of the names in their arguments, or without arguments of all that follows."""
+"""Methods that set the visibility of the names in their arguments, or without arguments of all following definitions."""
 
 ON_THE_TYPE: Final = frozenset({"private_class_method", "public_class_method"})
 
@@ -35,7 +35,7 @@ def path_of(context: Context) -> str:
 
 
 def in_function(context: Context) -> bool:
-    """Whether the innermost scope is a method, in which nothing defines members."""
+    """Whether the innermost scope is a method, in which no call defines members."""
     return context.enclosing in FUNCTION_LIKE
 
 
@@ -59,7 +59,7 @@ def as_visibility(word: str) -> Visibility:
 
 
 def enclosing_visibility_word(node: Node, context: Context) -> str:
-    """Returns the `private` of `private def x`, empty without one."""
+    """Returns the `private` of `private def x`; empty without one."""
     parent = node.parent if node.prev_named_sibling is None else None
     if parent is None or parent.type != "argument_list" or parent.parent is None:
         return ""
@@ -89,8 +89,7 @@ def note_named(bodies: tuple[Node, ...], path: str, side: str, context: Context)
 
 def literal_names(call: Node, context: Context) -> Iterator[str]:
     """Yields the names in symbols and strings among the arguments of a call."""
-    arguments = call.child_by_field_name("arguments")
-    for argument in [] if arguments is None else arguments.named_children:
+    for argument in children_in(call, "arguments"):
         values = argument.named_children if argument.type in ("array", "symbol_array", "string_array") else [argument]
         for value in values:
             if value.type in ("simple_symbol", "string", "bare_symbol", "bare_string", "delimited_symbol"):
@@ -134,12 +133,6 @@ def source_until(node: Node, context: Context, last_fields: tuple[str, ...]) -> 
         if last is not None:
             return head_without_comments(node, node.start_byte, last.end_byte, context)
     return ""
-
-
-def bodies_of(node: Node | None) -> tuple[Node, ...]:
-    """Returns the body of a definition or block, empty without one."""
-    body = None if node is None else node.child_by_field_name("body")
-    return () if body is None else (body,)
 
 
 def define_type(

@@ -18,10 +18,15 @@ from codecompass.languages.language import (
     Language,
     Node,
     RuleFunction,
+    body_of,
     by_path,
+    children_in,
+    first_child,
+    lines_of,
 )
 from codecompass.languages.path_modules import rust_module
 from codecompass.languages.records import Import, SymbolKind, Visibility
+from codecompass.languages.words import word_set
 
 _WRAPPER = re.compile(
     rb"^([ \t]*)((?:\w+::)*(?:cfg_\w+|feature|pin_project|\w*thread_local|task_local|lazy_static|proptest|rt_test)"
@@ -67,9 +72,9 @@ def _blank_arms(text: bytearray, start: int, end: int) -> None:
 
 
 def visibility_of(node: Node, _name: str, context: Context) -> Visibility:
-    """Returns the visibility by the modifier; members of a trait or enum have that of the type, those of `impl Trait for T` are
+    """Returns the visibility by the modifier; for members of a trait or enum that of the type, for those of `impl Trait for T`
     public."""
-    first = node.named_child(0) if node.named_child_count else None
+    first = first_child(node)
     if first is not None and first.type == "visibility_modifier":
         text = context.text(first)
         return "public" if text == "pub" else "private" if text == "pub(self)" else "internal"
@@ -81,7 +86,7 @@ def visibility_of(node: Node, _name: str, context: Context) -> Visibility:
 
 
 def doc_comment(node: Node, context: Context) -> str:
-    """Returns the comment above a definition and its attributes; a module's own `//!` comment when there is none.
+    """Returns the comment above a definition and its attributes; the `//!` comment inside a module if there is none.
 
     Reads the text above, not the siblings of the node: half of the top level of a Rust tree is comment lines.
     """
@@ -115,8 +120,7 @@ ATTRIBUTE_LINES: Final = 20
 def inner_comment(node: Node, context: Context) -> bytes:
     """Returns the `//!` lines at the top of a module's body."""
     lines: list[bytes] = []
-    body = node.child_by_field_name("body")
-    for child in body.named_children if body is not None else ():
+    for child in children_in(node, "body"):
         line = context.source[child.start_byte : child.end_byte]
         if not line.startswith(b"//!"):
             break
@@ -130,10 +134,8 @@ def definition(kind: SymbolKind) -> RuleFunction:
     def rule(node: Node, context: Context) -> Iterator[Found]:
         name, body = context.field_text(node, "name"), node.child_by_field_name("body")
         if name != "_":
-            is_walked = body is not None and kind != "const" and body.type != "ordered_field_declaration_list"
-            yield Definition(
-                name=name.removeprefix("r#"), kind=kind, node=node, bodies=(body,) if is_walked and body is not None else ()
-            )
+            bodies = () if body is None or kind == "const" or body.type == "ordered_field_declaration_list" else (body,)
+            yield Definition(name=name.removeprefix("r#"), kind=kind, node=node, bodies=bodies)
 
     return rule
 
@@ -153,7 +155,7 @@ def module(node: Node, context: Context) -> Iterator[Found]:
     """A module with its items, or `mod x;`, which includes the file `x.rs` in the crate."""
     yield from definition("module")(node, context)
     if node.child_by_field_name("body") is None:
-        first, last = node.start_point[0] + 1, node.end_point[0] + 1
+        first, last = lines_of(node)
         name = context.field_text(node, "name")
         written = written_path(node, context)
         if written:
@@ -183,7 +185,7 @@ PATH_ATTRIBUTE: Final = re.compile(r'#\[\s*path\s*=\s*"([^"]+)"')
 
 def implementation(node: Node, context: Context) -> Iterator[Found]:
     """`impl T` and `impl Trait for T`; the name is that of the type."""
-    of, body = node.child_by_field_name("type"), node.child_by_field_name("body")
+    of = node.child_by_field_name("type")
     if of is None:
         return
     name = bare_type(of, context)
@@ -191,7 +193,7 @@ def implementation(node: Node, context: Context) -> Iterator[Found]:
     context.notes.pop(note, None)
     if node.child_by_field_name("trait") is not None:
         context.notes[note] = ""
-    yield Definition(name=name, kind="impl", node=node, bodies=() if body is None else (body,), visibility="")
+    yield Definition(name=name, kind="impl", node=node, bodies=body_of(node), visibility="")
 
 
 def bare_type(of: Node, context: Context) -> str:
@@ -232,7 +234,7 @@ def macro(node: Node, context: Context) -> Iterator[Found]:
 def use(node: Node, context: Context) -> Iterator[Found]:
     """`use a::{b, c as d, e::*}` imports `b` and `c` of `a` and everything of `a::e`."""
     argument = node.child_by_field_name("argument")
-    first, last = node.start_point[0] + 1, node.end_point[0] + 1
+    first, last = lines_of(node)
     blocks = inline_modules(context)
     kind = f"inline:{'::'.join(blocks)}" if blocks else "module"
     pending = [(argument, "")] if argument is not None else []
@@ -242,8 +244,8 @@ def use(node: Node, context: Context) -> Iterator[Found]:
         alias = ""
         if item.type in ("use_list", "scoped_use_list"):
             inside = joined(prefix, context.text(path)) if path is not None else prefix
-            items = item if item.type == "use_list" else item.child_by_field_name("list")
-            pending.extend((child, inside) for child in reversed(items.named_children if items is not None else []))
+            items = item.named_children if item.type == "use_list" else children_in(item, "list")
+            pending.extend((child, inside) for child in reversed(items))
             continue
         if item.type == "use_wildcard":
             inner = next(iter(item.named_children), None)
@@ -274,15 +276,12 @@ def joined(prefix: str, path: str) -> str:
 
 def extern_crate(node: Node, context: Context) -> Iterator[Found]:
     """`extern crate a as b;`"""
-    first, last = node.start_point[0] + 1, node.end_point[0] + 1
+    first, last = lines_of(node)
     yield Import(first, last, context.field_text(node, "name"), "", context.field_text(node, "alias"))
 
 
 RUST = Language(
-    name="rust",
     grammar="rust",
-    extensions=(".rs",),
-    interpreters=("rust-script",),
     rules={
         "function_item": definition("fn"),
         "function_signature_item": definition("fn"),
@@ -301,26 +300,14 @@ RUST = Language(
         "macro_definition": macro,
         "use_declaration": use,
         "extern_crate_declaration": extern_crate,
-        "foreign_mod_item": DESCEND,
-        "declaration_list": DESCEND,
-        "expression_statement": DESCEND,
-        "let_declaration": DESCEND,
-        "block": DESCEND,
-        "unsafe_block": DESCEND,
-        "async_block": DESCEND,
-        "if_expression": DESCEND,
-        "else_clause": DESCEND,
-        "match_expression": DESCEND,
-        "match_block": DESCEND,
-        "match_arm": DESCEND,
-        "loop_expression": DESCEND,
-        "for_expression": DESCEND,
-        "while_expression": DESCEND,
-        "call_expression": DESCEND,
-        "arguments": DESCEND,
-        "closure_expression": DESCEND,
-        "await_expression": DESCEND,
-        "ERROR": DESCEND,
+        **dict.fromkeys(
+            word_set(
+                "foreign_mod_item declaration_list expression_statement let_declaration block unsafe_block async_block "
+                "if_expression else_clause match_expression match_block match_arm loop_expression for_expression "
+                "while_expression call_expression arguments closure_expression await_expression ERROR"
+            ),
+            DESCEND,
+        ),
     },
     separator="::",
     prepare=prepare,

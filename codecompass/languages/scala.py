@@ -7,23 +7,35 @@ from typing import Final
 from msgspec.structs import replace
 
 from codecompass.languages.block_tests import DOUBLE_QUOTED, BlockTestSyntax
-from codecompass.languages.language import CLASS_LIKE, DESCEND, FUNCTION_LIKE, Context, Definition, Descend, Found, Language, Node
+from codecompass.languages.language import (
+    CLASS_LIKE,
+    DESCEND,
+    FUNCTION_LIKE,
+    Context,
+    Definition,
+    Descend,
+    Found,
+    Language,
+    Node,
+    body_of,
+    lines_of,
+)
+from codecompass.languages.preparation import blank_matches, masked
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.source_text import (
     MAX_VALUE_BYTES,
-    blank,
     comment_above,
     enter_if_marked,
     holds_marker,
     marker_finder,
-    masked,
     plain_code,
 )
+from codecompass.languages.words import word_set
 
 _LITERALS: Final = re.compile(
     rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"+|\Z) | "(?:[^"\\\n]++|\\.)*+" """, re.DOTALL | re.VERBOSE
 )
-_SECOND_ARGUMENTS: Final = re.compile(rb"\bextends\s+[\w.]+(?:\[[^\n()]*\])?\([^()\n]*\)(\([^()\n]*\))")
+_UNSUPPORTED: Final = ((b")(", re.compile(rb"\bextends\s+[\w.]+(?:\[[^\n()]*\])?\([^()\n]*\)(\([^()\n]*\))")),)
 _GIVEN_WITH: Final = re.compile(rb"^[ \t]*given\b[^\n{]*\b(with)\s*\{", re.MULTILINE)
 _SOFT_KEYWORD: Final = re.compile(rb"\bend(?=\s+match\s*\{)|\bextension(?=\s*[:.,)=])")
 _QUOTED_NAME: Final = re.compile(rb"`[^`\n]+`")
@@ -35,8 +47,7 @@ def prepare(source: bytes) -> bytes:
     """Returns `source`, equally long, without what the grammar cannot parse."""
     code = bytes(masked(source, _LITERALS))
     text = bytearray(source)
-    for match in _SECOND_ARGUMENTS.finditer(code):
-        blank(text, match.start(1), match.end(1))
+    blank_matches(text, code, _UNSUPPORTED)
     for match in _GIVEN_WITH.finditer(code):
         text[match.start(1) : match.end(1)] = b"=new"
     for match in _SOFT_KEYWORD.finditer(code):
@@ -162,13 +173,12 @@ def type_of(node: Node, context: Context) -> Iterator[Found]:
     name = node.child_by_field_name("name")
     if name is None:
         return
-    body = node.child_by_field_name("body")
     parameters = tuple(node.children_by_field_name("class_parameters"))
     is_case = any(child.type == "case" for child in node.children)
     if parameters:
         # In a case class only the parameters of the first list are members.
         context.notes[("case", str(parameters[0].start_byte))] = "case" if is_case else ""
-    definition = _define(node, context.text(name), _KINDS[node.type], context, () if body is None else (body,))
+    definition = _define(node, context.text(name), _KINDS[node.type], context, body_of(node))
     yield replace(definition, bodies=(*parameters, *definition.bodies))
 
 
@@ -238,7 +248,7 @@ def _names(pattern: Node, context: Context) -> list[str]:
 
 
 def _end_of_head(node: Node) -> int:
-    """Returns where the signature ends: after a short value, before a long one."""
+    """Returns the byte where the signature ends: after a short value, before a long one."""
     body = node.child_by_field_name("value")
     if body is None or body.end_byte - body.start_byte <= MAX_VALUE_BYTES:
         return node.end_byte
@@ -257,7 +267,7 @@ def enum_case(node: Node, context: Context) -> Iterator[Found]:
 
 
 def given(node: Node, context: Context) -> Iterator[Found]:
-    """`given name: Type with ...`; without a name it has that of its type."""
+    """`given name: Type with ...`; without a name it has the name of its type."""
     name = context.field_text(node, "name") or context.field_text(node, "return_type").partition("[")[0].rpartition(".")[2]
     body = node.child_by_field_name("body")
     bodies = () if body is None or not holds_marker(body, context) else (body,)
@@ -281,7 +291,7 @@ def anonymous_class(node: Node, _context: Context) -> Iterator[Found]:
 
 def imports(node: Node, context: Context) -> Iterator[Found]:
     """`import a.b, c.{d, e => f, _}`: an import for each name."""
-    first, last = node.start_point[0] + 1, node.end_point[0] + 1
+    first, last = lines_of(node)
     if node.end_point[1] == 0:
         last = max(first, last - 1)
     path: list[str] = []
@@ -314,28 +324,10 @@ def _imported(path: str, selectors: list[Node], first: int, last: int, context: 
                 yield Import(first, last, path, context.field_text(selector, "name").strip("`"), alias)
 
 
-_ENTERED_IF_MARKED: Final = (
-    "arguments",
-    "assignment_expression",
-    "block",
-    "call_expression",
-    "case_block",
-    "case_clause",
-    "catch_clause",
-    "colon_argument",
-    "field_expression",
-    "for_expression",
-    "generic_function",
-    "if_expression",
-    "indented_block",
-    "indented_cases",
-    "infix_expression",
-    "instance_expression",
-    "lambda_expression",
-    "match_expression",
-    "parenthesized_expression",
-    "return_expression",
-    "try_expression",
+_ENTERED_IF_MARKED: Final = word_set(
+    "arguments assignment_expression block call_expression case_block case_clause catch_clause colon_argument field_expression "
+    "for_expression generic_function if_expression indented_block indented_cases infix_expression instance_expression "
+    "lambda_expression match_expression parenthesized_expression return_expression try_expression"
 )
 
 TESTS: Final = BlockTestSyntax(
@@ -349,10 +341,7 @@ TESTS: Final = BlockTestSyntax(
 """MUnit and ScalaTest. The grammar fails on infix operators, so the end of a block is found by the indentation."""
 
 SCALA = Language(
-    name="scala",
     grammar="scala",
-    extensions=(".scala", ".mill", ".sbt", ".sc"),
-    interpreters=("amm", "scala", "scala-cli"),
     rules={
         "package_clause": package,
         "import_declaration": imports,

@@ -1,5 +1,5 @@
-"""What several languages read from the text of a source file instead of its tree: comments above a definition, code that is
-blanked because a grammar cannot parse it, and the offsets of markers.
+"""Reads the text of a source file instead of its tree, for several languages: comments above a definition, code without comments,
+and the offsets of markers.
 """
 
 import re
@@ -16,7 +16,7 @@ _SKIPPED_LINES: Final = 4
 
 
 def comment_above(node: Node, context: Context) -> str:
-    """Returns the comment that ends on the line above `node`, with its comment signs; empty if there is none."""
+    """Returns the comment that ends on the line above `node`, with its comment markers; empty if there is none."""
     return comment_above_byte(context.source, node.start_byte)
 
 
@@ -73,48 +73,6 @@ def _block(source: bytes, end: int) -> str:
     if start < 0 or source[source.rfind(b"\n", 0, start) + 1 : start].strip():
         return ""
     return source[start:end].decode("utf-8", "replace")
-
-
-C_LITERALS: Final = re.compile(
-    # Each branch begins with a plain character, so that the search can skip to the next of them.
-    rb"""//(?:[^\n\\]++|\\\r\n|\\.)*+ | /\*.*?(?:\*/|\Z)
-    | R(?:(?<!\wR)|(?<=\b[uUL]R)|(?<=\bu8R))"(?P<tag>[^()\\\s"]{0,16})\(.*?(?:\)(?P=tag)"|\Z)
-    | "(?:[^"\\\n]++|\\\r\n|\\.)*+" | '(?<![0-9a-fA-F]')(?:[^'\\\n]|\\.)++'""",
-    re.DOTALL | re.VERBOSE,
-)
-
-_BLANKS: Final = bytes(byte if byte in b"\r\n" else 0x20 for byte in range(256))
-_QUOTES: Final = bytes(byte if byte in b"\r\n" else 0x22 for byte in range(256))
-
-
-def masked(source: bytes, literals: re.Pattern[bytes] = C_LITERALS) -> bytearray:
-    """Returns `source` with each byte of comments as a blank and of other `literals` (strings, characters) as `"`."""
-    return bytearray(literals.sub(_mask, source))
-
-
-def _mask(match: re.Match[bytes]) -> bytes:
-    text = match[0]
-    if text[:1] != b"/":
-        return text.translate(_QUOTES)
-    blanks = text.translate(_BLANKS)
-    # In a macro the line continues after the comment.
-    for continuation in (b"\\\n", b"\\\r\n"):
-        if continuation in text:
-            blanks = continuation.join(part.translate(_BLANKS) for part in text.split(continuation))
-    return blanks
-
-
-def blank(text: bytearray, start: int, end: int) -> None:
-    """Overwrites `text[start:end]` with blanks, line breaks excepted."""
-    text[start:end] = text[start:end].translate(_BLANKS)
-
-
-def blank_matches(text: bytearray, code: bytes, patterns: Iterable[tuple[bytes, re.Pattern[bytes]]]) -> None:
-    """Blanks in `text` the first group of each match in `code`. A pattern is tried only if its marker is in the code."""
-    for marker, pattern in patterns:
-        if marker in code:
-            for match in pattern.finditer(code):
-                blank(text, match.start(1), match.end(1))
 
 
 def offsets(source: bytes, markers: tuple[bytes, ...], confirmed_by: re.Pattern[bytes] | None = None) -> tuple[int, ...]:

@@ -39,7 +39,7 @@ BLANKS: Final = bytes(10 if byte == 10 else 32 for byte in range(256))
 
 
 def nothing_to_parse(source: bytes) -> bytes:
-    """Returns blanks, so that no time is spent on parsing."""
+    """Returns blanks of the same length, so that parsing takes no time."""
     return source.translate(BLANKS)
 
 
@@ -207,9 +207,7 @@ def _values(tokens: Sequence[Token], index: int, owner: str, script: Script, roo
 
 
 SQL = Language(
-    name="sql",
     grammar="sql",
-    extensions=(".sql", ".ddl", ".dml", ".pgsql", ".psql"),
     rules={},
     module=no_module,
     prepare=nothing_to_parse,

@@ -11,6 +11,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from codecompass.languages.words import word_set
+
 _COMMENT: Final = r"--[^\n]* | /\*(?!!).*?(?:\*/|\Z) | ^[ \t]*\#[ !][^\n]*"
 _DOLLAR: Final = r"\$(?P<tag>(?:[A-Za-z_]\w*)?)\$ .*? (?:\$(?P=tag)\$|\Z)"
 _ESCAPED: Final = r"'[^'\\]*(?:(?:\\.|'')[^'\\]*)*(?:'|\Z)"
@@ -58,23 +60,16 @@ each pair is for MySQL, whose strings have backslash escapes."""
 MYSQL: Final = re.compile(r"`\w+`|\bengine\s*=|^delimiter\s", re.MULTILINE | re.IGNORECASE)
 BATCHES: Final = re.compile(r"^[ \t]*go[ \t]*;?[ \t]*$|\bset[ \t]+nocount\b|\bsp_executesql\b", re.MULTILINE | re.IGNORECASE)
 
-# fmt: off
-OBJECTS: Final = frozenset((
-    "aggregate", "database", "domain", "event", "function", "index", "macro", "package", "proc", "procedure",
-    "schema", "sequence", "synonym", "table", "trigger", "type", "view",
-))
-# fmt: on
+OBJECTS: Final = word_set(
+    "aggregate database domain event function index macro package proc procedure schema sequence synonym table trigger type view"
+)
 """Words after CREATE that name the kind of object."""
 ROUTINES: Final = frozenset({"event", "function", "macro", "package", "proc", "procedure", "trigger"})
-# fmt: off
-MODIFIERS: Final = frozenset((
-    "algorithm", "alter", "bitmap", "clustered", "columnar", "columnstore", "concurrently", "constraint", "definer",
-    "editionable", "external", "force", "foreign", "fulltext", "global", "hash", "invoker", "local", "materialized",
-    "no", "nonclustered", "nonunique", "or", "procedural", "public", "recursive", "replace", "security", "spatial",
-    "sql", "temp", "temporary", "transient", "undefined", "merge", "temptable", "unique", "unlogged", "virtual",
-    "window",
-))
-# fmt: on
+MODIFIERS: Final = word_set(
+    "algorithm alter bitmap clustered columnar columnstore concurrently constraint definer editionable external force foreign "
+    "fulltext global hash invoker local materialized no nonclustered nonunique or procedural public recursive replace security "
+    "spatial sql temp temporary transient undefined merge temptable unique unlogged virtual window"
+)
 """Words that may be between CREATE and the kind of object."""
 
 NEXT_STATEMENT: Final = frozenset({"alter", "create", "drop", "grant", "revoke"})

@@ -6,7 +6,6 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from codecompass.languages.c_conditionals import resolve_conditionals
 from codecompass.languages.language import (
     CLASS_LIKE,
     DESCEND,
@@ -20,18 +19,18 @@ from codecompass.languages.language import (
     by_path,
 )
 from codecompass.languages.path_modules import swift_module
+from codecompass.languages.preparation import blank_matches, masked, resolve_conditionals
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.source_text import (
     MAX_VALUE_BYTES,
-    blank_matches,
     comment_above,
     enter_function_if_marked,
     enter_if_marked,
     holds_marker,
     marker_finder,
-    masked,
     plain_code,
 )
+from codecompass.languages.words import word_set
 
 _LITERALS: Final = re.compile(
     rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"|\Z) | "(?:[^"\\\n]++|\\.)*+" """, re.DOTALL | re.VERBOSE
@@ -220,7 +219,7 @@ def _names(pattern: Node, context: Context) -> list[str]:
 
 
 def _end_of_head(node: Node) -> int:
-    """Returns where the signature ends: before accessors and long values, after anything else."""
+    """Returns the byte where the signature ends: before accessors and long values, else at the end."""
     last = node.start_byte
     for child in node.children:
         if child.type in ("computed_property", "willset_didset_block"):
@@ -261,32 +260,14 @@ def imports(node: Node, context: Context) -> Iterator[Found]:
         yield Import(line, line, written)
 
 
-_ENTERED_IF_MARKED: Final = (
-    "assignment",
-    "await_expression",
-    "call_expression",
-    "call_suffix",
-    "catch_block",
-    "control_transfer_statement",
-    "do_statement",
-    "else",
-    "for_statement",
-    "guard_statement",
-    "if_statement",
-    "navigation_expression",
-    "switch_entry",
-    "switch_statement",
-    "try_expression",
-    "value_argument",
-    "value_arguments",
-    "while_statement",
+_ENTERED_IF_MARKED: Final = word_set(
+    "assignment await_expression call_expression call_suffix catch_block control_transfer_statement do_statement else "
+    "for_statement guard_statement if_statement navigation_expression switch_entry switch_statement try_expression "
+    "value_argument value_arguments while_statement"
 )
 
 SWIFT = Language(
-    name="swift",
     grammar="swift",
-    extensions=(".swift",),
-    interpreters=("swift",),
     rules={
         "import_declaration": imports,
         "class_declaration": type_of,

@@ -28,13 +28,13 @@ CALL_MARK: Final = "("
 """Prefix of an identifier that is followed by a parenthesis."""
 
 ASCII_MARK: Final = "~"
-"""Prefix of the marks above, or of a word, that is next to letters outside ASCII: only where `\\b` means ASCII letters is it
-a whole word."""
+"""Prefix of a marked name, or of a word, that is next to letters outside ASCII: it is a whole word only for patterns in which
+`\\b` knows ASCII letters only."""
 
 MAX_MARK_BYTES: Final = 2
 
 ODD_WORD_MARK: Final = "!odd"
-"""Stands for a word that cannot be found by its letters: it is too long for the index, or has one of the letters below."""
+"""Replaces a word that cannot be found by its letters: it is too long for the index, or has one of the letters below."""
 
 _OTHER_CASE: Final = re.compile("[\u017f\u212a]")
 """Letters outside ASCII that are `s` and `k` in another case: a pattern that ignores case matches them, although `\\b` and `\\w`
@@ -47,15 +47,13 @@ MEMO_LIMIT: Final = 50_000
 
 
 class TextWords(Struct, frozen=True):
-    """What is indexed for a text besides the text itself: separated by blanks, sorted, without duplicates.
-
-    `parts` are the lower-case parts of camelCase words. `names` are whole identifiers that the index cannot tell from the text:
-    `=get_user` for one with an underscore, `(getUser` for one that is followed by a parenthesis (possibly after blanks), and
-    those with the other marks above.
-    """
+    """What is indexed for a text besides the text itself: separated by blanks, sorted, without duplicates."""
 
     parts: str
+    """The lower-case parts of camelCase words."""
     names: str
+    """Whole identifiers that the index cannot find by the text: `=get_user` for one with an underscore, `(getUser` for one that
+    is followed by a parenthesis (possibly after blanks), and those with the other marks above."""
 
 
 _Word = tuple[tuple[tuple[str, str], ...], str]
@@ -70,7 +68,7 @@ class WordSplitter:
         self._words: dict[bytes, _Word] = {}
 
     def words_of_text(self, text: str) -> TextWords:
-        """Returns the words of `text` that the index cannot tell from the text."""
+        """Returns the words of `text` that the index cannot find by the text."""
         # Most words are plain and known: the set operations handle them without a Python loop.
         words = [word for identifier in set(_identifiers(text)) - self._plain if (word := self._word(identifier))]
         camel = {run: parts for pairs, _ in words for run, parts in pairs}
@@ -93,7 +91,7 @@ class WordSplitter:
 
 
 def _is_plain(identifier: bytes) -> bool:
-    """Whether an identifier is of a common kind that needs nothing besides the text: `word`, `Word`, `WORD`, `w0rd`, `слово`."""
+    """Whether an identifier is of a common form that needs nothing besides the text: `word`, `Word`, `WORD`, `w0rd`, `слово`."""
     if len(identifier) >= MAX_TOKEN_BYTES:
         return False
     if identifier.isalpha():
@@ -104,7 +102,7 @@ def _is_plain(identifier: bytes) -> bool:
 
 
 def _identifiers(text: str) -> list[bytes]:
-    """Returns the identifiers of a text in order, each with a `(` if one follows; a `(` after no identifier stands alone."""
+    """Returns the identifiers of a text in order, each with a `(` if one follows; any other `(` is a separate item."""
     data = text.encode("utf-8", "surrogatepass").translate(_IDENTIFIER_BYTES)
     while _MANY_BLANKS in data:
         data = data.replace(_MANY_BLANKS, b"(")
@@ -163,9 +161,9 @@ def _blank_for_separator(found: re.Match[str]) -> str:
     return character if is_letter or unicodedata.category(character)[0] not in "PZS" else " "
 
 
-def word_set(text: str) -> frozenset[str]:
-    """Returns the set of words in `text`, which blanks separate."""
-    return frozenset(text.split())
+def word_set(*texts: str) -> frozenset[str]:
+    """Returns the set of the blank-separated words in the texts."""
+    return frozenset(" ".join(texts).split())
 
 
 def split_identifier(name: str) -> list[str]:

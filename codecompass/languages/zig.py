@@ -7,35 +7,37 @@ from typing import Final
 from codecompass.languages.block_tests import MAX_TITLE
 from codecompass.languages.language import CLASS_LIKE, DESCEND, Context, Definition, Descend, Found, Language, Node, by_path
 from codecompass.languages.path_modules import zig_module
+from codecompass.languages.preparation import blank_matches, masked
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.source_text import (
     MAX_VALUE_BYTES,
-    blank,
     comment_above_byte,
     enter_if_marked,
     holds_marker,
     marker_finder,
-    masked,
     plain_code,
 )
+from codecompass.languages.words import word_set
 
 _LITERALS: Final = re.compile(
     rb"""//[^\n]*+ | \\\\[^\n]*+ | "(?:[^"\\\n]++|\\.)*+" | '(?:[^'\\\n]|\\.)++'""", re.DOTALL | re.VERBOSE
 )
-_DESTRUCTURING: Final = re.compile(
-    rb"\b(?:const|var)\s+\w+(?:\s*:[^,=;(){}]+)?((?:\s*,\s*(?:(?:const|var)\s+)?\w+(?:\s*:[^,=;(){}]+)?){1,12})\s*=(?!=)"
+_UNSUPPORTED: Final = (
+    (
+        b",",
+        re.compile(
+            rb"\b(?:const|var)\s+\w+(?:\s*:[^,=;(){}]+)?((?:\s*,\s*(?:(?:const|var)\s+)?\w+(?:\s*:[^,=;(){}]+)?){1,12})\s*=(?!=)"
+        ),
+    ),
+    (b"switch", re.compile(rb"(?:[=;{}(,>]|\breturn)\s*(\w+\s*:)\s*switch\b")),
+    (b"continue", re.compile(rb"\bcontinue\s*:\w+(\s+[^,;\n]+)(?=[,;])")),
 )
-_LABEL: Final = re.compile(rb"(?:[=;{}(,>]|\breturn)\s*(\w+\s*:)\s*switch\b")
-_CONTINUED: Final = re.compile(rb"\bcontinue\s*:\w+(\s+[^,;\n]+)(?=[,;])")
 
 
 def prepare(source: bytes) -> bytes:
     """Returns `source`, equally long, with blanks in place of what the grammar cannot parse."""
-    code = bytes(masked(source, _LITERALS))
     text = bytearray(source)
-    for pattern in (_DESTRUCTURING, _LABEL, _CONTINUED):
-        for match in pattern.finditer(code):
-            blank(text, match.start(1), match.end(1))
+    blank_matches(text, bytes(masked(source, _LITERALS)), _UNSUPPORTED)
     return bytes(text)
 
 
@@ -99,7 +101,7 @@ def _variable(node: Node, variable: Node, context: Context) -> Iterator[Found]:
     if value is not None and context.source.startswith(b"@import(", value.start_byte):
         yield from _imports(variable, context)
         if start == node.start_byte:
-            # A private name of a module is only an import; a public one also re-exports it.
+            # A private name for a module is only an import; a public one also re-exports the module.
             return
     name = _plain(context.field_text(variable, "variable_type_function"))
     container = None if value is None else _container(value)
@@ -282,41 +284,14 @@ def recover(root: Node, context: Context) -> Iterator[Definition]:
         )
 
 
-_ENTERED_IF_MARKED: Final = (
-    "AssignExpr",
-    "BinaryExpr",
-    "Block",
-    "BlockExpr",
-    "BlockExprStatement",
-    "ErrorUnionExpr",
-    "FieldInit",
-    "FieldOrFnCall",
-    "FnCallArguments",
-    "ForExpr",
-    "ForStatement",
-    "IfExpr",
-    "IfStatement",
-    "InitList",
-    "LabeledStatement",
-    "LabeledTypeExpr",
-    "LoopExpr",
-    "LoopStatement",
-    "LoopTypeExpr",
-    "ParamDecl",
-    "ParamDeclList",
-    "ParamType",
-    "Statement",
-    "SuffixExpr",
-    "SwitchExpr",
-    "SwitchProng",
-    "WhileExpr",
-    "WhileStatement",
+_ENTERED_IF_MARKED: Final = word_set(
+    "AssignExpr BinaryExpr Block BlockExpr BlockExprStatement ErrorUnionExpr FieldInit FieldOrFnCall FnCallArguments ForExpr "
+    "ForStatement IfExpr IfStatement InitList LabeledStatement LabeledTypeExpr LoopExpr LoopStatement LoopTypeExpr ParamDecl "
+    "ParamDeclList ParamType Statement SuffixExpr SwitchExpr SwitchProng WhileExpr WhileStatement"
 )
 
 ZIG = Language(
-    name="zig",
     grammar="zig",
-    extensions=(".zig",),
     rules={
         "Decl": declaration,
         "VarDecl": local_variable,

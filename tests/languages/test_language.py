@@ -4,6 +4,7 @@ import pytest
 from tree_sitter_language_pack import get_parser
 
 from codecompass import languages
+from codecompass.languages.detect import EXTENSIONS
 from codecompass.languages.extract import extract, parse
 from codecompass.languages.language import HEAD_BYTES
 
@@ -12,7 +13,8 @@ def symbols_of(name, text):
     language = languages.load(name)
     source = text.encode()
     root = parse(language, get_parser(language.grammar), source).root_node
-    return extract(language, root, source, f"a{language.extensions[0]}").symbols
+    extension = next(extension for extension, of in EXTENSIONS.items() if of == name)
+    return extract(language, root, source, f"a{extension}").symbols
 
 
 @pytest.mark.parametrize(

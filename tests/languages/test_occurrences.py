@@ -7,9 +7,10 @@ from tree_sitter_language_pack import get_parser
 
 from codecompass import languages
 from codecompass.languages.extract import extract, parse
-from codecompass.languages.lexis import LEXES, words
+from codecompass.languages.lexis import LEXES
 from codecompass.languages.occurrences import occurrences, readable
 from codecompass.languages.records import Symbol
+from codecompass.languages.words import word_set
 from codecompass.worker.parsing import interrupting_limit
 
 NAMES = sorted(LEXES)
@@ -269,10 +270,10 @@ def test_a_language_without_words_has_no_uses():
 PIECES = st.sampled_from(
     [
         *sorted(
-            words('" \' ` \\ / // /* */ # -- --[[ [[ ]] {- -} ( ) [ ] { } < > << -> => := = == : :: . .. ? ! ?. @ $ ${ #{ f"{')
+            word_set('" \' ` \\ / // /* */ # -- --[[ [[ ]] {- -} ( ) [ ] { } < > << -> => := = == : :: . .. ? ! ?. @ $ ${ #{ f"{')
         ),
         *sorted(
-            words(
+            word_set(
                 "case lambda for in let const var val class extends implements impl fn def function local self this new as with"
             )
         ),

@@ -1,4 +1,4 @@
-"""Where types name their supertypes: `class A(B)`, `class A extends B`, `impl B for A`, an embedded field, `include B`."""
+"""Finds where types name their supertypes: `class A(B)`, `class A extends B`, `impl B for A`, embedded fields, `include B`."""
 
 import re
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ MAX_HEAD: Final = 2_000
 MAX_HEAD_NAMES: Final = 100
 """Names and brackets that are read in the head of a type."""
 
-# The heads of thousands of types may overlap: from each place that a pattern tries, only one way on may be long.
+# The heads of thousands of types may overlap, so a pattern may have only one long alternative at each position that it tries.
 _EXTENDS: Final = re.compile(r"[\w$]++(?:\s++|\s*+<.*?\s)(?:extends|implements|with)\b(?P<bases>[^{;]*+)", re.DOTALL)
 _AFTER_COLON: Final = re.compile(
     r"\w++(?:\s*+<[^{;()]*?>)?(?:\s++final)?(?:\s*+\([^{;]*?\))?\s*+:(?!:)(?P<bases>[^{;\n]*(?:[,:]\s*\n[^{;\n]*)*)"
@@ -32,7 +32,7 @@ _BASES: Final = {
     "rust": re.compile(r"\w++(?:\s*+<[^{;]*?>)?\s*+:(?!:)(?P<bases>[^{;]*?)(?=\bwhere\b|[{;])"),
     "swift": _AFTER_COLON,
 }
-"""From the name of a type to the supertypes that its head names, by family."""
+"""Match from the name of a type to the supertypes in its head, by family."""
 
 _FLAT_PARAMETERS: Final = r"<(?:[^<>{;=-]++|[-=]>?)*+>"
 _NESTED_PARAMETERS: Final = rf"<(?:[^<>{{;=-]++|[-=]>?|{_FLAT_PARAMETERS})*+>"
@@ -45,14 +45,14 @@ _IMPLS: Final = {
     "haskell": re.compile(r"instance\b(?:[^\n=]*+=>)?\s*+(?P<bases>[\w.']++)"),
     "rust": _IMPL,
 }
-"""The heads of what implements a type for another, by family."""
+"""Match the head of an implementation of one type for another, by family."""
 
 _MIXINS: Final = {
     "elixir": re.compile(r"^[ \t]*+@behaviour\b[ \t(]*+(?P<bases>[\w.]++)", re.MULTILINE),
     "php": re.compile(r"^[ \t]++use\b(?P<bases>[^;{}()]*+)[;{]", re.MULTILINE),
     "ruby": re.compile(r"^[ \t]*+(?:include|extend|prepend)\b[ \t(]*+(?P<bases>[^\n;#]*+)", re.MULTILINE),
 }
-"""Statements in the body of a type that name its supertypes, by family."""
+"""Match statements in the body of a type that name its supertypes, by family."""
 
 
 @cache
@@ -61,7 +61,7 @@ def _brackets_and_names(name: re.Pattern[str]) -> re.Pattern[str]:
 
 
 def supertype_names(lexis: Lexis, text: str, starts: Sequence[int], symbols: Sequence[Symbol]) -> frozenset[int]:
-    """Returns where the names of supertypes begin in `text`, whose lines begin at `starts`."""
+    """Returns the indexes at which the names of supertypes begin in `text`, whose lines begin at `starts`."""
     clause, impl, mixin = _BASES.get(lexis.family), _IMPLS.get(lexis.family), _MIXINS.get(lexis.family)
     found: set[int] = set()
     for match in mixin.finditer(text) if mixin is not None else ():
@@ -91,7 +91,7 @@ def supertype_names(lexis: Lexis, text: str, starts: Sequence[int], symbols: Seq
 
 
 def _names_outside_brackets(lexis: Lexis, text: str, start: int, end: int) -> list[int]:
-    """Returns where names begin between `start` and `end` that stand in no bracket, which may close one that is not there."""
+    """Returns the indexes at which names outside brackets begin between `start` and `end`; brackets may be unbalanced."""
     found: list[int] = []
     depth = 0
     for match in islice(_brackets_and_names(lexis.name).finditer(text, start, end), MAX_HEAD_NAMES):
@@ -100,7 +100,7 @@ def _names_outside_brackets(lexis: Lexis, text: str, start: int, end: int) -> li
             depth += 1
         elif character in ">])}":
             depth -= character != ">" or text[match.start() - 1] not in "-="
-            if depth < 0:  # it began in the parameters of the type
+            if depth < 0:  # `start` is inside the parameters of the type.
                 depth, found = 0, []
         elif depth == 0 and character not in lexis.keywords and text[match.end()] not in ".:\\=":
             found.append(match.start())

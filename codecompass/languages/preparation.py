@@ -1,16 +1,58 @@
-"""Prepares C, C++, C# and Swift for parsing: `#if` groups that split a construct, and disabled code.
+"""Prepares source for parsing: masks literals, blanks what a grammar cannot parse, and resolves `#if` groups of C, C++, C# and
+Swift that split a construct or disable code.
 
 The grammars accept `#if` only between whole declarations, statements, fields or enumerators. Where a branch opens a brace that
 it does not close, or is inside an expression, the tree is broken up to the end of the file. Of such a group only the first
-branch is kept, and the directive lines are blanked. All offsets stay: each byte is replaced by a blank.
+branch is kept, and the directive lines are blanked. All offsets stay the same: each byte is replaced by a blank.
 """
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from msgspec import Struct
 
-from codecompass.languages.source_text import blank
+C_LITERALS: Final = re.compile(
+    # Each branch begins with a plain character, so that the search can skip to the next of them.
+    rb"""//(?:[^\n\\]++|\\\r\n|\\.)*+ | /\*.*?(?:\*/|\Z)
+    | R(?:(?<!\wR)|(?<=\b[uUL]R)|(?<=\bu8R))"(?P<tag>[^()\\\s"]{0,16})\(.*?(?:\)(?P=tag)"|\Z)
+    | "(?:[^"\\\n]++|\\\r\n|\\.)*+" | '(?<![0-9a-fA-F]')(?:[^'\\\n]|\\.)++'""",
+    re.DOTALL | re.VERBOSE,
+)
+
+_BLANKS: Final = bytes(byte if byte in b"\r\n" else 0x20 for byte in range(256))
+_QUOTES: Final = bytes(byte if byte in b"\r\n" else 0x22 for byte in range(256))
+
+
+def masked(source: bytes, literals: re.Pattern[bytes] = C_LITERALS) -> bytearray:
+    """Returns `source` with each byte of comments as a blank and of other `literals` (strings, characters) as `"`."""
+    return bytearray(literals.sub(_mask, source))
+
+
+def _mask(match: re.Match[bytes]) -> bytes:
+    text = match[0]
+    if text[:1] != b"/":
+        return text.translate(_QUOTES)
+    blanks = text.translate(_BLANKS)
+    # In a macro the line continues after the comment.
+    for continuation in (b"\\\n", b"\\\r\n"):
+        if continuation in text:
+            blanks = continuation.join(part.translate(_BLANKS) for part in text.split(continuation))
+    return blanks
+
+
+def blank(text: bytearray, start: int, end: int) -> None:
+    """Overwrites `text[start:end]` with blanks, except for line breaks."""
+    text[start:end] = text[start:end].translate(_BLANKS)
+
+
+def blank_matches(text: bytearray, code: bytes, patterns: Iterable[tuple[bytes, re.Pattern[bytes]]]) -> None:
+    """Blanks in `text` the first group of each match in `code`. A pattern is tried only if its marker is in the code."""
+    for marker, pattern in patterns:
+        if marker in code:
+            for match in pattern.finditer(code):
+                blank(text, match.start(1), match.end(1))
+
 
 DIRECTIVE: Final = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t]*#[ \t]*(\w*)(?:[^\n\\]++|\\\r\n|\\.)*+", re.MULTILINE | re.DOTALL)
 _DISABLED: Final = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*#[ \t]*(?:el)?if[ \t]+0[ \t\r]*$")
@@ -21,7 +63,7 @@ _OPENING: Final = frozenset((b"if", b"ifdef", b"ifndef"))
 _CONTINUING: Final = frozenset((b"else", b"elif", b"elifdef", b"elifndef", b"elseif"))
 _FRAGMENT_STARTS: Final = frozenset((b"&", b"|", b",", b"?", b"+", b"=", b")", b".", b"{", b";"))
 _LOOK_BACK: Final = 400
-"""Bytes read before a group to tell what it is in; the beginning of a statement is rarely longer."""
+"""Bytes read before a group to find out what it is in; the beginning of a statement is rarely longer."""
 
 
 class _Branch(Struct):
@@ -34,9 +76,9 @@ class _Branch(Struct):
 def resolve_conditionals(
     text: bytearray, code: bytearray, directives: re.Pattern[bytes] = DIRECTIVE, *, ends_with_line: bool = False
 ) -> None:
-    """Blanks in `text` all directives but `#define` and `#include`, and the branches that would break the tree.
+    """Blanks in `text` all directives except `#define` and `#include`, and the branches that would break the tree.
 
-    Does the same to `code` (`text` masked), in which no directive remains at all. Group 1 of `directives` is the word of the
+    Does the same to `code` (`text` masked), in which it blanks all directives. Group 1 of `directives` is the name of the
     directive. `ends_with_line`: a line break ends a statement, as in Swift.
     """
     open_groups: list[list[_Branch]] = []
@@ -108,7 +150,7 @@ def _end_of_comment(text: bytearray, start: int, end: int) -> int:
 
 
 def _branches_to_keep(code: bytearray, branches: list[_Branch], start: int, end: int) -> list[_Branch]:
-    """Returns all branches, or the first one where they are variants of a part of one construct."""
+    """Returns all branches, or only the first one if they are variants of a part of one construct."""
     first = branches[:1]
     if not any(bytes(code[branch.start : branch.end]).strip() for branch in branches):
         return branches
