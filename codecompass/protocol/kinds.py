@@ -1,4 +1,4 @@
-"""The symbol kinds, what a person may write for them, and which kinds of the index that means."""
+"""The symbol kinds of the index, and the words that requests accept for them."""
 
 from collections.abc import Mapping
 from typing import Final, Literal, get_args
@@ -44,7 +44,7 @@ _ALIASES: Final[Mapping[str, tuple[SymbolKind, ...]]] = {
 }
 
 KINDS_ON_INPUT: Final[tuple[str, ...]] = (*SYMBOL_KINDS, *_ALIASES)
-"""Every accepted word, the kinds of the index first."""
+"""Every accepted word; the kinds of the index come first."""
 
 
 def kinds_meant(word: str) -> frozenset[SymbolKind]:

@@ -1,7 +1,7 @@
-"""How one argument says that several projects are meant: `*`, a list, or names with commas between; and which names can be those
-of an organisation's repositories.
+"""The argument `workspace` for several projects: `*`, a list, or comma-separated names; and the names of an organisation's
+repositories.
 
-A list reaches the request as one text, whose items end with NUL: no path and no name has that character.
+A list is stored in the request as one text whose items end with NUL, which no path and no name contains.
 """
 
 import re
@@ -11,24 +11,25 @@ from typing import Final
 from codecompass.protocol.requests import ALL_PROJECTS
 
 ORGANISATION: Final = "org:"
-"""What the labels of an organisation's repositories begin with. A name that begins so is asked for there alone."""
+"""Prefix of the labels of an organisation's repositories. A name with this prefix is only looked up there."""
 
 MAX_ORGANISATION_NAME: Final = 300
 
 _END: Final = "\0"
 _ELSEWHERE: Final = re.compile(r"[\w][\w.+@~-]*(?:[/:][\w.+@~-]+)*(?:://[\w.+@~:/-]+)?", re.ASCII)
-"""A name, `owner/name`, an address. No path: what begins with `/`, `.` or `~` is of this machine, and told to nobody."""
+"""A name, `owner/name`, or an address. Not a path: what begins with `/`, `.` or `~` is local and must not be sent to a server."""
 
 
 def listed_projects(names: Iterable[str]) -> str:
-    """Returns the text for a list of names or paths of projects."""
+    """Returns the `workspace` text for a list of names or paths of projects."""
     return "".join(name + _END for name in names)
 
 
 def several_projects(workspace: str | None) -> tuple[str, ...] | None:
-    """Returns the names or paths of the projects that a `workspace` lists, `*` for all; None where it is one path.
+    """Returns the names or paths of the projects that a `workspace` lists, `*` for all; None if it is one path.
 
-    A text with commas is a list where no item has a slash: `api,web`, and not `/srv/a,b`; but `api,org:shop/web` is one.
+    A text with commas is a list if no item has a slash: `api,web`, but not `/srv/a,b`. Items with the prefix `org:` may have
+    slashes: `api,org:shop/web` is a list.
     """
     if workspace is None:
         return None
@@ -43,12 +44,12 @@ def several_projects(workspace: str | None) -> tuple[str, ...] | None:
 
 
 def asked_elsewhere(name: str) -> str | None:
-    """Returns what `org:NAME` names in the organisation; None for a name without that prefix."""
+    """Returns NAME for `org:NAME`; None for a name without that prefix, or nothing after it."""
     return name.strip().removeprefix(ORGANISATION) or None if name.strip().startswith(ORGANISATION) else None
 
 
 def may_be_elsewhere(name: str) -> bool:
-    """Whether `name`, which nothing here has, can be that of a repository or a group of an organisation, and is no path."""
+    """Returns whether `name`, which is unknown locally, may be a repository or group of an organisation, and is not a path."""
     text = name.strip()
     is_plain = len(text) <= MAX_ORGANISATION_NAME and _ELSEWHERE.fullmatch(text) is not None
     return is_plain and not {".", ".."}.intersection(text.split("/"))

@@ -1,6 +1,6 @@
-"""How much space files take, where several names can be of one file.
+"""Measures the disk space of files that can have several hard links.
 
-Indexes of one repository share files (`forks.py`), so the sum of what each of them shows is more than they take together.
+Indexes of one repository share files (`forks.py`), so the sum of their sizes is more than they take together.
 """
 
 import contextlib
@@ -13,9 +13,9 @@ from msgspec import Struct
 
 
 class DiskSpace(Struct, frozen=True):
-    """Bytes below a directory; a file with several names in it counts once.
+    """Bytes below a directory; a file with several links in it counts once.
 
-    `own` would be free if the directory were deleted; `shared` are files that have names elsewhere too.
+    Deleting the directory would free `own`; the files of `shared` also have links elsewhere.
     """
 
     own: int
@@ -23,12 +23,12 @@ class DiskSpace(Struct, frozen=True):
 
     @property
     def total(self) -> int:
-        """All bytes that can be read there."""
+        """Bytes of all files in the directory."""
         return self.own + self.shared
 
 
 def disk_usage(*paths: Path) -> int:
-    """Returns the bytes of the files at and below `paths`; a file with several names there counts once. 0 for what is gone."""
+    """Returns the bytes of the files at and below `paths`; a file with several links there counts once. Missing paths count 0."""
     seen: set[tuple[int, int]] = set()
     total = 0
     for path in paths:
@@ -40,7 +40,7 @@ def disk_usage(*paths: Path) -> int:
 
 
 def disk_space(path: Path) -> DiskSpace:
-    """Returns what deleting `path` would free, and what it shares with others. 0 and 0 where it is gone."""
+    """Returns how many bytes deleting `path` would free, and how many it shares. Both are 0 if `path` is missing."""
     links: dict[tuple[int, int], int] = {}
     own = shared = 0
     statuses = list(_statuses(path))

@@ -1,4 +1,4 @@
-"""The file CURRENT: which epoch of a project is read, and whether this program can read it."""
+"""Reads and writes the file CURRENT: which epoch of a project is read, and whether this program can read it."""
 
 import os
 from typing import Literal
@@ -15,7 +15,7 @@ SchemaStatus = Literal["compatible", "not_indexed", "reindex_required", "corrupt
 
 
 class Current(Struct, frozen=True, kw_only=True):
-    """The content of CURRENT. Its fields never change: every program must be able to read the versions."""
+    """The content of CURRENT. Its fields never change, so that every version of the program can read the versions."""
 
     epoch: str
     schema_version: int
@@ -24,9 +24,10 @@ class Current(Struct, frozen=True, kw_only=True):
 
 
 class Compatibility(Struct, frozen=True):
-    """How an index on disk fits this program. `current` is None unless CURRENT could be read.
+    """Whether this program can read an index on disk. `current` is None unless CURRENT could be read.
 
-    `refusal` is why it may not be read, where only permissions are missing: then it need not be rebuilt.
+    `refusal` is set if only permissions are missing, so that the index need not be rebuilt. `is_newer` says that a newer program
+    wrote it.
     """
 
     status: SchemaStatus
@@ -36,17 +37,17 @@ class Compatibility(Struct, frozen=True):
 
     @property
     def current_schema_version(self) -> int:
-        """The version found on disk, 0 where there is none."""
+        """The schema version of the index on disk, 0 if there is none."""
         return 0 if self.current is None else self.current.schema_version
 
     @property
     def required_schema_version(self) -> int:
-        """The version that this program reads and writes."""
+        """The schema version that this program reads and writes."""
         return SCHEMA_VERSION
 
 
 def compatibility(layout: ProjectLayout) -> Compatibility:
-    """Reads CURRENT and compares its versions. Never raises: what cannot be read is `corrupt_manifest`."""
+    """Reads CURRENT and compares its versions. Never raises: an index that cannot be read is `corrupt_manifest`."""
     try:
         content = layout.current.read_bytes()
     except FileNotFoundError:
@@ -74,10 +75,10 @@ def compatibility(layout: ProjectLayout) -> Compatibility:
 
 
 def require_compatible(layout: ProjectLayout) -> Current:
-    """Returns CURRENT of an index that can be read.
+    """Returns CURRENT of an index that this program can read.
 
-    Raises IndexNotReady where there is none, StoreNewer where a newer program wrote it, PermissionDenied where it may not be
-    read, IndexIncompatible otherwise.
+    Raises IndexNotReady if there is no index, StoreNewer if a newer program wrote it, PermissionDenied if read permission is
+    missing, otherwise IndexIncompatible.
     """
     found = compatibility(layout)
     if found.status == "compatible" and found.current is not None:
@@ -103,13 +104,13 @@ def require_compatible(layout: ProjectLayout) -> Current:
 
 
 def write_current(layout: ProjectLayout, epoch: str) -> None:
-    """Makes `epoch` the one that readers use, atomically and durably."""
+    """Makes `epoch` the epoch that readers use, atomically and durably."""
     current = Current(epoch=epoch, schema_version=SCHEMA_VERSION, parser_version=PARSER_VERSION, program_version=__version__)
     replace_file(layout.current, msgspec.json.encode(current))
 
 
 def next_epoch(layout: ProjectLayout) -> str:
-    """Returns a name that no epoch on disk has."""
+    """Returns a name for a new epoch: the highest number on disk plus one."""
     numbers = [0]
     if layout.epochs.is_dir():
         numbers += [int(entry.name) for entry in layout.epochs.iterdir() if entry.name.isdecimal()]

@@ -1,4 +1,4 @@
-"""The file system that a path is on. SQLite's WAL and our locks need one with reliable locks and shared memory mappings.
+"""Finds the file system of a path. SQLite's WAL and our locks need reliable locks and shared memory mappings.
 
 Over NFS, SMB or sshfs two processes can both hold a lock, which damages an index sooner or later.
 """
@@ -56,7 +56,7 @@ _MACOS_MOUNT: Final = re.compile(r".* on (?P<point>/.*) \((?P<type>[^,)]+)[,)]")
 
 
 class FileSystem(Struct, frozen=True):
-    """A mounted file system. `type` is the system's name for it, empty where it is unknown."""
+    """A mounted file system. `type` is the operating system's name for it, empty if unknown."""
 
     type: str
     mount_point: str
@@ -68,7 +68,7 @@ class FileSystem(Struct, frozen=True):
 
 
 def filesystem_of(path: Path) -> FileSystem:
-    """Returns the file system that `path`, or the nearest directory above it that exists, lies on. Never raises."""
+    """Returns the file system of `path`, or of its nearest existing parent directory. Never raises."""
     existing = next((directory for directory in (path, *path.parents) if directory.exists()), Path("/"))
     return innermost(mounts(), os.path.realpath(existing))
 
@@ -84,7 +84,7 @@ def innermost(mounted: Iterable[FileSystem], path: str) -> FileSystem:
 
 
 def mounts() -> list[FileSystem]:
-    """Returns what is mounted, in the order of mounting; nothing where that is unknown."""
+    """Returns the mounted file systems in the order of mounting; an empty list if they cannot be determined."""
     if sys.platform != "linux":
         try:
             done = subprocess.run(["mount"], capture_output=True, text=True, timeout=MOUNT_DEADLINE_SECONDS, check=False)
@@ -98,7 +98,7 @@ def mounts() -> list[FileSystem]:
 
 
 def parse_mountinfo(text: str) -> list[FileSystem]:
-    """Reads Linux's table: the fifth field is the mount point, the type follows a lone hyphen."""
+    """Parses Linux's mountinfo: the fifth field is the mount point, the type follows a lone hyphen."""
     found = []
     for line in text.splitlines():
         before, separator, after = line.partition(" - ")
@@ -109,6 +109,6 @@ def parse_mountinfo(text: str) -> list[FileSystem]:
 
 
 def parse_mount_output(text: str) -> list[FileSystem]:
-    """Reads what `mount` prints on macOS and the BSDs: `device on /point (type, options)`."""
+    """Parses the output of `mount` on macOS and the BSDs: `device on /point (type, options)`."""
     matches = (_MACOS_MOUNT.match(line) for line in text.splitlines())
     return [FileSystem(match["type"].strip(), match["point"]) for match in matches if match is not None]

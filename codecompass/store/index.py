@@ -1,8 +1,8 @@
-"""The index of one workspace, for readers: opens it, says whether this program can read it, takes snapshots.
+"""The reader's side of one index: opens it, checks that this program can read it, and takes snapshots.
 
-A snapshot is one SQLite read transaction together with the text index of the generation that the transaction names, so an
-answer never mixes two generations. Nothing here writes; `writer.py` does, and publishes in a single transaction or rename.
-From its first snapshot until it is closed an index holds the readers' lock, so that no process deletes it.
+A snapshot is one SQLite read transaction together with the text index of the generation that the transaction names, so an answer
+never mixes two generations. Nothing here writes; `writer.py` does, and publishes in a single transaction or rename. From its
+first snapshot until it is closed, an index holds the readers' lock, so that no process deletes it.
 """
 
 import os
@@ -30,13 +30,13 @@ from codecompass.store.snapshot import IndexMeta, Snapshot
 from codecompass.store.text import TextReader
 
 OPEN_ATTEMPTS: Final = 20
-"""A generation can be replaced between reading its number and opening it. Each attempt sees a newer one."""
+"""A generation can be replaced between reading its number and opening it; then the next attempt sees a newer one."""
 
 MAX_IDLE_CONNECTIONS: Final = 4
 
 
 class _Epoch(Struct, frozen=True):
-    """An epoch by its name and its file: after a deletion a new epoch may have the same name."""
+    """Identifies an epoch by its name and its facts.db, because after a deletion a new epoch can have the same name."""
 
     name: str
     device: int
@@ -44,7 +44,7 @@ class _Epoch(Struct, frozen=True):
 
 
 class _Text(Struct, frozen=True):
-    """The open text index of a generation, with the file table that was read with it."""
+    """The open text index of a generation, with its file table."""
 
     epoch: _Epoch
     generation: int
@@ -63,10 +63,10 @@ class _Connection(Struct, frozen=True):
 
 
 class WorkspaceIndex:
-    """Readers' side of the index in `layout`. Thread-safe; keeps a few connections and the newest text generation open."""
+    """The index in `layout`, for reading. Thread-safe; keeps a few connections and the newest text generation open."""
 
     def __init__(self, layout: ProjectLayout, project_id: str, mapped_files: MappedFiles | None = None) -> None:
-        """With `mapped_files`, a fault in a file of this index raises IndexDamaged in every read that follows."""
+        """With `mapped_files`, all reads after a fault in a file of this index raise IndexDamaged."""
         self.layout = layout
         self.project_id = project_id
         self._mapped_files = mapped_files
@@ -76,32 +76,32 @@ class WorkspaceIndex:
         self._text: _Text | None = None
         self._reading: int | None = None
         self._let_go: Callable[[], object] = _nothing
-        # For an index that is never closed: Python 3.13 warns of connections left open.
+        # In case the index is never closed: Python 3.13 warns about open connections.
         weakref.finalize(self, _close_all, self._idle)
 
     def compatibility(self) -> Compatibility:
-        """Says whether there is an index and whether this program can read it. Reads one small file."""
+        """Returns whether there is an index and whether this program can read it. Reads one small file."""
         return compatibility(self.layout)
 
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
-        """Gives the newest published generation.
+        """Yields the newest published generation.
 
-        Raises IndexNotReady, IndexIncompatible, StoreNewer, IndexDamaged where files are broken, or PermissionDenied where they
-        may not be read.
+        Raises IndexNotReady, IndexIncompatible or StoreNewer as `require_compatible` does, IndexDamaged if files are damaged,
+        PermissionDenied if read permission is missing.
         """
         held, text, snapshot = self._begin()
         try:
             yield snapshot
         except Exception as error:
-            # Damaged content can raise any kind of error.
+            # Damaged files can cause any kind of error.
             damage = self._damage(held, text)
             if damage is not None:
                 raise damage from error
             raise
         finally:
             self._release(held)
-        # Checked again afterwards: the files are mapped, so damage that happens meanwhile is read.
+        # Checked again afterwards: the files are mapped, so damage that happened meanwhile may have been read.
         damage = self._damage(held, text)
         if damage is not None:
             raise damage
@@ -109,7 +109,7 @@ class WorkspaceIndex:
             raise IndexNotReady("the index was written while it was read without a lock. Call again.")
 
     def _damage(self, held: _Connection, text: _Text) -> IndexDamaged | None:
-        """The error for the files that were read, None where they are intact."""
+        """Returns the error for the files that were read, None if they are intact."""
         if self._has_faults(held.epoch.name):
             return _faulty(self.layout)
         try:
@@ -118,14 +118,14 @@ class WorkspaceIndex:
         except IndexDamaged as error:
             return error
         except FileNotFoundError:
-            return None  # replaced meanwhile by another epoch; what was read of this one stays readable
+            return None  # another epoch replaced it meanwhile; its open files stay readable
         except OSError as error:
             raise not_readable(self.layout.root, error) from error
         return None
 
     @property
     def has_faults(self) -> bool:
-        """Whether reading files of the current epoch failed: the index must be rebuilt."""
+        """Whether a mapped file of the current epoch had a fault, so that the index must be rebuilt."""
         current = compatibility(self.layout).current
         return current is not None and self._has_faults(current.epoch)
 
@@ -133,7 +133,7 @@ class WorkspaceIndex:
         return self._mapped_files is not None and self._mapped_files.n_faults(self.layout.facts(epoch).parent) > 0
 
     def close(self) -> None:
-        """Closes what is kept open. Snapshots in use stay valid."""
+        """Closes the connections and files that are kept open. Snapshots in use stay valid."""
         with self._lock:
             self._text = None
             self._intact = IntactFacts(self.layout)
@@ -154,8 +154,8 @@ class WorkspaceIndex:
                 held = self._connect(current)
                 return held, *self._snapshot(held)
             except (FileNotFoundError, sqlite3.OperationalError, IndexDamaged) as error:
-                # Either the generation was replaced while it was opened, and the next attempt finds the new one, or the
-                # index is damaged, and every attempt fails.
+                # If the generation was replaced while it was opened, the next attempt finds the new one. If the index is damaged,
+                # every attempt fails.
                 failure = error
                 if held is not None:
                     held.connection.close()
@@ -185,7 +185,7 @@ class WorkspaceIndex:
             except LockHeld as error:
                 raise IndexNotReady("the index is being removed. Call again.") from error
             if self._reading is not None:
-                # Also for an index that is never closed: it must not keep its files for ever.
+                # Releases the lock even if the index is never closed.
                 self._let_go = weakref.finalize(self, os.close, self._reading)
 
     def _connect(self, current: Current) -> _Connection:
@@ -216,7 +216,7 @@ class WorkspaceIndex:
         directory = self.layout.text(epoch.name, generation)
         if not directory.exists():
             raise FileNotFoundError(directory)
-        # Checked before tantivy opens it: only our own code may read a damaged file.
+        # Checked before tantivy opens it, because tantivy must not read damaged files.
         intact = IntactText(directory, [TextFile(*row) for row in facts.text_files()])
         text = _Text(epoch, generation, TextReader(directory), TableCache(), intact)
         with self._lock:
@@ -242,7 +242,7 @@ def _close_all(idle: list[_Connection]) -> None:
 
 
 def _nothing() -> None:
-    """Releases nothing: no lock is held yet."""
+    """Does nothing: the finalizer while no lock is held."""
 
 
 def _faulty(layout: ProjectLayout) -> IndexDamaged:
@@ -253,7 +253,7 @@ def _faulty(layout: ProjectLayout) -> IndexDamaged:
 
 
 def read_meta(facts: FactsReader) -> IndexMeta:
-    """Returns the meta table as a Struct. Raises IndexDamaged where entries are missing or invalid."""
+    """Returns the table `meta` as a Struct. Raises IndexDamaged if entries are missing or invalid."""
     values = facts.meta()
     try:
         return IndexMeta(
@@ -272,9 +272,9 @@ def read_meta(facts: FactsReader) -> IndexMeta:
 
 
 def connect_to_facts(path: Path) -> ReadConnection:
-    """Opens the facts of an index for reading.
+    """Opens the facts of an index, with their base, for reading.
 
-    Raises sqlite3.OperationalError where they are missing, IndexDamaged where they are not a database.
+    Raises sqlite3.OperationalError if they are missing, IndexDamaged if they are not a database.
     """
     try:
         opened = connect_for_reading(path)

@@ -1,6 +1,6 @@
 """Reads the description of an index without opening its text index.
 
-Takes a few stat() calls where nothing has changed since the last inspection.
+Costs a few stat() calls if nothing has changed since the last inspection.
 """
 
 import sqlite3
@@ -17,21 +17,21 @@ from codecompass.store.snapshot import IndexMeta
 
 
 class IndexInspection(Struct, frozen=True):
-    """What an inspection found."""
+    """The result of an inspection."""
 
     found: Compatibility
     meta: IndexMeta | None
-    """None where there is no index that can be read."""
+    """None if there is no readable index."""
     marks: tuple[int, ...]
-    """Modification times of its files: equal marks mean that nothing has changed."""
+    """Modification times of its files, in nanoseconds: equal marks mean that nothing has changed."""
 
 
 def inspect_index(layout: ProjectLayout, before: IndexInspection | None = None) -> IndexInspection:
-    """Returns the state of the index in `layout`; `before` itself if its files are unchanged. Never raises."""
+    """Returns the state of the index in `layout`; `before` if its files are unchanged since. Never raises."""
     if before is not None and before.marks == _marks(layout, before.found):
         return before
     found = compatibility(layout)
-    # The marks are read first: a change that happens meanwhile is found by the next inspection.
+    # The marks are read before the description, so that the next inspection finds a change that happens in between.
     marks = _marks(layout, found)
     return IndexInspection(found, _meta(layout, found), marks)
 
@@ -49,7 +49,7 @@ def _modified_ns(path: Path) -> int:
         status = path.stat()
     except OSError:
         return 0
-    # Readers make an empty log; it is the same as none.
+    # Readers create an empty log, which is the same as none.
     return status.st_mtime_ns if status.st_size else 0
 
 

@@ -1,6 +1,6 @@
-"""Files whose stamps are not those that an index has noted, but whose content git knows to be the one that it holds.
+"""Finds files whose stamps differ from the manifest but whose content, according to git, is the indexed one.
 
-A fork of another project's index has the stamps of that project's files; a branch that is checked out again writes files anew.
+A fork of another project's index has the stamps of that project's files; checking out a branch again rewrites its files.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,14 +14,14 @@ from codecompass.store.manifest import STAT_REASONS, Changes, ManifestEntry
 
 
 class KnownFiles(Struct, frozen=True):
-    """`changes` is what remains to be done, `known` are the files that need new stamps alone."""
+    """`changes` is what remains to be done, `known` are the files that only need new stamps."""
 
     changes: Changes
     known: tuple[ScannedFile, ...]
 
 
 def blobs_of(files: Iterable[ScannedFile], blobs: GitBlobs) -> dict[str, bytes]:
-    """Returns git's id of the content of each file by its path; empty where git does not know it for certain."""
+    """Returns git's blob id of each file's content, by path; empty if git does not know it for certain."""
     return {
         file.path: blobs.known(file.path, size=file.size, mtime_ns=file.mtime_ns, ctime_ns=file.ctime_ns, inode=file.inode)
         for file in files
@@ -31,7 +31,7 @@ def blobs_of(files: Iterable[ScannedFile], blobs: GitBlobs) -> dict[str, bytes]:
 def without_known(
     manifest: Mapping[str, ManifestEntry], changes: Changes, files: Iterable[ScannedFile], blobs: Mapping[str, bytes]
 ) -> KnownFiles:
-    """Takes out of `changes` what the manifest has with the same content. `files` are those of the scan, `blobs` their ids."""
+    """Separates the files of `changes` whose content the manifest has. `files` are those of the scan, `blobs` their blob ids."""
     if not changes.tasks:
         return KnownFiles(changes, ())
     asked = {task.path for task in changes.tasks}
@@ -48,7 +48,7 @@ def _is_known(entry: ManifestEntry | None, file: ScannedFile, blobs: Mapping[str
         and entry.is_parsed
         and bool(entry.blob_id)
         and entry.blob_id == blobs.get(file.path)
-        # A conversion of line ends between blob and file changes the size.
+        # If git converts line ends between blob and file, the size differs.
         and entry.size == file.size
         and not (entry.status == "skipped" and entry.reason in STAT_REASONS)
     )

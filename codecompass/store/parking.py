@@ -1,10 +1,10 @@
-"""Epochs that are kept beside the current one, so that a branch that was checked out before is not indexed again.
+"""Keeps epochs beside the current one, so that a branch that is checked out again need not be indexed again.
 
-    epochs/<epoch>/parked       which commit the epoch is of and by which versions it was written (JSON); its modification time is
-                                when the epoch was last of use
+    epochs/<epoch>/parked       the commit of the epoch and the versions that wrote it (JSON); its modification time is when the
+                                epoch was last used
 
-A parked epoch is read by nobody but by who forks it. Losing one costs time and nothing else. An epoch without the file, and
-that CURRENT does not name, is a half-made one.
+A parked epoch is only read to fork it. Losing one costs only time. An epoch without the file that CURRENT does not name is
+incomplete.
 """
 
 import os
@@ -21,17 +21,17 @@ from codecompass.store.schema import PARSER_VERSION, SCHEMA_VERSION
 from codecompass.units import MIB
 
 MAX_PARKED: Final = 4
-"""Epochs of one project; the least recently used goes."""
+"""How many parked epochs a project keeps; the least recently used is removed first."""
 
 MAX_PARKED_SHARE: Final = 2.0
-"""What all epochs of a project may take beyond the current one, as a share of that; links count once."""
+"""The space that parked epochs may take in addition to the current one, as a share of its size; links count once."""
 
 LEAST_PARKED_BYTES: Final = 16 * MIB
-"""What they may take in any case."""
+"""The space that they may take in any case."""
 
 
 class ParkedEpoch(Struct, frozen=True):
-    """An epoch that is kept. `used_at` in seconds since 1970."""
+    """An epoch that is kept beside the current one. `used_at` is in seconds since 1970."""
 
     epoch: str
     commit: str
@@ -47,7 +47,7 @@ class _Note(Struct, frozen=True, kw_only=True):
 
 
 def park(layout: ProjectLayout, epoch: str, commit: str) -> None:
-    """Keeps an epoch, which is of `commit`, in place of an earlier one of the same commit. The caller holds the writer lock.
+    """Marks an epoch as parked. It replaces an earlier one of the same `commit`. The caller holds the writer lock.
 
     Raises OSError.
     """
@@ -56,13 +56,13 @@ def park(layout: ProjectLayout, epoch: str, commit: str) -> None:
 
 
 def note_use(layout: ProjectLayout, epoch: str) -> None:
-    """Notes that a parked epoch was of use just now."""
+    """Notes that a parked epoch was used just now."""
     with suppress(OSError):
         os.utime(_note_path(layout, epoch))
 
 
 def parked_epochs(layout: ProjectLayout) -> tuple[ParkedEpoch, ...]:
-    """Returns the epochs that are kept and that this program can read, the most recently used first. Never raises."""
+    """Returns the parked epochs that this program can read, most recently used first. Never raises."""
     found = []
     with suppress(OSError):
         for name in os.listdir(layout.epochs):
@@ -76,7 +76,7 @@ def parked_epochs(layout: ProjectLayout) -> tuple[ParkedEpoch, ...]:
 
 
 def kept_epochs(layout: ProjectLayout, current: str) -> frozenset[str]:
-    """Returns which epochs beside `current` stay: the most recently used within the bounds, one for each commit."""
+    """Returns the epochs to keep beside `current`: the most recently used within the bounds, one for each commit."""
     commits: set[str] = set()
     kept: list[str] = []
     largest = 0

@@ -1,5 +1,6 @@
-"""Groups of projects: names that a person gave to several, for questions about all of them. In the registry, shared by all
-processes; a project that is removed leaves its groups, and a group without projects is gone.
+"""Groups of projects in the registry: names that a person gave to several projects, to ask questions about all of them.
+
+Removing a project removes it from its groups; a group without projects does not exist.
 """
 
 import difflib
@@ -16,14 +17,14 @@ MAX_MEMBERS: Final = 1_000
 
 
 class ProjectGroup(Struct, frozen=True):
-    """A group and its projects, by root."""
+    """A group and its projects, sorted by root."""
 
     name: str
     projects: tuple[Project, ...]
 
 
 def project_groups(registry: Registry) -> tuple[ProjectGroup, ...]:
-    """Returns all groups by name."""
+    """Returns all groups, sorted by name."""
     members: dict[str, set[str]] = {}
     for name, project_id in registry.rows("SELECT name, project_id FROM project_groups ORDER BY name"):
         members.setdefault(name, set()).add(project_id)
@@ -34,10 +35,10 @@ def project_groups(registry: Registry) -> tuple[ProjectGroup, ...]:
 
 
 def set_project_group(registry: Registry, name: str, projects: Sequence[Project]) -> ProjectGroup:
-    """Makes `name` the group of `projects`, which replace those it had, and returns it. They are kept from now on: a project that
-    a server took up by itself counts as registered by a person.
+    """Makes `name` the group of exactly these projects, and returns it. Auto-discovered projects count as explicitly registered
+    from now on, so they are not evicted.
 
-    Raises InvalidInput for a name that is malformed or a project's, and for too many groups or projects.
+    Raises InvalidInput for a name that is malformed or taken by a project, and for too many groups or projects.
     """
     check_alias(name)
     holder = registry.find(name)
@@ -57,7 +58,7 @@ def set_project_group(registry: Registry, name: str, projects: Sequence[Project]
 
 
 def require_project_group(registry: Registry, name: str) -> ProjectGroup:
-    """Returns a group. Raises ProjectNotFound."""
+    """Returns the group with this name. Raises ProjectNotFound."""
     groups = project_groups(registry)
     found = next((group for group in groups if group.name == name), None)
     if found is None:
@@ -70,7 +71,7 @@ def require_project_group(registry: Registry, name: str) -> ProjectGroup:
 
 
 def remove_project_group(registry: Registry, name: str) -> None:
-    """Removes a group; its projects stay. Raises ProjectNotFound."""
+    """Removes a group but not its projects. Raises ProjectNotFound."""
     require_project_group(registry, name)
     with registry.transaction() as connection:
         connection.execute("DELETE FROM project_groups WHERE name = ?", (name,))

@@ -1,7 +1,7 @@
-"""Moves SQLite's log into the facts of an epoch, between two writes of its record, and only there.
+"""Moves SQLite's log into the facts of an epoch, between two writes of facts.sum.
 
-SQLite would do it by itself when the last connection that may write is closed, after which the recorded checksum would be wrong.
-Called by the holder of the writer lock.
+SQLite would do it automatically when the last writable connection is closed, and the recorded checksum would then be wrong. The
+caller holds the writer lock.
 """
 
 import sqlite3
@@ -16,14 +16,14 @@ from codecompass.store.index import connect_to_facts
 from codecompass.store.layout import ProjectLayout
 
 SETTLE_PATIENCE_MS: Final = 200
-"""How long the end of a writer waits for questions that still read an earlier generation from the log."""
+"""How long to wait for readers that still read an earlier generation from the log."""
 
 
 def settle(connection: sqlite3.Connection, layout: ProjectLayout, epoch: str, *, least_bytes: int = 1) -> None:
-    """Moves the log into the facts if it has `least_bytes`, and records their new checksum. Never fails: a log can stay.
+    """Moves the log into the facts if it has `least_bytes`, and records their new checksum. Never raises: the log can stay.
 
-    Where readers still need a part of the log, its checksum is recorded too. A crash leaves a record that says that the
-    facts are changing; the next writer continues from there.
+    If readers still need a part of the log, its checksum is recorded too. A crash leaves a record that says that the facts are
+    changing; the next writer continues from there.
     """
     facts = layout.facts(epoch)
     try:
@@ -43,9 +43,9 @@ def settle(connection: sqlite3.Connection, layout: ProjectLayout, epoch: str, *,
 
 @contextmanager
 def closing_unmoved(connection: sqlite3.Connection, layout: ProjectLayout, epoch: str) -> Iterator[None]:
-    """Closes the connection at the end so that what is in the log then stays there.
+    """Closes the connection at the end so that SQLite does not move the log into the facts.
 
-    A reading connection that is open keeps SQLite from moving it.
+    An open reading connection prevents that.
     """
     with closing(connection), ExitStack() as stack:
         yield
@@ -57,9 +57,9 @@ def closing_unmoved(connection: sqlite3.Connection, layout: ProjectLayout, epoch
 
 
 def settle_unwritten(layout: ProjectLayout, epoch: str) -> bool:
-    """Moves a log that an earlier writer could not move. Returns whether the facts have no log now.
+    """Moves a log that an earlier writer could not move. Returns whether the facts now have no log and a valid record.
 
-    Raises sqlite3.Error, OSError.
+    Raises sqlite3.Error or OSError.
     """
     if log_size(layout.facts(epoch)) or not is_recorded(layout, epoch):
         connection = connect(layout.facts(epoch), mode="rw")
