@@ -8,7 +8,7 @@ from codecompass.actors.index_limits import IndexLimits
 from codecompass.errors import CodeCompassError, RefNotIndexed
 from codecompass.scan.commit_names import NamedCommit, resolve_commit
 from codecompass.scan.git_repository import NO_REF, GitError, find_repository
-from codecompass.store.inspection import inspect_index
+from codecompass.store.index import inspect_index
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.snapshot import IndexMeta
 

@@ -21,8 +21,7 @@ from codecompass.cli import organisation_check, semantic_check
 from codecompass.cli.finding import Check, Status
 from codecompass.cli.invocation import Invocation
 from codecompass.errors import CodeCompassError, IndexDamaged
-from codecompass.store.disk_space import disk_usage
-from codecompass.store.filesystem import filesystem_of
+from codecompass.store.filesystem import disk_usage, filesystem_of
 from codecompass.store.housekeeping import over_quota
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project, open_registry

@@ -12,6 +12,7 @@ from codecompass.actors.answering import asked_for, query, timeout_seconds
 from codecompass.actors.index_answers import deadline
 from codecompass.actors.messages import CancelJob, JobTicket, Query, Settle, Settled, StartJob
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
+from codecompass.amounts import iso_time
 from codecompass.cluster.library import Library
 from codecompass.cluster.repositories import Head, Repository
 from codecompass.cluster.routing import indexed_by_workers, needs_clone
@@ -20,7 +21,6 @@ from codecompass.protocol.metadata import AnswerState, BareMetadata
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import DiffContext, IndexStatus, ListRefs
 from codecompass.protocol.state_replies import IndexedRef, ListedRef, ListRefsReply, WorkingTree
-from codecompass.protocol.times import iso_time
 from codecompass.query.options import QueryOptions
 from codecompass.query.status import index_status
 from codecompass.scan.commit_names import NamedCommit

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from codecompass.amounts import iso_time
 from codecompass.errors import RefNotIndexed
 from codecompass.protocol.metadata import BareMetadata
 from codecompass.protocol.requests import ListRefs
 from codecompass.protocol.state_replies import IndexedRef, ListedRef, ListRefsReply, WorkingTree
-from codecompass.protocol.times import iso_time
 from codecompass.scan.git_repository import GitCancelled, GitError, find_repository, read_head
 from codecompass.scan.repository_refs import RepositoryRefs, read_refs
 from codecompass.store.commit_indexes import commit_indexes
-from codecompass.store.inspection import inspect_index
+from codecompass.store.index import inspect_index
 from codecompass.store.layout import ProjectLayout
 
 MAX_NAMES: Final = 5

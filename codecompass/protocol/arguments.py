@@ -18,7 +18,7 @@ ArgumentType = Literal["text", "choice", "number", "flag"]
 TextForm = Literal["any", "filled", "optional", "words", "machine_path", "workspaces", "project_id"]
 """How a text is read. `any`: unchanged; `filled`: a blank one is refused; `optional`: a blank one counts as absent; `words`:
 comma-separated words, or a list of them; `machine_path`: a path on this machine, optional; `workspaces`: such a path, or several
-projects (see `named_projects.py`); `project_id`: the name of a project.
+projects (see `decode.several_projects`); `project_id`: the name of a project.
 """
 
 

@@ -4,6 +4,9 @@ Lenient if the meaning is clear (an integral string for a number, a limit out of
 choice is an error that suggests the right one, never silently the default. The length of each value is checked before it is used.
 Raises InvalidInput, InvalidStrategy or InvalidMaxTokens, with `data` {field, value, constraint}, and `allowed` if there is a list
 of choices.
+
+The argument `workspace` can mean several projects: `*`, a list, or comma-separated names. A list is stored in the request as one
+text whose items end with NUL, which no path and no name contains.
 """
 
 import difflib
@@ -16,8 +19,7 @@ from msgspec import Struct
 
 from codecompass.errors import CodeCompassError, InvalidInput
 from codecompass.protocol.arguments import ARGUMENTS, Argument
-from codecompass.protocol.named_projects import listed_projects
-from codecompass.protocol.requests import MAX_PROJECT_ID_LENGTH, MAX_WORDS, PROJECT_ID_PATTERN, REQUESTS, AnyRequest
+from codecompass.protocol.requests import ALL_PROJECTS, MAX_PROJECT_ID_LENGTH, MAX_WORDS, PROJECT_ID_PATTERN, REQUESTS, AnyRequest
 
 SHOWN_VALUE_LENGTH: Final = 100
 """How many characters of a refused value the error repeats."""
@@ -26,6 +28,15 @@ _PROJECT_ID: Final = re.compile(PROJECT_ID_PATTERN.strip("^$"))
 # Possessive quantifiers, so that the time is linear in the length whatever follows a run of blanks, zeros or digits.
 _INTEGRAL: Final = re.compile(r"\s*+([+-]?)([0-9]++)(?:\.0*+)?\s*+")
 _MANY_DIGITS: Final = 18
+
+ORGANISATION: Final = "org:"
+"""Prefix of the labels of an organisation's repositories. A name with this prefix is only looked up there."""
+
+MAX_ORGANISATION_NAME: Final = 300
+
+_END: Final = "\0"
+_ELSEWHERE: Final = re.compile(r"[\w][\w.+@~-]*(?:[/:][\w.+@~-]+)*(?:://[\w.+@~:/-]+)?", re.ASCII)
+"""A name, `owner/name`, or an address. Not a path: what begins with `/`, `.` or `~` is local and must not be sent to a server."""
 
 
 class Decoded(Struct, frozen=True):
@@ -76,6 +87,41 @@ def decode(tool: str, arguments: Mapping[str, object]) -> Decoded:
             )
     request: AnyRequest = msgspec.convert(values, type=REQUESTS[tool])
     return Decoded(request, tuple(warnings))
+
+
+def listed_projects(names: Iterable[str]) -> str:
+    """Returns the `workspace` text for a list of names or paths of projects."""
+    return "".join(name + _END for name in names)
+
+
+def several_projects(workspace: str | None) -> tuple[str, ...] | None:
+    """Returns the names or paths of the projects that a `workspace` lists, `*` for all; None if it is one path.
+
+    A text with commas is a list if no item has a slash: `api,web`, but not `/srv/a,b`. Items with the prefix `org:` may have
+    slashes: `api,org:shop/web` is a list.
+    """
+    if workspace is None:
+        return None
+    text = workspace.strip()
+    if text == ALL_PROJECTS:
+        return (ALL_PROJECTS,)
+    if _END in workspace:
+        return tuple(dict.fromkeys(workspace.split(_END)[:-1]))
+    items = tuple(dict.fromkeys(item for part in text.split(",") if (item := part.strip())))
+    is_list = "," in text and bool(items) and not any("/" in item and not item.startswith(ORGANISATION) for item in items)
+    return items if is_list else None
+
+
+def asked_elsewhere(name: str) -> str | None:
+    """Returns NAME for `org:NAME`; None for a name without that prefix, or nothing after it."""
+    return name.strip().removeprefix(ORGANISATION) or None if name.strip().startswith(ORGANISATION) else None
+
+
+def may_be_elsewhere(name: str) -> bool:
+    """Returns whether `name`, which is unknown locally, may be a repository or group of an organisation, and is not a path."""
+    text = name.strip()
+    is_plain = len(text) <= MAX_ORGANISATION_NAME and _ELSEWHERE.fullmatch(text) is not None
+    return is_plain and not {".", ".."}.intersection(text.split("/"))
 
 
 def _parsed(argument: Argument, given: object) -> _Value:

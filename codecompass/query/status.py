@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from codecompass.amounts import iso_time
 from codecompass.jobs import Interruption, Job
 from codecompass.protocol.decode import well_formed
 from codecompass.protocol.metadata import PROTOCOL_VERSION, AnswerState, Completeness, Metadata
@@ -15,7 +16,6 @@ from codecompass.protocol.state_replies import (
     InterruptedReport,
     RecentJob,
 )
-from codecompass.protocol.times import iso_time
 from codecompass.query.metadata import answer_metadata
 from codecompass.store.job_log import JobRecord
 from codecompass.store.snapshot import Snapshot

@@ -13,9 +13,9 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.errors import CodeCompassError
-from codecompass.store.disk_space import disk_usage
+from codecompass.store.filesystem import disk_usage
 from codecompass.store.housekeeping import REMOVED_PREFIX, remove_project
-from codecompass.store.inspection import inspect_index
+from codecompass.store.index import inspect_index
 from codecompass.store.layout import ProjectLayout, commit_layouts
 from codecompass.units import MINUTES
 

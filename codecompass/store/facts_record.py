@@ -1,14 +1,17 @@
-"""The file facts.sum beside the facts of an epoch: the stamp and checksum that they had after the last write.
+"""The file facts.sum beside the facts of an epoch, and moving SQLite's log into the facts, which changes it.
 
-    facts.sum       stamp and checksum of facts.db; `is_changing` while the log is moved into it; a checksum of the log if only a
-                    part of that could be moved; `is_shared` once other epochs have links to facts.db, which is then never
-                    written again; stamp and checksum of base.db if the facts are an overlay (`overlay.py`)
+    facts.sum       stamp and checksum of facts.db after the last write; `is_changing` while the log is moved into it; a checksum
+                    of the log if only a part of that could be moved; `is_shared` once other epochs have links to facts.db,
+                    which is then never written again; stamp and checksum of base.db if the facts are an overlay (`overlay.py`)
 
-Only the holder of the writer lock writes it. `integrity.py` compares it with the files.
+Only the holder of the writer lock writes it; `integrity.py` compares it with the files. The log is only moved between two writes
+of facts.sum: SQLite would do it automatically when the last writable connection is closed, and the checksum would be wrong.
 """
 
 import os
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -16,8 +19,10 @@ import msgspec
 from blake3 import blake3
 from msgspec import Struct
 
-from codecompass.store.databases import base_path, log_path
+from codecompass.errors import CodeCompassError
+from codecompass.store.databases import BUSY_TIMEOUT_SECONDS, base_path, connect, log_path, log_size
 from codecompass.store.layout import ProjectLayout, replace_file
+from codecompass.store.overlay import connect_to_facts
 from codecompass.units import MIB
 
 BLOCK_BYTES: Final = 1 * MIB
@@ -25,6 +30,10 @@ DIGEST_BYTES: Final = 16
 
 ALWAYS_SUMMED_BYTES: Final = 16 * MIB
 """The checksum of facts up to this size is computed whenever they change, in 10 ms; that of larger ones in the background."""
+
+SETTLE_PATIENCE_MS: Final = 200
+"""How long to wait for readers that still read an earlier generation from the log."""
+
 
 Stamp = tuple[int, ...]
 """The stat() result of a file: size, modification time and inode. For facts that are not shared also the change time, which
@@ -99,6 +108,56 @@ def record_as_shared(path: Path, record: FactsRecord) -> FactsRecord:
     shared = msgspec.structs.replace(record, stamp=_without_change_time(facts_stamp(path)), digest=digest, is_shared=True)
     write_record(path, shared)
     return shared
+
+
+def settle(connection: sqlite3.Connection, layout: ProjectLayout, epoch: str, *, least_bytes: int = 1) -> None:
+    """Moves the log into the facts if it has `least_bytes`, and records their new checksum. Never raises: the log can stay.
+
+    If readers still need a part of the log, its checksum is recorded too. A crash leaves a record that says that the facts are
+    changing; the next writer continues from there.
+    """
+    facts = layout.facts(epoch)
+    try:
+        is_settled = log_size(facts) < least_bytes
+        if is_settled and (least_bytes > 1 or is_recorded(layout, epoch)):
+            return
+        record_facts(layout, epoch, is_changing=True)
+        connection.execute(f"PRAGMA busy_timeout = {SETTLE_PATIENCE_MS}")
+        ((_, n_frames, n_moved),) = connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchall()
+        record_facts(layout, epoch, needs_log=n_moved < n_frames)
+    except (OSError, sqlite3.Error):
+        pass
+    finally:
+        with suppress(sqlite3.Error):
+            connection.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_SECONDS * 1000)}")
+
+
+@contextmanager
+def closing_unmoved(connection: sqlite3.Connection, layout: ProjectLayout, epoch: str) -> Iterator[None]:
+    """Closes the connection at the end so that SQLite does not move the log into the facts.
+
+    An open reading connection prevents that.
+    """
+    with closing(connection), ExitStack() as stack:
+        yield
+        if log_size(layout.facts(epoch)):
+            with suppress(sqlite3.Error, CodeCompassError):
+                reader = connect_to_facts(layout.facts(epoch)).connection
+                stack.enter_context(closing(reader))
+                connection.close()
+
+
+def settle_unwritten(layout: ProjectLayout, epoch: str) -> bool:
+    """Moves a log that an earlier writer could not move. Returns whether the facts now have no log and a valid record.
+
+    Raises sqlite3.Error or OSError.
+    """
+    if log_size(layout.facts(epoch)) or not is_recorded(layout, epoch):
+        connection = connect(layout.facts(epoch), mode="rw")
+        with closing_unmoved(connection, layout, epoch):
+            connection.execute("PRAGMA wal_autocheckpoint = 0")
+            settle(connection, layout, epoch)
+    return not log_size(layout.facts(epoch)) and is_recorded(layout, epoch)
 
 
 def is_recorded(layout: ProjectLayout, epoch: str) -> bool:

@@ -30,15 +30,14 @@ from codecompass.store.facts_record import (
     is_shared,
     read_record,
     record_as_shared,
+    settle_unwritten,
 )
-from codecompass.store.index import read_meta
 from codecompass.store.integrity import IntactFacts, IntactText, TextFile, add_checksum
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.lock import FORK, LockHeld, lock_for_reading, writer_lock
 from codecompass.store.overlay import HAS_BASE, SHARED_TABLES, attach_base, copy_merged
 from codecompass.store.schema import FACTS_TABLES, MANIFEST_INDEXES, SYMBOL_INDEXES
-from codecompass.store.settling import settle_unwritten
-from codecompass.store.snapshot import IndexMeta
+from codecompass.store.snapshot import IndexMeta, read_meta
 from codecompass.store.text_writer import link_segments
 from codecompass.units import MILLISECONDS, SECONDS
 

@@ -12,10 +12,10 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from codecompass.errors import CodeCompassError, IndexInProgress
-from codecompass.store.disk_space import disk_space
+from codecompass.store.epochs import kept_epochs
+from codecompass.store.filesystem import disk_space
 from codecompass.store.layout import HomeLayout, ProjectLayout, commit_layouts, discard, empty_trash, not_writable
 from codecompass.store.lock import LockHeld, is_locked, is_read, removal_lock, writer_lock
-from codecompass.store.parking import kept_epochs
 from codecompass.units import MIB
 
 OrphanKind = Literal["removed", "half-made", "unknown"]
@@ -187,7 +187,8 @@ def _used_at(path: Path) -> float:
 
 
 def sweep(layout: ProjectLayout, epoch: str, generation: int) -> None:
-    """Removes all epochs but `epoch` and those kept by `parking.py`, all generations of `epoch` but `generation`, and the trash.
+    """Removes all epochs but `epoch` and those that `kept_epochs` returns, all generations of `epoch` but `generation`, and the
+    trash.
 
     The caller holds the writer lock. Raises OSError if something cannot be removed.
     """

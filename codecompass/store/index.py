@@ -1,4 +1,4 @@
-"""The reader's side of one index: opens it, checks that this program can read it, and takes snapshots.
+"""The reader's side of one index: opens it, checks that this program can read it, takes snapshots, reads its description.
 
 A snapshot is one SQLite read transaction together with the text index of the generation that the transaction names, so an answer
 never mixes two generations. Nothing here writes; `writer.py` does, and publishes in a single transaction or rename. From its
@@ -16,17 +16,17 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.errors import REBUILD, IndexDamaged, IndexNotReady
-from codecompass.store.databases import ReadConnection, connect_for_reading
+from codecompass.errors import REBUILD, CodeCompassError, IndexDamaged, IndexNotReady
+from codecompass.store.databases import ReadConnection, log_path
 from codecompass.store.epochs import Compatibility, Current, compatibility, require_compatible
-from codecompass.store.facts import FactsReader, facts_guard
+from codecompass.store.facts import FactsReader
 from codecompass.store.file_table import TableCache
 from codecompass.store.integrity import IntactFacts, IntactText, TextFile
 from codecompass.store.layout import ProjectLayout, not_readable
 from codecompass.store.lock import LockHeld, holds_reading, lock_for_reading
 from codecompass.store.mapped_files import MappedFiles
-from codecompass.store.overlay import attach_base
-from codecompass.store.snapshot import IndexMeta, Snapshot
+from codecompass.store.overlay import connect_to_facts
+from codecompass.store.snapshot import IndexMeta, Snapshot, read_meta
 from codecompass.store.text import TextReader
 
 OPEN_ATTEMPTS: Final = 20
@@ -236,6 +236,29 @@ class WorkspaceIndex:
         held.connection.close()
 
 
+class IndexInspection(Struct, frozen=True):
+    """The state of an index, read without opening its text index."""
+
+    found: Compatibility
+    meta: IndexMeta | None
+    """None if there is no readable index."""
+    marks: tuple[int, ...]
+    """Modification times of its files, in nanoseconds: equal marks mean that nothing has changed."""
+
+
+def inspect_index(layout: ProjectLayout, before: IndexInspection | None = None) -> IndexInspection:
+    """Returns the state of the index in `layout`; `before` if its files are unchanged, at the cost of a few stat() calls.
+
+    Never raises.
+    """
+    if before is not None and before.marks == _marks(layout, before.found):
+        return before
+    found = compatibility(layout)
+    # The marks are read before the description, so that the next inspection finds a change that happens in between.
+    marks = _marks(layout, found)
+    return IndexInspection(found, _meta(layout, found), marks)
+
+
 def _close_all(idle: list[_Connection]) -> None:
     while idle:
         idle.pop().connection.close()
@@ -252,40 +275,33 @@ def _faulty(layout: ProjectLayout) -> IndexDamaged:
     )
 
 
-def read_meta(facts: FactsReader) -> IndexMeta:
-    """Returns the table `meta` as a Struct. Raises IndexDamaged if entries are missing or invalid."""
-    values = facts.meta()
+def _marks(layout: ProjectLayout, found: Compatibility) -> tuple[int, ...]:
+    paths = [layout.current]
+    if found.current is not None:
+        facts = layout.facts(found.current.epoch)
+        paths += [facts, log_path(facts)]
+    return tuple(_modified_ns(path) for path in paths)
+
+
+def _modified_ns(path: Path) -> int:
     try:
-        return IndexMeta(
-            generation=int(values["generation"]),
-            completeness="complete" if values["completeness"] == "complete" else "partial",
-            ref=values["ref"],
-            commit=values["commit"],
-            published_at=float(values["published_at"]),
-            file_count=int(values["file_count"]),
-            symbol_count=int(values["symbol_count"]),
-            source_bytes=int(values["source_bytes"]),
-            rules_fingerprint=values["rules_fingerprint"],
-        )
-    except (KeyError, ValueError) as error:
-        raise IndexDamaged(f"the index has no valid description ({error}). {REBUILD}") from error
+        status = path.stat()
+    except OSError:
+        return 0
+    # Readers create an empty log, which is the same as none.
+    return status.st_mtime_ns if status.st_size else 0
 
 
-def connect_to_facts(path: Path) -> ReadConnection:
-    """Opens the facts of an index, with their base, for reading.
-
-    Raises sqlite3.OperationalError if they are missing, IndexDamaged if they are not a database.
-    """
+def _meta(layout: ProjectLayout, found: Compatibility) -> IndexMeta | None:
+    if found.status != "compatible" or found.current is None:
+        return None
     try:
-        opened = connect_for_reading(path)
-        try:
-            attach_base(opened.connection, path)
-        except BaseException:
-            opened.connection.close()
-            raise
-    except sqlite3.OperationalError:
-        raise
-    except (sqlite3.DatabaseError, UnicodeError):
-        with facts_guard():
-            raise
-    return opened
+        connection = connect_to_facts(layout.facts(found.current.epoch)).connection
+    except (sqlite3.Error, CodeCompassError):
+        return None
+    try:
+        return read_meta(FactsReader(connection))
+    except (sqlite3.Error, CodeCompassError):
+        return None
+    finally:
+        connection.close()

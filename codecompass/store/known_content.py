@@ -17,8 +17,8 @@ from codecompass.errors import CodeCompassError
 from codecompass.languages.path_modules import PATH_MODULES, moved_name
 from codecompass.languages.records import MAX_QUALIFIED_NAME, Import, Symbol
 from codecompass.store.forks import ForkSource
-from codecompass.store.index import connect_to_facts
 from codecompass.store.integrity import IntactFacts
+from codecompass.store.overlay import connect_to_facts
 from codecompass.worker.messages import FileSymbols, FileText
 
 MAX_SOURCES: Final = 8

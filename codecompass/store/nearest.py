@@ -16,12 +16,11 @@ from msgspec import Struct
 
 from codecompass.errors import CodeCompassError
 from codecompass.store.databases import connect_for_reading
-from codecompass.store.epochs import compatibility
+from codecompass.store.epochs import compatibility, parked_epochs
 from codecompass.store.facts import FactsReader
 from codecompass.store.forks import ForkSource
-from codecompass.store.index import read_meta
 from codecompass.store.layout import HomeLayout, ProjectLayout
-from codecompass.store.parking import parked_epochs
+from codecompass.store.snapshot import read_meta
 
 MAX_LAYOUTS: Final = 64
 """Indexes that are sampled, the most recently published first. Each takes about a millisecond."""

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Final, Literal
 
 from codecompass.imports import path_tails
-from codecompass.store.databases import base_path, database_uri
+from codecompass.store.databases import ReadConnection, base_path, connect_for_reading, database_uri
+from codecompass.store.facts import facts_guard
 
 SHARED_TABLES: Final = ("symbols", "imports", "uses", "path_tails")
 """Tables of which a fork holds only the rows that differ from its base. They are 97 % of the facts."""
@@ -28,6 +29,26 @@ HAS_BASE: Final = 1
 
 _OTHER_ROWS: Final = {"imports": "AND id NOT IN (SELECT id FROM main.imports)"}
 _IMPORT_COLUMNS: Final = "id, file_id, line_start, line_end, spec, name, alias, kind, tail, other_tail"
+
+
+def connect_to_facts(path: Path) -> ReadConnection:
+    """Opens the facts of an index, with their base, for reading.
+
+    Raises sqlite3.OperationalError if they are missing, IndexDamaged if they are not a database.
+    """
+    try:
+        opened = connect_for_reading(path)
+        try:
+            attach_base(opened.connection, path)
+        except BaseException:
+            opened.connection.close()
+            raise
+    except sqlite3.OperationalError:
+        raise
+    except (sqlite3.DatabaseError, UnicodeError):
+        with facts_guard():
+            raise
+    return opened
 
 
 def attach_base(connection: sqlite3.Connection, facts: Path) -> bool:

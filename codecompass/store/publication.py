@@ -18,21 +18,19 @@ from typing import Final, Literal
 
 import msgspec
 
-from codecompass.errors import REBUILD, CodeCompassError, IndexDamaged
+from codecompass.errors import REBUILD, IndexDamaged
 from codecompass.store.databases import connect, is_refusal, refusal
-from codecompass.store.epochs import next_epoch, require_compatible, write_current
+from codecompass.store.epochs import next_epoch, park, require_compatible, write_current
 from codecompass.store.facts import FactsReader
-from codecompass.store.facts_record import SharedFile, record_facts
+from codecompass.store.facts_record import SharedFile, closing_unmoved, record_facts, settle
 from codecompass.store.forks import ForkSource, fork, must_fork
 from codecompass.store.housekeeping import sweep
-from codecompass.store.index import connect_to_facts, read_meta
+from codecompass.store.index import inspect_index
 from codecompass.store.integrity import IntactFacts, IntactText, TextFile, text_files
 from codecompass.store.layout import ProjectLayout, discard, make_private_directory, not_writable, sync_directory
 from codecompass.store.overlay import attach_base
-from codecompass.store.parking import park
 from codecompass.store.schema import FACTS_TABLES, MANIFEST_INDEXES, SYMBOL_INDEXES
-from codecompass.store.settling import closing_unmoved, settle
-from codecompass.store.snapshot import IndexMeta
+from codecompass.store.snapshot import IndexMeta, read_meta
 from codecompass.store.text_writer import TextWriter
 from codecompass.units import MIB
 
@@ -57,7 +55,7 @@ class EpochWriter:
         checkpoint: Callable[[], None] = lambda: None,
     ) -> None:
         """Begins a new epoch beside the current one if `fresh`, as a fork if there is a `source`; otherwise continues the current
-        one, in a fork of it if its facts are shared. With `parks`, the epoch that a new one replaces is parked (`parking.py`).
+        one, in a fork of it if its facts are shared. With `parks`, the epoch that a new one replaces is parked (`epochs.py`).
 
         Raises IndexDamaged, NotForkable, and the errors that `write_guard` turns into PermissionDenied or IndexDamaged.
         """
@@ -89,7 +87,7 @@ class EpochWriter:
         else:
             self.connection = connect(layout.facts(self._name), mode="rwc" if fresh else "rw")
         try:
-            # Only `settling` moves the log into the facts, never SQLite automatically.
+            # Only `settle` moves the log into the facts, never SQLite automatically.
             self.connection.execute("PRAGMA wal_autocheckpoint = 0")
             if source is None:
                 self.meta = self._begin_epoch() if fresh else self._continue_epoch()
@@ -204,8 +202,7 @@ class EpochWriter:
 
     def _fork(self, source: ForkSource, checkpoint: Callable[[], None]) -> sqlite3.Connection:
         """Makes the new epoch a fork of `source` and sets its description."""
-        previous = _previous(self._layout)
-        generation = 0 if previous is None else previous[1].generation
+        generation = _last_generation(self._layout)
         self._on_step("fork")
         try:
             connection, self.meta, self._base = fork(self._layout, self._name, source, generation, checkpoint)
@@ -218,12 +215,11 @@ class EpochWriter:
 
     def _begin_epoch(self) -> IndexMeta:
         """Creates the tables of a new epoch and returns its empty description."""
-        previous = _previous(self._layout)
         self.connection.execute("PRAGMA journal_mode = OFF")
         self.connection.execute("PRAGMA synchronous = OFF")
         self.connection.executescript(FACTS_TABLES)
         return IndexMeta(
-            generation=0 if previous is None else previous[1].generation,
+            generation=_last_generation(self._layout),
             completeness="partial",
             ref="",
             commit="",
@@ -263,10 +259,16 @@ class EpochWriter:
         for directory in (facts.parent, self._layout.epochs, self._layout.root):
             sync_directory(directory)
         self._on_step("publication")
-        if self._parks and (replaced := _previous(self._layout)) is not None and replaced[1].completeness == "complete":
-            park(self._layout, replaced[0], replaced[1].commit)
+        if self._parks:
+            self._park_current()
         write_current(self._layout, self._name)
         self.is_new = False
+
+    def _park_current(self) -> None:
+        replaced = inspect_index(self._layout)
+        current, meta = replaced.found.current, replaced.meta
+        if current is not None and meta is not None and meta.completeness == "complete":
+            park(self._layout, current.epoch, meta.commit)
 
 
 @contextmanager
@@ -282,19 +284,10 @@ def write_guard(layout: ProjectLayout) -> Iterator[None]:
         raise not_writable(layout.root, error) from error
 
 
-def _previous(layout: ProjectLayout) -> tuple[str, IndexMeta] | None:
-    """Returns the current epoch and its description, None if they cannot be read. A rebuild continues its generation numbers."""
-    try:
-        current = require_compatible(layout)
-        connection = connect_to_facts(layout.facts(current.epoch)).connection
-    except (CodeCompassError, sqlite3.Error):
-        return None
-    try:
-        return current.epoch, read_meta(FactsReader(connection))
-    except (CodeCompassError, sqlite3.Error):
-        return None
-    finally:
-        connection.close()
+def _last_generation(layout: ProjectLayout) -> int:
+    """Returns the number of the current generation, which a new epoch continues; 0 if it cannot be read."""
+    meta = inspect_index(layout).meta
+    return 0 if meta is None else meta.generation
 
 
 def _meta_rows(meta: IndexMeta) -> list[tuple[str, str]]:

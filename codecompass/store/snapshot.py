@@ -11,6 +11,7 @@ from typing import Final, Literal, Protocol
 
 from msgspec import Struct
 
+from codecompass.errors import REBUILD, IndexDamaged
 from codecompass.languages.records import Chunk
 from codecompass.store.facts import FactsReader
 from codecompass.store.file_table import FileTable, TableCache
@@ -39,6 +40,25 @@ class IndexMeta(Struct, frozen=True, kw_only=True):
     source_bytes: int
     rules_fingerprint: str
     """Identifies the rules by which files were chosen. If the current ones differ, the whole tree must be scanned again."""
+
+
+def read_meta(facts: FactsReader) -> IndexMeta:
+    """Returns the table `meta` as a Struct. Raises IndexDamaged if entries are missing or invalid."""
+    values = facts.meta()
+    try:
+        return IndexMeta(
+            generation=int(values["generation"]),
+            completeness="complete" if values["completeness"] == "complete" else "partial",
+            ref=values["ref"],
+            commit=values["commit"],
+            published_at=float(values["published_at"]),
+            file_count=int(values["file_count"]),
+            symbol_count=int(values["symbol_count"]),
+            source_bytes=int(values["source_bytes"]),
+            rules_fingerprint=values["rules_fingerprint"],
+        )
+    except (KeyError, ValueError) as error:
+        raise IndexDamaged(f"the index has no valid description ({error}). {REBUILD}") from error
 
 
 class ChunkHit(Struct, frozen=True):

@@ -14,10 +14,9 @@ from codecompass.store.databases import base_path
 from codecompass.store.epochs import require_compatible
 from codecompass.store.facts_record import digest_of
 from codecompass.store.forks import ForkSource
-from codecompass.store.index import connect_to_facts
 from codecompass.store.known_content import KnownContent
 from codecompass.store.layout import ProjectLayout
-from codecompass.store.overlay import SHARED_TABLES
+from codecompass.store.overlay import SHARED_TABLES, connect_to_facts
 from codecompass.store.publication import write_guard
 from codecompass.store.writer import IndexWriter
 from codecompass.worker.messages import FileText

@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Final
 import asyncclick
 
 from codecompass import amounts
+from codecompass.amounts import iso_time
 from codecompass.cli import failure
 from codecompass.cli.command import command as make_command
 from codecompass.cli.help import Entry, Example, LazyGroup, description
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.json_output import GroupEntry, GroupList, ProjectEntry, ProjectList, ProjectName, Removal
 from codecompass.cli.terminal import Cell, Style, printable, write_table
-from codecompass.protocol.times import iso_time
 
 if TYPE_CHECKING:
     from codecompass.store.layout import ProjectLayout
-    from codecompass.store.project_groups import ProjectGroup
-    from codecompass.store.registry import Project, Registry
+    from codecompass.store.registry import Project, ProjectGroup, Registry
 
 HELP = """
     List, rename, group and remove projects; clean up.
@@ -82,7 +81,7 @@ def list_projects(invocation: Invocation) -> None:
     """Prints the list."""
     from codecompass.cli.project_state import project_state
     from codecompass.protocol.encode import encode
-    from codecompass.store.disk_space import disk_space
+    from codecompass.store.filesystem import disk_space
     from codecompass.store.lock import is_read
 
     with invocation.registry() as registry:
@@ -189,7 +188,7 @@ def rename(invocation: Invocation, project: str, name: str) -> None:
 def group(invocation: Invocation, name: str, projects: tuple[str, ...]) -> None:
     """Makes a group."""
     from codecompass.projects.selection import labels
-    from codecompass.store.project_groups import set_project_group
+    from codecompass.store.registry import set_project_group
 
     with invocation.registry() as registry:
         made = set_project_group(registry, name, [_find(registry, project) for project in projects])
@@ -206,7 +205,7 @@ def group(invocation: Invocation, name: str, projects: tuple[str, ...]) -> None:
 def groups(invocation: Invocation) -> None:
     """Prints the list."""
     from codecompass.projects.selection import labels
-    from codecompass.store.project_groups import project_groups
+    from codecompass.store.registry import project_groups
 
     with invocation.registry() as registry:
         found, named = project_groups(registry), labels(registry.projects())
@@ -226,7 +225,7 @@ def groups(invocation: Invocation) -> None:
 def ungroup(invocation: Invocation, name: str) -> None:
     """Removes a group."""
     from codecompass.projects.selection import labels
-    from codecompass.store.project_groups import project_groups, remove_project_group
+    from codecompass.store.registry import project_groups, remove_project_group
 
     with invocation.registry() as registry:
         remove_project_group(registry, name)
@@ -308,7 +307,7 @@ def gc(invocation: Invocation, dry_run: bool) -> int:
     """Cleans up."""
     from codecompass.errors import IndexInProgress, PermissionDenied
     from codecompass.protocol.encode import encode
-    from codecompass.store.disk_space import disk_space
+    from codecompass.store.filesystem import disk_space
     from codecompass.store.housekeeping import orphans, remove_orphan, remove_project
 
     terminal, home = invocation.terminal, invocation.home

@@ -35,7 +35,7 @@ def command(invocation: Invocation, yes: bool) -> int:
     """Removes."""
     from codecompass.cli.hosts.change_records import ChangeRecords
     from codecompass.protocol.encode import encode
-    from codecompass.store.disk_space import disk_usage
+    from codecompass.store.filesystem import disk_usage
     from codecompass.store.housekeeping import remove_everything
 
     terminal, home = invocation.terminal, invocation.home
