@@ -168,15 +168,11 @@ def _check_length(argument: Argument, value: object) -> None:
 
 def well_formed(text: str) -> str:
     """Returns `text` with lone surrogates replaced by U+FFFD, because they can be neither stored nor sent."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if _has_surrogates(text) else text
-
-
-def _has_surrogates(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return True
-    return False
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 def _plain(value: object) -> object:

@@ -33,12 +33,7 @@ Relation = Literal["nesting", "supertypes", "subtypes"]
 ReferenceDetail = Literal["location", "line"]
 Strategy = Literal["breadth", "depth"]
 
-DETAIL_LEVELS: Final = get_args(DetailLevel)
-FRESHNESS_POLICIES: Final = get_args(FreshnessPolicy)
-EXPLAIN_LEVELS: Final = get_args(ExplainLevel)
 SEARCH_MODES: Final = get_args(SearchMode)
-OUTLINE_DEPTHS: Final = get_args(OutlineDepth)
-STRATEGIES: Final = get_args(Strategy)
 
 MAX_REFERENCES: Final = 1_000
 MAX_OFFSET: Final = 1_000_000

@@ -47,21 +47,21 @@ _REASONS: Final = {
 }
 """SQLite's primary result codes for a file that cannot be created, extended or opened, and the matching errno."""
 
-Mark = tuple[int, ...]
+Stamp = tuple[int, ...]
 """The stat() results of the files of a database: any write changes them."""
 
 
 class ReadConnection(Struct, frozen=True):
-    """A connection for reading. `mark` is set if no lock keeps the files from changing while they are read."""
+    """A connection for reading. `stamp` is set if no lock keeps the files from changing while they are read."""
 
     connection: sqlite3.Connection
     path: Path
-    mark: Mark | None = None
+    stamp: Stamp | None = None
 
     @property
     def is_settled(self) -> bool:
         """Whether everything read so far is consistent: False only if unlocked files have changed."""
-        return self.mark is None or self.mark == _mark(self.path)
+        return self.stamp is None or self.stamp == _stamp_of(self.path)
 
 
 def is_refusal(error: sqlite3.Error) -> bool:
@@ -118,10 +118,10 @@ def connect_for_reading(path: Path) -> ReadConnection:
         if not is_refusal(error) or not os.access(path, os.R_OK):
             raise
         refused = error
-    mark = _mark(path)
+    stamp = _stamp_of(path)
     if not log_size(path):
-        return ReadConnection(_tried(connect(path, mode="ro", immutable=True)), path, mark)
-    copied = _copied(path, mark)
+        return ReadConnection(_tried(connect(path, mode="ro", immutable=True)), path, stamp)
+    copied = _copied(path, stamp)
     if copied is None:
         raise refused
     return copied
@@ -178,7 +178,7 @@ def _tried(connection: sqlite3.Connection) -> sqlite3.Connection:
     return connection
 
 
-def _copied(path: Path, mark: Mark) -> ReadConnection | None:
+def _copied(path: Path, stamp: Stamp) -> ReadConnection | None:
     """Returns a connection to a copy, which is deleted at once because open files stay readable. None if no copy can be made."""
     log = log_path(path)
     if sum(each.stat().st_size for each in (path, log)) > MAX_COPIED_BYTES:
@@ -187,26 +187,26 @@ def _copied(path: Path, mark: Mark) -> ReadConnection | None:
         copy = directory / path.name
         shutil.copyfile(path, copy)
         shutil.copyfile(log, log_path(copy))
-        if _mark(path) != mark:
+        if _stamp_of(path) != stamp:
             return None
-        return ReadConnection(_tried(connect(copy, mode="rw")), path, mark)
+        return ReadConnection(_tried(connect(copy, mode="rw")), path, stamp)
     return None
 
 
-def _mark(path: Path) -> Mark:
-    mark: list[int] = []
+def _stamp_of(path: Path) -> Stamp:
+    stamp: list[int] = []
     for each in (path, log_path(path)):
         try:
             status = each.stat()
         except OSError:
-            mark.append(-1)
+            stamp.append(-1)
         else:
             is_log = each is not path
             if is_log and not status.st_size:
-                mark.append(-1)  # an empty log is the same as a missing one
+                stamp.append(-1)  # an empty log is the same as a missing one
             else:
-                mark += (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-    return tuple(mark)
+                stamp += (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    return tuple(stamp)
 
 
 def log_path(path: Path) -> Path:

@@ -12,7 +12,17 @@ from typing import Final
 from codecompass.errors import REBUILD, IndexDamaged
 from codecompass.languages.packed_uses import DamagedUses, unpacked, unpacked_all
 from codecompass.languages.records import NameUses, SymbolKind, Use
-from codecompass.store.rows import DefinitionSpan, FileContent, FileOrder, FileRow, ImportRow, IndexedFile, PackageRow, SymbolRow
+from codecompass.store.rows import (
+    DefinitionSpan,
+    FileContent,
+    FileOrder,
+    FileRow,
+    ImportRow,
+    IndexedFile,
+    PackageRow,
+    SymbolRow,
+    TextFile,
+)
 
 SQLITE_VARIABLES: Final = 500
 """Placeholders in one statement; SQLite's own limit is 999 in old builds."""
@@ -70,9 +80,9 @@ class FactsReader:
         """Returns the rows of the table `meta`, the description of the index."""
         return dict(self._rows("SELECT key, value FROM meta"))
 
-    def text_files(self) -> list[tuple[str, int, int, int, bytes]]:
-        """Returns (name, size, mtime_ns, inode, digest) of each file of the text index that belongs to these facts, by name."""
-        return self._rows("SELECT name, size, mtime_ns, inode, digest FROM text_files ORDER BY name")
+    def text_files(self) -> list[TextFile]:
+        """Returns the files of the text index that belongs to these facts, sorted by name."""
+        return [TextFile(*row) for row in self._rows("SELECT name, size, mtime_ns, inode, digest FROM text_files ORDER BY name")]
 
     # files
 
@@ -85,7 +95,7 @@ class FactsReader:
         """Returns the files of `ids` by id; ids that do not exist are missing."""
         found: dict[int, IndexedFile] = {}
         for batch in _batches(ids):
-            statement = f"SELECT id, path, language, line_count FROM files WHERE id IN ({_marks(batch)})"
+            statement = f"SELECT id, path, language, line_count FROM files WHERE id IN ({_placeholders(batch)})"
             found.update((row[0], IndexedFile(*row)) for row in self._rows(statement, batch))
         return found
 
@@ -93,7 +103,7 @@ class FactsReader:
         """Returns the rank of the role of each file of `ids` (product code 0, see `path_roles.py`), by id."""
         found: dict[int, int] = {}
         for batch in _batches(list(ids)):
-            found.update(self._rows(f"SELECT id, role_rank FROM files WHERE id IN ({_marks(batch)})", batch))
+            found.update(self._rows(f"SELECT id, role_rank FROM files WHERE id IN ({_placeholders(batch)})", batch))
         return found
 
     def files(self) -> list[FileRow]:
@@ -123,7 +133,7 @@ class FactsReader:
         if len(ids) <= ORDER_BATCH:
             found: list[tuple[int, str, int]] = []
             for batch in _batches(list(ids)):
-                found += self._rows(f"SELECT role_rank, path, id FROM files WHERE id IN ({_marks(batch)})", batch)
+                found += self._rows(f"SELECT role_rank, path, id FROM files WHERE id IN ({_placeholders(batch)})", batch)
             yield from (FileOrder(rank, file_id) for rank, _, file_id in sorted(found))
             return
         # Looking up this many takes longer than reading the whole database index, which has this order.
@@ -195,7 +205,7 @@ class FactsReader:
         columns = "file_id, id, parent_id, kind, name, qualified_name, line_start, line_end"
         found: dict[int, list[DefinitionSpan]] = {file_id: [] for file_id in file_ids}
         for batch in _batches(file_ids):
-            where = f"file_id IN ({_marks(batch)}) ORDER BY file_id, line_start, id"
+            where = f"file_id IN ({_placeholders(batch)}) ORDER BY file_id, line_start, id"
             for file_id, *row in self._rows(f"SELECT {columns} FROM symbols WHERE {where}", batch):
                 found[file_id].append(DefinitionSpan(*row))
         return found
@@ -224,7 +234,7 @@ class FactsReader:
         """Returns the definitions of `ids` by row id; ids that do not exist are missing."""
         found: dict[int, SymbolRow] = {}
         for batch in _batches(ids):
-            found.update((row.id, row) for row in self._symbols(f"WHERE s.id IN ({_marks(batch)})", batch))
+            found.update((row.id, row) for row in self._symbols(f"WHERE s.id IN ({_placeholders(batch)})", batch))
         return found
 
     def symbols_with_id_prefix(self, prefix: int) -> list[SymbolRow]:
@@ -269,7 +279,9 @@ class FactsReader:
         """Yields the files of `file_ids` that use `name`, in no order, each with its uses sorted by line. Reads lazily."""
         columns = "f.id, f.path, f.language, f.line_count, u.names"
         for batch in _batches(list(file_ids)):
-            statement = f"SELECT {columns} FROM uses u JOIN files f ON f.id = u.file_id WHERE u.file_id IN ({_marks(batch)})"
+            statement = (
+                f"SELECT {columns} FROM uses u JOIN files f ON f.id = u.file_id WHERE u.file_id IN ({_placeholders(batch)})"
+            )
             for *file, names in self._rows(statement, batch):
                 with facts_guard():
                     found = unpacked(names, name)
@@ -364,8 +376,8 @@ def leading_to(path: str, language: str) -> tuple[str, tuple[str, ...]]:
     if not importers:
         # The database index omits empty targets and is only used if the statement excludes them.
         return "i.target = ? AND i.target != ''", (path,)
-    named = f"i.target IN (?, {_marks(directories)}) AND i.target != ''"
-    by_whom = f"(i.target = ? OR f.language IN ({_marks(importers)}))"
+    named = f"i.target IN (?, {_placeholders(directories)}) AND i.target != ''"
+    by_whom = f"(i.target = ? OR f.language IN ({_placeholders(importers)}))"
     return f"{named} AND {by_whom}", (path, *directories, path, *importers)
 
 
@@ -386,7 +398,7 @@ def _batches(ids: Sequence[int]) -> Iterator[tuple[int, ...]]:
         yield unique[start : start + SQLITE_VARIABLES]
 
 
-def _marks(values: Sequence[object]) -> str:
+def _placeholders(values: Sequence[object]) -> str:
     return ",".join("?" * len(values))
 
 

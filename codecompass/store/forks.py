@@ -14,7 +14,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Final
 
@@ -32,7 +32,7 @@ from codecompass.store.facts_record import (
     record_as_shared,
     settle_unwritten,
 )
-from codecompass.store.integrity import IntactFacts, IntactText, TextFile, add_checksum
+from codecompass.store.integrity import IntactFacts, IntactText, add_checksum
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.lock import FORK, LockHeld, lock_for_reading, writer_lock
 from codecompass.store.overlay import HAS_BASE, SHARED_TABLES, attach_base, copy_merged
@@ -170,20 +170,17 @@ def _shared(facts: Path, digest: str) -> SharedFile:
 @contextmanager
 def _patient_writer_lock(layout: ProjectLayout, checkpoint: Callable[[], None]) -> Iterator[None]:
     ends = time.monotonic() + SOURCE_PATIENCE_SECONDS
-    while True:
-        try:
-            lock = writer_lock(layout, f"{FORK} pid {os.getpid()}")
-            lock.__enter__()
-            break
-        except LockHeld:
-            if time.monotonic() > ends:
-                raise
-            checkpoint()
-            time.sleep(SOURCE_PAUSE_SECONDS)
-    try:
+    with ExitStack() as stack:
+        while True:
+            try:
+                stack.enter_context(writer_lock(layout, f"{FORK} pid {os.getpid()}"))
+                break
+            except LockHeld:
+                if time.monotonic() > ends:
+                    raise
+                checkpoint()
+                time.sleep(SOURCE_PAUSE_SECONDS)
         yield
-    finally:
-        lock.__exit__(None, None, None)
 
 
 def _filled(
@@ -211,7 +208,7 @@ def _filled(
         text = layout.text(epoch, generation)
         text.mkdir(parents=True)
         link_segments(source.layout.text(source.epoch, meta.generation), text)
-        IntactText(text, [TextFile(*row) for row in facts_reader.text_files()])
+        IntactText(text, facts_reader.text_files())
         for statement in (*MANIFEST_INDEXES, *SYMBOL_INDEXES):
             connection.execute(statement)
     except BaseException:

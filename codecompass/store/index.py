@@ -21,13 +21,13 @@ from codecompass.store.databases import ReadConnection, log_path
 from codecompass.store.epochs import Compatibility, Current, compatibility, require_compatible
 from codecompass.store.facts import FactsReader
 from codecompass.store.file_table import TableCache
-from codecompass.store.integrity import IntactFacts, IntactText, TextFile
+from codecompass.store.integrity import IntactFacts, IntactText
 from codecompass.store.layout import ProjectLayout, not_readable
 from codecompass.store.lock import LockHeld, holds_reading, lock_for_reading
 from codecompass.store.mapped_files import MappedFiles
 from codecompass.store.overlay import connect_to_facts
 from codecompass.store.snapshot import IndexMeta, Snapshot, read_meta
-from codecompass.store.text import TextReader
+from codecompass.store.text_reader import TextReader
 
 OPEN_ATTEMPTS: Final = 20
 """A generation can be replaced between reading its number and opening it; then the next attempt sees a newer one."""
@@ -217,7 +217,7 @@ class WorkspaceIndex:
         if not directory.exists():
             raise FileNotFoundError(directory)
         # Checked before tantivy opens it, because tantivy must not read damaged files.
-        intact = IntactText(directory, [TextFile(*row) for row in facts.text_files()])
+        intact = IntactText(directory, facts.text_files())
         text = _Text(epoch, generation, TextReader(directory), TableCache(), intact)
         with self._lock:
             self._text = text
@@ -230,7 +230,7 @@ class WorkspaceIndex:
             held.connection.close()
             return
         with self._lock:
-            if len(self._idle) < MAX_IDLE_CONNECTIONS and held.opened.mark is None:
+            if len(self._idle) < MAX_IDLE_CONNECTIONS and held.opened.stamp is None:
                 self._idle.append(held)
                 return
         held.connection.close()
@@ -242,8 +242,8 @@ class IndexInspection(Struct, frozen=True):
     found: Compatibility
     meta: IndexMeta | None
     """None if there is no readable index."""
-    marks: tuple[int, ...]
-    """Modification times of its files, in nanoseconds: equal marks mean that nothing has changed."""
+    modified_ns: tuple[int, ...]
+    """Modification times of its files: if they are equal, nothing has changed."""
 
 
 def inspect_index(layout: ProjectLayout, before: IndexInspection | None = None) -> IndexInspection:
@@ -251,12 +251,12 @@ def inspect_index(layout: ProjectLayout, before: IndexInspection | None = None) 
 
     Never raises.
     """
-    if before is not None and before.marks == _marks(layout, before.found):
+    if before is not None and before.modified_ns == _modification_times(layout, before.found):
         return before
     found = compatibility(layout)
-    # The marks are read before the description, so that the next inspection finds a change that happens in between.
-    marks = _marks(layout, found)
-    return IndexInspection(found, _meta(layout, found), marks)
+    # The times are read before the description, so that the next inspection finds a change that happens in between.
+    modified_ns = _modification_times(layout, found)
+    return IndexInspection(found, _meta(layout, found), modified_ns)
 
 
 def _close_all(idle: list[_Connection]) -> None:
@@ -275,7 +275,7 @@ def _faulty(layout: ProjectLayout) -> IndexDamaged:
     )
 
 
-def _marks(layout: ProjectLayout, found: Compatibility) -> tuple[int, ...]:
+def _modification_times(layout: ProjectLayout, found: Compatibility) -> tuple[int, ...]:
     paths = [layout.current]
     if found.current is not None:
         facts = layout.facts(found.current.epoch)

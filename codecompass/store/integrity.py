@@ -41,6 +41,7 @@ from codecompass.store.facts_record import (
 )
 from codecompass.store.layout import ProjectLayout, not_readable
 from codecompass.store.lock import LockHeld, is_locked, writer_lock
+from codecompass.store.rows import TextFile
 from codecompass.units import MILLISECONDS
 
 LATELY_SECONDS: Final = 50 * MILLISECONDS
@@ -48,21 +49,6 @@ LATELY_SECONDS: Final = 50 * MILLISECONDS
 
 _STABLE_ATTEMPTS: Final = 10
 """How often facts and their record are read until they match, while a writer changes both."""
-
-
-class TextFile(Struct, frozen=True):
-    """A file of a generation's text index, with the stamp and checksum that it had when it was published."""
-
-    name: str
-    size: int
-    mtime_ns: int
-    inode: int
-    digest: bytes
-
-    @property
-    def stamp(self) -> Stamp:
-        """The stamp that it had when it was published (see `text_stamp`)."""
-        return self.size, self.mtime_ns, self.inode
 
 
 class _KnownFacts(Struct, frozen=True):

@@ -8,6 +8,7 @@ however a process ends. The process id is only needed for the moments before the
 """
 
 import secrets
+import sqlite3
 import time
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -93,22 +94,14 @@ class JobLog:
     def update(self, job_id: str, progress: RecordedProgress) -> None:
         """Records the progress of the job. Each call is a transaction: call it at most a few times a second."""
         with self._registry.transaction() as connection:
-            connection.execute(
-                "UPDATE jobs SET progress = ?, files_scanned = ?, files_total = ?, files_indexed = ?, "
-                "symbols_extracted = ?, source_bytes = ?, updated_at = ? WHERE job_id = ?",
-                (*_counters(progress), time.time(), job_id),
-            )
+            _write_progress(connection, job_id, progress, time.time())
 
     def finish(self, job_id: str, status: FinalStatus, outcome: JobOutcome = JobOutcome()) -> JobRecord:  # noqa: B008 (frozen)
         """Records the end of the job, and removes the oldest records of the project."""
         now = time.time()
         with self._registry.transaction() as connection:
             if outcome.progress is not None:
-                connection.execute(
-                    "UPDATE jobs SET progress = ?, files_scanned = ?, files_total = ?, files_indexed = ?, "
-                    "symbols_extracted = ?, source_bytes = ? WHERE job_id = ?",
-                    (*_counters(outcome.progress), job_id),
-                )
+                _write_progress(connection, job_id, outcome.progress, now)
             connection.execute(
                 "UPDATE jobs SET status = ?, mode = coalesce(?, mode), ref = ?, changed_files = ?, error = ?, error_code = ?, "
                 # A clock that was set back must not give a negative duration.
@@ -185,22 +178,22 @@ class JobLog:
 
     def all_interruptions(self) -> Mapping[str, Interruption]:
         """Returns the interruptions since the last successful job of each project that has any, by project id."""
-        rows = self._registry.rows(
-            "SELECT project_id, count(*), max(finished_at) FROM jobs AS lost WHERE status = 'interrupted' AND sequence > "
-            "coalesce((SELECT max(sequence) FROM jobs WHERE project_id = lost.project_id AND status = 'published'), 0) "
-            "GROUP BY project_id"
-        )
-        return {project_id: Interruption(count, last) for project_id, count, last in rows}
+        return self._interruptions()
 
     def interruption(self, project_id: str) -> Interruption | None:
         """Returns the interruptions since the project's last successful job, None if there are none."""
+        return self._interruptions("AND project_id = ?", (project_id,)).get(project_id)
+
+    def _interruptions(self, condition: str = "", arguments: Sequence[object] = ()) -> Mapping[str, Interruption]:
         # By the order of the records, not by their times, because clocks can be set back.
-        ((count, last),) = self._registry.rows(
-            "SELECT count(*), max(finished_at) FROM jobs WHERE project_id = ? AND status = 'interrupted' AND sequence > "
-            "coalesce((SELECT max(sequence) FROM jobs WHERE project_id = ? AND status = 'published'), 0)",
-            (project_id, project_id),
+        rows = self._registry.rows(
+            "SELECT project_id, count(*), max(finished_at) FROM jobs AS lost "
+            f"WHERE status = 'interrupted' {condition} AND sequence > "
+            "coalesce((SELECT max(sequence) FROM jobs WHERE project_id = lost.project_id AND status = 'published'), 0) "
+            "GROUP BY project_id",
+            arguments,
         )
-        return Interruption(count, last) if count else None
+        return {name: Interruption(count, last) for name, count, last in rows}
 
     def _require(self, job_id: str) -> JobRecord:
         found = self.find(job_id)
@@ -251,12 +244,18 @@ def _lost(rows: Sequence[tuple], home: HomeLayout, now: float) -> list[str]:  # 
     return lost
 
 
-def _counters(progress: RecordedProgress) -> tuple[int, ...]:
-    return (
-        progress.percentage,
-        progress.files_scanned,
-        progress.files_total,
-        progress.files_indexed,
-        progress.symbols_extracted,
-        progress.source_bytes,
+def _write_progress(connection: sqlite3.Connection, job_id: str, progress: RecordedProgress, now: float) -> None:
+    connection.execute(
+        "UPDATE jobs SET progress = ?, files_scanned = ?, files_total = ?, files_indexed = ?, symbols_extracted = ?, "
+        "source_bytes = ?, updated_at = ? WHERE job_id = ?",
+        (
+            progress.percentage,
+            progress.files_scanned,
+            progress.files_total,
+            progress.files_indexed,
+            progress.symbols_extracted,
+            progress.source_bytes,
+            now,
+            job_id,
+        ),
     )

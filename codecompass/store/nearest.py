@@ -121,13 +121,15 @@ def _directories(parent: Path) -> list[Path]:
 
 
 def _sampled(source: ForkSource, sample: Wanted, rules_fingerprint: str, order: int) -> _Sampled | None:
-    marks = ",".join("?" * len(sample))
+    placeholders = ",".join("?" * len(sample))
     with suppress(sqlite3.Error, CodeCompassError, OSError):
         with closing(connect_for_reading(source.layout.facts(source.epoch)).connection) as connection:
             meta = read_meta(FactsReader(connection))
             if meta.completeness != "complete" or meta.rules_fingerprint != rules_fingerprint:
                 return None
-            rows = connection.execute(f"SELECT path, blob_id, size FROM files WHERE path IN ({marks})", tuple(sample)).fetchall()
+            rows = connection.execute(
+                f"SELECT path, blob_id, size FROM files WHERE path IN ({placeholders})", tuple(sample)
+            ).fetchall()
         return _Sampled(source, sum(sample[path] in known for path, *known in rows), len(rows), order)
     return None
 

@@ -26,9 +26,10 @@ from codecompass.store.facts_record import SharedFile, closing_unmoved, record_f
 from codecompass.store.forks import ForkSource, fork, must_fork
 from codecompass.store.housekeeping import sweep
 from codecompass.store.index import inspect_index
-from codecompass.store.integrity import IntactFacts, IntactText, TextFile, text_files
+from codecompass.store.integrity import IntactFacts, IntactText, text_files
 from codecompass.store.layout import ProjectLayout, discard, make_private_directory, not_writable, sync_directory
 from codecompass.store.overlay import attach_base
+from codecompass.store.rows import TextFile
 from codecompass.store.schema import FACTS_TABLES, MANIFEST_INDEXES, SYMBOL_INDEXES
 from codecompass.store.snapshot import IndexMeta, read_meta
 from codecompass.store.text_writer import TextWriter
@@ -144,15 +145,13 @@ class EpochWriter:
         """Makes everything written so far durable and visible. Called inside a transaction and inside `write_guard`."""
         if self.is_new:
             self.text()
-        meta = IndexMeta(
+        meta = msgspec.structs.replace(
+            self.meta,
             generation=self.meta.generation + (1 if self._text is not None else 0),
             completeness=completeness,
             ref=ref,
             commit=commit,
             published_at=time.time() if now is None else now,
-            file_count=self.meta.file_count,
-            symbol_count=self.meta.symbol_count,
-            source_bytes=self.meta.source_bytes,
             rules_fingerprint=rules_fingerprint,
         )
         self._on_step("commit")
@@ -206,7 +205,7 @@ class EpochWriter:
         self._on_step("fork")
         try:
             connection, self.meta, self._base = fork(self._layout, self._name, source, generation, checkpoint)
-            self._text_files = {row[0]: TextFile(*row) for row in FactsReader(connection).text_files()}
+            self._text_files = {file.name: file for file in FactsReader(connection).text_files()}
         except BaseException:
             with suppress(OSError):
                 discard(self._layout, self._layout.epochs / self._name)
@@ -236,7 +235,7 @@ class EpochWriter:
         self.connection.execute("PRAGMA main.synchronous = FULL")
         facts = FactsReader(self.connection)
         meta = read_meta(facts)
-        self._text_files = {row[0]: TextFile(*row) for row in facts.text_files()}
+        self._text_files = {file.name: file for file in facts.text_files()}
         IntactText(self._layout.text(self._name, meta.generation), self._text_files.values())
         sweep(self._layout, self._name, meta.generation)
         return meta

@@ -91,8 +91,8 @@ class Registry(RegistryDatabase):
     def containing(self, path: Path) -> Project | None:
         """Returns the project with the nearest root at or above the canonical `path`."""
         roots = [os.fsencode(directory) for directory in (path, *path.parents)]
-        marks = ",".join("?" * len(roots))
-        return self._first(f"WHERE root IN ({marks}) ORDER BY length(root) DESC LIMIT 1", roots)
+        placeholders = ",".join("?" * len(roots))
+        return self._first(f"WHERE root IN ({placeholders}) ORDER BY length(root) DESC LIMIT 1", roots)
 
     def default(self) -> Project | None:
         """Returns the default project."""

@@ -112,3 +112,18 @@ class FileOrder(Struct, frozen=True, gc=False):
 
     rank: int
     file_id: int
+
+
+class TextFile(Struct, frozen=True):
+    """A file of a generation's text index, with the stamp and checksum that it had when it was published."""
+
+    name: str
+    size: int
+    mtime_ns: int
+    inode: int
+    digest: bytes
+
+    @property
+    def stamp(self) -> tuple[int, int, int]:
+        """The stamp that it had when it was published (see `text_stamp`)."""
+        return self.size, self.mtime_ns, self.inode

@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal, Protocol
 
+import msgspec
 from msgspec import Struct
 
 from codecompass.errors import REBUILD, IndexDamaged
@@ -44,20 +45,9 @@ class IndexMeta(Struct, frozen=True, kw_only=True):
 
 def read_meta(facts: FactsReader) -> IndexMeta:
     """Returns the table `meta` as a Struct. Raises IndexDamaged if entries are missing or invalid."""
-    values = facts.meta()
     try:
-        return IndexMeta(
-            generation=int(values["generation"]),
-            completeness="complete" if values["completeness"] == "complete" else "partial",
-            ref=values["ref"],
-            commit=values["commit"],
-            published_at=float(values["published_at"]),
-            file_count=int(values["file_count"]),
-            symbol_count=int(values["symbol_count"]),
-            source_bytes=int(values["source_bytes"]),
-            rules_fingerprint=values["rules_fingerprint"],
-        )
-    except (KeyError, ValueError) as error:
+        return msgspec.convert(facts.meta(), IndexMeta, strict=False)
+    except msgspec.ValidationError as error:
         raise IndexDamaged(f"the index has no valid description ({error}). {REBUILD}") from error
 
 

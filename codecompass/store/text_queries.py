@@ -150,11 +150,11 @@ class QueryBuilder:
 
     def chunks_of_file(self, file_id: int) -> tantivy.Query:
         """Returns the query for all chunks of a file."""
-        return _all_of(self._record(CHUNK_RECORD), tantivy.Query.term_query(self._schema, "file_id", file_id))
+        return _all_of(self._term("record", CHUNK_RECORD), tantivy.Query.term_query(self._schema, "file_id", file_id))
 
     def narrowed(self, narrowing: Narrowing, where: Filter, n_documents: int, has_more: "HasMore") -> tantivy.Query:
         """Returns the query for the chunks that a scan must read. `n_documents` is the number of documents in the index."""
-        musts = [self._record(CHUNK_RECORD), *self._filters(where)]
+        musts = [self._term("record", CHUNK_RECORD), *self._filters(where)]
         if not narrowing.is_everything:
             few = max(LEAST_FEW, n_documents // DOCUMENTS_PER_CANDIDATE)
             choices = [self._all_needs(needs, narrowing.is_by_ascii, few, has_more) for needs in narrowing.alternatives]
@@ -190,9 +190,6 @@ class QueryBuilder:
 
     def _term(self, field: str, token: str) -> tantivy.Query:
         return tantivy.Query.term_query(self._schema, field, token, index_option="basic")
-
-    def _record(self, record: str) -> tantivy.Query:
-        return tantivy.Query.term_query(self._schema, "record", record, index_option="basic")
 
     def _filters(self, where: Filter) -> list[tantivy.Query]:
         filters = []

@@ -1,4 +1,4 @@
-"""Builds the tantivy index of one generation, and the rows and documents of symbols. `text.py` reads it.
+"""Builds the tantivy index of one generation, and the rows and documents of symbols. `text_reader.py` reads it.
 
 tantivy aborts the process if an allocation fails, so a limit on the address space is checked first.
 """
@@ -26,7 +26,7 @@ from codecompass.store.schema import (
     word_analyzer,
 )
 from codecompass.store.snapshot import pack_chunk_key
-from codecompass.store.text import DamageGuard
+from codecompass.store.text_reader import DamageGuard
 from codecompass.units import MIB
 
 HEAP_BYTES: Final = 64 * MIB

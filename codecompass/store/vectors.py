@@ -242,14 +242,12 @@ class VectorStore:
         """Creates the tables for `space`. Deletes the vectors of another space; if only `reading` differs, the files and
         places."""
         with _guard(), self._connection:
-            tables = self._number("SELECT count(*) FROM sqlite_schema WHERE name = 'meta'")
-            meta = self._meta() if tables else {}
             wanted = _description(space)
-            if tables and all(meta.get(key) == wanted[key] for key in ("format", "model", "dimensions")):
-                if meta.get("reading") != wanted["reading"]:
+            if self.is_of(space):
+                if self._meta().get("reading") != wanted["reading"]:
                     self._connection.execute("DELETE FROM places; DELETE FROM files")
             else:
-                for name in ("vectors", "places", "files", "texts", "meta") if tables else ():
+                for name in ("vectors", "places", "files", "texts", "meta"):
                     self._connection.execute(f"DROP TABLE IF EXISTS {name}")
                 self._connection.execute(_TABLES)
                 self._connection.execute(

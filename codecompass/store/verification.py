@@ -13,7 +13,7 @@ from codecompass.errors import IndexDamaged
 from codecompass.store.epochs import require_compatible
 from codecompass.store.facts_record import Pace, Stamp, break_record
 from codecompass.store.index import WorkspaceIndex
-from codecompass.store.integrity import TextFile, add_checksum, verify_facts, verify_text_file
+from codecompass.store.integrity import add_checksum, verify_facts, verify_text_file
 from codecompass.store.layout import ProjectLayout
 from codecompass.units import DAYS
 
@@ -53,7 +53,7 @@ def verify_index(layout: ProjectLayout, project_id: str, pace: Pace, compared: C
         # Closed before the files are read, which takes long, because an open index cannot be evicted.
         with closing(WorkspaceIndex(layout, project_id)) as index, index.snapshot() as snapshot:
             directory = layout.text(epoch, snapshot.generation)
-            files = [TextFile(*row) for row in snapshot.facts.text_files()]
+            files = snapshot.facts.text_files()
         facts, stamp = layout.facts(epoch), _stamp(layout, epoch)
         if compared.is_due(str(facts), stamp):
             if not verify_facts(layout, epoch, pace):

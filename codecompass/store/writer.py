@@ -14,8 +14,8 @@ from codecompass.languages.records import Symbol
 from codecompass.languages.words import split_identifier
 from codecompass.scan.path_roles import PathReader
 from codecompass.scan.walk import ScannedFile, SkippedFile
-from codecompass.store.edges import ImportEdges
 from codecompass.store.forks import ForkSource
+from codecompass.store.import_edges import ImportEdges
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.manifest import ManifestEntry, StoredManifest
 from codecompass.store.overlay import SharedRows

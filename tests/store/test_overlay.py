@@ -264,7 +264,7 @@ def ask_everything(facts: "facts_module.FactsReader") -> None:
 
 
 def resolve_everything(connection: RecordingConnection) -> None:
-    from codecompass.store.edges import ImportEdges, _StoredPaths
+    from codecompass.store.import_edges import ImportEdges, _StoredPaths
     from codecompass.store.overlay import SharedRows
 
     edges = ImportEdges(connection, SharedRows(connection))  # type: ignore[arg-type]
