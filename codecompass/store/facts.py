@@ -327,19 +327,8 @@ class FactsReader:
             (name, name, name, *endings, limit),
         )
 
-    def importers_of(self, path: str, limit: int) -> list[ImportRow]:
-        """Returns the imports that resolve to the file `path`, by path and line.
-
-        If packages are directories (Go, the JVM languages, C#), an import of a package counts for every file of these languages
-        directly in it; an import of a Swift module for every source file below its directory. Other files there (a README, a
-        template) are not imported.
-        """
-        found = self._rows("SELECT language FROM files WHERE path = ?", (path,))
-        where, arguments = leading_to(path, found[0][0] if found else "")
-        return self._imports(f"WHERE {where} ORDER BY f.path, i.line_start, i.id LIMIT ?", (*arguments, limit))
-
     def importer_counts(self, languages: Mapping[str, str], cap: int) -> dict[str, int]:
-        """Returns how many imports `importers_of` would return for each path, up to `cap`; `languages` are by path."""
+        """Returns how many imports resolve to each path (see `leading_to`), up to `cap`; `languages` are by path."""
         counts: dict[str, int] = {}
         for path, language in languages.items():
             where, arguments = leading_to(path, language)
@@ -365,7 +354,12 @@ class FactsReader:
 
 
 def leading_to(path: str, language: str) -> tuple[str, tuple[str, ...]]:
-    """Returns the SQL condition for imports that resolve to a file, and its arguments."""
+    """Returns the SQL condition for imports that resolve to a file, and its arguments.
+
+    If packages are directories (Go, the JVM languages, C#), an import of a package counts for every file of these languages
+    directly in it; an import of a Swift module for every source file below its directory. Other files there (a README, a
+    template) are not imported.
+    """
     importers = _PACKAGE_IMPORTERS.get(language, ())
     # For a file in the root this is '/', the name of the root as a package.
     directories = [path.rpartition("/")[0] + "/"]

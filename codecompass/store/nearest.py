@@ -67,11 +67,6 @@ def nearest_source(
     if not wanted:
         return None
     sources = (source for layout in _layouts(home, first) for source in sources_of(layout))
-    return nearest_of(sources, wanted, rules_fingerprint=rules_fingerprint)
-
-
-def nearest_of(sources: Iterator[ForkSource], wanted: Wanted, *, rules_fingerprint: str) -> Nearest | None:
-    """Returns the same as `nearest_source` among `sources`, of which earlier ones are preferred."""
     step = max(1, len(wanted) // SAMPLED_PATHS)
     sample = {path: wanted[path] for path in sorted(wanted)[::step]}
     sampled = [found for number, each in enumerate(sources) if (found := _sampled(each, sample, rules_fingerprint, number))]

@@ -13,7 +13,7 @@ and columns of ORDER BY are selected (`test_every_statement_on_shared_rows_uses_
 """
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Literal
 
@@ -115,9 +115,6 @@ class SharedRows:
             # A row of the base cannot be changed, so it is copied, and the copy counts instead.
             self._connection.executemany(
                 f"INSERT OR IGNORE INTO main.imports SELECT {_IMPORT_COLUMNS}, target FROM base.imports WHERE id = ?",
-                self._ids(moved),
+                [(row_id,) for _, row_id in moved],
             )
         self._connection.executemany("UPDATE main.imports SET target = ? WHERE id = ?", moved)
-
-    def _ids(self, moved: Sequence[tuple[str, int]]) -> Iterable[tuple[int]]:
-        return ((row_id,) for _, row_id in moved)

@@ -66,7 +66,9 @@ class DamageGuard:
         if (number := _refused_by_system(error)) is not None:
             raise OSError(number, os.strerror(number), str(self._directory)) from error
         if isinstance(error, (ValueError, OSError)) or kind.__name__ == "PanicException":
-            raise IndexDamaged(damage_message(self._directory, error), path=str(self._directory)) from error
+            raise IndexDamaged(
+                f"the index at {self._directory} is damaged ({error}). {REBUILD}", path=str(self._directory)
+            ) from error
 
 
 def _refused_by_system(error: BaseException) -> int | None:
@@ -76,11 +78,6 @@ def _refused_by_system(error: BaseException) -> int | None:
         found = _OS_ERROR.search(str(error)) if isinstance(error, ValueError) else None
         number = int(found[1]) if found else None
     return number if number in _REFUSALS else None
-
-
-def damage_message(directory: Path, error: BaseException) -> str:
-    """Returns the message for a damaged index: where it is and how to rebuild it."""
-    return f"the index at {directory} is damaged ({error}). {REBUILD}"
 
 
 class TextReader:

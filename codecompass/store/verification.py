@@ -11,7 +11,7 @@ from typing import Final
 
 from codecompass.errors import IndexDamaged
 from codecompass.store.epochs import require_compatible
-from codecompass.store.facts_record import Pace, Stamp, break_record
+from codecompass.store.facts_record import Pace, Stamp, break_record, text_stamp
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.integrity import add_checksum, verify_facts, verify_text_file
 from codecompass.store.layout import ProjectLayout
@@ -54,7 +54,8 @@ def verify_index(layout: ProjectLayout, project_id: str, pace: Pace, compared: C
         with closing(WorkspaceIndex(layout, project_id)) as index, index.snapshot() as snapshot:
             directory = layout.text(epoch, snapshot.generation)
             files = snapshot.facts.text_files()
-        facts, stamp = layout.facts(epoch), _stamp(layout, epoch)
+        facts = layout.facts(epoch)
+        stamp = text_stamp(os.stat(facts))
         if compared.is_due(str(facts), stamp):
             if not verify_facts(layout, epoch, pace):
                 add_checksum(layout, epoch, pace)
@@ -68,8 +69,3 @@ def verify_index(layout: ProjectLayout, project_id: str, pace: Pace, compared: C
         with suppress(OSError):
             break_record(layout, epoch)
         raise
-
-
-def _stamp(layout: ProjectLayout, epoch: str) -> Stamp:
-    status = os.stat(layout.facts(epoch))
-    return status.st_size, status.st_mtime_ns, status.st_ino

@@ -3,14 +3,13 @@
 Only a writer changes an index: its caller holds the project's writer lock.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 import msgspec
 from msgspec import Struct
 
 from codecompass.imports import path_tails
-from codecompass.languages.records import Symbol
 from codecompass.languages.words import split_identifier
 from codecompass.scan.path_roles import PathReader
 from codecompass.scan.walk import ScannedFile, SkippedFile
@@ -21,7 +20,7 @@ from codecompass.store.manifest import ManifestEntry, StoredManifest
 from codecompass.store.overlay import SharedRows
 from codecompass.store.publication import EpochWriter, Step, write_guard
 from codecompass.store.snapshot import IndexMeta
-from codecompass.store.text_writer import INSERT_SYMBOL, FileDocument, SymbolDocument, symbol_rows
+from codecompass.store.text_writer import INSERT_SYMBOL, FileDocument, symbol_rows
 from codecompass.worker.messages import FileSymbols, FileText
 
 
@@ -108,7 +107,9 @@ class IndexWriter:
         if entry is None or entry.is_parsed or entry.content_hash != file.content_hash:
             return
         self.epoch.begin()
-        documents = self._insert_symbols(entry.id, file.path, file.symbols)
+        rows, documents = symbol_rows(self._project_id, file.path, entry.id, self._next_symbol + 1, file.symbols)
+        self._next_symbol += len(file.symbols)
+        self.epoch.execute_many(INSERT_SYMBOL, rows)
         self._edges.add(entry.id, file.path, entry.language, file.imports)
         if file.uses:
             self.epoch.execute("INSERT INTO main.uses VALUES (?, ?)", (entry.id, file.uses))
@@ -287,9 +288,3 @@ class IndexWriter:
         if not keeps_path:
             self._edges.path_removed(path)
         self.epoch.count(files=-1, symbols=-entry.symbol_count, size=-entry.size)
-
-    def _insert_symbols(self, file_id: int, path: str, symbols: Sequence[Symbol]) -> tuple[SymbolDocument, ...]:
-        rows, documents = symbol_rows(self._project_id, path, file_id, self._next_symbol + 1, symbols)
-        self._next_symbol += len(symbols)
-        self.epoch.execute_many(INSERT_SYMBOL, rows)
-        return documents

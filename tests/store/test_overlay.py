@@ -257,8 +257,6 @@ def ask_everything(facts: "facts_module.FactsReader") -> None:
     facts.imports_of(file_id)
     facts.imports_named("models", 10)
     facts.symbol_counts()
-    for path in ("app/models.py", "a/b.go", "A.swift", "web/lib.js"):
-        facts.importers_of(path, 10)
     for language in ("python", "go", "swift"):
         facts.importer_counts({"a/b/c": language}, 10)
 
