@@ -26,7 +26,7 @@ from bench.edits import edit_files, editable
 from bench.figures import Figure, figure, written
 from bench.measure import Usage, python, run
 from bench.table import figures_table
-from codecompass.store.disk_space import disk_usage
+from codecompass.store.filesystem import disk_usage
 from codecompass.units import SECONDS
 
 CHANGED: Final = 800

@@ -1,6 +1,7 @@
-"""Numbers as text for people: counts, sizes, durations, times."""
+"""Numbers as text: counts, sizes, durations and times for people, ISO 8601 times in UTC for the protocol."""
 
 import time
+from datetime import UTC, datetime
 from typing import Final
 
 from codecompass.units import KIB, MINUTES
@@ -41,3 +42,13 @@ def ago(moment: float, now: float | None = None) -> str:
             return f"{count(int(elapsed), unit)} ago"
         elapsed /= step
     return f"{count(int(elapsed), 'year')} ago"
+
+
+def iso_time(seconds: float) -> str:
+    """Returns seconds since 1970 without fractions, as in the answers of tools: `2026-01-31T09:00:00Z`."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def iso_time_ms(seconds: float) -> str:
+    """Returns seconds since 1970 with milliseconds, as in MCP's tasks and resources: `2026-01-31T09:00:00.125Z`."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import Final
+from typing import Final, get_args
 
 from msgspec import Struct
 from rs_bpe.bpe import openai  # type: ignore[import-not-found]
@@ -25,7 +25,7 @@ from codecompass.errors import InvalidMaxTokens
 from codecompass.identity import canonical_root, project_id
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import AnswerState
-from codecompass.protocol.requests import DETAIL_LEVELS, STRATEGIES, GetCodeContext, LocateSymbol, SearchCode
+from codecompass.protocol.requests import DetailLevel, GetCodeContext, LocateSymbol, SearchCode, Strategy
 from codecompass.query import get_code_context, locate_symbol, search_code
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.snapshot import Snapshot
@@ -118,7 +118,7 @@ def random_budgets(
     promised, filled = [], []
     for _ in range(count if questions else 0):
         budget = int(LEAST_BUDGET * 10 ** random.uniform(0.0, DECADES))
-        request = GetCodeContext(query=random.choice(questions), max_tokens=budget, strategy=random.choice(STRATEGIES))
+        request = GetCodeContext(query=random.choice(questions), max_tokens=budget, strategy=random.choice(get_args(Strategy)))
         try:
             reply = get_code_context(snapshot, request, state)
         except InvalidMaxTokens:
@@ -144,7 +144,7 @@ def sizes_table(sizes: Mapping[str, Sequence[int]]) -> str:
 
 
 def _measure(snapshot: Snapshot, state: AnswerState, questions: Sequence[str], names: Sequence[str], sizes: Sizes) -> None:
-    for level in DETAIL_LEVELS:
+    for level in get_args(DetailLevel):
         requests: list[SearchCode | LocateSymbol] = [SearchCode(query=question, detail_level=level) for question in questions]
         requests += [LocateSymbol(name=name, detail_level=level) for name in names]
         for request in requests:

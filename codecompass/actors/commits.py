@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Final
 
 from codecompass.actors.index_limits import IndexLimits
+from codecompass.amounts import iso_time
 from codecompass.errors import CodeCompassError, RefNotIndexed
 from codecompass.protocol.metadata import BareMetadata
 from codecompass.protocol.requests import ListRefs
 from codecompass.protocol.state_replies import IndexedRef, ListedRef, ListRefsReply, WorkingTree
-from codecompass.protocol.times import iso_time
 from codecompass.scan.commit_names import NamedCommit, resolve_commit
 from codecompass.scan.git_repository import NO_REF, GitCancelled, GitError, find_repository, read_head
 from codecompass.scan.repository_refs import RepositoryRefs, read_refs
 from codecompass.store.commit_indexes import commit_indexes
-from codecompass.store.inspection import inspect_index
+from codecompass.store.index import inspect_index
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.snapshot import IndexMeta
 

@@ -35,10 +35,9 @@ from codecompass.scan.walk import ScanResult
 from codecompass.store.epochs import compatibility, require_compatible
 from codecompass.store.forks import ForkSource, NotForkable
 from codecompass.store.known_content import KnownContent
-from codecompass.store.known_files import without_known
 from codecompass.store.layout import HomeLayout, ProjectLayout
 from codecompass.store.lock import LockHeld, writer_lock
-from codecompass.store.manifest import Changes
+from codecompass.store.manifest import Changes, without_known
 from codecompass.store.nearest import sources_of
 from codecompass.store.publication import Step
 from codecompass.store.snapshot import IndexMeta

@@ -16,12 +16,11 @@ from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.tree_scan import ScannedTree, TreeScan
 from codecompass.scan.git_index import GitBlobs
 from codecompass.scan.walk import ScanResult
+from codecompass.store.epochs import note_use
 from codecompass.store.forks import ForkSource
-from codecompass.store.known_files import blobs_of
 from codecompass.store.layout import HomeLayout, ProjectLayout
-from codecompass.store.manifest import Changes
+from codecompass.store.manifest import Changes, blobs_of
 from codecompass.store.nearest import nearest_source, other_indexes
-from codecompass.store.parking import note_use
 from codecompass.store.writer import IndexWriter
 
 

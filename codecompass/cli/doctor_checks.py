@@ -22,8 +22,7 @@ from codecompass.cli.json_output import Check, Status
 from codecompass.cli.organisation import organisation_check
 from codecompass.cli.semantic import semantic_check, sent_texts_check
 from codecompass.errors import CodeCompassError, IndexDamaged
-from codecompass.store.disk_space import disk_usage
-from codecompass.store.filesystem import filesystem_of
+from codecompass.store.filesystem import disk_usage, filesystem_of
 from codecompass.store.housekeeping import over_quota
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project, open_registry

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 from codecompass import amounts
 from codecompass.actors.index_limits import index_limits
+from codecompass.amounts import iso_time
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.json_output import FinishedJob
 from codecompass.cli.terminal import Terminal
 from codecompass.errors import CodeCompassError, IndexInProgress
 from codecompass.jobs import FinalStatus, JobMode, JobOutcome, Progress
-from codecompass.protocol.times import iso_time
 from codecompass.settings import IndexSettings
 from codecompass.store.job_log import JobLog, JobRecord, new_job_id
 from codecompass.store.registry import Project, Registry

@@ -23,8 +23,8 @@ from codecompass.query.status import jobs_state as logged_jobs
 from codecompass.scan.commit_names import NamedCommit
 from codecompass.scan.git_repository import read_head
 from codecompass.settings import Settings
-from codecompass.store.disk_space import disk_usage
 from codecompass.store.epochs import compatibility
+from codecompass.store.filesystem import disk_usage
 from codecompass.store.housekeeping import over_quota
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.job_log import JobLog

@@ -12,9 +12,9 @@ from codecompass.cli.failure import COMMANDS
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.render import write_hits
 from codecompass.cli.terminal import cut, printable
+from codecompass.protocol.decode import ORGANISATION
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import PathExplanation
-from codecompass.protocol.named_projects import ORGANISATION
 from codecompass.protocol.replies import LocateSymbolReply, NextAction, SearchCodeReply
 from codecompass.protocol.requests import LocateSymbol, SearchCode
 from codecompass.query.excerpts import word_pattern

@@ -13,6 +13,7 @@ from codecompass.actors.index_answers import thread_time_limit
 from codecompass.actors.job_model import JobView
 from codecompass.actors.messages import CancelJob, Query, Settle, Settled, StartJob
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
+from codecompass.amounts import iso_time
 from codecompass.cluster.library import Library
 from codecompass.cluster.repositories import Head, Repository
 from codecompass.cluster.routing import indexed_by_workers, needs_clone
@@ -21,7 +22,6 @@ from codecompass.protocol.metadata import AnswerState, BareMetadata
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import DiffContext, IndexStatus, ListRefs
 from codecompass.protocol.state_replies import IndexedRef, ListedRef, ListRefsReply, WorkingTree
-from codecompass.protocol.times import iso_time
 from codecompass.query.options import QueryOptions
 from codecompass.query.status import index_status
 from codecompass.scan.commit_names import NamedCommit

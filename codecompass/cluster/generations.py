@@ -16,7 +16,7 @@ from codecompass.cluster.rarities import EngineRarities
 from codecompass.errors import IndexIncompatible, IndexNotReady
 from codecompass.store.facts import FactsReader
 from codecompass.store.file_table import TableCache
-from codecompass.store.index import connect_to_facts
+from codecompass.store.overlay import connect_to_facts
 from codecompass.store.schema import SCHEMA_VERSION
 from codecompass.store.snapshot import Snapshot
 from codecompass.store.term_counts import TermCounts

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from codecompass import __version__
+from codecompass.amounts import iso_time
 from codecompass.cluster import naming
 from codecompass.cluster.engine_watch import EngineWatch
 from codecompass.cluster.library import Library
@@ -13,7 +14,6 @@ from codecompass.errors import CodeCompassError
 from codecompass.languages import SYMBOL_LANGUAGES
 from codecompass.protocol.metadata import BareMetadata
 from codecompass.protocol.state_replies import Grammars, HealthProject, HealthReply, IndexCheck, StartupChecks, WarmsetReport
-from codecompass.protocol.times import iso_time
 from codecompass.store.registry import Project
 from codecompass.store.schema import SCHEMA_VERSION
 from codecompass.transport.http.metrics import Gauge

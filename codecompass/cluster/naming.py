@@ -18,7 +18,7 @@ from codecompass.cluster.repositories import Repository
 from codecompass.errors import InvalidInput, ProjectNotFound
 from codecompass.identity import ProjectId
 from codecompass.projects.selection import SelectedProject
-from codecompass.protocol.named_projects import several_projects
+from codecompass.protocol.decode import several_projects
 from codecompass.protocol.requests import ALL_PROJECTS
 from codecompass.scan.repository_urls import parse_url
 from codecompass.store.registry import Project

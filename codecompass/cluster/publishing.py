@@ -32,8 +32,9 @@ from codecompass.errors import IndexNotReady
 from codecompass.store.databases import base_path, log_size, settle
 from codecompass.store.epochs import require_compatible
 from codecompass.store.facts import FactsReader
-from codecompass.store.index import WorkspaceIndex, connect_to_facts
+from codecompass.store.index import WorkspaceIndex
 from codecompass.store.layout import ProjectLayout
+from codecompass.store.overlay import connect_to_facts
 from codecompass.store.rows import FileContent, IndexedFile
 from codecompass.store.schema import CHUNK_RECORD, PARSER_VERSION, SCHEMA_VERSION
 from codecompass.store.snapshot import Snapshot

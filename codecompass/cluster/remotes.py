@@ -23,7 +23,7 @@ from codecompass.errors import CodeCompassError
 from codecompass.scan.git_repository import Repository, repository_at
 from codecompass.scan.repository_urls import DEFAULT_PROTOCOLS, parse_url, without_credentials
 from codecompass.settings import read_environment
-from codecompass.store.disk_space import disk_usage
+from codecompass.store.filesystem import disk_usage
 from codecompass.store.layout import make_private_directory
 from codecompass.units import GIB, HOURS, KIB, MIB, MINUTES, SECONDS
 

@@ -16,7 +16,7 @@ from typing import Final
 
 from codecompass.errors import CodeCompassError, IndexInProgress
 from codecompass.store.commit_indexes import remove_commit, remove_leftovers
-from codecompass.store.disk_space import disk_space
+from codecompass.store.filesystem import disk_space
 from codecompass.store.housekeeping import orphans, remove_orphan, remove_project
 from codecompass.store.layout import HomeLayout, ProjectLayout, commit_layouts, make_private_directory
 from codecompass.store.lock import LockHeld, ProcessMark, is_alive, this_process, writer_lock

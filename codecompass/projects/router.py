@@ -24,7 +24,7 @@ from codecompass.projects.eviction import FULL, AutoWorkspaces
 from codecompass.projects.path_resolution import NamedProject, PathResolver, is_absolute, is_within, not_registered, shown
 from codecompass.projects.selection import SelectedProject, known_projects, select_projects
 from codecompass.projects.sources import SET_BY_CLIENT, ProjectSources, disagreements
-from codecompass.protocol.named_projects import may_be_elsewhere, several_projects
+from codecompass.protocol.decode import may_be_elsewhere, several_projects
 from codecompass.protocol.requests import IndexRepo, IndexRepository, IndexStatus, Request
 from codecompass.scan.git_repository import read_head
 from codecompass.store.registry import Project, Registry, check_alias

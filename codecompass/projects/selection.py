@@ -10,10 +10,9 @@ from msgspec import Struct
 
 from codecompass.errors import InvalidInput, ProjectNotFound
 from codecompass.projects.path_resolution import is_within
-from codecompass.protocol.named_projects import may_be_elsewhere
+from codecompass.protocol.decode import may_be_elsewhere
 from codecompass.protocol.requests import ALL_PROJECTS
-from codecompass.store.project_groups import project_groups
-from codecompass.store.registry import Project, Registry
+from codecompass.store.registry import Project, Registry, project_groups
 
 MAX_PROJECTS: Final = 1_000
 """Projects that one question may be about. More are refused, never left out silently."""

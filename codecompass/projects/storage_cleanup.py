@@ -22,7 +22,7 @@ from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.errors import CodeCompassError
 from codecompass.projects.eviction import AutoWorkspaces
 from codecompass.projects.survey import is_gone
-from codecompass.store.disk_space import disk_usage
+from codecompass.store.filesystem import disk_usage
 from codecompass.store.housekeeping import Orphan, orphans, over_quota, remove_orphan
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project, Registry

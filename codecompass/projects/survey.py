@@ -19,7 +19,7 @@ from codecompass.errors import CodeCompassError, FileSystemUnresponsive
 from codecompass.jobs import Interruption
 from codecompass.languages import SYMBOL_LANGUAGES
 from codecompass.protocol.metadata import SchemaStatus
-from codecompass.store.inspection import IndexInspection, inspect_index
+from codecompass.store.index import IndexInspection, inspect_index
 from codecompass.store.job_log import JobLog, JobRecord
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project, Registry

@@ -1,1 +1,1 @@
-"""Requests and replies as the command line and the server share them: Structs, decoding of arguments, JSON."""
+"""Requests and replies, shared by the command line and the server: Structs, decoding of arguments, JSON and text."""

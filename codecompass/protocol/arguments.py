@@ -1,5 +1,6 @@
-"""The arguments of the tools as data, read from the fields of their requests: what decoding, schemas, the command line and the
-documentation are made from.
+"""The arguments of the tools as data, derived from the fields of their requests.
+
+Decoding, JSON schemas, the options of the command line and the documentation are made from them.
 """
 
 from collections.abc import Mapping
@@ -15,57 +16,56 @@ from codecompass.protocol.requests import MAX_QUERY_LENGTH, MAX_WORD_LENGTH, REQ
 ArgumentType = Literal["text", "choice", "number", "flag"]
 
 TextForm = Literal["any", "filled", "optional", "words", "machine_path", "workspaces", "project_id"]
-"""How a text is read. `any`: as it is; `filled`: a blank one is refused; `optional`: a blank one counts as absent; `words`: words
-with commas between, or a list of them; `machine_path`: a path of this machine, optional; `workspaces`: such a path, or several
-projects (see `named_projects.py`); `project_id`: the name of a project.
+"""How a text is read. `any`: unchanged; `filled`: a blank one is refused; `optional`: a blank one counts as absent; `words`:
+comma-separated words, or a list of them; `machine_path`: a path on this machine, optional; `workspaces`: such a path, or several
+projects (see `decode.several_projects`); `project_id`: the name of a project.
 """
 
 
 class Argument(Struct, frozen=True, kw_only=True):
-    """One argument of a tool.
-
-    name, value_type: what it is called and what it holds; a `choice` is one of `values`
-    form: how a `text` is read; `words` are checked against `values` where there are any
-    max_length: characters that it may have in all, also where it is a number that is written as text
-    lowest, highest: the range of a `number`; a value outside is brought into it, unless it is too low and there is `error_below`
-    unit: what a `number` counts
-    pattern: the regular expression that `tools/list` shows
-    is_required, default: the default is that of the configuration where the request leaves it open; None where there is none
-    lists_default: whether `tools/list` shows the default, as it does for numbers
-    is_listed_as_text: whether `tools/list` leaves out the values of a `choice`
-    listed: the few words that `tools/list` has about it; every client pays for them
-    meaning: what the documentation says about it
-    help: what the help of the command line says about it
-    placeholder: what stands for a value there; the last word of the name where it is empty
-    error: the class of the error for a value that is not in `values`
-    is_common: whether every tool takes it
-    """
+    """One argument of a tool."""
 
     name: str
     value_type: ArgumentType
+    """A `choice` is one of `values`."""
     form: TextForm = "any"
+    """How a `text` is read. `words` are checked against `values` if there are any."""
     values: tuple[str, ...] = ()
     max_length: int = MAX_QUERY_LENGTH
+    """Characters that it may have in all, also if it is a number that is written as text."""
     lowest: int = 0
+    """The range of a `number`, with `highest`; a value outside is clamped, unless it is too low and there is `error_below`."""
     highest: int = 0
     unit: str = ""
+    """What a `number` counts."""
     pattern: str = ""
+    """The regular expression that `tools/list` shows."""
     is_required: bool = False
     default: str | int | bool | None = None
+    """The configuration's default if the request has None; None if there is no default."""
     lists_default: bool = False
+    """Whether `tools/list` shows the default, as it does for numbers."""
     is_listed_as_text: bool = False
+    """Whether `tools/list` omits the values of a `choice`."""
     listed: str = ""
+    """The short description in `tools/list`, for which every client pays tokens."""
     meaning: str = ""
+    """The description in the documentation."""
     help: str = ""
+    """The description in the help of the command line."""
     placeholder: str = ""
+    """The placeholder for a value in that help; if empty, the last word of the name."""
     error: type[CodeCompassError] = InvalidInput
+    """The class of the error for a value that is not in `values`."""
     error_below: type[CodeCompassError] | None = None
+    """The class of the error for a number below `lowest`; None clamps it."""
     is_common: bool = False
+    """Whether every tool takes it."""
 
 
 _TYPES: Final[Mapping[object, ArgumentType]] = {str: "text", int: "number", bool: "flag"}
 _MEMBERS: Final = {"max_length": "max_length", "ge": "lowest", "le": "highest", "pattern": "pattern", "description": "meaning"}
-"""What a definition says in the members of its `Meta`, and how that is called here. `Meta.extra` has our own names."""
+"""Members of a field's `Meta`, and the fields of `Argument` that they set. `Meta.extra` uses the names of `Argument`."""
 
 
 def _argument(field: msgspec.structs.FieldInfo, *, is_common: bool) -> Argument:
@@ -84,7 +84,7 @@ def _argument(field: msgspec.structs.FieldInfo, *, is_common: bool) -> Argument:
 
 
 def _type_and_metas(annotation: object) -> tuple[object, list[Meta]]:
-    """Returns what a field holds when it is not None, and what its definition says of it, the outermost last."""
+    """Returns the type of a field without None, and its `Meta` annotations, the outermost last."""
     if get_origin(annotation) in (Union, UnionType):
         (annotation,) = (each for each in get_args(annotation) if each is not type(None))
     held, *metas = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
@@ -94,11 +94,10 @@ def _type_and_metas(annotation: object) -> tuple[object, list[Meta]]:
 def _arguments(request: type[AnyRequest]) -> Mapping[str, Argument]:
     common = set(Request.__struct_fields__)
     found = [_argument(field, is_common=field.name in common) for field in msgspec.structs.fields(request)]
-    # A sort keeps the order of those that are alike.
+    # The sort is stable: within a group, the order of the fields is kept.
     found.sort(key=lambda argument: (not argument.is_required, not argument.is_common))
     return {argument.name: argument for argument in found}
 
 
 ARGUMENTS: Final[Mapping[str, Mapping[str, Argument]]] = {tool: _arguments(request) for tool, request in REQUESTS.items()}
-"""Of each tool: its arguments by name, in the order in which `tools/list` has them: the required one, those that every tool
-takes, the others."""
+"""The arguments of each tool by name, in the order of `tools/list`: the required one, those that every tool takes, the others."""

@@ -1,9 +1,12 @@
-"""Arguments from JSON or the command line -> a request and the warnings that go with it.
+"""Decodes arguments from JSON or the command line into a request and warnings.
 
-Lenient where the meaning is plain (an integral string for a number, a limit out of its range), strict where it is not:
-a misspelt argument or list value is an error that says what was meant, never silently the default. The length of each value
-is checked before anything is done with it. Raises InvalidInput, InvalidStrategy or InvalidMaxTokens, with `data` {field,
-value, constraint} and `allowed` where there is a list.
+Lenient if the meaning is clear (an integral string for a number, a limit out of range), strict otherwise: a misspelt argument or
+choice is an error that suggests the right one, never silently the default. The length of each value is checked before it is used.
+Raises InvalidInput, InvalidStrategy or InvalidMaxTokens, with `data` {field, value, constraint}, and `allowed` if there is a list
+of choices.
+
+The argument `workspace` can mean several projects: `*`, a list, or comma-separated names. A list is stored in the request as one
+text whose items end with NUL, which no path and no name contains.
 """
 
 import difflib
@@ -16,20 +19,28 @@ from msgspec import Struct
 
 from codecompass.errors import CodeCompassError, InvalidInput
 from codecompass.protocol.arguments import ARGUMENTS, Argument
-from codecompass.protocol.named_projects import listed_projects
-from codecompass.protocol.requests import MAX_PROJECT_ID_LENGTH, MAX_WORDS, PROJECT_ID_PATTERN, REQUESTS, AnyRequest
+from codecompass.protocol.requests import ALL_PROJECTS, MAX_PROJECT_ID_LENGTH, MAX_WORDS, PROJECT_ID_PATTERN, REQUESTS, AnyRequest
 
 SHOWN_VALUE_LENGTH: Final = 100
-"""Characters of a refused value that the error repeats."""
+"""How many characters of a refused value the error repeats."""
 
 _PROJECT_ID: Final = re.compile(PROJECT_ID_PATTERN.strip("^$"))
-# Possessive, so that the time is linear in the length whatever follows a run of blanks, zeros or digits.
+# Possessive quantifiers, so that the time is linear in the length whatever follows a run of blanks, zeros or digits.
 _INTEGRAL: Final = re.compile(r"\s*+([+-]?)([0-9]++)(?:\.0*+)?\s*+")
 _MANY_DIGITS: Final = 18
 
+ORGANISATION: Final = "org:"
+"""Prefix of the labels of an organisation's repositories. A name with this prefix is only looked up there."""
+
+MAX_ORGANISATION_NAME: Final = 300
+
+_END: Final = "\0"
+_ELSEWHERE: Final = re.compile(r"[\w][\w.+@~-]*(?:[/:][\w.+@~-]+)*(?:://[\w.+@~:/-]+)?", re.ASCII)
+"""A name, `owner/name`, or an address. Not a path: what begins with `/`, `.` or `~` is local and must not be sent to a server."""
+
 
 class Decoded(Struct, frozen=True):
-    """A request and what was adjusted to make it one, in sentences for `metadata.warnings`."""
+    """A request, and a warning for `metadata.warnings` for each argument that was adjusted."""
 
     request: AnyRequest
     warnings: tuple[str, ...] = ()
@@ -41,7 +52,7 @@ class _Value(Struct, frozen=True):
 
 
 def decode(tool: str, arguments: Mapping[str, object]) -> Decoded:
-    """Returns the request that `arguments` make for `tool`. A null is as good as an absent argument."""
+    """Returns the request for `tool` with these arguments. A null counts as an absent argument."""
     if tool not in ARGUMENTS:
         raise InvalidInput(
             f"unknown tool {_shown(tool)}{_nearest(tool, ARGUMENTS)} Tools: {', '.join(ARGUMENTS)}.",
@@ -78,10 +89,45 @@ def decode(tool: str, arguments: Mapping[str, object]) -> Decoded:
     return Decoded(request, tuple(warnings))
 
 
+def listed_projects(names: Iterable[str]) -> str:
+    """Returns the `workspace` text for a list of names or paths of projects."""
+    return "".join(name + _END for name in names)
+
+
+def several_projects(workspace: str | None) -> tuple[str, ...] | None:
+    """Returns the names or paths of the projects that a `workspace` lists, `*` for all; None if it is one path.
+
+    A text with commas is a list if no item has a slash: `api,web`, but not `/srv/a,b`. Items with the prefix `org:` may have
+    slashes: `api,org:shop/web` is a list.
+    """
+    if workspace is None:
+        return None
+    text = workspace.strip()
+    if text == ALL_PROJECTS:
+        return (ALL_PROJECTS,)
+    if _END in workspace:
+        return tuple(dict.fromkeys(workspace.split(_END)[:-1]))
+    items = tuple(dict.fromkeys(item for part in text.split(",") if (item := part.strip())))
+    is_list = "," in text and bool(items) and not any("/" in item and not item.startswith(ORGANISATION) for item in items)
+    return items if is_list else None
+
+
+def asked_elsewhere(name: str) -> str | None:
+    """Returns NAME for `org:NAME`; None for a name without that prefix, or nothing after it."""
+    return name.strip().removeprefix(ORGANISATION) or None if name.strip().startswith(ORGANISATION) else None
+
+
+def may_be_elsewhere(name: str) -> bool:
+    """Returns whether `name`, which is unknown locally, may be a repository or group of an organisation, and is not a path."""
+    text = name.strip()
+    is_plain = len(text) <= MAX_ORGANISATION_NAME and _ELSEWHERE.fullmatch(text) is not None
+    return is_plain and not {".", ".."}.intersection(text.split("/"))
+
+
 def _parsed(argument: Argument, given: object) -> _Value:
-    """Returns what a value means, with None for one that is as good as none."""
+    """Returns the decoded value; None if it counts as absent."""
     if argument.form == "project_id":
-        return _Value(_project_id(argument.name, given))  # which says its bound in words of its own
+        return _Value(_project_id(argument.name, given))  # has its own message for a value that is too long
     _check_length(argument, given)
     match argument.value_type:
         case "text":
@@ -97,7 +143,7 @@ def _parsed(argument: Argument, given: object) -> _Value:
 
 
 def _check_length(argument: Argument, value: object) -> None:
-    """Raises InvalidInput for a text, or a list of texts, that is longer than the definition of the argument allows."""
+    """Raises InvalidInput for a text, or a list of texts, that is longer than the argument allows."""
     field, bound = argument.name, argument.max_length
     if isinstance(value, str):
         length = len(value)
@@ -121,20 +167,16 @@ def _check_length(argument: Argument, value: object) -> None:
 
 
 def well_formed(text: str) -> str:
-    """Returns `text` with lone surrogates replaced by U+FFFD: they can neither be stored nor be sent."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if _has_surrogates(text) else text
-
-
-def _has_surrogates(text: str) -> bool:
+    """Returns `text` with lone surrogates replaced by U+FFFD, because they can be neither stored nor sent."""
     try:
         text.encode()
     except UnicodeEncodeError:
-        return True
-    return False
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 def _plain(value: object) -> object:
-    """The value as an error repeats it: short, and something that JSON can carry."""
+    """Returns the value for an error: shortened, and of a type that JSON can represent."""
     if isinstance(value, str):
         text = well_formed(value[: SHOWN_VALUE_LENGTH + 1])
         return text if len(text) <= SHOWN_VALUE_LENGTH else text[:SHOWN_VALUE_LENGTH] + "…"
@@ -172,7 +214,7 @@ def _refusal(
 
 
 def _project_id(field: str, value: object) -> str:
-    # Checked before anything else: a name that cannot be one reaches neither the registry nor the disk.
+    # Checked first, so that an invalid name reaches neither the registry nor the disk.
     if not isinstance(value, str):
         raise _refusal(field, value, "a string")
     if len(value) > MAX_PROJECT_ID_LENGTH or _PROJECT_ID.fullmatch(value) is None:
@@ -195,10 +237,10 @@ def _text(argument: Argument, value: object) -> str | None:
     if not isinstance(value, str):
         raise _refusal(field, value, "a string")
     if argument.form in ("machine_path", "workspaces"):
-        # A path of this machine keeps the surrogates by which the system writes bytes that are not UTF-8.
+        # A path on this machine keeps its surrogates, which represent bytes that are not UTF-8.
         if "\0" in value:
             raise _refusal(field, value, "a path without a NUL character")
-        # Agents fill arguments that they do not need with an empty text. As a path it would be the current directory.
+        # Agents set arguments that they do not need to an empty text. As a path it would mean the current directory.
         return value if value.strip() else None
     if argument.form != "any" and not value.strip():
         if argument.form == "optional":
@@ -215,7 +257,7 @@ def _projects(field: str, value: list[object]) -> str:
 
 
 def _words(argument: Argument, value: object) -> str:
-    """Words with commas between them, or in a list, as agents write where one word would do."""
+    """Returns comma-separated words. Agents also send a list of words, even where only one is expected."""
     field, allowed = argument.name, argument.values
     items: list[object] = value if isinstance(value, list) else [value]
     texts = [well_formed(item) for item in items if isinstance(item, str)]
@@ -261,7 +303,7 @@ def _number(argument: Argument, value: object) -> _Value:
 
 
 def _integral(value: object) -> int | None:
-    """The whole number that `value` is, also when written as `5.0` or `"5"`; None for anything else."""
+    """Returns the integer that `value` is, also if written as `5.0` or `"5"`; None for anything else."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -272,7 +314,7 @@ def _integral(value: object) -> int | None:
         match = _INTEGRAL.fullmatch(value)
         if match is None:
             return None
-        # Beyond any range either way, and int() refuses text of thousands of digits.
+        # Any longer number is out of every range, and int() refuses text of thousands of digits.
         significant = match[2].lstrip("0") or "0"
         digits = significant if len(significant) <= _MANY_DIGITS else "9" * _MANY_DIGITS
         return int(match[1] + digits)

@@ -1,4 +1,4 @@
-"""What `diff_context` answers: files, definitions and lines that differ. Lines count from 1, ranges are inclusive."""
+"""The reply of `diff_context`: files, definitions and lines that differ. Lines count from 1, ranges are inclusive."""
 
 from msgspec import Struct
 
@@ -6,8 +6,8 @@ from codecompass.protocol.metadata import Metadata
 
 
 class DiffSide(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One side of a comparison. `commit` is left out for the working tree; `reason` says how a side that nobody named was
-    chosen."""
+    """One side of a comparison. `commit` is omitted for the working tree; `reason` says how a side that the request does not name
+    was chosen."""
 
     name: str
     commit: str = ""
@@ -15,7 +15,7 @@ class DiffSide(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class DiffTotals(Struct, frozen=True, kw_only=True):
-    """How much differs in all, whatever is shown."""
+    """How much differs in all, including what is not shown."""
 
     files: int
     lines_added: int
@@ -24,23 +24,24 @@ class DiffTotals(Struct, frozen=True, kw_only=True):
 
 
 class DiffFile(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A file that differs. `status`: `added`, `removed`, `changed`, `renamed` (with `old_path`, and `similarity` in percent).
-
-    `note` says why there are no lines, or what else differs: `binary`, `submodule`, `symlink`, `mode`, `secret`, `too_large`,
-    `filtered` (git runs a program on it, which we do not), `unreadable`, `beyond_bound`.
-    """
+    """A file that differs."""
 
     path: str
     status: str
+    """`added`, `removed`, `changed` or `renamed`."""
     old_path: str = ""
+    """Of a renamed file."""
     similarity: int = 0
+    """Of a renamed file, in percent."""
     lines_added: int = 0
     lines_removed: int = 0
     note: str = ""
+    """Why there are no lines, or what else differs: `binary`, `submodule`, `symlink`, `mode`, `secret`, `too_large`, `filtered`
+    (git runs a program on it, which we do not), `unreadable`, `beyond_bound`."""
 
 
 class DiffPiece(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Lines that differ: `removed` stood from `old_start` on, `added` stand from `new_start` on."""
+    """Lines that differ: `removed` began at line `old_start`, `added` begin at line `new_start`."""
 
     old_start: int = 0
     removed: tuple[str, ...] = ()
@@ -49,21 +50,20 @@ class DiffPiece(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class DiffUser(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A place that uses a changed definition: the definition around it, and the lines of the uses.
-
-    `confidence` is `exact` or `likely`. `in_diff`: it differs itself.
-    """
+    """A definition that uses a changed one, and the lines of the uses."""
 
     path: str
     lines: tuple[int, ...]
     kind: str = ""
     name: str = ""
     confidence: str
+    """`exact` or `likely`."""
     in_diff: bool = False
+    """Whether it differs too."""
 
 
 class DiffVersion(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One version of a definition, whole. `lines_omitted` counts those at its end that had no room."""
+    """One version of a definition. `lines_omitted` counts the lines at its end that did not fit."""
 
     path: str
     line_start: int
@@ -74,19 +74,15 @@ class DiffVersion(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class DiffItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A definition that differs, or with the change `lines` those lines of a file that are in no definition.
+    """A definition that differs, or with the change `lines` the lines of a file that differ outside definitions.
 
-    `change`: `added`, `removed`, `changed`, `renamed`, `moved`, `lines`; with `symbol` also `unchanged`. `parts`: what differs
-    besides name and place: `signature` (annotations included), `body`. Place and names are those of the head, of a removed one
-    those of the base; `old_*` are there where they were others. `pieces` are its own lines that differ; `lines_omitted` counts
-    those that had no room. `inner` counts the definitions in one that was added or removed.
-
-    `users` are those outside of the differences first, `users_outside` and `users_inside` count all but tests. `tests_inside`
-    counts the tests that use it and differ, `tests_outside` those that do not.
+    Place and names are those of the head; those of the base if it was removed. `old_*` are present if they were different.
     """
 
     change: str
+    """`added`, `removed`, `changed`, `renamed`, `moved`, `lines`; for a request with `symbol` also `unchanged`."""
     parts: tuple[str, ...] = ()
+    """What differs besides name and place: `signature` (annotations included), `body`."""
     path: str
     line_start: int
     line_end: int
@@ -101,22 +97,30 @@ class DiffItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     old_line_end: int = 0
     old_signature: str = ""
     inner: int = 0
+    """How many definitions are in one that was added or removed."""
     is_test: bool = False
     pieces: tuple[DiffPiece, ...] = ()
+    """Its own lines that differ."""
     lines_omitted: int = 0
+    """How many of them did not fit."""
     users: tuple[DiffUser, ...] = ()
+    """Those that do not differ first."""
     users_outside: int = 0
+    """Users that do not differ, without tests."""
     users_inside: int = 0
+    """Users that differ too, without tests."""
     tests_inside: int = 0
+    """Tests that use it and differ too."""
     tests_outside: int = 0
+    """Tests that use it and do not differ."""
     old: DiffVersion | None = None
     new: DiffVersion | None = None
 
 
 class DiffContextReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What differs between two sides, what a reviewer must see first before all else. `files` are by path.
+    """What differs between two sides: `items` by importance to a reviewer, `files` by path.
 
-    `truncated`: not everything had room in `max_tokens`; `items_omitted` and `files_omitted` count what is left out.
+    `truncated` says that not everything fits into `max_tokens`; `items_omitted` and `files_omitted` count what is omitted.
     """
 
     base: DiffSide

@@ -1,6 +1,6 @@
-"""Replies -> JSON bytes. The same reply gives the same bytes: fields in the order of their Struct, no clock in them.
+"""Encodes replies as JSON. The same reply gives the same bytes, with the fields in the order of their Struct.
 
-Each result stands on a line of its own, so that a host which cuts long answers at lines keeps whole results.
+Each result is on its own line, so that a host that cuts long answers at a line end keeps whole results.
 """
 
 from typing import Final
@@ -15,9 +15,9 @@ _ENCODER: Final = msgspec.json.Encoder()
 
 
 def encode(reply: Struct) -> bytes:
-    """Returns `reply` as JSON in UTF-8: compact, but for line breaks around the items of its outermost lists of objects.
+    """Returns `reply` as JSON in UTF-8: compact, except for line breaks between the items of its top-level lists of objects.
 
-    Text that UTF-8 cannot carry (lone surrogates) becomes U+FFFD; where it stands outside these lists, all is on one line.
+    Text that UTF-8 cannot represent (lone surrogates) becomes U+FFFD; if it is outside these lists, everything is on one line.
     """
     lists = {
         name: Raw(b"[\n" + b",\n".join(map(_encode, items)) + b"\n]")
@@ -31,12 +31,12 @@ def encode(reply: Struct) -> bytes:
 
 
 def one_line(encoded: bytes) -> bytes:
-    """Returns what `encode` gave without line breaks, as messages need it that end with one."""
+    """Returns a result of `encode` without its line breaks, for messages that end with a line break."""
     return encoded.replace(b"\n", b"")
 
 
 def encoded_size(value: Struct | tuple[Struct, ...]) -> int:
-    """Returns how many bytes `value` takes within an answer."""
+    """Returns the number of bytes that `value` takes in an answer."""
     return len(_encode(value))
 
 

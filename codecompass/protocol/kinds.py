@@ -1,4 +1,4 @@
-"""The symbol kinds, what a person may write for them, and which kinds of the index that means."""
+"""The symbol kinds of the index, and the words that requests accept for them."""
 
 from collections.abc import Mapping
 from typing import Final, Literal, get_args
@@ -23,12 +23,10 @@ SymbolKind = Literal[
 ]
 SYMBOL_KINDS: Final[tuple[SymbolKind, ...]] = get_args(SymbolKind)
 
-_WIDER: Final[Mapping[str, tuple[SymbolKind, ...]]] = {
+_MEANT: Final[Mapping[str, tuple[SymbolKind, ...]]] = {
+    **{kind: (kind,) for kind in SYMBOL_KINDS},
     "fn": ("fn", "method"),
     "class": ("class", "struct"),
-}
-
-_ALIASES: Final[Mapping[str, tuple[SymbolKind, ...]]] = {
     "function": ("fn", "method"),
     "func": ("fn", "method"),
     "def": ("fn", "method"),
@@ -43,17 +41,10 @@ _ALIASES: Final[Mapping[str, tuple[SymbolKind, ...]]] = {
     "record": ("class", "struct"),
 }
 
-KINDS_ON_INPUT: Final[tuple[str, ...]] = (*SYMBOL_KINDS, *_ALIASES)
-"""Every accepted word, the kinds of the index first."""
+KINDS_ON_INPUT: Final[tuple[str, ...]] = tuple(_MEANT)
+"""Every accepted word; the kinds of the index come first."""
 
 
 def kinds_meant(word: str) -> frozenset[SymbolKind]:
     """Returns the kinds that `word` stands for. Raises KeyError for a word that is not in `KINDS_ON_INPUT`."""
-    if word in _ALIASES:
-        return frozenset(_ALIASES[word])
-    if word in _WIDER:
-        return frozenset(_WIDER[word])
-    for kind in SYMBOL_KINDS:
-        if kind == word:
-            return frozenset({kind})
-    raise KeyError(word)
+    return frozenset(_MEANT[word])

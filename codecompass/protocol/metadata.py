@@ -1,4 +1,4 @@
-"""The `metadata` block of every answer, and the state of a workspace that a query cannot know by itself."""
+"""The `metadata` block of every answer, and the state of the workspace that a query gets as input for it."""
 
 from typing import Final, Literal
 
@@ -14,80 +14,84 @@ Verdict = Literal["shown", "below_the_limit", "not_among_the_candidates", "no_ma
 
 
 class AnswerState(Struct, frozen=True, kw_only=True):
-    """What is known of the workspace besides the index when a query is answered: it goes into `metadata` as it is.
+    """The state of the workspace, besides the index, when a query is answered. It is copied into `metadata`.
 
-    `workspace` is the canonical root; `project_id` the form in which answers name the project; `schema_name` is
-    reported only to callers who named a project. `warnings` are those of decoding and routing; a query adds its own
-    behind them. `ref` is that of the content that answers; `commit` its full id where a ref was asked about. An answer that is
-    not `fresh` is never `complete`, and neither is one with `is_partial`.
+    An answer that is not `fresh` is never `complete`, and neither is one with `is_partial`.
     """
 
     workspace: str
+    """The canonical root."""
     project_id: str
+    """The name of the project in answers."""
     ref: str
+    """The ref of the indexed content."""
     commit: str = ""
+    """The full id of the commit if the request has a `ref`."""
     freshness_status: FreshnessStatus = "fresh"
     indexing_status: IndexingStatus = "ready"
     schema_status: SchemaStatus = "compatible"
     schema_name: str = ""
+    """Set only for callers who named a project."""
     is_partial: bool = False
     warnings: tuple[str, ...] = ()
+    """Those of decoding and routing; a query appends its own."""
     hint: str = ""
 
 
 class RankingReason(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Why a result stands where it stands. `result_index` counts from 0, `final_score` (0..1) sorts the page.
+    """Why a result has its rank. All factors are 0..1 except `bm25_score`.
 
-    Factors are 0..1, only `bm25_score` is the engine's own. `related_words` are words of the place that stand for words of the
-    query (`cancel for abort`). The `basic` level leaves out those with a default here, but for `near_in_meaning`, the cosine
-    between question and text, which is there where search by meaning found the place.
+    The level `basic` omits the fields with a default, except `near_in_meaning`.
     """
 
     result_index: int
+    """The index of the result, from 0."""
     exact_match_boost: float
     qualified_name_boost: float | None = None
     path_affinity: float
     definition_boost: float
     kind_match: float | None = None
     bm25_score: float | None = None
+    """The unbounded score of the text index."""
     related_words: tuple[str, ...] = ()
+    """Words of the place that match words of the query by meaning (`cancel for abort`)."""
     near_in_meaning: float | None = None
+    """The cosine between question and text, if search by meaning found the place."""
     final_score: float
+    """0..1; the results are sorted by it."""
 
 
 class PathExplanation(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of one file in a search, and what that rests on.
-
-    `rank` counts from 1 over all `total` places that the search found; `reason` has the factors of the file's best place.
-    `missing_words` are those of the query that stand neither in the file's text nor in its path; `skip_reason` says why
-    the file was not indexed.
-    """
+    """Whether a search found one file, and why or why not."""
 
     path: str
     verdict: Verdict
     rank: int | None = None
+    """The rank of the file's best place, from 1, among all `total` places that the search found."""
     total: int = 0
     reason: RankingReason | None = None
+    """The factors of the file's best place."""
     missing_words: tuple[str, ...] = ()
+    """Words of the query that are neither in the file's text nor in its path."""
     skip_reason: str = ""
+    """Why the file was not indexed."""
 
 
 class ProjectPart(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A project whose hits are on a page of several: the name by which they name it, and its root.
-
-    `freshness_status` is `unchecked` where its index was answered from as it was left, and only the files that are shown were
-    compared with the tree. `commit` is there where the answer is of one, and not of a working tree.
-    """
+    """A project with hits in an answer about several projects."""
 
     name: str
+    """The label of its hits."""
     root: str
     commit: str = ""
+    """Set if the answer is about a commit and not the working tree."""
     freshness_status: FreshnessStatus | Literal["unchecked"]
+    """`unchecked` if only the files that are shown, and not the whole tree, were compared with the index."""
     total_candidates: int = 0
 
 
 class Metadata(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The block of an answer from an index. The fields without default are always there."""
+    """The block of an answer from an index. The fields without a default are always present."""
 
     codecompass_protocol_version: str
     freshness_status: FreshnessStatus
@@ -112,13 +116,13 @@ class Metadata(Struct, frozen=True, kw_only=True, omit_defaults=True):
     why_not: PathExplanation | None = None
     projects: tuple[ProjectPart, ...] = ()
     n_projects: int = 0
-    """How many were asked, where it was not one."""
+    """How many projects the question was about, if it was about several."""
     warnings: tuple[str, ...] = ()
     hint: str = ""
 
 
 class BareMetadata(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The block of an answer that no index gave: an error before a workspace was found, the state of the server."""
+    """The block of an answer that is not from an index: an error before a workspace was found, the state of the server."""
 
     codecompass_protocol_version: str
     workspace: str = ""
@@ -127,5 +131,5 @@ class BareMetadata(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def bare_metadata(workspace: str = "", warnings: tuple[str, ...] = (), hint: str = "") -> BareMetadata:
-    """Returns the block with the version filled in."""
+    """Returns the block with the protocol version."""
     return BareMetadata(codecompass_protocol_version=PROTOCOL_VERSION, workspace=workspace, warnings=warnings, hint=hint)

@@ -1,11 +1,10 @@
-"""Answers that another server merges with its own: what that server says with its call, and how it reads what it gets.
+"""Answers that another server merges with its own: what that server sends with its call, and how it decodes the answer.
 
     PartRequest, beside the arguments  -> search_code, locate_symbol, find_references of several projects: a PartsReply
-                                       -> anything else: the reply itself, in the form that was asked for
+                                       -> anything else: the reply itself, in the requested form
 
-The rule that puts hits of several projects into one order (`query/merging.py`) needs what each of all projects has of the
-question. So each answers by itself, and nothing is cut or sorted before. What was read is checked: the other server may have a
-defect.
+Merging hits of several projects (`query/merging.py`) needs the evidence of every project, so each project has its own reply, and
+nothing is cut or sorted before. Decoded replies are checked, because the other server may have a defect.
 """
 
 import math
@@ -43,22 +42,22 @@ DecodedT = TypeVar("DecodedT", bound=Struct)
 
 
 class PartRequest(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a server that merges says with its call.
-
-    With `is_page` it wants one answer all the same, to pass it on. `answers` is the form that replies are made for; `seconds` how
-    long it waits, 0 where it does not say. `leave_out` are ids of projects, or of repositories that projects are checkouts of,
-    which need not be asked. `imported` is the definition whose uses are asked for, where that is in none of these projects.
-    """
+    """The parameters that a merging server sends with its call."""
 
     is_page: bool = False
+    """Whether it wants one merged answer, to pass it on, and not the parts."""
     answers: AnswerForm = "json"
+    """The form for which replies are made."""
     seconds: Annotated[float, Meta(ge=0.0, le=MAX_SECONDS)] = 0.0
+    """How long it waits, 0 if unknown."""
     leave_out: Annotated[tuple[Id, ...], Meta(max_length=MAX_LEFT_OUT)] = ()
+    """Ids of projects, or of repositories that projects are checkouts of, to exclude."""
     imported: ImportedSymbol | None = None
+    """The definition whose uses are wanted, if it is in none of these projects."""
 
 
 class WrongReply(Exception):
-    """What another server has sent is no answer to the request. The text says why, and repeats nothing of it."""
+    """Another server sent something that is not an answer to the request. The text says why, and quotes nothing of it."""
 
 
 _REPLIES: Final[dict[str, type[Struct]]] = {
@@ -75,7 +74,7 @@ _REPLIES: Final[dict[str, type[Struct]]] = {
     "list_refs": ListRefsReply,
     "health_check": HealthReply,
 }
-"""What each tool answers that changes nothing."""
+"""The reply of each read-only tool."""
 
 
 class _Failed(Struct, frozen=True):
@@ -83,7 +82,7 @@ class _Failed(Struct, frozen=True):
 
 
 def decode_reply(request: AnyRequest, content: bytes) -> Reply:
-    """Returns the reply to `request`, of a tool that changes nothing, from its JSON. Raises WrongReply."""
+    """Returns the reply to `request`, of a read-only tool, from its JSON. Raises WrongReply."""
     kind = _REPLIES[request.tool]
     if isinstance(request, GetSymbolHierarchy) and request.relation != "nesting":
         kind = TypeHierarchyReply
@@ -103,7 +102,7 @@ def decode_error(content: bytes) -> ErrorBody:
 
 
 def decode_parts(content: bytes) -> PartsReply:
-    """Returns the parts from their JSON; the replies in them are not decoded yet. Raises WrongReply."""
+    """Returns the parts from their JSON, with their replies not decoded yet. Raises WrongReply."""
     return _decoded(content, PartsReply)
 
 
@@ -115,7 +114,7 @@ def _decoded(content: bytes, kind: type[DecodedT]) -> DecodedT:
 
 
 def _check(evidence: SearchEvidence, n_results: int) -> None:
-    """Raises WrongReply unless shares of words and scores can be computed from it."""
+    """Raises WrongReply unless hits can be merged by this evidence: complete, and finite numbers in their ranges."""
     weights = (word.weight for word in evidence.words)
     numbers = (number for hit in evidence.hits for number in (hit.score, *hit.has))
     is_whole = len(evidence.hits) >= n_results and all(len(hit.has) == len(evidence.words) for hit in evidence.hits)

@@ -1,6 +1,6 @@
-"""What each tool answers: Structs in the order in which their fields are written. Absent data is left out, never null.
+"""The reply of each tool: Structs with their fields in the order in which they are written. Absent data is omitted, never null.
 
-Here are the answers from code; those about indexes, jobs and the server are in `state_replies`. Lines are 1-based and
+This module has the replies about code; those about indexes, jobs and the server are in `state_replies`. Lines are 1-based and
 inclusive, paths relative to the workspace root.
 """
 
@@ -20,7 +20,7 @@ from codecompass.protocol.state_replies import (
 
 
 class SymbolReference(Struct, frozen=True, kw_only=True):
-    """A symbol named in passing: the one around a result, or one near it."""
+    """A symbol that encloses a result or is near it."""
 
     kind: str
     name: str
@@ -29,9 +29,9 @@ class SymbolReference(Struct, frozen=True, kw_only=True):
 
 
 class MatchedLine(Struct, frozen=True, kw_only=True):
-    """A line of a file: one that a literal or a regular expression matched, or that was asked for.
+    """A line of a file that a literal or a regular expression matched, or that was requested.
 
-    `text` is shortened where it is long, around the match.
+    A long `text` is shortened around the match.
     """
 
     line: int
@@ -39,7 +39,7 @@ class MatchedLine(Struct, frozen=True, kw_only=True):
 
 
 class Enclosing(Struct, frozen=True, kw_only=True):
-    """The innermost definition around a piece of text."""
+    """The innermost definition that encloses a piece of text."""
 
     kind: str
     name: str
@@ -49,7 +49,8 @@ class Enclosing(Struct, frozen=True, kw_only=True):
 
 
 class Excerpt(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The lines of a hit that are shown to a reader. `is_whole`: they are all of it; `n_omitted` behind them had no room."""
+    """The lines of a hit that are shown. `is_whole`: they are all its lines; `n_omitted` counts the lines after them that did not
+    fit."""
 
     lines: tuple[MatchedLine, ...] = ()
     is_whole: bool = False
@@ -58,7 +59,7 @@ class Excerpt(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class FurtherDefinition(Struct, frozen=True, kw_only=True):
-    """A definition that is named beside a hit in the same file."""
+    """Another definition in the file of a hit."""
 
     name: str
     line_start: int
@@ -66,31 +67,24 @@ class FurtherDefinition(Struct, frozen=True, kw_only=True):
 
 
 class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One hit of `search_code` or `locate_symbol`; the detail level decides which fields are there.
+    """One hit of `search_code` or `locate_symbol`; the detail level decides which fields are present.
 
-    `location`: up to `match`, and one handle (`symbol_id`, else `result_id`). `signature`: up to `lines`, without
-    `symbol_stable_id`. `body`: that, and the fields of the body. `context`: all but these. `compact` leaves what `location`
-    has and the score, at any level. A result that is no symbol has a `result_type` (`snippet`, `file`, `import`), the `kind`
-    and `name` of the definition around it, and its best line as `snippet`. `content`, `start_line` and `end_line` repeat the
-    place for callers that name a project.
-
-    `match` says how a hit of `locate_symbol` has the name asked for: `exact` (or the end of a qualified name), `case` (but for
-    case), `parts` (its words), `similar` (a guess). `lines` are those around the `asked_line` that `path:line` named.
-    `body` is the whole definition without its indentation, from `body_line_start` on (left out where that is `line_start`);
-    `body_lines_omitted` counts the lines at its end, or all of them, that had no room.
-
-    `excerpt` is there for answers as text alone, in place of all other code. `stale` says that the file has changed since it
-    was indexed. `also` names further definitions of the file that answer the question, best first. `project` is there where
-    several were asked; the path is relative to its root.
+    `location`: the fields up to `match`, and one handle (`symbol_id`, otherwise `result_id`). `signature`: the fields up to
+    `lines`, without `symbol_stable_id`. `body`: these, and the fields of the body. `context`: all but the fields of the body.
+    `compact` reduces every level to the fields of `location` and the score. A result that is not a symbol has a `result_type`
+    (`snippet`, `file`, `import`), the `kind` and `name` of the definition around it, and its best line as `snippet`.
     """
 
     project: str = ""
+    """The label of its project in an answer about several; `path` is relative to that project's root."""
     path: str
     line_start: int
     line_end: int
     kind: str = ""
     name: str = ""
     match: str = ""
+    """How a hit of `locate_symbol` matches the requested name: `exact` (or the end of a qualified name), `case` (differs in
+    case), `parts` (its words), `similar` (a guess)."""
     qualified_name: str = ""
     signature: str = ""
     language: str = ""
@@ -103,23 +97,32 @@ class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
     snippet: str = ""
     matched_lines: tuple[MatchedLine, ...] = ()
     asked_line: int = 0
+    """The line of a request for `path:line`."""
     lines: tuple[MatchedLine, ...] = ()
+    """The lines around `asked_line`."""
     body: str = ""
+    """The whole definition without its indentation."""
     body_line_start: int = 0
+    """The first line of `body`, omitted if that is `line_start`."""
     body_lines_omitted: int = 0
+    """How many lines at the end of the body, or all of them, did not fit."""
     body_preview: str = ""
     parent: SymbolReference | None = None
     related_symbols: tuple[SymbolReference, ...] = ()
     content: str = ""
+    """Like `start_line` and `end_line`, repeats the place for callers that name a project."""
     start_line: int = 0
     end_line: int = 0
     excerpt: Excerpt | None = None
+    """Only for answers as text, instead of all other code."""
     also: tuple[FurtherDefinition, ...] = ()
+    """Further definitions of the file that answer the question, best first."""
     stale: bool = False
+    """Whether the file has changed since it was indexed."""
 
 
 class NextAction(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A call that would help further: the tool and its arguments."""
+    """A suggested next call: the tool and its arguments."""
 
     tool: str
     name: str = ""
@@ -138,7 +141,7 @@ class WordEvidence(Struct, frozen=True):
 
 
 class HitEvidence(Struct, frozen=True):
-    """The score of a hit, not bounded, and how well it has each word of the question: 0, or up to 2 where its name and path have
+    """The unbounded score of a hit, and how well it matches each word of the question: 0, or up to 2 if its name and path have
     the word too."""
 
     score: float
@@ -146,8 +149,8 @@ class HitEvidence(Struct, frozen=True):
 
 
 class SearchEvidence(Struct, frozen=True):
-    """What makes the hits of one workspace comparable with those of others: its number of texts, the words of the question, and
-    for each hit how well it has them."""
+    """The data that makes the hits of one workspace comparable with those of others: its number of texts, the words of the
+    question, and how well each hit matches them."""
 
     n_texts: int
     words: tuple[WordEvidence, ...]
@@ -155,8 +158,8 @@ class SearchEvidence(Struct, frozen=True):
 
 
 class SearchCodeReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Hits, best first. `total_candidates` counts what matched before the page was cut. `evidence` is there where the answer is
-    to be merged with those of other workspaces, and is not sent."""
+    """Hits, best first. `total_candidates` counts the matches before the page was cut. `evidence` is present if the answer will
+    be merged with those of other workspaces; clients never get it."""
 
     results: tuple[Result, ...]
     query_intent: str
@@ -167,7 +170,7 @@ class SearchCodeReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class LocateSymbolReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Definitions, best first. Nothing found is an empty list, not an error."""
+    """Definitions, best first. An empty list, not an error, if nothing is found."""
 
     results: tuple[Result, ...]
     total_candidates: int
@@ -176,7 +179,7 @@ class LocateSymbolReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class OutlineNode(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A symbol or an import of a file, with what it encloses in source order."""
+    """A symbol or an import of a file; `children` are the symbols that it encloses, in source order."""
 
     kind: str
     name: str
@@ -188,7 +191,7 @@ class OutlineNode(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class FileOutlineReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The tree of a file. `metadata.symbol_count` counts the nodes shown."""
+    """The symbol tree of a file. `metadata.symbol_count` counts the nodes shown."""
 
     file_path: str
     language: str
@@ -197,7 +200,7 @@ class FileOutlineReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class FileTextReply(Struct, frozen=True, kw_only=True):
-    """Lines of a file as they are indexed, from `line_start` (1-based) on; the file has `line_count` of them."""
+    """Lines of a file as they are indexed, from `line_start` (1-based) on; the whole file has `line_count` lines."""
 
     file_path: str
     language: str
@@ -208,7 +211,7 @@ class FileTextReply(Struct, frozen=True, kw_only=True):
 
 
 class HierarchyNode(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A symbol of a hierarchy; `depth` counts from the symbol asked for, which is 0."""
+    """A symbol of a hierarchy; `depth` is the distance from the requested symbol."""
 
     symbol_id: str
     symbol_stable_id: str
@@ -233,22 +236,22 @@ class SymbolHierarchyReply(Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class ImportedSymbol(Struct, frozen=True, kw_only=True):
-    """A definition as other repositories can import it.
-
-    `own` are the packages that it is in, `others` those that its repository has besides, which may pass its name on; both as
-    imports write them. `family` is that of its language, `owner` the type that a member belongs to, empty for anything else.
-    """
+    """How other repositories can import a definition. Packages are named as in imports."""
 
     name: str
     kind: str
     family: str
+    """The family of its language."""
     own: tuple[str, ...]
+    """The packages that contain it."""
     others: tuple[str, ...]
+    """The other packages of its repository, which may re-export it."""
     owner: str = ""
+    """The type of which it is a member, otherwise empty."""
 
 
 class ReferenceDefinition(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The definition whose uses were asked for. `project` as in `Result`."""
+    """The definition whose uses were requested. `project` as in `Result`."""
 
     project: str = ""
     symbol_id: str
@@ -262,29 +265,28 @@ class ReferenceDefinition(Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class Reference(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A line that uses the definition.
-
-    `role`: what it does with it. `confidence`: `exact` (scope, an import or a written type leads there), `likely` (one definition
-    fits), `possible` (several fit). `enclosing` is the function around the line, else the innermost definition. `text` is the
-    line, without it at the level `location`. `project` and `stale` as in `Result`.
-    """
+    """A line that uses the definition. `project` and `stale` as in `Result`."""
 
     project: str = ""
     path: str
     line_start: int
     line_end: int
     role: str
+    """How the line uses it: a `requests.ReferenceRole`."""
     confidence: str
+    """`exact` (bound by scope, an import or a written type), `likely` (one definition fits), `possible` (several fit)."""
     enclosing: Enclosing | None = None
+    """The function around the line, otherwise the innermost definition."""
     is_test: bool = False
     text: str = ""
+    """The line of code, empty at the level `location`."""
     stale: bool = False
 
 
 class ReferenceCounts(Struct, frozen=True, kw_only=True):
-    """Lines by confidence, of all uses, whatever was asked for or shown.
+    """The number of lines with uses by confidence, independent of the filters and of what is shown.
 
-    `elsewhere`: uses of the same name that mean something else. `tests` and `roles` count `exact` and `likely` ones.
+    `elsewhere`: uses of the same name that mean something else. `tests` and `roles` count `exact` and `likely` uses.
     """
 
     exact: int
@@ -296,8 +298,8 @@ class ReferenceCounts(Struct, frozen=True, kw_only=True):
 
 
 class FindReferencesReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The uses of a definition from `offset` on: product code before tests, by path and line. `total` fit the request. `imported`
-    is how others import it; it is there where they are to be asked, and is not sent."""
+    """The uses of a definition from `offset` on: product code before tests, by path and line. `total` counts those that match the
+    request. `imported` is present if other repositories will be searched; clients never get it."""
 
     definition: ReferenceDefinition
     references: tuple[Reference, ...]
@@ -309,8 +311,8 @@ class FindReferencesReply(Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class GraphNode(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A symbol of a call graph. `id` is its place among the nodes; `distance` counts calls from the symbol asked for, which is
-    node 0. `stale` as in `Result`."""
+    """A symbol of a call graph. `id` is its index among the nodes; `distance` is the number of calls from the requested symbol,
+    which is node 0. `stale` as in `Result`."""
 
     id: int
     symbol_id: str
@@ -326,7 +328,7 @@ class GraphNode(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class GraphEdge(Struct, frozen=True, kw_only=True):
-    """A caller and what it calls, as ids of nodes, with the first lines of the calls in the caller's file."""
+    """A caller and its callee, as ids of nodes, with the first lines of the calls in the caller's file."""
 
     caller: int
     callee: int
@@ -335,19 +337,22 @@ class GraphEdge(Struct, frozen=True, kw_only=True):
 
 
 class Impact(Struct, frozen=True, kw_only=True):
-    """What a change reaches besides callers, and how many callers: `callers_by_distance` begins with those at distance 1, tests
-    are counted apart. Subtypes and overriding methods as `path:line name`, the first importing files by path."""
+    """What a change affects: the number of callers, and what depends on the definition otherwise."""
 
     callers_by_distance: tuple[int, ...]
+    """The number of callers without tests, beginning with distance 1."""
     tests: int
     subtypes: tuple[str, ...]
+    """As `path:line name`."""
     overriding: tuple[str, ...]
+    """Overriding methods, as `path:line name`."""
     importing_files: int
     importers: tuple[str, ...]
+    """The first importing files by path."""
 
 
 class CallGraphReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Symbols by distance, nearest first, each once. `impact` for that direction only."""
+    """Symbols by distance, nearest first, each once. `impact` is present only for that direction."""
 
     direction: str
     nodes: tuple[GraphNode, ...]
@@ -357,8 +362,8 @@ class CallGraphReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class RelatedType(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A type of a type hierarchy; `depth` counts from the type asked for, which is 0. `path` is empty where it is defined
-    outside of the repository. `stale` as in `Result`."""
+    """A type of a type hierarchy; `depth` is the distance from the requested type. `path` is empty if the type is defined outside
+    the repository. `stale` as in `Result`."""
 
     path: str
     line_start: int
@@ -371,7 +376,7 @@ class RelatedType(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class TypeHierarchyReply(Struct, frozen=True, kw_only=True):
-    """Supertypes or subtypes, transitive, each once: those of one type behind it, by path and line."""
+    """Supertypes or subtypes, transitive, each once: those of a type follow it, by path and line."""
 
     relation: str
     symbols: tuple[RelatedType, ...]
@@ -380,7 +385,7 @@ class TypeHierarchyReply(Struct, frozen=True, kw_only=True):
 
 
 class RelatedAnchor(Struct, frozen=True, kw_only=True):
-    """The symbol whose surroundings were asked for."""
+    """The symbol whose related symbols were requested."""
 
     symbol_id: str
     symbol_stable_id: str
@@ -417,8 +422,8 @@ class RelatedSymbolsReply(Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class ContextItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A piece of context; `body` with the strategy `depth` or the detail level `body`. `body_lines_omitted` counts the lines
-    at its end that had no room. `excerpt` is there for answers as text, in place of `body`. `stale` as in `Result`."""
+    """A piece of context. `body` is present with the strategy `depth` or the detail level `body`; `body_lines_omitted` counts the
+    lines at its end that did not fit. `excerpt` replaces `body` in answers as text. `stale` as in `Result`."""
 
     path: str
     line_start: int
@@ -439,7 +444,7 @@ class ContextItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class CodeContextReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Context within the budget. `estimated_tokens` is that of this whole answer, from above."""
+    """Context within the budget. `estimated_tokens` is an upper estimate for this whole answer."""
 
     context_items: tuple[ContextItem, ...]
     estimated_tokens: int
@@ -448,26 +453,26 @@ class CodeContextReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class AnswerPart(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one of several projects answered to a server that merges: its reply as JSON, or why there is none.
-
-    `name` is the label by which answers name it; `repositories` are the ids of those that it is a checkout of. `is_named` says
-    that the question names it by itself; `is_checked` that its index was compared with its tree.
-    """
+    """The answer of one of several projects for a merging server: its reply as JSON, or an error."""
 
     project_id: str
     name: str
+    """Its label in answers."""
     root: str
     repositories: tuple[str, ...] = ()
+    """The ids of the repositories that it is a checkout of."""
     is_named: bool = False
+    """Whether the request names this project explicitly."""
     is_checked: bool = False
+    """Whether its index was compared with its tree."""
     reply: Raw | UnsetType = UNSET
     error: ErrorBody | None = None
 
 
 class PartsReply(Struct, frozen=True, kw_only=True):
-    """What several projects answered to a server that merges: those with an answer, or with several definitions of a name.
+    """The answers of several projects for a merging server: those with a reply, or with an error for an ambiguous name.
 
-    `metadata` is about all that were asked; the others that failed are in its warnings.
+    `metadata` is about all projects of the request; its warnings name those that failed otherwise.
     """
 
     parts: tuple[AnswerPart, ...]

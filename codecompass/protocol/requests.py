@@ -1,10 +1,11 @@
-"""What each tool is asked: one frozen Struct a tool, the same for the command line and every transport.
+"""The request of each tool: one frozen Struct per tool, the same for the command line and every transport.
 
-A field is the only definition of its argument: its type, its bounds, its default, what it means (`Meta.description`, which
-docs/tools.md shows), and in `Meta.extra` how it is read and listed (`arguments.Argument` has the keys). `decode` checks values
-against it, and the schemas of `tools/list` are made from it. The order of the fields is the order in which they are listed.
+A field is the only definition of its argument: its type, bounds and default, its meaning (`Meta.description`, which docs/tools.md
+shows), and in `Meta.extra` how it is read and listed (keys: see `arguments.Argument`). `decode` checks values against it, and the
+schemas of `tools/list` are made from it. Arguments are listed in the order of the fields.
 
-A None says that the caller left the choice to the configuration. Code that builds a request by hand keeps to the bounds.
+None leaves the choice to the configuration. Code that builds a request directly must keep the bounds, which are only checked by
+`decode`.
 """
 
 from collections.abc import Mapping
@@ -32,45 +33,40 @@ Relation = Literal["nesting", "supertypes", "subtypes"]
 ReferenceDetail = Literal["location", "line"]
 Strategy = Literal["breadth", "depth"]
 
-DETAIL_LEVELS: Final = get_args(DetailLevel)
-FRESHNESS_POLICIES: Final = get_args(FreshnessPolicy)
-EXPLAIN_LEVELS: Final = get_args(ExplainLevel)
 SEARCH_MODES: Final = get_args(SearchMode)
-OUTLINE_DEPTHS: Final = get_args(OutlineDepth)
-STRATEGIES: Final = get_args(Strategy)
 
 MAX_REFERENCES: Final = 1_000
 MAX_OFFSET: Final = 1_000_000
 
 MAX_LINE_NUMBER: Final = 100_000_000
 MAX_LINES_READ: Final = 5_000
-"""Lines of a file that are given at a time."""
+"""Lines of a file in one answer."""
 
 MAX_WAIT_SECONDS: Final = 50
-"""Clients give up after 60 seconds by default."""
+"""Clients time out after 60 seconds by default."""
 
 MAX_PATH_LENGTH: Final = 4096
-"""Characters of a path, and of globs of paths: PATH_MAX of Linux. realpath is quadratic: 200,000 took 3.5 s (2026-11-22)."""
+"""Characters of a path, and of path globs: Linux's PATH_MAX. realpath is quadratic: 200,000 took 3.5 s (2026-11-22)."""
 
 MAX_QUERY_LENGTH: Final = 16_384
-"""Characters of a question, a pasted message with its stack trace, a literal or a pattern; and of a number written as text."""
+"""Characters of a question, a pasted message with a stack trace, a literal or a pattern; and of a number written as text."""
 
 MAX_NAME_LENGTH: Final = MAX_QUERY_LENGTH
-"""Characters of a symbol's name, which may be qualified, a signature, a path with a line behind it, or a pasted stack trace."""
+"""Characters of a symbol's name, which may be qualified, a signature, `path:line`, or a pasted stack trace."""
 
 MAX_PROJECT_ID_LENGTH: Final = 50
 PROJECT_ID_PATTERN: Final = r"^[a-z0-9]+(-[a-z0-9]+)*$"
-"""As JSON Schema has it. Decoding matches all of the text: `$` alone would let a line end through."""
+"""In JSON Schema's form. Decoding matches the full text, because `$` alone would accept a final line break."""
 
 MAX_REF_LENGTH: Final = 255
 MAX_WORDS_LENGTH: Final = 1000
-"""Characters of a list of words with commas between: languages, kinds."""
+"""Characters of a comma-separated list of words: languages, kinds."""
 
 MAX_WORDS: Final = 100
 """Items of such a list."""
 
 MAX_WORD_LENGTH: Final = 100
-"""Characters of one of a few words, such as `freshness_policy`."""
+"""Characters of a choice, such as `freshness_policy`."""
 
 MachinePath = Annotated[str, Meta(max_length=MAX_PATH_LENGTH, extra={"form": "machine_path"})]
 FilePath = Annotated[str, Meta(max_length=MAX_PATH_LENGTH, extra={"form": "filled", "placeholder": "FILE"})]
@@ -196,7 +192,7 @@ Workspaces = Annotated[
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """What every tool takes."""
+    """The arguments that every tool takes."""
 
     tool: ClassVar[str] = ""
 
@@ -353,7 +349,7 @@ class GetFileOutline(Request, frozen=True, kw_only=True):
 
 
 class GetSymbolHierarchy(Request, frozen=True, kw_only=True):
-    """What encloses a symbol, or what it encloses."""
+    """What encloses a symbol or what it encloses, or its supertypes or subtypes."""
 
     tool: ClassVar[str] = "get_symbol_hierarchy"
 
@@ -456,9 +452,9 @@ class FindRelatedSymbols(Request, frozen=True, kw_only=True):
 
 
 class GetCodeContext(Request, frozen=True, kw_only=True):
-    """The best code for a question within a number of tokens, which the whole answer keeps.
+    """The best code for a question; the whole answer stays within a number of tokens.
 
-    `strategy` None is depth where the server answers with text; `detail_level` None leaves it to the strategy.
+    `strategy` None means depth if the server answers with text; `detail_level` None leaves it to the strategy.
     """
 
     tool: ClassVar[str] = "get_code_context"
@@ -483,7 +479,7 @@ class GetCodeContext(Request, frozen=True, kw_only=True):
 
 
 class DiffContext(Request, frozen=True, kw_only=True):
-    """What differs between two commits, or a commit and the working tree, by definitions, with who uses them.
+    """What differs between two commits, or a commit and the working tree, by definition, with their users.
 
     `base` None is the commit at which the head left the default branch, `head` None the working tree.
     """
@@ -534,7 +530,7 @@ class DiffContext(Request, frozen=True, kw_only=True):
 
 
 class IndexStatus(Request, frozen=True, kw_only=True):
-    """The state of a project's index; with `path`, what became of that one file."""
+    """The state of a project's index; with `path`, whether and why that file is indexed or not."""
 
     tool: ClassVar[str] = "index_status"
 
@@ -551,7 +547,7 @@ class IndexStatus(Request, frozen=True, kw_only=True):
 
 
 class IndexRepo(Request, frozen=True, kw_only=True):
-    """Start an index job, from nothing with `force`; wait for its end up to `wait_seconds`."""
+    """Start an index job, from nothing with `force`; wait up to `wait_seconds` for its end."""
 
     tool: ClassVar[str] = "index_repo"
 
@@ -566,7 +562,7 @@ class IndexRepo(Request, frozen=True, kw_only=True):
 
 
 class SyncRepo(Request, frozen=True, kw_only=True):
-    """Start an incremental job; wait for its end up to `wait_seconds`."""
+    """Start an incremental job; wait up to `wait_seconds` for its end."""
 
     tool: ClassVar[str] = "sync_repo"
 
@@ -575,7 +571,7 @@ class SyncRepo(Request, frozen=True, kw_only=True):
 
 
 class IndexRepository(Request, frozen=True, kw_only=True):
-    """Register a directory, index it and wait for the end. `repo_path` is what `workspace` is elsewhere."""
+    """Register a directory, index it and wait for the end. `repo_path` has the meaning of `workspace` in other tools."""
 
     tool: ClassVar[str] = "index_repository"
 
@@ -600,7 +596,7 @@ class IndexRepository(Request, frozen=True, kw_only=True):
 
 
 class ListRefs(Request, frozen=True, kw_only=True):
-    """The branches, tags and commits that `ref` takes, and which of them are indexed."""
+    """The branches, tags and commits that `ref` accepts, and which of them are indexed."""
 
     tool: ClassVar[str] = "list_refs"
 
@@ -625,9 +621,9 @@ class HealthCheck(Request, frozen=True, kw_only=True):
 
 
 class ReadFile(Request, frozen=True, kw_only=True):
-    """The text of a file as it is indexed, for people who look at it on a page. No tool: an agent reads files by itself.
+    """The text of a file as it is indexed, for the page for people. Not a tool, because agents read files themselves.
 
-    Lines count from 1; `line_count` bounds how many are given.
+    `line_start` counts from 1; at most `line_count` lines are returned.
     """
 
     tool: ClassVar[str] = "read_file"
@@ -656,4 +652,4 @@ AnyRequest = (
 )
 
 REQUESTS: Final[Mapping[str, type[AnyRequest]]] = {request.tool: request for request in get_args(AnyRequest)}
-"""The request of each tool, by the tool's name."""
+"""The request of each tool, by the name of the tool."""

@@ -1,6 +1,6 @@
-"""What the tools about indexes, jobs and the server answer. As in `replies`, absent data is left out.
+"""The replies of the tools about indexes, jobs and the server. As in `replies`, absent data is omitted.
 
-A field that is null when there is nothing (`active_job`) has no default, so that it is written.
+A field that is null if there is no value (`active_job`) has no default, so that it is written.
 """
 
 from msgspec import Struct
@@ -23,7 +23,7 @@ class ActiveJob(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class RecentJob(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A job of the past. `duration_ms` is wall time."""
+    """A finished job. `duration_ms` is wall time, `created_at` ISO 8601 in UTC."""
 
     job_id: str
     ref: str
@@ -36,7 +36,7 @@ class RecentJob(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class InterruptedReport(Struct, frozen=True, kw_only=True):
-    """Jobs that ended with their process. Present until the next successful job."""
+    """Jobs that were interrupted by the end of their process. Present until the next successful job."""
 
     detected: bool
     interrupted_jobs: int
@@ -45,7 +45,7 @@ class InterruptedReport(Struct, frozen=True, kw_only=True):
 
 
 class FileState(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of one file: `indexed`, `skipped` (why: `reason`) or `unknown` to the index."""
+    """The state of one file: `indexed`, `skipped` (for `reason`) or `unknown` to the index."""
 
     path: str
     status: str
@@ -57,17 +57,17 @@ class FileState(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class SemanticReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Search by meaning in one project, where it is on. `endpoint` is the host that text is sent to.
-
-    `texts` have vectors; `pending_files` have texts that are still to be sent, or beyond `semantic.max_texts`. `last_error` is
-    there while the last attempt to make vectors has failed.
-    """
+    """Search by meaning in one project, if it is on."""
 
     endpoint: str
+    """The host that text is sent to."""
     model: str
     texts: int
+    """Texts that have vectors."""
     pending_files: int
+    """Files with texts that are still to be sent, or beyond `semantic.max_texts`."""
     last_error: str = ""
+    """Set if the last attempt to make vectors failed."""
 
 
 class IndexStatusReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -97,10 +97,10 @@ class IndexStatusReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class IndexRepoReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An index job, started or joined. `running` until it has ended, which only callers see who waited for it.
+    """An index job, started or joined. `status` is `running` until it has ended, which only callers see who wait for that.
 
-    `file_count` is null until the files have been counted. The fields with defaults are there once the job has ended:
-    what it found and did, or `error_code` and `error_message` where it failed.
+    `file_count` is null until the files have been counted. The fields with defaults are present once the job has ended: what it
+    found and did, or `error_code` and `error_message` if it failed.
     """
 
     job_id: str
@@ -118,7 +118,7 @@ class IndexRepoReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class SyncRepoReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """As `IndexRepoReply`, but what is counted are the changed files: null until the job has ended."""
+    """Like `IndexRepoReply`, but `changed_files` is always present, null until the job has ended, and `file_count` is not."""
 
     job_id: str
     progress_token: str
@@ -135,18 +135,19 @@ class SyncRepoReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class IndexRepositoryReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A directory that was indexed: `success`; `running` where that takes longer than clients wait.
-
-    `repository_id` is a number made from the project's id (48 bits). `project_id` is what the caller named, null where
-    nothing was named. `files_indexed` are all files of the index, `chunks_created` the pieces of text that this job wrote.
-    """
+    """A directory that was indexed."""
 
     status: str
+    """`success`, or `running` if the job takes longer than clients wait."""
     repository_id: int
+    """A number of 48 bits derived from the project's id."""
     project_id: str | None
+    """The name in the request, null if there is none."""
     schema_name: str
     files_indexed: int | None = None
+    """All files of the index."""
     chunks_created: int | None = None
+    """Chunks that this job wrote."""
     duration_seconds: float | None = None
     job_id: str
     progress_token: str
@@ -154,9 +155,10 @@ class IndexRepositoryReply(Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class WorkingTree(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is checked out, and what questions without `ref` are answered from; empty without git, or before the first index.
+    """What is checked out, and what is indexed of it, from which questions without `ref` are answered.
 
-    `indexed_ref` and `indexed_commit` are another than `ref` and `commit` while a checkout is being taken in.
+    `indexed_ref` and `indexed_commit` differ from `ref` and `commit` while a checkout is being indexed, and are empty before the
+    first index. Without git all four are empty.
     """
 
     ref: str
@@ -168,7 +170,7 @@ class WorkingTree(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class IndexedRef(Struct, frozen=True, kw_only=True):
-    """A commit whose index is kept, so that questions with `ref` are answered at once. `names` are branches and tags of it."""
+    """A commit whose index is kept, so that questions with `ref` are answered at once. `names` are its branches and tags."""
 
     commit: str
     names: tuple[str, ...]
@@ -178,7 +180,7 @@ class IndexedRef(Struct, frozen=True, kw_only=True):
 
 
 class ListedRef(Struct, frozen=True, kw_only=True):
-    """A branch, a remote branch or a tag: what `ref` takes."""
+    """A branch, a remote branch or a tag: a name that `ref` accepts."""
 
     name: str
     kind: str
@@ -188,7 +190,10 @@ class ListedRef(Struct, frozen=True, kw_only=True):
 
 
 class ListRefsReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The refs of a project, newest commit first; `indexed`, most recently used first. `total_refs` fit the filter."""
+    """The refs of a project.
+
+    `refs` are sorted newest commit first, `indexed` most recently used first. `total_refs` counts those that match the filter.
+    """
 
     current: WorkingTree
     default_branch: str = ""
@@ -199,14 +204,14 @@ class ListRefsReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Grammars(Struct, frozen=True):
-    """Languages whose symbols can be read, and those whose grammar is missing from the installation."""
+    """Languages whose symbols can be parsed, and those whose grammar is missing from the installation."""
 
     available: tuple[str, ...]
     missing: tuple[str, ...]
 
 
 class HealthJob(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An index job that is running. `changed_files` are known once the tree has been compared."""
+    """An index job that is running. `changed_files` is present once the tree has been compared."""
 
     job_id: str
     project_id: str
@@ -217,7 +222,7 @@ class HealthJob(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class WarmsetReport(Struct, frozen=True):
-    """The recent workspaces that are made ready at the start. `members` are roots, the most recent first."""
+    """The recent workspaces that the server prepares at its start. `members` are roots, the most recent first."""
 
     enabled: bool
     capacity: int
@@ -225,7 +230,7 @@ class WarmsetReport(Struct, frozen=True):
 
 
 class IndexCheck(Struct, frozen=True, kw_only=True):
-    """How an index on disk fits this program."""
+    """Whether this program can read an index on disk."""
 
     status: SchemaStatus
     current_schema_version: int
@@ -234,37 +239,39 @@ class IndexCheck(Struct, frozen=True, kw_only=True):
 
 
 class StartupChecks(Struct, frozen=True):
-    """What was looked at when the server started, for the project that is meant."""
+    """The checks at the start of the server, for the project of the request."""
 
     index: IndexCheck
 
 
 class HealthProject(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A project. `index_status`: not_indexed, ready, indexing, stale or error; `residency`: live (in memory) or on_disk.
-
-    `last_indexed_at` is absent before the first index, `last_error` where nothing has failed. `semantic` is there where search by
-    meaning is on and the project live: waiting (for an index), working, ready, or why its vectors could not be made.
-    """
+    """A project of the server."""
 
     project_id: str
     repo_root: str
     index_status: str
+    """`not_indexed`, `ready`, `indexing`, `stale` or `error`."""
     residency: str
+    """`live` (in memory) or `on_disk`."""
     schema_status: SchemaStatus
     current_schema_version: int
     required_schema_version: int
     freshness_status: FreshnessStatus
     last_indexed_at: str = ""
+    """Absent before the first index."""
     ref: str
     file_count: int
     symbol_count: int
     restarts: int = 0
     last_error: str = ""
+    """Absent if nothing has failed."""
     semantic: str = ""
+    """Present if search by meaning is on and the project live: `waiting` (for an index), `working`, `ready`, or why its vectors
+    could not be made."""
 
 
 class StorageReport(Struct, frozen=True):
-    """A store that does not fit its quota; bytes. `message` says what to do."""
+    """A store over its quota; sizes in bytes. `message` says what to do."""
 
     used_bytes: int
     max_bytes: int
@@ -272,22 +279,23 @@ class StorageReport(Struct, frozen=True):
 
 
 class EngineReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The search engine of an organisation, as it was heard of last. `status` is green, yellow (a copy is missing), red (data is
-    missing) or unavailable. `answered_seconds_ago` is absent where it has never answered, `error` says why it does not.
-    """
+    """The last known state of an organisation's search engine."""
 
     status: str
+    """`green`, `yellow` (a copy is missing), `red` (data is missing) or `unavailable`."""
     nodes: int = 0
     missing_shards: int = 0
     pending_tasks: int = 0
     answered_seconds_ago: int | None = None
+    """Absent if it has never answered."""
     error: str = ""
+    """Why it does not answer."""
 
 
 class HealthReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The state of the server. Projects: live and failing ones first, then by root; `total_projects` counts all.
+    """The state of the server. Live and failing projects come first, then sorted by root; `total_projects` counts all.
 
-    `storage` is there where the store does not fit its quota, `engine` where answers come from one.
+    `storage` is present if the store is over its quota, `engine` if answers come from a search engine.
     """
 
     status: str

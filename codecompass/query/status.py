@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from codecompass.amounts import iso_time
 from codecompass.jobs import Interruption, Job
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import IndexStatus
@@ -14,7 +15,6 @@ from codecompass.protocol.state_replies import (
     InterruptedReport,
     RecentJob,
 )
-from codecompass.protocol.times import iso_time
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.path_globs import plain_path
 from codecompass.store.job_log import JobRecord

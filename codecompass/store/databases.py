@@ -1,14 +1,14 @@
-"""Opens our SQLite databases: for writing, and for reading wherever their files can be read.
+"""Opens our SQLite databases for writing, and for reading even on a full or read-only disk.
 
-To read a database in WAL mode SQLite first makes the index of the log (`-shm`), which takes space and a writable directory. Where
-that fails, there are other ways, the safest first:
+To read a database in WAL mode SQLite first creates the index of the log (`-shm`), which needs space and a writable directory. If
+that fails, there are fallbacks, the safest first:
 
-    mode=ro         the log and its index exist or can be made: the ordinary way
+    mode=ro         the normal way: the log and its index exist or can be created
     immutable=1     the log is missing or empty. Nothing is locked, so the reader checks afterwards whether the files have
                     changed
-    a copy          there is a log, and its index cannot be made: both files are copied to a writable directory
+    a copy          there is a log, and its index cannot be created: both files are copied to a writable directory
 
-A connection for reading never changes the database: only one that may write moves the log into it.
+A connection for reading never changes the database: only a writable one moves the log into it.
 """
 
 import contextlib
@@ -33,10 +33,10 @@ MAX_COPIED_BYTES: Final = 256 * MIB
 """A larger database is not copied: temporary directories are often in memory."""
 
 TEMPORARY_PLACES: Final = ("/dev/shm", "/run/shm", "/var/tmp", "/tmp")
-"""Directories that are tried after those that the environment names."""
+"""Directories to try after those that the environment names."""
 
 LEAST_FREE_BYTES: Final = 64 * KIB
-"""What a log and its index take at least."""
+"""The least space that a log and its index take."""
 
 _REASONS: Final = {
     sqlite3.SQLITE_READONLY: errno.EROFS,
@@ -45,42 +45,42 @@ _REASONS: Final = {
     sqlite3.SQLITE_FULL: errno.ENOSPC,
     sqlite3.SQLITE_IOERR: errno.EIO,
 }
-"""Primary codes with which SQLite says that a file cannot be made, extended or opened."""
+"""SQLite's primary result codes for a file that cannot be created, extended or opened, and the matching errno."""
 
-Mark = tuple[int, ...]
-"""What stat() says of the files of a database: any write changes it."""
+Stamp = tuple[int, ...]
+"""The stat() results of the files of a database: any write changes them."""
 
 
 class ReadConnection(Struct, frozen=True):
-    """A connection for reading. `mark` is set where no lock keeps the files from changing while they are read."""
+    """A connection for reading. `stamp` is set if no lock keeps the files from changing while they are read."""
 
     connection: sqlite3.Connection
     path: Path
-    mark: Mark | None = None
+    stamp: Stamp | None = None
 
     @property
     def is_settled(self) -> bool:
-        """Whether what was read so far is consistent: always, unless unlocked files have changed."""
-        return self.mark is None or self.mark == _mark(self.path)
+        """Whether everything read so far is consistent: False only if unlocked files have changed."""
+        return self.stamp is None or self.stamp == _stamp_of(self.path)
 
 
 def is_refusal(error: sqlite3.Error) -> bool:
-    """Returns whether SQLite was refused a file or the space for it: by a full disk, a read-only one, or permissions."""
+    """Returns whether the system refused SQLite a file or space: a full or read-only disk, or missing permissions."""
     return primary_code(error) in _REASONS
 
 
 def refusal(error: sqlite3.Error, path: Path) -> OSError:
-    """Returns the OSError with the reason of a refusal (see `is_refusal`)."""
+    """Returns the OSError that explains a refusal (see `is_refusal`)."""
     number = _REASONS.get(primary_code(error), errno.EIO)
     with contextlib.suppress(OSError):
-        # SQLite reports an I/O error where there is no room for the index of the log.
+        # SQLite reports an I/O error if there is no room for the index of the log.
         if number == errno.EIO and shutil.disk_usage(path.parent).free < LEAST_FREE_BYTES:
             number = errno.ENOSPC
     return OSError(number, os.strerror(number) if number in (errno.ENOSPC, errno.EROFS) else str(error))
 
 
 def primary_code(error: sqlite3.Error) -> int:
-    """Returns the primary result code of an error, without what the extended code adds."""
+    """Returns the primary part of an error's extended result code."""
     code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
     return code & 0xFF
 
@@ -88,7 +88,7 @@ def primary_code(error: sqlite3.Error) -> int:
 def connect(path: Path, *, mode: Literal["ro", "rw", "rwc"], immutable: bool = False) -> sqlite3.Connection:
     """Opens a database with the pragmas that all indexes share. Transactions are begun and ended explicitly.
 
-    Raises sqlite3.OperationalError where the file is missing (but for mode `rwc`), DatabaseError where it is not a database.
+    Raises sqlite3.OperationalError if the file is missing (except in mode `rwc`), DatabaseError if it is not a database.
     """
     connection = sqlite3.connect(
         database_uri(path, mode=mode, immutable=immutable),
@@ -108,9 +108,9 @@ def connect(path: Path, *, mode: Literal["ro", "rw", "rwc"], immutable: bool = F
 
 
 def connect_for_reading(path: Path) -> ReadConnection:
-    """Opens a database that is only read, in one of the ways above.
+    """Opens a database for reading, in the first of the ways above that works.
 
-    Raises sqlite3.OperationalError where the file is missing or none of them works, DatabaseError where it is not a database.
+    Raises sqlite3.OperationalError if the file is missing or none of them works, DatabaseError if it is not a database.
     """
     try:
         return ReadConnection(_tried(connect(path, mode="ro")), path)
@@ -118,17 +118,17 @@ def connect_for_reading(path: Path) -> ReadConnection:
         if not is_refusal(error) or not os.access(path, os.R_OK):
             raise
         refused = error
-    mark = _mark(path)
+    stamp = _stamp_of(path)
     if not log_size(path):
-        return ReadConnection(_tried(connect(path, mode="ro", immutable=True)), path, mark)
-    copied = _copied(path, mark)
+        return ReadConnection(_tried(connect(path, mode="ro", immutable=True)), path, stamp)
+    copied = _copied(path, stamp)
     if copied is None:
         raise refused
     return copied
 
 
 def log_size(path: Path) -> int:
-    """Returns how many bytes the log of a database holds, 0 where there is none."""
+    """Returns the size of a database's log in bytes, 0 if there is none."""
     try:
         return log_path(path).stat().st_size
     except OSError:
@@ -136,7 +136,7 @@ def log_size(path: Path) -> int:
 
 
 def settle(path: Path) -> None:
-    """Moves the log of a database into it, as far as nobody reads what is older."""
+    """Moves the log of a database into it, except for what open readers still need."""
     if log_size(path):
         with contextlib.closing(connect(path, mode="rw")) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -144,9 +144,9 @@ def settle(path: Path) -> None:
 
 @contextmanager
 def temporary_directory() -> Iterator[Path]:
-    """Gives an empty private directory, in the first temporary directory where one can be made, and removes it.
+    """Yields an empty private directory in the first temporary directory where one can be created, and removes it afterwards.
 
-    Raises OSError where there is none.
+    Raises OSError if there is none.
     """
     failure: OSError | None = None
     for place in dict.fromkeys([*_named_places(), *TEMPORARY_PLACES]):
@@ -164,12 +164,12 @@ def temporary_directory() -> Iterator[Path]:
 
 
 def database_uri(path: Path, *, mode: Literal["ro", "rw", "rwc"], immutable: bool = False) -> str:
-    """Returns the URI of a database; its path need not be UTF-8."""
+    """Returns the URI of a database, whose path need not be UTF-8."""
     return f"file:{quote_from_bytes(os.fsencode(path))}?mode={mode}" + ("&immutable=1" if immutable else "")
 
 
 def _tried(connection: sqlite3.Connection) -> sqlite3.Connection:
-    """Returns the connection once it has read something: until then SQLite has opened neither the log nor its index."""
+    """Returns the connection after a first read, because only that makes SQLite open the log and its index."""
     try:
         connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()
     except BaseException:
@@ -178,8 +178,8 @@ def _tried(connection: sqlite3.Connection) -> sqlite3.Connection:
     return connection
 
 
-def _copied(path: Path, mark: Mark) -> ReadConnection | None:
-    """A connection to a copy, which is deleted at once: open files stay readable. None where no copy can be made."""
+def _copied(path: Path, stamp: Stamp) -> ReadConnection | None:
+    """Returns a connection to a copy, which is deleted at once because open files stay readable. None if no copy can be made."""
     log = log_path(path)
     if sum(each.stat().st_size for each in (path, log)) > MAX_COPIED_BYTES:
         return None
@@ -187,35 +187,35 @@ def _copied(path: Path, mark: Mark) -> ReadConnection | None:
         copy = directory / path.name
         shutil.copyfile(path, copy)
         shutil.copyfile(log, log_path(copy))
-        if _mark(path) != mark:
+        if _stamp_of(path) != stamp:
             return None
-        return ReadConnection(_tried(connect(copy, mode="rw")), path, mark)
+        return ReadConnection(_tried(connect(copy, mode="rw")), path, stamp)
     return None
 
 
-def _mark(path: Path) -> Mark:
-    mark: list[int] = []
+def _stamp_of(path: Path) -> Stamp:
+    stamp: list[int] = []
     for each in (path, log_path(path)):
         try:
             status = each.stat()
         except OSError:
-            mark.append(-1)
+            stamp.append(-1)
         else:
             is_log = each is not path
             if is_log and not status.st_size:
-                mark.append(-1)  # an empty log is the same as none
+                stamp.append(-1)  # an empty log is the same as a missing one
             else:
-                mark += (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-    return tuple(mark)
+                stamp += (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    return tuple(stamp)
 
 
 def log_path(path: Path) -> Path:
-    """Returns where the log of a database is."""
+    """Returns the path of a database's log."""
     return path.with_name(path.name + "-wal")
 
 
 def base_path(facts: Path) -> Path:
-    """Returns where the base of facts is, if they have one (see overlay.py)."""
+    """Returns the path of the base of facts, which exists only for forks (see overlay.py)."""
     return facts.with_name("base.db")
 
 

@@ -1,4 +1,4 @@
-"""How a working tree differs from what its index holds: one walk and a comparison with the manifest. Writes nothing."""
+"""Finds how a working tree differs from its index: one scan and a comparison with the manifest. Writes nothing."""
 
 import os
 import stat
@@ -21,29 +21,28 @@ from codecompass.store.rows import FileRow
 from codecompass.store.snapshot import Snapshot
 
 MAX_HASHED_FILES: Final = 200
-"""Up to this many files with other times are hashed, because a file can be touched, or written shortly before it is indexed,
-without a change of content. If there are more, all count as changed."""
-
+"""Up to this many files with changed times are hashed, because a file can be touched, or written shortly before it is indexed,
+without a change of content. If there are more, all of them count as changed."""
 
 SUGGESTION: Final = "Call sync_repo to update the index before querying (on the command line: codecompass sync)."
 
 
 class Drift(Struct, frozen=True):
-    """What a job would have to do, and what HEAD is."""
+    """The changes that a job would have to index, and HEAD."""
 
     changes: Changes
     head: Head
     has_other_rules: bool
     is_steady: bool = True
-    """Whether nothing else was checked out while the files were looked at."""
+    """Whether the checkout did not change during the scan."""
 
     @property
     def is_fresh(self) -> bool:
-        """Whether answers are of the tree as it is: no file is new, edited or gone, and the rules are those of the index."""
+        """Whether the index matches the tree: no file is new, edited or gone, and the rules are those of the index."""
         return self.changes.is_empty and not self.has_other_rules and self.is_steady
 
     def names_head_of(self, snapshot: Snapshot) -> bool:
-        """Whether a snapshot was made on the branch and the commit that are checked out."""
+        """Whether a snapshot is of the branch and the commit that are checked out."""
         return (snapshot.meta.ref, snapshot.meta.commit) == (self.head.ref, self.head.commit or "")
 
     @property
@@ -62,10 +61,10 @@ class Drift(Struct, frozen=True):
 def find_drift(
     snapshot: Snapshot, root: str, rules: ScanRules, fingerprint: str, *, is_cancelled: Callable[[], bool] | None = None
 ) -> Drift:
-    """Compares the tree at `root` with a snapshot. Takes about 15 us per file of the tree.
+    """Returns how the tree at `root` differs from a snapshot. Takes about 15 us per file of the tree.
 
-    `fingerprint` is that of the limits in force. Raises OSError where the root cannot be listed, ScanCancelled when
-    `is_cancelled` returns True.
+    `fingerprint` is that of the current rules. Raises OSError if the root cannot be listed, ScanCancelled when `is_cancelled`
+    returns True.
     """
     before = look(root)
     has_other_rules = snapshot.meta.rules_fingerprint != fingerprint
@@ -80,9 +79,9 @@ def find_drift(
 
 
 def changed_since_indexed(root: str, entries: Mapping[str, ManifestEntry | None]) -> frozenset[str]:
-    """Returns which of these files are not what the index holds of them, by path; None stands for one that it does not hold.
+    """Returns the paths of the files that differ from their manifest entries; None is the entry of a file that is not indexed.
 
-    A file whose size and times are as they were is the same; any other is read. Blocking.
+    A file with the same size, times and inode counts as unchanged; any other is read and hashed. Blocking.
     """
     return frozenset(
         path
@@ -101,7 +100,7 @@ def _has_same_stamp(root: str, path: str, entry: ManifestEntry) -> bool:
 
 
 def manifest_entry(row: FileRow) -> ManifestEntry:
-    """Returns what the manifest says of a file."""
+    """Returns the manifest entry with the columns of `row`."""
     return ManifestEntry(
         id=row.id,
         status=row.status,
@@ -119,7 +118,7 @@ def manifest_entry(row: FileRow) -> ManifestEntry:
 
 
 def stale_error(snapshot: Snapshot, drift: Drift | None) -> IndexStale:
-    """Returns the error for a `strict` request; `drift` is None where finding the difference took too long."""
+    """Returns the error for a `strict` request; `drift` is None if the comparison took too long."""
     if drift is None:
         return IndexStale(
             "Index is stale. Files that have changed since it was built are being indexed. Call again, or run sync_repo to "
@@ -151,7 +150,7 @@ def _is_same(root: str, path: str, entry: ManifestEntry | None) -> bool:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode) or status.st_size != entry.size:
             return False
-        # Of a binary file only the beginning was hashed when it was indexed.
+        # Only the beginning of a binary file was hashed when it was indexed.
         n_bytes = BINARY_PROBE_BYTES if entry.reason == "binary" else entry.size + 1
         with open(descriptor, "rb", closefd=False) as file:
             return content_hash(file.read(n_bytes)) == entry.content_hash

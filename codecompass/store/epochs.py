@@ -1,21 +1,41 @@
-"""The file CURRENT: which epoch of a project is read, and whether this program can read it."""
+"""The epochs of a project: which one is read (the file CURRENT), whether this program can read it, and which others are kept.
+
+    CURRENT                     the current epoch and the versions that wrote it (JSON)
+    epochs/<epoch>/parked       the commit of an epoch and the versions that wrote it (JSON); its modification time is when the
+                                epoch was last used
+
+Epochs are parked beside the current one, so that a branch that is checked out again need not be indexed again. A parked epoch is
+only read to fork it. Losing one costs only time. An epoch without the file that CURRENT does not name is incomplete.
+"""
 
 import os
-from typing import Literal
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
 
 import msgspec
 from msgspec import Struct
 
 from codecompass import __version__
 from codecompass.errors import REBUILD, IndexIncompatible, IndexNotReady, StoreNewer
+from codecompass.protocol.metadata import SchemaStatus
+from codecompass.store.filesystem import disk_usage
 from codecompass.store.layout import ProjectLayout, not_readable, replace_file
 from codecompass.store.schema import PARSER_VERSION, SCHEMA_VERSION
+from codecompass.units import MIB
 
-SchemaStatus = Literal["compatible", "not_indexed", "reindex_required", "corrupt_manifest"]
+MAX_PARKED: Final = 4
+"""How many parked epochs a project keeps; the least recently used is removed first."""
+
+MAX_PARKED_SHARE: Final = 2.0
+"""The space that parked epochs may take in addition to the current one, as a share of its size; links count once."""
+
+LEAST_PARKED_BYTES: Final = 16 * MIB
+"""The space that they may take in any case."""
 
 
 class Current(Struct, frozen=True, kw_only=True):
-    """The content of CURRENT. Its fields never change: every program must be able to read the versions."""
+    """The content of CURRENT. Its fields never change, so that every version of the program can read the versions."""
 
     epoch: str
     schema_version: int
@@ -24,9 +44,10 @@ class Current(Struct, frozen=True, kw_only=True):
 
 
 class Compatibility(Struct, frozen=True):
-    """How an index on disk fits this program. `current` is None unless CURRENT could be read.
+    """Whether this program can read an index on disk. `current` is None unless CURRENT could be read.
 
-    `refusal` is why it may not be read, where only permissions are missing: then it need not be rebuilt.
+    `refusal` is set if only permissions are missing, so that the index need not be rebuilt. `is_newer` says that a newer program
+    wrote it.
     """
 
     status: SchemaStatus
@@ -36,17 +57,17 @@ class Compatibility(Struct, frozen=True):
 
     @property
     def current_schema_version(self) -> int:
-        """The version found on disk, 0 where there is none."""
+        """The schema version of the index on disk, 0 if there is none."""
         return 0 if self.current is None else self.current.schema_version
 
     @property
     def required_schema_version(self) -> int:
-        """The version that this program reads and writes."""
+        """The schema version that this program reads and writes."""
         return SCHEMA_VERSION
 
 
 def compatibility(layout: ProjectLayout) -> Compatibility:
-    """Reads CURRENT and compares its versions. Never raises: what cannot be read is `corrupt_manifest`."""
+    """Reads CURRENT and compares its versions. Never raises: an index that cannot be read is `corrupt_manifest`."""
     try:
         content = layout.current.read_bytes()
     except FileNotFoundError:
@@ -74,10 +95,10 @@ def compatibility(layout: ProjectLayout) -> Compatibility:
 
 
 def require_compatible(layout: ProjectLayout) -> Current:
-    """Returns CURRENT of an index that can be read.
+    """Returns CURRENT of an index that this program can read.
 
-    Raises IndexNotReady where there is none, StoreNewer where a newer program wrote it, PermissionDenied where it may not be
-    read, IndexIncompatible otherwise.
+    Raises IndexNotReady if there is no index, StoreNewer if a newer program wrote it, PermissionDenied if read permission is
+    missing, otherwise IndexIncompatible.
     """
     found = compatibility(layout)
     if found.status == "compatible" and found.current is not None:
@@ -103,14 +124,80 @@ def require_compatible(layout: ProjectLayout) -> Current:
 
 
 def write_current(layout: ProjectLayout, epoch: str) -> None:
-    """Makes `epoch` the one that readers use, atomically and durably."""
+    """Makes `epoch` the epoch that readers use, atomically and durably."""
     current = Current(epoch=epoch, schema_version=SCHEMA_VERSION, parser_version=PARSER_VERSION, program_version=__version__)
     replace_file(layout.current, msgspec.json.encode(current))
 
 
 def next_epoch(layout: ProjectLayout) -> str:
-    """Returns a name that no epoch on disk has."""
+    """Returns a name for a new epoch: the highest number on disk plus one."""
     numbers = [0]
     if layout.epochs.is_dir():
         numbers += [int(entry.name) for entry in layout.epochs.iterdir() if entry.name.isdecimal()]
     return f"{max(numbers) + 1:06d}"
+
+
+class ParkedEpoch(Struct, frozen=True):
+    """An epoch that is kept beside the current one. `used_at` is in seconds since 1970."""
+
+    epoch: str
+    commit: str
+    used_at: float
+
+
+class _Note(Struct, frozen=True, kw_only=True):
+    """The content of the file `parked`."""
+
+    commit: str
+    schema_version: int
+    parser_version: int
+
+
+def park(layout: ProjectLayout, epoch: str, commit: str) -> None:
+    """Marks an epoch as parked. It replaces an earlier one of the same `commit`. The caller holds the writer lock.
+
+    Raises OSError.
+    """
+    note = _Note(commit=commit, schema_version=SCHEMA_VERSION, parser_version=PARSER_VERSION)
+    replace_file(_note_path(layout, epoch), msgspec.json.encode(note))
+
+
+def note_use(layout: ProjectLayout, epoch: str) -> None:
+    """Notes that a parked epoch was used just now."""
+    with suppress(OSError):
+        os.utime(_note_path(layout, epoch))
+
+
+def parked_epochs(layout: ProjectLayout) -> tuple[ParkedEpoch, ...]:
+    """Returns the parked epochs that this program can read, most recently used first. Never raises."""
+    found = []
+    with suppress(OSError):
+        for name in os.listdir(layout.epochs):
+            path = _note_path(layout, name)
+            with suppress(OSError, msgspec.DecodeError):
+                used_at = path.stat().st_mtime
+                note = msgspec.json.decode(path.read_bytes(), type=_Note)
+                if (note.schema_version, note.parser_version) == (SCHEMA_VERSION, PARSER_VERSION):
+                    found.append(ParkedEpoch(name, note.commit, used_at))
+    return tuple(sorted(found, key=lambda each: (-each.used_at, each.epoch)))
+
+
+def kept_epochs(layout: ProjectLayout, current: str) -> frozenset[str]:
+    """Returns the epochs to keep beside `current`: the most recently used within the bounds, one for each commit."""
+    commits: set[str] = set()
+    kept: list[str] = []
+    largest = 0
+    for each in parked_epochs(layout):
+        if each.epoch == current or each.commit in commits:
+            continue
+        commits.add(each.commit)
+        paths = [layout.epochs / name for name in (current, *kept, each.epoch)]
+        largest = largest or max(LEAST_PARKED_BYTES, int(MAX_PARKED_SHARE * disk_usage(paths[0]))) + disk_usage(paths[0])
+        if len(kept) >= MAX_PARKED or disk_usage(*paths) > largest:
+            break
+        kept.append(each.epoch)
+    return frozenset(kept)
+
+
+def _note_path(layout: ProjectLayout, epoch: str) -> Path:
+    return layout.epochs / epoch / "parked"

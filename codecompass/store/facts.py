@@ -1,7 +1,7 @@
-"""Reads the facts of one index: files, symbols, imports. SQLite underneath, Structs on top.
+"""Reads the facts of one index (files, symbols, imports) from SQLite and returns them as Structs.
 
-A `FactsReader` lives inside one read transaction (see `index.py`), so that all its answers are of one generation. Every
-list has a fixed order. A database that cannot be read raises IndexDamaged.
+A `FactsReader` lives inside one read transaction (see `index.py`), so that all its results are of one generation. Every list has
+a fixed order. A database that cannot be read raises IndexDamaged.
 """
 
 import sqlite3
@@ -12,11 +12,20 @@ from typing import Final
 from codecompass.errors import REBUILD, IndexDamaged
 from codecompass.languages.packed_uses import DamagedUses, unpacked, unpacked_all
 from codecompass.languages.records import NameUses, SymbolKind, Use
-from codecompass.store.rows import DefinitionSpan, FileContent, FileOrder, FileRow, ImportRow, IndexedFile, PackageRow, SymbolRow
+from codecompass.store.rows import (
+    DefinitionSpan,
+    FileContent,
+    FileOrder,
+    FileRow,
+    ImportRow,
+    IndexedFile,
+    PackageRow,
+    SymbolRow,
+    TextFile,
+)
 
 SQLITE_VARIABLES: Final = 500
 """Placeholders in one statement; SQLite's own limit is 999 in old builds."""
-
 
 FILE_COLUMNS: Final = (
     "id, path, status, reason, language, size, mtime_ns, ctime_ns, inode, content_hash, line_count, chunk_count, "
@@ -24,13 +33,12 @@ FILE_COLUMNS: Final = (
 )
 SYMBOL_COLUMNS: Final = (
     "s.id, s.file_id, f.path, f.language, s.parent_id, s.name, s.kind, s.qualified_name, s.line_start, s.line_end, s.ordinal, "
-    # A join to the right of LEFT JOIN would read all rows where the table is a view, see overlay.py.
+    # A LEFT JOIN would read all rows of the joined table if it is a view, see overlay.py.
     "s.signature, s.visibility, s.doc, (SELECT p.kind FROM symbols p WHERE p.id = s.parent_id)"
 )
 SYMBOL_ORDER: Final = "f.path, s.line_start, s.ordinal, s.id"
 IMPORT_COLUMNS: Final = "i.file_id, f.path, i.line_start, i.line_end, i.spec, i.name, i.alias, i.kind, i.target, i.id"
-"""The last is not in `ImportRow`: what is ordered by must be among the columns where the table is a view, see overlay.py."""
-
+"""The last is not in `ImportRow`: if the table is a view, columns of ORDER BY must be selected, see overlay.py."""
 
 _JVM: Final = ("groovy", "java", "kotlin", "scala")
 _PACKAGE_IMPORTERS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -38,43 +46,43 @@ _PACKAGE_IMPORTERS: Final[Mapping[str, tuple[str, ...]]] = {
     "go": ("go",),
     **dict.fromkeys(_JVM, _JVM),
 }
-"""For languages whose packages are directories: the languages whose imports may name the package of a file."""
+"""For each language whose packages are directories: the languages whose imports may name the package of a file."""
 
 _MODULE_IMPORTERS: Final = ("swift",)
 _MODULE_LANGUAGES: Final = frozenset({"c", "cpp", "objectivec", "swift"})
-"""Languages of the files of a Swift package's target, at any depth."""
+"""Languages of files that belong to a Swift package's target, at any depth."""
 
 
 @contextmanager
 def facts_guard() -> Iterator[None]:
-    """Turns SQLite's errors about a damaged file into IndexDamaged."""
+    """Turns SQLite's errors for a damaged file into IndexDamaged."""
     try:
         yield
-    except (sqlite3.DatabaseError, UnicodeError, DamagedUses) as error:  # messages quote what was found, and are decoded
+    except (sqlite3.DatabaseError, UnicodeError, DamagedUses) as error:  # decoding a message that quotes damaged data can fail
         raise IndexDamaged(f"the index cannot be read ({error}). {REBUILD}") from error
 
 
 ORDER_BATCH: Final = 2_000
-"""Files whose order is read at once, in 0.5 ms."""
+"""Files whose order is read in one query, which takes 0.5 ms."""
 
 MAX_MATCHED: Final = 4096
-"""Characters beyond which a text cannot be the end of a path or the name of a module. SQLite refuses patterns of 50,000 bytes,
-with an error that looks like that of a damaged file."""
+"""No end of a path and no module name is longer, in characters. SQLite refuses patterns of 50,000 bytes with the same error as
+for a damaged file."""
 
 
 class FactsReader:
-    """Point reads and short lists over one connection. Not thread-safe; the owner of the connection calls it."""
+    """Point reads and short lists over one connection. Not thread-safe: only the owner of the connection may call it."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
     def meta(self) -> dict[str, str]:
-        """Returns the key and value pairs of the index itself."""
+        """Returns the rows of the table `meta`, the description of the index."""
         return dict(self._rows("SELECT key, value FROM meta"))
 
-    def text_files(self) -> list[tuple[str, int, int, int, bytes]]:
-        """Returns (name, size, mtime_ns, inode, digest) of each file of the text index that belongs to these facts, by name."""
-        return self._rows("SELECT name, size, mtime_ns, inode, digest FROM text_files ORDER BY name")
+    def text_files(self) -> list[TextFile]:
+        """Returns the files of the text index that belongs to these facts, sorted by name."""
+        return [TextFile(*row) for row in self._rows("SELECT name, size, mtime_ns, inode, digest FROM text_files ORDER BY name")]
 
     # files
 
@@ -84,10 +92,10 @@ class FactsReader:
         return rows[0] if rows else None
 
     def indexed_files(self, ids: Sequence[int]) -> dict[int, IndexedFile]:
-        """Returns the indexed files of `ids` by id, without those that do not exist."""
+        """Returns the files of `ids` by id; ids that do not exist are missing."""
         found: dict[int, IndexedFile] = {}
         for batch in _batches(ids):
-            statement = f"SELECT id, path, language, line_count FROM files WHERE id IN ({_marks(batch)})"
+            statement = f"SELECT id, path, language, line_count FROM files WHERE id IN ({_placeholders(batch)})"
             found.update((row[0], IndexedFile(*row)) for row in self._rows(statement, batch))
         return found
 
@@ -95,15 +103,15 @@ class FactsReader:
         """Returns the rank of the role of each file of `ids` (product code 0, see `path_roles.py`), by id."""
         found: dict[int, int] = {}
         for batch in _batches(list(ids)):
-            found.update(self._rows(f"SELECT id, role_rank FROM files WHERE id IN ({_marks(batch)})", batch))
+            found.update(self._rows(f"SELECT id, role_rank FROM files WHERE id IN ({_placeholders(batch)})", batch))
         return found
 
     def files(self) -> list[FileRow]:
-        """Returns the whole manifest by path. Its cost grows with the repository: not for queries."""
+        """Returns the whole manifest, sorted by path. Its cost grows with the repository: not for queries."""
         return self._files("ORDER BY path", ())
 
     def contents(self) -> dict[int, FileContent]:
-        """Returns what each indexed file holds, by its id. Its cost grows with the repository: not for queries."""
+        """Returns the content of each indexed file by file id. Its cost grows with the repository: not for queries."""
         return {
             row[0]: FileContent(*row[1:])
             for row in self._rows(
@@ -121,14 +129,14 @@ class FactsReader:
         return self._rows("SELECT id, path, language, line_count, role_rank FROM files WHERE status = 'indexed' ORDER BY path")
 
     def in_order(self, ids: Collection[int]) -> Iterator[FileOrder]:
-        """Yields the files of `ids` by the rank of their role and by path. Reads lazily."""
+        """Yields the files of `ids`, sorted by the rank of their role, then by path. Reads lazily."""
         if len(ids) <= ORDER_BATCH:
             found: list[tuple[int, str, int]] = []
             for batch in _batches(list(ids)):
-                found += self._rows(f"SELECT role_rank, path, id FROM files WHERE id IN ({_marks(batch)})", batch)
+                found += self._rows(f"SELECT role_rank, path, id FROM files WHERE id IN ({_placeholders(batch)})", batch)
             yield from (FileOrder(rank, file_id) for rank, _, file_id in sorted(found))
             return
-        # Looking up so many takes longer than reading the database index of all files in this order.
+        # Looking up this many takes longer than reading the whole database index, which has this order.
         rows = self._rows("SELECT role_rank, id FROM files ORDER BY role_rank, path LIMIT ?", (ORDER_BATCH,))
         while rows:
             yield from [FileOrder(rank, file_id) for rank, file_id in rows if file_id in ids]
@@ -169,21 +177,21 @@ class FactsReader:
         return self._rows("SELECT reason, count(*) FROM files WHERE status = 'skipped' GROUP BY reason ORDER BY reason")
 
     def text_only_by_reason(self) -> list[tuple[str, int]]:
-        """Returns how many files are searchable as text alone although their language has symbols, by reason."""
+        """Returns how many files are only searchable as text although their language has symbols, by reason."""
         return self._rows(
             "SELECT reason, count(*) FROM files WHERE status = 'indexed' AND reason != '' GROUP BY reason ORDER BY reason"
         )
 
     def symbol_counts(self) -> list[tuple[SymbolKind, int]]:
-        """Returns how many definitions there are of each kind, most first. Reads all of them."""
+        """Returns the number of definitions of each kind, most frequent first. Reads all of them."""
         return self._rows("SELECT kind, count(*) FROM symbols GROUP BY kind ORDER BY 2 DESC, 1")
 
     def files_by_language(self) -> list[tuple[str, int]]:
-        """Returns how many files are indexed for each language, most first."""
+        """Returns the number of indexed files of each language, most frequent first."""
         return self._rows("SELECT language, count(*) FROM files WHERE status = 'indexed' GROUP BY language ORDER BY 2 DESC, 1")
 
     def pending_file_count(self) -> int:
-        """Returns how many files still wait for their symbols."""
+        """Returns how many files have not been parsed yet."""
         return int(self._rows("SELECT count(*) FROM files WHERE is_parsed = 0")[0][0])
 
     # symbols
@@ -193,11 +201,11 @@ class FactsReader:
         return self._symbols("WHERE s.file_id = ? ORDER BY s.line_start, s.id", (file_id,))
 
     def spans_in_files(self, file_ids: Sequence[int]) -> dict[int, list[DefinitionSpan]]:
-        """Returns the definitions of files in source order, without what only an answer shows: a third of the time."""
+        """Returns the definitions of files in source order, without columns that only answers show: a third of the time."""
         columns = "file_id, id, parent_id, kind, name, qualified_name, line_start, line_end"
         found: dict[int, list[DefinitionSpan]] = {file_id: [] for file_id in file_ids}
         for batch in _batches(file_ids):
-            where = f"file_id IN ({_marks(batch)}) ORDER BY file_id, line_start, id"
+            where = f"file_id IN ({_placeholders(batch)}) ORDER BY file_id, line_start, id"
             for file_id, *row in self._rows(f"SELECT {columns} FROM symbols WHERE {where}", batch):
                 found[file_id].append(DefinitionSpan(*row))
         return found
@@ -223,14 +231,14 @@ class FactsReader:
         return self._symbols(f"WHERE s.kind = 'test'{titled} ORDER BY {SYMBOL_ORDER} LIMIT ?", arguments)
 
     def symbols_by_id(self, ids: Sequence[int]) -> dict[int, SymbolRow]:
-        """Returns the rows of `ids`, without those that do not exist."""
+        """Returns the definitions of `ids` by row id; ids that do not exist are missing."""
         found: dict[int, SymbolRow] = {}
         for batch in _batches(ids):
-            found.update((row.id, row) for row in self._symbols(f"WHERE s.id IN ({_marks(batch)})", batch))
+            found.update((row.id, row) for row in self._symbols(f"WHERE s.id IN ({_placeholders(batch)})", batch))
         return found
 
     def symbols_with_id_prefix(self, prefix: int) -> list[SymbolRow]:
-        """Returns the definitions whose `symbol_id` has this prefix (`identity.id_prefix`), one in 65,536, by row id.
+        """Returns the definitions whose `symbol_id` has this prefix (`identity.id_prefix`), one in 65,536, sorted by row id.
 
         Reads one database index from end to end: 2 ms for 55,000 symbols.
         """
@@ -243,7 +251,7 @@ class FactsReader:
         return self._symbols("WHERE s.parent_id = ? ORDER BY s.line_start, s.id", (symbol_id,))
 
     def symbols_around(self, file_id: int, line_start: int, line_end: int) -> list[SymbolRow]:
-        """Returns the definitions of a file whose ranges touch the lines, in source order (outer before inner)."""
+        """Returns the definitions of a file that overlap the lines, in source order (outer before inner)."""
         return self._symbols(
             "WHERE s.file_id = ? AND s.line_start <= ? AND s.line_end >= ? ORDER BY s.line_start, s.id",
             (file_id, line_end, line_start),
@@ -268,10 +276,12 @@ class FactsReader:
     # uses of names
 
     def uses(self, file_ids: Iterable[int], name: str) -> Iterator[tuple[IndexedFile, tuple[Use, ...]]]:
-        """Yields the files among `file_ids` that use `name`, with the uses in each by line; in no order. Reads lazily."""
+        """Yields the files of `file_ids` that use `name`, in no order, each with its uses sorted by line. Reads lazily."""
         columns = "f.id, f.path, f.language, f.line_count, u.names"
         for batch in _batches(list(file_ids)):
-            statement = f"SELECT {columns} FROM uses u JOIN files f ON f.id = u.file_id WHERE u.file_id IN ({_marks(batch)})"
+            statement = (
+                f"SELECT {columns} FROM uses u JOIN files f ON f.id = u.file_id WHERE u.file_id IN ({_placeholders(batch)})"
+            )
             for *file, names in self._rows(statement, batch):
                 with facts_guard():
                     found = unpacked(names, name)
@@ -279,7 +289,7 @@ class FactsReader:
                     yield IndexedFile(*file), found
 
     def all_uses(self, file_id: int) -> tuple[NameUses, ...]:
-        """Returns the uses of all names in a file, by name."""
+        """Returns the uses of all names in a file, sorted by name."""
         rows = self._rows("SELECT names FROM uses WHERE file_id = ?", (file_id,))
         with facts_guard():
             return unpacked_all(rows[0][0]) if rows else ()
@@ -287,14 +297,14 @@ class FactsReader:
     # imports
 
     def files_importing(self, packages: Sequence[str], separator: str) -> list[int]:
-        """Returns the files with an import that leads out of the workspace to one of the packages, or to what is in one."""
+        """Returns the files that import one of the packages, or something in one, from outside the workspace; sorted by id."""
         conditions = " OR ".join(["spec = ? OR substr(spec, 1, ?) = ?"] * len(packages))
         arguments = [each for name in packages for each in (name, len(name + separator), name + separator)]
         rows = self._rows(f"SELECT DISTINCT file_id FROM imports WHERE target = '' AND ({conditions})", arguments)
         return sorted(row[0] for row in rows)
 
     def packages(self, ecosystem: str, manifest: str) -> list[PackageRow]:
-        """Returns the packages of an ecosystem (`go`, `node`, `cargo`) that files called `manifest` name, by path."""
+        """Returns the packages of an ecosystem (`go`, `node`, `cargo`) that files called `manifest` declare, by path."""
         rows = self._rows(
             "SELECT DISTINCT f.path, m.prefix FROM module_roots m JOIN files f ON f.id = m.file_id "
             "WHERE m.ecosystem = ? AND m.prefix != '' AND m.prefix NOT LIKE '%*' ORDER BY f.path, m.prefix",
@@ -307,7 +317,7 @@ class FactsReader:
         return self._imports("WHERE i.file_id = ? ORDER BY i.line_start, i.id", (file_id,))
 
     def imports_named(self, name: str, limit: int) -> list[ImportRow]:
-        """Returns imports that bring `name` in, as name, alias or module, by path and line. Reads all imports."""
+        """Returns the imports of `name`, as a name, an alias or a module, by path and line. Reads all imports."""
         if len(name) > MAX_MATCHED:
             return []
         endings = tuple(f"%{separator}{_like(name)}" for separator in ("/", ".", ":", "\\\\"))
@@ -317,19 +327,8 @@ class FactsReader:
             (name, name, name, *endings, limit),
         )
 
-    def importers_of(self, path: str, limit: int) -> list[ImportRow]:
-        """Returns the imports that lead to the file `path`, by path and line.
-
-        Where a package is a directory (Go, the JVM languages, C#), an import of the package leads to every file of these
-        languages directly in it; an import of a Swift module to every source file below its directory. Other files there
-        (a README, a template) are not imported.
-        """
-        found = self._rows("SELECT language FROM files WHERE path = ?", (path,))
-        where, arguments = leading_to(path, found[0][0] if found else "")
-        return self._imports(f"WHERE {where} ORDER BY f.path, i.line_start, i.id LIMIT ?", (*arguments, limit))
-
     def importer_counts(self, languages: Mapping[str, str], cap: int) -> dict[str, int]:
-        """Returns for each path, given with its language, how many imports `importers_of` would return, counted up to `cap`."""
+        """Returns how many imports resolve to each path (see `leading_to`), up to `cap`; `languages` are by path."""
         counts: dict[str, int] = {}
         for path, language in languages.items():
             where, arguments = leading_to(path, language)
@@ -355,26 +354,31 @@ class FactsReader:
 
 
 def leading_to(path: str, language: str) -> tuple[str, tuple[str, ...]]:
-    """The condition on imports that lead to a file, and its arguments."""
+    """Returns the SQL condition for imports that resolve to a file, and its arguments.
+
+    If packages are directories (Go, the JVM languages, C#), an import of a package counts for every file of these languages
+    directly in it; an import of a Swift module for every source file below its directory. Other files there (a README, a
+    template) are not imported.
+    """
     importers = _PACKAGE_IMPORTERS.get(language, ())
-    # The root as a package is '/', which is what this gives for a file in it.
+    # For a file in the root this is '/', the name of the root as a package.
     directories = [path.rpartition("/")[0] + "/"]
     if language in _MODULE_LANGUAGES:
         importers = _MODULE_IMPORTERS
         parts = path.split("/")[:-1]
         directories = ["/".join(parts[:count]) + "/" for count in range(len(parts) + 1)]
     if not importers:
-        # The database index leaves out empty targets, and is used only if the statement excludes them.
+        # The database index omits empty targets and is only used if the statement excludes them.
         return "i.target = ? AND i.target != ''", (path,)
-    named = f"i.target IN (?, {_marks(directories)}) AND i.target != ''"
-    by_whom = f"(i.target = ? OR f.language IN ({_marks(importers)}))"
+    named = f"i.target IN (?, {_placeholders(directories)}) AND i.target != ''"
+    by_whom = f"(i.target = ? OR f.language IN ({_placeholders(importers)}))"
     return f"{named} AND {by_whom}", (path, *directories, path, *importers)
 
 
 def path_range(directory: str) -> tuple[str, str]:
-    """Returns the bounds (inclusive, exclusive) of the paths below a directory ('' for the root), for the index on paths.
+    """Returns the bounds (inclusive, exclusive) of the paths below a directory ('' for the root).
 
-    LIKE could not use that index.
+    For the database index on paths, which LIKE could not use.
     """
     if not directory:
         return "", "\U0010ffff"
@@ -388,7 +392,7 @@ def _batches(ids: Sequence[int]) -> Iterator[tuple[int, ...]]:
         yield unique[start : start + SQLITE_VARIABLES]
 
 
-def _marks(values: Sequence[object]) -> str:
+def _placeholders(values: Sequence[object]) -> str:
     return ",".join("?" * len(values))
 
 

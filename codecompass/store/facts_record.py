@@ -1,14 +1,17 @@
-"""The record beside the facts of an epoch: with which stamp and checksum they were left. `integrity.py` compares.
+"""The file facts.sum beside the facts of an epoch, and moving SQLite's log into the facts, which changes it.
 
-    facts.sum       stamp and checksum of facts.db; `is_changing` while the log is moved into it; a checksum of the log where only
-                    a part of that could be moved; `is_shared` once other epochs have links to facts.db: it is never written
-                    again then; stamp and checksum of base.db where the facts are an overlay (`overlay.py`)
+    facts.sum       stamp and checksum of facts.db after the last write; `is_changing` while the log is moved into it; a checksum
+                    of the log if only a part of that could be moved; `is_shared` once other epochs have links to facts.db,
+                    which is then never written again; stamp and checksum of base.db if the facts are an overlay (`overlay.py`)
 
-Written by the holder of the writer lock alone.
+Only the holder of the writer lock writes it; `integrity.py` compares it with the files. The log is only moved between two writes
+of facts.sum: SQLite would do it automatically when the last writable connection is closed, and the checksum would be wrong.
 """
 
 import os
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -16,38 +19,43 @@ import msgspec
 from blake3 import blake3
 from msgspec import Struct
 
-from codecompass.store.databases import base_path, log_path
+from codecompass.errors import CodeCompassError
+from codecompass.store.databases import BUSY_TIMEOUT_SECONDS, base_path, connect, log_path, log_size
 from codecompass.store.layout import ProjectLayout, replace_file
+from codecompass.store.overlay import connect_to_facts
 from codecompass.units import MIB
 
 BLOCK_BYTES: Final = 1 * MIB
 DIGEST_BYTES: Final = 16
 
 ALWAYS_SUMMED_BYTES: Final = 16 * MIB
-"""The checksum of facts up to this size is computed whenever they change, in 10 ms; of larger ones in the background."""
+"""The checksum of facts up to this size is computed whenever they change, in 10 ms; that of larger ones in the background."""
+
+SETTLE_PATIENCE_MS: Final = 200
+"""How long to wait for readers that still read an earlier generation from the log."""
+
 
 Stamp = tuple[int, ...]
-"""What stat() says of a file: size, modification time and inode. Of facts that nobody shares the change time too, which changes
-with each hard link to a file."""
+"""The stat() result of a file: size, modification time and inode. For facts that are not shared also the change time, which
+changes with each new hard link."""
 
 Pace = Callable[[int], None]
-"""Called with the number of bytes of each block that was read; it may wait."""
+"""Called with the number of bytes of each block that was read; may wait to limit the rate."""
 
 
 class FactsRecord(Struct, frozen=True, kw_only=True):
-    """The content of facts.sum. `digest` is empty where it has not been computed yet.
-
-    The first `log_bytes` of the log, with the checksum `log_digest`, belong to the facts: only a part of them was moved.
-    `base` and `base_digest` are those of base.db, empty where there is none.
-    """
+    """The content of facts.sum."""
 
     stamp: Stamp
     digest: str
+    """Empty if it has not been computed yet."""
     is_changing: bool
     is_shared: bool = False
     log_bytes: int = 0
+    """The first bytes of the log that belong to the facts, because only a part of the log was moved."""
     log_digest: str = ""
     base: Stamp = ()
+    """The stamp of base.db, empty if there is none."""
     base_digest: str = ""
 
     def has_stamp(self, stamp: Stamp) -> bool:
@@ -56,7 +64,7 @@ class FactsRecord(Struct, frozen=True, kw_only=True):
 
 
 class SharedFile(Struct, frozen=True):
-    """A base, as it was when it was shared."""
+    """The stamp and checksum of a base at the time when it was shared."""
 
     stamp: Stamp
     digest: str
@@ -71,11 +79,10 @@ def record_facts(
     needs_log: bool = False,
     base: SharedFile | None = None,
 ) -> None:
-    """Writes facts.sum: before and after the log is moved into the facts. The caller holds the writer lock.
+    """Writes facts.sum, before and after the log is moved into the facts. The caller holds the writer lock.
 
-    The checksum is computed where the facts are small, or as `is_summed` says. `needs_log` says that only a part of the log was
-    moved. `base` is what base.db was found to be, None leaves what is recorded of it. Raises OSError where nothing can be
-    written.
+    The checksum is computed as `is_summed` says; None computes it only for small facts. `needs_log` says that only a part of the
+    log was moved. A `base` of None keeps what is recorded of base.db. Raises OSError if the file cannot be written.
     """
     path = layout.facts(epoch)
     stamp = facts_stamp(path)
@@ -95,12 +102,62 @@ def record_facts(
 def record_as_shared(path: Path, record: FactsRecord) -> FactsRecord:
     """Records that facts will have other links from now on, with their checksum; returns the new record.
 
-    `record` is the valid one, and there is no log. The caller holds the writer lock. Raises OSError.
+    `record` is the current record, and there must be no log. The caller holds the writer lock. Raises OSError.
     """
     digest = record.digest or digest_of(path).hex()
     shared = msgspec.structs.replace(record, stamp=_without_change_time(facts_stamp(path)), digest=digest, is_shared=True)
     write_record(path, shared)
     return shared
+
+
+def settle(connection: sqlite3.Connection, layout: ProjectLayout, epoch: str, *, least_bytes: int = 1) -> None:
+    """Moves the log into the facts if it has `least_bytes`, and records their new checksum. Never raises: the log can stay.
+
+    If readers still need a part of the log, its checksum is recorded too. A crash leaves a record that says that the facts are
+    changing; the next writer continues from there.
+    """
+    facts = layout.facts(epoch)
+    try:
+        is_settled = log_size(facts) < least_bytes
+        if is_settled and (least_bytes > 1 or is_recorded(layout, epoch)):
+            return
+        record_facts(layout, epoch, is_changing=True)
+        connection.execute(f"PRAGMA busy_timeout = {SETTLE_PATIENCE_MS}")
+        ((_, n_frames, n_moved),) = connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchall()
+        record_facts(layout, epoch, needs_log=n_moved < n_frames)
+    except (OSError, sqlite3.Error):
+        pass
+    finally:
+        with suppress(sqlite3.Error):
+            connection.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_SECONDS * 1000)}")
+
+
+@contextmanager
+def closing_unmoved(connection: sqlite3.Connection, layout: ProjectLayout, epoch: str) -> Iterator[None]:
+    """Closes the connection at the end so that SQLite does not move the log into the facts.
+
+    An open reading connection prevents that.
+    """
+    with closing(connection), ExitStack() as stack:
+        yield
+        if log_size(layout.facts(epoch)):
+            with suppress(sqlite3.Error, CodeCompassError):
+                reader = connect_to_facts(layout.facts(epoch)).connection
+                stack.enter_context(closing(reader))
+                connection.close()
+
+
+def settle_unwritten(layout: ProjectLayout, epoch: str) -> bool:
+    """Moves a log that an earlier writer could not move. Returns whether the facts now have no log and a valid record.
+
+    Raises sqlite3.Error or OSError.
+    """
+    if log_size(layout.facts(epoch)) or not is_recorded(layout, epoch):
+        connection = connect(layout.facts(epoch), mode="rw")
+        with closing_unmoved(connection, layout, epoch):
+            connection.execute("PRAGMA wal_autocheckpoint = 0")
+            settle(connection, layout, epoch)
+    return not log_size(layout.facts(epoch)) and is_recorded(layout, epoch)
 
 
 def is_recorded(layout: ProjectLayout, epoch: str) -> bool:
@@ -110,24 +167,24 @@ def is_recorded(layout: ProjectLayout, epoch: str) -> bool:
 
 
 def is_shared(layout: ProjectLayout, epoch: str) -> bool:
-    """Returns whether the facts of an epoch must not be written any more: others have links to them, or may be making one."""
+    """Returns whether the facts of an epoch must not be written any more: they have other links, or may be getting one."""
     path = layout.facts(epoch)
     record = read_record(path)
     return os.stat(path).st_nlink > 1 or (record is not None and record.is_shared)
 
 
 def break_record(layout: ProjectLayout, epoch: str) -> None:
-    """Makes every process that reads this epoch see it as damaged. Raises OSError where nothing can be written."""
+    """Deletes facts.sum, so that every reader of this epoch sees it as damaged. Raises OSError if it cannot be deleted."""
     record_path(layout.facts(epoch)).unlink(missing_ok=True)
 
 
 def record_path(facts: Path) -> Path:
-    """Returns where the record of facts is."""
+    """Returns the path of facts.sum."""
     return facts.with_name("facts.sum")
 
 
 def read_record(facts: Path) -> FactsRecord | None:
-    """Returns the record of facts, None where there is none or its own checksum is wrong."""
+    """Returns the record of facts, None if the file is missing or its own checksum is wrong."""
     try:
         sealed = record_path(facts).read_bytes()
     except FileNotFoundError:
@@ -147,18 +204,18 @@ def write_record(facts: Path, record: FactsRecord) -> None:
 
 
 def facts_stamp(path: Path | str) -> Stamp:
-    """Returns the stamp of a database that nobody shares. Raises OSError."""
+    """Returns the stamp of facts that are not shared. Raises OSError."""
     status = os.stat(path)
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
 
 def text_stamp(status: os.stat_result) -> tuple[int, int, int]:
-    """Returns the stamp of a file that may have several links: of the text index, or a base."""
+    """Returns the stamp of a file that may have several links: a file of the text index, or a base."""
     return status.st_size, status.st_mtime_ns, status.st_ino
 
 
 def base_stamp(facts: Path | str) -> Stamp:
-    """Returns the stamp of the base of facts, an empty one where there is none."""
+    """Returns the stamp of the base of facts, empty if there is none."""
     try:
         return text_stamp(os.stat(base_path(Path(facts))))
     except OSError:

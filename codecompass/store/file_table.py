@@ -1,7 +1,7 @@
-"""All indexed files of one generation in memory, by path, for filters and file listings, which look at every path.
+"""All indexed files of one generation in memory, sorted by path, for filters and file listings, which go through every path.
 
-A table is read once per generation and kept with it (`TableCache`), because reading 22,000 rows takes longer than the rest of
-a filter. It is never changed, so threads may share it.
+A table is read once per generation and cached (`TableCache`), because reading 22,000 rows takes longer than the rest of a filter.
+It never changes, so threads may share it.
 """
 
 import threading
@@ -16,7 +16,7 @@ import re2
 from codecompass.store.facts import FactsReader, path_range
 
 KEPT_FILES: Final = 200_000
-"""Files of the largest table that is kept, of about 300 bytes a file. A larger one is read each time."""
+"""The largest table that is cached, in files of about 300 bytes each. A larger one is read each time."""
 
 
 class FileTable:
@@ -41,12 +41,12 @@ class FileTable:
 
     @cached_property
     def name_starts(self) -> tuple[int, ...]:
-        """The offset of the file name in each path."""
+        """The offset of the file name in each path, in characters."""
         return tuple([path.rfind("/") + 1 for path in self.paths])
 
     @cached_property
     def ranks(self) -> tuple[int, ...]:
-        """The position of each file in an order with product code before tests and short paths before long ones."""
+        """The position of each file when product code comes before tests, and short paths before long ones."""
         places = [
             (rank, path.count("/"), len(path), number)
             for number, (rank, path) in enumerate(zip(self.role_ranks, self.paths, strict=True))
@@ -57,15 +57,16 @@ class FileTable:
         return tuple(ranks)
 
     def runs(self, body: str, *, has_case: bool = True) -> Iterator[range]:
-        """Yields the numbers of the paths that the RE2 expression `body` matches as a whole, as ranges of neighbouring numbers.
+        """Yields the numbers of the paths that the RE2 expression `body` matches as a whole, as ranges of consecutive numbers.
 
-        `body` must not match a line break; one in a path is matched as U+0000. Raises re2.error for what RE2 refuses.
+        `body` must not match a line break; a line break in a path is matched as U+0000. Raises re2.error for an invalid
+        expression.
         """
         options = re2.Options()
         options.log_errors = False
         options.never_capture = True
         options.case_sensitive = has_case
-        # One match covers all neighbours, because a match costs as much as reading twenty paths.
+        # One match covers a whole run of paths, because a match costs as much as reading twenty paths.
         pattern = re2.compile(f"(?m:^(?:(?:{body})\n)+)".encode(), options=options)
         text, starts = self._text
         for match in pattern.finditer(text):
@@ -78,12 +79,12 @@ class FileTable:
         return range(bisect_left(self.paths, first), bisect_left(self.paths, end))
 
     def number(self, path: str) -> int | None:
-        """Returns the number of the file with exactly this path."""
+        """Returns the number of the file with exactly this path, None if there is none."""
         found = bisect_left(self.paths, path)
         return found if found < len(self.paths) and self.paths[found] == path else None
 
     def names_in(self, directory: str) -> list[str]:
-        """Returns the names directly in a directory ('' for the root), sorted; directories end in '/'."""
+        """Returns the names directly in a directory ('' for the root), sorted by path; directories end in '/'."""
         names = []
         start = len(directory.rstrip("/")) + 1 if directory else 0
         numbers = self.below(directory)
@@ -101,14 +102,14 @@ class FileTable:
 
 
 class TableCache:
-    """The table of one generation, read on first use."""
+    """The file table of one generation, read on first use."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._table: FileTable | None = None
 
     def table(self, facts: FactsReader) -> FileTable:
-        """Returns the table. `facts` must read the generation of this cache."""
+        """Returns the file table. `facts` must be of the generation of this cache."""
         with self._lock:
             if self._table is not None:
                 return self._table

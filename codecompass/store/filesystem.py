@@ -1,14 +1,18 @@
-"""The file system that a path is on. SQLite's WAL and our locks need one with reliable locks and shared memory mappings.
+"""Finds the file system of a path, and measures the space that files take.
 
-Over NFS, SMB or sshfs two processes can both hold a lock, which damages an index sooner or later.
+SQLite's WAL and our locks need reliable locks and shared memory mappings: over NFS, SMB or sshfs two processes can both hold a
+lock, which damages an index sooner or later. Indexes of one repository share files by hard links (`forks.py`), so the sum of
+their sizes is more than they take together.
 """
 
+import contextlib
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from stat import S_ISDIR
 from typing import Final
 
 from msgspec import Struct
@@ -56,7 +60,7 @@ _MACOS_MOUNT: Final = re.compile(r".* on (?P<point>/.*) \((?P<type>[^,)]+)[,)]")
 
 
 class FileSystem(Struct, frozen=True):
-    """A mounted file system. `type` is the system's name for it, empty where it is unknown."""
+    """A mounted file system. `type` is the operating system's name for it, empty if unknown."""
 
     type: str
     mount_point: str
@@ -68,7 +72,7 @@ class FileSystem(Struct, frozen=True):
 
 
 def filesystem_of(path: Path) -> FileSystem:
-    """Returns the file system that `path`, or the nearest directory above it that exists, lies on. Never raises."""
+    """Returns the file system of `path`, or of its nearest existing parent directory. Never raises."""
     existing = next((directory for directory in (path, *path.parents) if directory.exists()), Path("/"))
     return innermost(mounts(), os.path.realpath(existing))
 
@@ -84,7 +88,7 @@ def innermost(mounted: Iterable[FileSystem], path: str) -> FileSystem:
 
 
 def mounts() -> list[FileSystem]:
-    """Returns what is mounted, in the order of mounting; nothing where that is unknown."""
+    """Returns the mounted file systems in the order of mounting; an empty list if they cannot be determined."""
     if sys.platform != "linux":
         try:
             done = subprocess.run(["mount"], capture_output=True, text=True, timeout=MOUNT_DEADLINE_SECONDS, check=False)
@@ -98,7 +102,7 @@ def mounts() -> list[FileSystem]:
 
 
 def parse_mountinfo(text: str) -> list[FileSystem]:
-    """Reads Linux's table: the fifth field is the mount point, the type follows a lone hyphen."""
+    """Parses Linux's mountinfo: the fifth field is the mount point, the type follows a lone hyphen."""
     found = []
     for line in text.splitlines():
         before, separator, after = line.partition(" - ")
@@ -109,6 +113,66 @@ def parse_mountinfo(text: str) -> list[FileSystem]:
 
 
 def parse_mount_output(text: str) -> list[FileSystem]:
-    """Reads what `mount` prints on macOS and the BSDs: `device on /point (type, options)`."""
+    """Parses the output of `mount` on macOS and the BSDs: `device on /point (type, options)`."""
     matches = (_MACOS_MOUNT.match(line) for line in text.splitlines())
     return [FileSystem(match["type"].strip(), match["point"]) for match in matches if match is not None]
+
+
+class DiskSpace(Struct, frozen=True):
+    """Bytes below a directory; a file with several links in it counts once.
+
+    Deleting the directory would free `own`; the files of `shared` also have links elsewhere.
+    """
+
+    own: int
+    shared: int
+
+    @property
+    def total(self) -> int:
+        """Bytes of all files in the directory."""
+        return self.own + self.shared
+
+
+def disk_usage(*paths: Path) -> int:
+    """Returns the bytes of the files at and below `paths`; a file with several links there counts once. Missing paths count 0."""
+    seen: set[tuple[int, int]] = set()
+    total = 0
+    for path in paths:
+        for status in _statuses(path):
+            if (status.st_dev, status.st_ino) not in seen:
+                seen.add((status.st_dev, status.st_ino))
+                total += status.st_size
+    return total
+
+
+def disk_space(path: Path) -> DiskSpace:
+    """Returns how many bytes deleting `path` would free, and how many it shares. Both are 0 if `path` is missing."""
+    links: dict[tuple[int, int], int] = {}
+    own = shared = 0
+    statuses = list(_statuses(path))
+    for status in statuses:
+        key = status.st_dev, status.st_ino
+        links[key] = links.get(key, 0) + 1
+    for status in statuses:
+        found = links.pop((status.st_dev, status.st_ino), 0)
+        if found >= status.st_nlink:
+            own += status.st_size
+        elif found:
+            shared += status.st_size
+    return DiskSpace(own, shared)
+
+
+def _statuses(path: Path) -> Iterator[os.stat_result]:
+    pending = [str(path)]
+    with contextlib.suppress(OSError):
+        if not S_ISDIR((status := os.lstat(path)).st_mode):
+            yield status
+            return
+    while pending:
+        with contextlib.suppress(OSError), os.scandir(pending.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    pending.append(entry.path)
+                else:
+                    with contextlib.suppress(OSError):
+                        yield entry.stat(follow_symlinks=False)

@@ -1,11 +1,11 @@
 """Begins an epoch as a fork of another one, of the same project or of another project of the same home.
 
-Nothing is copied but the tables of files: facts.db of the source becomes base.db of the fork (`overlay.py`), the segments of its
-text index are linked too. From then on nobody writes that facts.db: a writer that finds its own facts shared makes a fork of
-them. So neither project can change or damage what the other reads, and either can be removed.
+Only the tables of files are copied: facts.db of the source becomes base.db of the fork (`overlay.py`) through a hard link, and
+the segments of its text index are linked too. From then on that facts.db is never written: a writer whose own facts are shared
+makes a fork of them. So neither project can change or damage what the other reads, and either can be removed.
 
-What is linked must be settled, which only the holder of the source's writer lock can see; it is held for the milliseconds that
-takes, once in the life of a source. The source is kept from being removed meanwhile by its readers' lock.
+Facts must have no log when they are linked, which only the holder of the source's writer lock can ensure; the lock is held for
+the milliseconds that this takes, once in the life of a source. Meanwhile the readers' lock keeps the source from being removed.
 """
 
 import errno
@@ -14,7 +14,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Final
 
@@ -30,70 +30,70 @@ from codecompass.store.facts_record import (
     is_shared,
     read_record,
     record_as_shared,
+    settle_unwritten,
 )
-from codecompass.store.index import read_meta
-from codecompass.store.integrity import IntactFacts, IntactText, TextFile, add_checksum
+from codecompass.store.integrity import IntactFacts, IntactText, add_checksum
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.lock import FORK, LockHeld, lock_for_reading, writer_lock
 from codecompass.store.overlay import HAS_BASE, SHARED_TABLES, attach_base, copy_merged
 from codecompass.store.schema import FACTS_TABLES, MANIFEST_INDEXES, SYMBOL_INDEXES
-from codecompass.store.settling import settle_unwritten
-from codecompass.store.snapshot import IndexMeta
+from codecompass.store.snapshot import IndexMeta, read_meta
 from codecompass.store.text_writer import link_segments
 from codecompass.units import MILLISECONDS, SECONDS
 
 SOURCE_PATIENCE_SECONDS: Final = 10 * SECONDS
-"""How long a fork waits for a job that writes the source; a job of a few files takes a tenth of a second."""
+"""How long a fork waits for a job that writes the source. A job of a few files takes a tenth of a second."""
 
 SOURCE_PAUSE_SECONDS: Final = 5 * MILLISECONDS
 
 OVERGROWN_SHARE: Final = 0.5
-"""Share of its base from which a fork of an overlay is merged with it: the base saves less than what is hidden of it costs."""
+"""A fork of an overlay is merged with its base if the overlay has this share of the base's size: the base then saves less than
+its hidden rows cost."""
 
 OUTGROWN_SHARE: Final = 1.0
-"""Share of its base from which an overlay is merged with it even if nothing else makes a fork necessary."""
+"""With this share of its base's size, an overlay is forked and merged with its base even if nothing else requires it."""
 
 OVERGROWN_LEAST_BYTES: Final = 1 << 20
-"""An overlay this small is never merged."""
+"""A smaller overlay is never merged."""
 
 _NO_LINKS: Final = frozenset({errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.ENOSYS})
 
 _OWN_TABLES: Final = ("files", "module_roots", "text_files", "quarantine", "meta")
-"""Tables that every epoch has whole."""
+"""Tables that every epoch holds completely."""
 
 
 class ForkSource(Struct, frozen=True):
-    """An epoch that another one can begin as."""
+    """An epoch that can be forked."""
 
     layout: ProjectLayout
     epoch: str
 
 
 class NotForkable(Exception):
-    """The source is gone, busy for too long, damaged, or not complete. The text is for logs."""
+    """The source is gone, damaged, incomplete, or was busy for too long. The text is for logs."""
 
 
 def must_fork(layout: ProjectLayout, epoch: str) -> bool:
-    """Returns whether a writer has to fork this epoch instead of continuing it: others share its facts, or they have outgrown
+    """Returns whether a writer has to fork this epoch instead of continuing it, because its facts are shared or have outgrown
     their base.
 
     The caller holds the writer lock. Raises OSError.
     """
     facts = layout.facts(epoch)
-    # What is still in the log counts only once it is moved.
+    # The size of the facts is only known once the log has been moved into them.
     return is_shared(layout, epoch) or (not log_size(facts) and _is_overgrown(facts, OUTGROWN_SHARE))
 
 
 def fork(
     layout: ProjectLayout, epoch: str, source: ForkSource, generation: int, checkpoint: Callable[[], None]
 ) -> tuple[sqlite3.Connection, IndexMeta, SharedFile | None]:
-    """Fills the empty directory of a new epoch with what `source` holds; returns a connection, its description and its base.
+    """Fills the empty directory of a new epoch with a fork of `source`; returns a connection, its description and its base.
 
-    The text index of the source is linked as that of `generation`, which the description says too. The tables are complete,
-    with their indexes, and nothing is durable yet. The caller holds the writer lock of `layout`. `checkpoint` is called while
-    another process writes the source, and may raise.
+    The text index of the source is linked as that of `generation`, which is also set in the description. The base is None if the
+    source was merged with its own. The tables are complete, with their indexes, but not durable yet. The caller holds the writer
+    lock of `layout`. `checkpoint` is called while another process writes the source, and may raise.
 
-    Raises NotForkable, and sqlite3.Error or OSError where the new epoch cannot be written.
+    Raises NotForkable, and sqlite3.Error or OSError if the new epoch cannot be written.
     """
     is_own = source.layout.root == layout.root
     with _kept(source, is_own=is_own):
@@ -114,7 +114,7 @@ def fork(
 
 @contextmanager
 def _kept(source: ForkSource, *, is_own: bool) -> Iterator[None]:
-    """Keeps the source from being removed."""
+    """Keeps the source from being removed for the duration."""
     if is_own:
         yield
         return
@@ -141,12 +141,12 @@ def _link_base_of_overlay(source: ForkSource, facts: Path) -> SharedFile:
 
 
 def _link_facts(source: ForkSource, facts: Path, checkpoint: Callable[[], None], *, is_own: bool) -> SharedFile:
-    """Links facts that are no overlay. The first time they are settled and recorded as shared."""
+    """Links facts that are not an overlay. The first time, moves their log into them and records them as shared."""
     original = source.layout.facts(source.epoch)
     record = read_record(original)
     if record is None or not record.is_shared:
         if not is_own:
-            # Reading all of it takes a tenth of a second, and nobody should wait for that.
+            # Done before the lock is taken: reading the whole file takes a tenth of a second.
             add_checksum(source.layout, source.epoch, pace=lambda _n_bytes: None)
         with nullcontext() if is_own else _patient_writer_lock(source.layout, checkpoint):
             IntactFacts(source.layout).require(source.epoch, is_writer=True)
@@ -170,20 +170,17 @@ def _shared(facts: Path, digest: str) -> SharedFile:
 @contextmanager
 def _patient_writer_lock(layout: ProjectLayout, checkpoint: Callable[[], None]) -> Iterator[None]:
     ends = time.monotonic() + SOURCE_PATIENCE_SECONDS
-    while True:
-        try:
-            lock = writer_lock(layout, f"{FORK} pid {os.getpid()}")
-            lock.__enter__()
-            break
-        except LockHeld:
-            if time.monotonic() > ends:
-                raise
-            checkpoint()
-            time.sleep(SOURCE_PAUSE_SECONDS)
-    try:
+    with ExitStack() as stack:
+        while True:
+            try:
+                stack.enter_context(writer_lock(layout, f"{FORK} pid {os.getpid()}"))
+                break
+            except LockHeld:
+                if time.monotonic() > ends:
+                    raise
+                checkpoint()
+                time.sleep(SOURCE_PAUSE_SECONDS)
         yield
-    finally:
-        lock.__exit__(None, None, None)
 
 
 def _filled(
@@ -211,7 +208,7 @@ def _filled(
         text = layout.text(epoch, generation)
         text.mkdir(parents=True)
         link_segments(source.layout.text(source.epoch, meta.generation), text)
-        IntactText(text, [TextFile(*row) for row in facts_reader.text_files()])
+        IntactText(text, facts_reader.text_files())
         for statement in (*MANIFEST_INDEXES, *SYMBOL_INDEXES):
             connection.execute(statement)
     except BaseException:
@@ -227,11 +224,11 @@ def _complete(meta: IndexMeta) -> IndexMeta:
 
 
 def _copy_overlay(connection: sqlite3.Connection, original: Path, merged_with: Path | None) -> None:
-    """Copies the tables of an overlay, with the rows of its base where they are to be merged."""
+    """Copies the tables of an overlay, merged with the rows of its base if that is given."""
     connection.execute("ATTACH ? AS source", (database_uri(original, mode="ro"),))
     if merged_with is not None:
         connection.execute("ATTACH ? AS base", (database_uri(merged_with, mode="ro", immutable=True),))
-    # The overlay may be written while it is read: a transaction sees one generation of it.
+    # The overlay may be written meanwhile: a transaction sees only one generation of it.
     connection.execute("BEGIN")
     _copy(connection, "source", _OWN_TABLES)
     if merged_with is None:
@@ -255,7 +252,7 @@ def _is_overgrown(facts: Path, share: float) -> bool:
 
 
 def _link(original: Path, target: Path) -> None:
-    """Links a file, or copies it where the file system has no links, or no more of this file."""
+    """Links a file, or copies it if the file system does not support links or allows no more links to this file."""
     try:
         os.link(original, target)
     except OSError as error:

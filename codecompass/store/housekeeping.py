@@ -1,4 +1,4 @@
-"""Disk use of the store, and removal: of projects, of leftovers, of unpublished files, of everything."""
+"""Removes projects, leftovers, unpublished files, or everything from the store; finds leftovers and checks the quota."""
 
 import contextlib
 import errno
@@ -12,26 +12,26 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from codecompass.errors import CodeCompassError, IndexInProgress
-from codecompass.store.disk_space import disk_space
+from codecompass.store.epochs import kept_epochs
+from codecompass.store.filesystem import disk_space
 from codecompass.store.layout import HomeLayout, ProjectLayout, commit_layouts, discard, empty_trash, not_writable
 from codecompass.store.lock import LockHeld, is_locked, is_read, removal_lock, writer_lock
-from codecompass.store.parking import kept_epochs
 from codecompass.units import MIB
 
 OrphanKind = Literal["removed", "half-made", "unknown"]
-"""The rest of an interrupted removal; a directory without a published index; an index without a project."""
+"""What an interrupted removal left; a directory without a published index; an index without a project."""
 
 NAMED_PROJECTS: Final = 3
-"""The largest projects, which a report of a full store names."""
+"""How many of the largest projects the warning for a full store names."""
 
 REMOVED_PREFIX: Final = ".removed-"
-"""Of directories that are set aside to be deleted."""
+"""Prefix of directories that were renamed to be deleted."""
 
 _REGISTRY_FILES: Final = ("registry.db", "registry.db-wal", "registry.db-shm", "registry.reserve")
 
 
 class Orphan(Struct, frozen=True):
-    """A directory in the store that belongs to no registered project. `n_bytes` would be free without it; `used_at` is in seconds
+    """A directory in the store that belongs to no registered project. Deleting it would free `n_bytes`; `used_at` is in seconds
     since 1970."""
 
     path: Path
@@ -41,14 +41,15 @@ class Orphan(Struct, frozen=True):
 
 
 def remove_project(layout: ProjectLayout, *, spare_readers: bool = False, confirm: Callable[[], bool] = lambda: True) -> int:
-    """Removes the index of a project, with those of its commits, and returns the bytes freed, without those that other indexes
-    share. Its sources are not touched.
+    """Removes the index of a project with those of its commits, and returns the bytes freed, without files that other indexes
+    share. The source files are not touched.
 
-    Readers that have it open can read on; with `spare_readers` nothing is removed where there are any. `confirm` is called
-    last, while no process can open or write the index: nothing is removed unless it returns True.
+    Processes that have the index open can continue to read it; with `spare_readers` nothing is removed if there are any.
+    `confirm` is called last, while no process can write the index (nor open it, with `spare_readers`): nothing is removed unless
+    it returns True.
 
-    Raises IndexInProgress where a job is writing it, or where it has readers and `spare_readers` is set; PermissionDenied
-    where the store cannot be changed.
+    Raises IndexInProgress if a job is writing the index, or if it has readers and `spare_readers` is set; PermissionDenied if the
+    store cannot be changed.
     """
     if not layout.root.exists():
         return 0
@@ -76,7 +77,7 @@ def remove_project(layout: ProjectLayout, *, spare_readers: bool = False, confir
 
 
 def orphans(home: HomeLayout, known: frozenset[str]) -> tuple[Orphan, ...]:
-    """Returns the directories in the store that belong to no project of `known`, by name, without those in use."""
+    """Returns the directories in the store that belong to no project of `known` and are not in use, sorted by name."""
     with contextlib.suppress(OSError):
         return tuple(
             Orphan(path, disk_space(path).own, _kind(path), _used_at(path))
@@ -87,9 +88,9 @@ def orphans(home: HomeLayout, known: frozenset[str]) -> tuple[Orphan, ...]:
 
 
 def over_quota(used_bytes: int, max_bytes: int, sizes: Iterable[tuple[str, int]]) -> str:
-    """Returns the warning for a store over its quota; '' where it is not, or where there is no quota.
+    """Returns the warning for a store over its quota; '' if it is not, or if there is no quota (`max_bytes` 0).
 
-    `sizes` are the bytes of each project by its name; the largest are named.
+    `sizes` are the names of all projects and their bytes; the warning names the largest.
     """
     if not max_bytes or used_bytes <= max_bytes:
         return ""
@@ -103,7 +104,7 @@ def over_quota(used_bytes: int, max_bytes: int, sizes: Iterable[tuple[str, int]]
 
 
 def remove_orphan(orphan: Orphan) -> int:
-    """Removes a leftover and returns the bytes freed. What cannot be removed, or is in use by now, stays."""
+    """Removes a leftover and returns the bytes freed; 0 if it cannot be removed or is in use by now."""
     if orphan.kind == "removed":
         shutil.rmtree(orphan.path, ignore_errors=True)
         return 0 if orphan.path.exists() else orphan.n_bytes
@@ -114,16 +115,16 @@ def remove_orphan(orphan: Orphan) -> int:
 
 
 def busy_projects(home: HomeLayout) -> tuple[str, ...]:
-    """Returns the ids of the projects whose index is being written right now."""
+    """Returns the ids of the projects whose index, or that of a commit, is being written, sorted."""
     with contextlib.suppress(OSError):
         return tuple(p.name for p in sorted((home.root / "projects").iterdir()) if any(map(is_locked, _all_of(ProjectLayout(p)))))
     return ()
 
 
 def remove_everything(home: HomeLayout) -> None:
-    """Removes everything that the program has put into the data directory, and the directory itself if it is empty then.
+    """Removes everything that the program wrote to the data directory, and the directory itself if it is then empty.
 
-    Raises IndexInProgress where a job is writing, PermissionDenied where something cannot be removed.
+    Raises IndexInProgress if a job is writing, PermissionDenied if something cannot be removed.
     """
     homes = (home, *home.clusters())
     busy = tuple(name for each in homes for name in busy_projects(each))
@@ -144,7 +145,7 @@ def remove_everything(home: HomeLayout) -> None:
 
 
 def _all_of(layout: ProjectLayout) -> tuple[ProjectLayout, ...]:
-    """The layout of a project and those of its commits."""
+    """Returns the layout of a project and those of its commits."""
     return (layout, *commit_layouts(layout))
 
 
@@ -157,13 +158,13 @@ def _mib(n_bytes: int) -> str:
 
 
 def _set_aside(layout: ProjectLayout) -> Path:
-    """Renames the directory, so that no process opens half of it and an interrupted removal is found as a leftover."""
+    """Renames the directory, so that no process opens it half deleted, and an interrupted removal is recognised as a leftover."""
     target = layout.root.with_name(f"{REMOVED_PREFIX}{layout.root.name}-{secrets.token_hex(4)}")
     try:
         layout.root.rename(target)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            # There is no room even for a name. Without CURRENT no process opens the index any more.
+            # There is no space even for renaming. Without CURRENT no process opens the index any more.
             layout.current.unlink(missing_ok=True)
             return layout.root
         raise not_writable(layout.root, error) from error
@@ -186,10 +187,10 @@ def _used_at(path: Path) -> float:
 
 
 def sweep(layout: ProjectLayout, epoch: str, generation: int) -> None:
-    """Removes other epochs that are not parked within the bounds, other generations of `epoch` and half-deleted directories. The
-    caller holds the writer lock.
+    """Removes all epochs but `epoch` and those that `kept_epochs` returns, all generations of `epoch` but `generation`, and the
+    trash.
 
-    Raises OSError where something cannot be removed.
+    The caller holds the writer lock. Raises OSError if something cannot be removed.
     """
     kept = {epoch, *kept_epochs(layout, epoch)}
     for directory in layout.epochs.iterdir():

@@ -1,8 +1,8 @@
-"""The index of one workspace, for readers: opens it, says whether this program can read it, takes snapshots.
+"""The reader's side of one index: opens it, checks that this program can read it, takes snapshots, reads its description.
 
-A snapshot is one SQLite read transaction together with the text index of the generation that the transaction names, so an
-answer never mixes two generations. Nothing here writes; `writer.py` does, and publishes in a single transaction or rename.
-From its first snapshot until it is closed an index holds the readers' lock, so that no process deletes it.
+A snapshot is one SQLite read transaction together with the text index of the generation that the transaction names, so an answer
+never mixes two generations. Nothing here writes; `writer.py` does, and publishes in a single transaction or rename. From its
+first snapshot until it is closed, an index holds the readers' lock, so that no process deletes it.
 """
 
 import os
@@ -16,27 +16,27 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.errors import REBUILD, IndexDamaged, IndexNotReady
-from codecompass.store.databases import ReadConnection, connect_for_reading
+from codecompass.errors import REBUILD, CodeCompassError, IndexDamaged, IndexNotReady
+from codecompass.store.databases import ReadConnection, log_path
 from codecompass.store.epochs import Compatibility, Current, compatibility, require_compatible
-from codecompass.store.facts import FactsReader, facts_guard
+from codecompass.store.facts import FactsReader
 from codecompass.store.file_table import TableCache
-from codecompass.store.integrity import IntactFacts, IntactText, TextFile
+from codecompass.store.integrity import IntactFacts, IntactText
 from codecompass.store.layout import ProjectLayout, not_readable
 from codecompass.store.lock import LockHeld, holds_reading, lock_for_reading
 from codecompass.store.mapped_files import MappedFiles
-from codecompass.store.overlay import attach_base
-from codecompass.store.snapshot import IndexMeta, Snapshot
-from codecompass.store.text import TextReader
+from codecompass.store.overlay import connect_to_facts
+from codecompass.store.snapshot import IndexMeta, Snapshot, read_meta
+from codecompass.store.text_reader import TextReader
 
 OPEN_ATTEMPTS: Final = 20
-"""A generation can be replaced between reading its number and opening it. Each attempt sees a newer one."""
+"""A generation can be replaced between reading its number and opening it; then the next attempt sees a newer one."""
 
 MAX_IDLE_CONNECTIONS: Final = 4
 
 
 class _Epoch(Struct, frozen=True):
-    """An epoch by its name and its file: after a deletion a new epoch may have the same name."""
+    """Identifies an epoch by its name and its facts.db, because after a deletion a new epoch can have the same name."""
 
     name: str
     device: int
@@ -44,7 +44,7 @@ class _Epoch(Struct, frozen=True):
 
 
 class _Text(Struct, frozen=True):
-    """The open text index of a generation, with the file table that was read with it."""
+    """The open text index of a generation, with its file table."""
 
     epoch: _Epoch
     generation: int
@@ -63,10 +63,10 @@ class _Connection(Struct, frozen=True):
 
 
 class WorkspaceIndex:
-    """Readers' side of the index in `layout`. Thread-safe; keeps a few connections and the newest text generation open."""
+    """The index in `layout`, for reading. Thread-safe; keeps a few connections and the newest text generation open."""
 
     def __init__(self, layout: ProjectLayout, project_id: str, mapped_files: MappedFiles | None = None) -> None:
-        """With `mapped_files`, a fault in a file of this index raises IndexDamaged in every read that follows."""
+        """With `mapped_files`, all reads after a fault in a file of this index raise IndexDamaged."""
         self.layout = layout
         self.project_id = project_id
         self._mapped_files = mapped_files
@@ -76,32 +76,32 @@ class WorkspaceIndex:
         self._text: _Text | None = None
         self._reading: int | None = None
         self._let_go: Callable[[], object] = _nothing
-        # For an index that is never closed: Python 3.13 warns of connections left open.
+        # In case the index is never closed: Python 3.13 warns about open connections.
         weakref.finalize(self, _close_all, self._idle)
 
     def compatibility(self) -> Compatibility:
-        """Says whether there is an index and whether this program can read it. Reads one small file."""
+        """Returns whether there is an index and whether this program can read it. Reads one small file."""
         return compatibility(self.layout)
 
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
-        """Gives the newest published generation.
+        """Yields the newest published generation.
 
-        Raises IndexNotReady, IndexIncompatible, StoreNewer, IndexDamaged where files are broken, or PermissionDenied where they
-        may not be read.
+        Raises IndexNotReady, IndexIncompatible or StoreNewer as `require_compatible` does, IndexDamaged if files are damaged,
+        PermissionDenied if read permission is missing.
         """
         held, text, snapshot = self._begin()
         try:
             yield snapshot
         except Exception as error:
-            # Damaged content can raise any kind of error.
+            # Damaged files can cause any kind of error.
             damage = self._damage(held, text)
             if damage is not None:
                 raise damage from error
             raise
         finally:
             self._release(held)
-        # Checked again afterwards: the files are mapped, so damage that happens meanwhile is read.
+        # Checked again afterwards: the files are mapped, so damage that happened meanwhile may have been read.
         damage = self._damage(held, text)
         if damage is not None:
             raise damage
@@ -109,7 +109,7 @@ class WorkspaceIndex:
             raise IndexNotReady("the index was written while it was read without a lock. Call again.")
 
     def _damage(self, held: _Connection, text: _Text) -> IndexDamaged | None:
-        """The error for the files that were read, None where they are intact."""
+        """Returns the error for the files that were read, None if they are intact."""
         if self._has_faults(held.epoch.name):
             return _faulty(self.layout)
         try:
@@ -118,14 +118,14 @@ class WorkspaceIndex:
         except IndexDamaged as error:
             return error
         except FileNotFoundError:
-            return None  # replaced meanwhile by another epoch; what was read of this one stays readable
+            return None  # another epoch replaced it meanwhile; its open files stay readable
         except OSError as error:
             raise not_readable(self.layout.root, error) from error
         return None
 
     @property
     def has_faults(self) -> bool:
-        """Whether reading files of the current epoch failed: the index must be rebuilt."""
+        """Whether a mapped file of the current epoch had a fault, so that the index must be rebuilt."""
         current = compatibility(self.layout).current
         return current is not None and self._has_faults(current.epoch)
 
@@ -133,7 +133,7 @@ class WorkspaceIndex:
         return self._mapped_files is not None and self._mapped_files.n_faults(self.layout.facts(epoch).parent) > 0
 
     def close(self) -> None:
-        """Closes what is kept open. Snapshots in use stay valid."""
+        """Closes the connections and files that are kept open. Snapshots in use stay valid."""
         with self._lock:
             self._text = None
             self._intact = IntactFacts(self.layout)
@@ -154,8 +154,8 @@ class WorkspaceIndex:
                 held = self._connect(current)
                 return held, *self._snapshot(held)
             except (FileNotFoundError, sqlite3.OperationalError, IndexDamaged) as error:
-                # Either the generation was replaced while it was opened, and the next attempt finds the new one, or the
-                # index is damaged, and every attempt fails.
+                # If the generation was replaced while it was opened, the next attempt finds the new one. If the index is damaged,
+                # every attempt fails.
                 failure = error
                 if held is not None:
                     held.connection.close()
@@ -185,7 +185,7 @@ class WorkspaceIndex:
             except LockHeld as error:
                 raise IndexNotReady("the index is being removed. Call again.") from error
             if self._reading is not None:
-                # Also for an index that is never closed: it must not keep its files for ever.
+                # Releases the lock even if the index is never closed.
                 self._let_go = weakref.finalize(self, os.close, self._reading)
 
     def _connect(self, current: Current) -> _Connection:
@@ -216,8 +216,8 @@ class WorkspaceIndex:
         directory = self.layout.text(epoch.name, generation)
         if not directory.exists():
             raise FileNotFoundError(directory)
-        # Checked before tantivy opens it: only our own code may read a damaged file.
-        intact = IntactText(directory, [TextFile(*row) for row in facts.text_files()])
+        # Checked before tantivy opens it, because tantivy must not read damaged files.
+        intact = IntactText(directory, facts.text_files())
         text = _Text(epoch, generation, TextReader(directory), TableCache(), intact)
         with self._lock:
             self._text = text
@@ -230,10 +230,33 @@ class WorkspaceIndex:
             held.connection.close()
             return
         with self._lock:
-            if len(self._idle) < MAX_IDLE_CONNECTIONS and held.opened.mark is None:
+            if len(self._idle) < MAX_IDLE_CONNECTIONS and held.opened.stamp is None:
                 self._idle.append(held)
                 return
         held.connection.close()
+
+
+class IndexInspection(Struct, frozen=True):
+    """The state of an index, read without opening its text index."""
+
+    found: Compatibility
+    meta: IndexMeta | None
+    """None if there is no readable index."""
+    modified_ns: tuple[int, ...]
+    """Modification times of its files: if they are equal, nothing has changed."""
+
+
+def inspect_index(layout: ProjectLayout, before: IndexInspection | None = None) -> IndexInspection:
+    """Returns the state of the index in `layout`; `before` if its files are unchanged, at the cost of a few stat() calls.
+
+    Never raises.
+    """
+    if before is not None and before.modified_ns == _modification_times(layout, before.found):
+        return before
+    found = compatibility(layout)
+    # The times are read before the description, so that the next inspection finds a change that happens in between.
+    modified_ns = _modification_times(layout, found)
+    return IndexInspection(found, _meta(layout, found), modified_ns)
 
 
 def _close_all(idle: list[_Connection]) -> None:
@@ -242,7 +265,7 @@ def _close_all(idle: list[_Connection]) -> None:
 
 
 def _nothing() -> None:
-    """Releases nothing: no lock is held yet."""
+    """Does nothing: the finalizer while no lock is held."""
 
 
 def _faulty(layout: ProjectLayout) -> IndexDamaged:
@@ -252,40 +275,33 @@ def _faulty(layout: ProjectLayout) -> IndexDamaged:
     )
 
 
-def read_meta(facts: FactsReader) -> IndexMeta:
-    """Returns the meta table as a Struct. Raises IndexDamaged where entries are missing or invalid."""
-    values = facts.meta()
+def _modification_times(layout: ProjectLayout, found: Compatibility) -> tuple[int, ...]:
+    paths = [layout.current]
+    if found.current is not None:
+        facts = layout.facts(found.current.epoch)
+        paths += [facts, log_path(facts)]
+    return tuple(_modified_ns(path) for path in paths)
+
+
+def _modified_ns(path: Path) -> int:
     try:
-        return IndexMeta(
-            generation=int(values["generation"]),
-            completeness="complete" if values["completeness"] == "complete" else "partial",
-            ref=values["ref"],
-            commit=values["commit"],
-            published_at=float(values["published_at"]),
-            file_count=int(values["file_count"]),
-            symbol_count=int(values["symbol_count"]),
-            source_bytes=int(values["source_bytes"]),
-            rules_fingerprint=values["rules_fingerprint"],
-        )
-    except (KeyError, ValueError) as error:
-        raise IndexDamaged(f"the index has no valid description ({error}). {REBUILD}") from error
+        status = path.stat()
+    except OSError:
+        return 0
+    # Readers create an empty log, which is the same as none.
+    return status.st_mtime_ns if status.st_size else 0
 
 
-def connect_to_facts(path: Path) -> ReadConnection:
-    """Opens the facts of an index for reading.
-
-    Raises sqlite3.OperationalError where they are missing, IndexDamaged where they are not a database.
-    """
+def _meta(layout: ProjectLayout, found: Compatibility) -> IndexMeta | None:
+    if found.status != "compatible" or found.current is None:
+        return None
     try:
-        opened = connect_for_reading(path)
-        try:
-            attach_base(opened.connection, path)
-        except BaseException:
-            opened.connection.close()
-            raise
-    except sqlite3.OperationalError:
-        raise
-    except (sqlite3.DatabaseError, UnicodeError):
-        with facts_guard():
-            raise
-    return opened
+        connection = connect_to_facts(layout.facts(found.current.epoch)).connection
+    except (sqlite3.Error, CodeCompassError):
+        return None
+    try:
+        return read_meta(FactsReader(connection))
+    except (sqlite3.Error, CodeCompassError):
+        return None
+    finally:
+        connection.close()

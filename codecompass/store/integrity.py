@@ -1,15 +1,15 @@
-"""Whether the files of an index are what was written: checksums, and a stamp of each file to know when to compare them.
+"""Checks that the files of an index are as they were written, by a checksum of each file and a stamp to know when to compute it.
 
     facts.sum       beside facts.db: its stamp and checksum, and those of base.db if there is one; see facts_record.py
     text_files      a table in the facts: stamp and checksum of each file of the generation's text index
 
-A file whose stamp is the recorded one has not been written since; comparing all stamps takes microseconds. A file with another
-stamp is read whole: if its checksum is the recorded one (it was touched or copied), the new stamp is accepted, otherwise the
-index is damaged and is rebuilt. What a stamp cannot show (a disk that loses data) is found by reading everything, which `doctor`
-does, and a server in the background.
+A file with the recorded stamp has not been written since; comparing all stamps takes microseconds. A file with a different stamp
+is read completely: if its checksum is the recorded one (it was touched or copied), the new stamp is accepted, otherwise the index
+is damaged and is rebuilt. Damage that leaves the stamp unchanged (a disk that loses data) is found only by reading everything,
+which `doctor` does, and a server in the background.
 
 Only a writer changes facts.db, and only by moving the log into it between two writes of facts.sum. The log has SQLite's own
-checksums: if it is cut short, SQLite reads what was published before.
+checksums: if it is cut short, SQLite reads the previous publication.
 """
 
 import os
@@ -41,32 +41,18 @@ from codecompass.store.facts_record import (
 )
 from codecompass.store.layout import ProjectLayout, not_readable
 from codecompass.store.lock import LockHeld, is_locked, writer_lock
+from codecompass.store.rows import TextFile
 from codecompass.units import MILLISECONDS
 
 LATELY_SECONDS: Final = 50 * MILLISECONDS
-"""A question checks the files of the text index when it ends, and when it begins unless they were checked this recently."""
+"""A question checks the files of the text index when it ends, and also when it begins if the last check is older than this."""
 
 _STABLE_ATTEMPTS: Final = 10
-"""How often facts and their record are read until they belong together, while a writer changes both."""
-
-
-class TextFile(Struct, frozen=True):
-    """A file of the text index of one generation, as it was published."""
-
-    name: str
-    size: int
-    mtime_ns: int
-    inode: int
-    digest: bytes
-
-    @property
-    def stamp(self) -> Stamp:
-        """What stat() said of it when it was published."""
-        return self.size, self.mtime_ns, self.inode
+"""How often facts and their record are read until they match, while a writer changes both."""
 
 
 class _KnownFacts(Struct, frozen=True):
-    """Facts that were found intact, with the stamps of the database, its record and its base, and of the log where it belongs to
+    """Facts that were found intact, with the stamps of the database, its record, its base, and its log if that belongs to
     them."""
 
     epoch: str
@@ -80,7 +66,7 @@ class _KnownFacts(Struct, frozen=True):
     def is_as_it_was(self) -> bool:
         return (
             facts_stamp(self.path) == self.stamp
-            # The record is deleted when reading the whole index has found damage.
+            # `verify_index` deletes the record when it finds damage.
             and _stamp_or_none(self.record_path) == self.record
             and base_stamp(self.path) == self.base
             and (self.log is None or _stamp_or_none(str(log_path(Path(self.path)))) == self.log)
@@ -88,16 +74,16 @@ class _KnownFacts(Struct, frozen=True):
 
 
 class IntactFacts:
-    """Remembers the epoch and the stamp with which the facts were found intact. Shared by all readers in a process."""
+    """Checks facts, and remembers the epoch and stamps with which they were intact. Shared by all readers in a process."""
 
     def __init__(self, layout: ProjectLayout) -> None:
         self._layout = layout
         self._known: _KnownFacts | None = None
 
     def require(self, epoch: str, *, is_writer: bool = False) -> None:
-        """Raises IndexDamaged where the facts are not what was written. Costs four stat() calls where they are unchanged.
+        """Raises IndexDamaged if the facts are not as they were written. Costs four stat() calls if they are unchanged.
 
-        `is_writer` says that the caller holds the writer lock. Raises FileNotFoundError where the epoch is gone.
+        `is_writer` says that the caller holds the writer lock. Raises FileNotFoundError if the epoch is gone.
         """
         known = self._known
         if known is not None and known.epoch == epoch and known.is_as_it_was():
@@ -115,8 +101,8 @@ class IntactFacts:
             raise _damaged(path, "there is no valid record of its checksum")
         if record.is_changing:
             if not is_writer and is_locked(self._layout):
-                return  # until it is moved, it is read from the log
-            # A writer ended while it moved the log: the log still has everything.
+                return  # the log has everything until it has been moved
+            # A writer ended while it moved the log, which still has everything.
             _require_consistent(path)
         elif not record.has_stamp(stamp) and not (record.digest and digest_of(path).hex() == record.digest):
             raise _damaged(path, "it is not what was written")
@@ -130,10 +116,10 @@ class IntactFacts:
 
 
 class IntactText:
-    """The files of one generation's text index, and the stamps with which they were found intact."""
+    """Checks the files of one generation's text index, and remembers the stamps with which they were intact."""
 
     def __init__(self, directory: Path, files: Iterable[TextFile]) -> None:
-        """Raises what `require` raises."""
+        """Checks the files. Raises the same errors as `require`."""
         self._directory = directory
         self._files = tuple(files)
         self._stamps: dict[str, Stamp] = {f"{directory}/{file.name}": file.stamp for file in self._files}
@@ -142,9 +128,9 @@ class IntactText:
         self.require()
 
     def require(self) -> None:
-        """Raises IndexDamaged where a file is not what was written. Costs a stat() call for each unchanged file.
+        """Raises IndexDamaged if a file is not as it was written. Costs one stat() call for each unchanged file.
 
-        A generation that was replaced and deleted since is not damaged: its mapped files stay readable.
+        A generation that was replaced and deleted meanwhile is not damaged: its mapped files stay readable.
         """
         self._required_at = time.monotonic()
         for path, known in self._stamps.items():
@@ -160,7 +146,7 @@ class IntactText:
                 self._compare(path)
 
     def require_lately(self) -> None:
-        """Does what `require` does, unless that was done within LATELY_SECONDS."""
+        """Does the same as `require`, unless that was called within LATELY_SECONDS."""
         if time.monotonic() - self._required_at > LATELY_SECONDS:
             self.require()
 
@@ -170,7 +156,7 @@ class IntactText:
             stamp = text_stamp(os.stat(path))
             is_same = stamp[0] == file.size and digest_of(Path(path)) == file.digest
         except FileNotFoundError:
-            return  # the next check decides what this means
+            return  # the next check decides whether this is damage
         except OSError as error:
             raise not_readable(path, error) from error
         if not is_same:
@@ -179,7 +165,7 @@ class IntactText:
 
 
 def text_files(directory: Path, before: Mapping[str, TextFile]) -> tuple[TextFile, ...]:
-    """Returns the files of a text index that was just committed. Those of `before` that are linked are not read again."""
+    """Returns the files of a text index that was just committed. Files of `before` that are hard-linked are not read again."""
     found = []
     for name in sorted(os.listdir(directory)):
         path = directory / name
@@ -194,9 +180,9 @@ def text_files(directory: Path, before: Mapping[str, TextFile]) -> tuple[TextFil
 
 
 def verify_facts(layout: ProjectLayout, epoch: str, pace: Pace) -> bool:
-    """Reads the facts whole. True where their checksum was compared, False where there is none (yet).
+    """Reads the facts completely. Returns True if their checksum was compared, False if there is none (yet).
 
-    Raises IndexDamaged where they are not what was written, OSError where they cannot be read.
+    Raises IndexDamaged if they are not as they were written, OSError if they cannot be read.
     """
     path = layout.facts(epoch)
     record = read_record(path)
@@ -213,9 +199,9 @@ def verify_facts(layout: ProjectLayout, epoch: str, pace: Pace) -> bool:
 
 
 def add_checksum(layout: ProjectLayout, epoch: str, pace: Pace) -> None:
-    """Computes the checksum of facts that were too large for it when they were written.
+    """Adds the checksum of facts that were too large to compute it when they were written.
 
-    Does nothing where they are written meanwhile. Raises OSError where they cannot be read.
+    Does nothing if they are written meanwhile. Raises OSError if they cannot be read.
     """
     path = layout.facts(epoch)
     record = read_record(path)
@@ -228,9 +214,9 @@ def add_checksum(layout: ProjectLayout, epoch: str, pace: Pace) -> None:
 
 
 def verify_text_file(directory: Path, file: TextFile, pace: Pace) -> None:
-    """Reads a file of a text index whole.
+    """Reads a file of a text index completely.
 
-    Raises IndexDamaged where it is not what was written; nothing where its generation is gone.
+    Raises IndexDamaged if it is not as it was written; does not raise if its generation is gone.
     """
     path = directory / file.name
     try:
@@ -242,7 +228,7 @@ def verify_text_file(directory: Path, file: TextFile, pace: Pace) -> None:
 
 
 def _stamp_or_none(path: Path | str) -> Stamp:
-    """The stamp of a file, an empty one where there is no file."""
+    """Returns the stamp of a file, empty if the file is missing."""
     try:
         return text_stamp(os.stat(path))
     except OSError:

@@ -1,13 +1,14 @@
-"""The records of index jobs in the registry: which process indexes what, how far it is, how it ended.
+"""The records of index jobs in the registry: which process runs them, their progress, and how they ended.
 
     queued -> running -> published | failed | cancelled
          \\__________\\-> interrupted            recorded by `recover`, after the process is gone
 
-Owns the table `jobs`. A running job is alive while its project's writer lock is held, because the system releases the
-lock however a process ends. The process id only covers the moments before the lock is taken and after it is released.
+Owns the table `jobs`. A running job is alive while its project's writer lock is held, because the system releases the lock
+however a process ends. The process id is only needed for the moments before the lock is taken and after it is released.
 """
 
 import secrets
+import sqlite3
 import time
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -20,21 +21,21 @@ from codecompass.store.registry import Registry
 from codecompass.units import SECONDS
 
 KEPT_JOBS: Final = 50
-"""Records of finished jobs that are kept per project."""
+"""How many records are kept per project, beside those of open jobs."""
 
 UNLOCKED_GRACE_SECONDS: Final = 30 * SECONDS
-"""How long a running job of a living process may be without its lock, which it is about to take or has just released."""
+"""How long a running job of a living process may not hold its lock, because it is about to take it or has just released it."""
 
 
 class JobRecord(Job, frozen=True, kw_only=True):
-    """A job as the registry has it."""
+    """A job as recorded in the registry."""
 
     progress: RecordedProgress
     process: ProcessMark
     """The process that runs or ran it."""
     ref: str
     changed_files: int
-    """Files that were new, edited or gone; 0 until it has published."""
+    """Files that were new, edited or gone; 0 until the job has published."""
     duration_ms: int | None
     """Wall time from its start, None until it has ended."""
 
@@ -52,18 +53,18 @@ _OPEN_JOBS: Final = (
 
 
 def new_job_id() -> str:
-    """Returns an id that no job has."""
+    """Returns a random id for a new job."""
     return secrets.token_hex(6)
 
 
 class JobLog:
-    """Job records of all projects, through the connection of a registry: one caller at a time."""
+    """The job records of all projects, through the connection of a registry: for one caller at a time."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
 
     def create(self, project_id: str, mode: JobMode, *, cause: str, job_id: str | None = None) -> JobRecord:
-        """Returns a new queued job of the calling process, with an id of its own or one from `new_job_id`."""
+        """Returns a new queued job of the calling process, with the given id or a new one."""
         job_id = job_id or new_job_id()
         process = this_process()
         now = time.time()
@@ -77,7 +78,7 @@ class JobLog:
         return self._require(job_id)
 
     def start(self, job_id: str) -> JobRecord:
-        """Records that the job runs. Any other running job of the project becomes interrupted: there is one writer."""
+        """Records that the job runs. Any other running job of the project becomes interrupted: there is only one writer."""
         now = time.time()
         with self._registry.transaction() as connection:
             connection.execute(
@@ -91,24 +92,16 @@ class JobLog:
         return self._require(job_id)
 
     def update(self, job_id: str, progress: RecordedProgress) -> None:
-        """Records how far the job is, in a transaction of its own: call it a few times a second at most."""
+        """Records the progress of the job. Each call is a transaction: call it at most a few times a second."""
         with self._registry.transaction() as connection:
-            connection.execute(
-                "UPDATE jobs SET progress = ?, files_scanned = ?, files_total = ?, files_indexed = ?, "
-                "symbols_extracted = ?, source_bytes = ?, updated_at = ? WHERE job_id = ?",
-                (*_counters(progress), time.time(), job_id),
-            )
+            _write_progress(connection, job_id, progress, time.time())
 
     def finish(self, job_id: str, status: FinalStatus, outcome: JobOutcome = JobOutcome()) -> JobRecord:  # noqa: B008 (frozen)
         """Records the end of the job, and removes the oldest records of the project."""
         now = time.time()
         with self._registry.transaction() as connection:
             if outcome.progress is not None:
-                connection.execute(
-                    "UPDATE jobs SET progress = ?, files_scanned = ?, files_total = ?, files_indexed = ?, "
-                    "symbols_extracted = ?, source_bytes = ? WHERE job_id = ?",
-                    (*_counters(outcome.progress), job_id),
-                )
+                _write_progress(connection, job_id, outcome.progress, now)
             connection.execute(
                 "UPDATE jobs SET status = ?, mode = coalesce(?, mode), ref = ?, changed_files = ?, error = ?, error_code = ?, "
                 # A clock that was set back must not give a negative duration.
@@ -137,12 +130,12 @@ class JobLog:
         return self._require(job_id)
 
     def find(self, job_id: str) -> JobRecord | None:
-        """Returns the job of that id."""
+        """Returns the job with this id."""
         found = self._jobs("WHERE job_id = ?", (job_id,))
         return found[0] if found else None
 
     def active(self, project_id: str) -> JobRecord | None:
-        """Returns the project's running job, else the queued one that is next."""
+        """Returns the project's running job, otherwise its next queued one."""
         found = self._jobs(
             "WHERE project_id = ? AND status IN ('queued', 'running') ORDER BY status DESC, sequence LIMIT 1", (project_id,)
         )
@@ -155,10 +148,10 @@ class JobLog:
         )
 
     def recover(self, home: HomeLayout) -> tuple[JobRecord, ...]:
-        """Records as interrupted every open job whose process is gone, and returns those found now.
+        """Records every open job whose process is gone as interrupted, and returns these jobs.
 
-        Writes nothing where none is found: cheap enough to be called every second. Returns nothing where the registry cannot
-        be written.
+        Writes nothing if there are none, so it is cheap enough to call every second. Returns none if the registry cannot be
+        written.
         """
         now = time.time()
         if not _lost(self._registry.rows(_OPEN_JOBS), home, now):
@@ -170,7 +163,7 @@ class JobLog:
 
     def _interrupt_lost(self, home: HomeLayout, now: float) -> tuple[JobRecord, ...]:
         with self._registry.transaction(may_be_of_copy=True) as connection:
-            # Read again inside the write transaction: a job that ends meanwhile waits for it.
+            # Read again inside the write transaction: a job may have ended meanwhile.
             lost = _lost(connection.execute(_OPEN_JOBS).fetchall(), home, now)
             connection.executemany(
                 "UPDATE jobs SET status = 'interrupted', finished_at = ?, updated_at = ? WHERE job_id = ?",
@@ -179,28 +172,28 @@ class JobLog:
         return tuple(self._require(job_id) for job_id in lost)
 
     def all_active(self) -> Mapping[str, JobRecord]:
-        """Returns the active job of each project that has one, by the project's id; see `active`."""
+        """Returns the active job (see `active`) of each project that has one, by project id."""
         found = self._jobs("WHERE status IN ('queued', 'running') ORDER BY status, sequence DESC", ())
         return {job.project_id: job for job in found}
 
     def all_interruptions(self) -> Mapping[str, Interruption]:
-        """Returns what was interrupted since the last success, of each project that has such, by the project's id."""
-        rows = self._registry.rows(
-            "SELECT project_id, count(*), max(finished_at) FROM jobs AS lost WHERE status = 'interrupted' AND sequence > "
-            "coalesce((SELECT max(sequence) FROM jobs WHERE project_id = lost.project_id AND status = 'published'), 0) "
-            "GROUP BY project_id"
-        )
-        return {project_id: Interruption(count, last) for project_id, count, last in rows}
+        """Returns the interruptions since the last successful job of each project that has any, by project id."""
+        return self._interruptions()
 
     def interruption(self, project_id: str) -> Interruption | None:
-        """Returns what was interrupted since the project's last successful job, None where nothing was."""
-        # By the order of the records, not by their times: clocks are changed.
-        ((count, last),) = self._registry.rows(
-            "SELECT count(*), max(finished_at) FROM jobs WHERE project_id = ? AND status = 'interrupted' AND sequence > "
-            "coalesce((SELECT max(sequence) FROM jobs WHERE project_id = ? AND status = 'published'), 0)",
-            (project_id, project_id),
+        """Returns the interruptions since the project's last successful job, None if there are none."""
+        return self._interruptions("AND project_id = ?", (project_id,)).get(project_id)
+
+    def _interruptions(self, condition: str = "", arguments: Sequence[object] = ()) -> Mapping[str, Interruption]:
+        # By the order of the records, not by their times, because clocks can be set back.
+        rows = self._registry.rows(
+            "SELECT project_id, count(*), max(finished_at) FROM jobs AS lost "
+            f"WHERE status = 'interrupted' {condition} AND sequence > "
+            "coalesce((SELECT max(sequence) FROM jobs WHERE project_id = lost.project_id AND status = 'published'), 0) "
+            "GROUP BY project_id",
+            arguments,
         )
-        return Interruption(count, last) if count else None
+        return {name: Interruption(count, last) for name, count, last in rows}
 
     def _require(self, job_id: str) -> JobRecord:
         found = self.find(job_id)
@@ -251,12 +244,18 @@ def _lost(rows: Sequence[tuple], home: HomeLayout, now: float) -> list[str]:  # 
     return lost
 
 
-def _counters(progress: RecordedProgress) -> tuple[int, ...]:
-    return (
-        progress.percentage,
-        progress.files_scanned,
-        progress.files_total,
-        progress.files_indexed,
-        progress.symbols_extracted,
-        progress.source_bytes,
+def _write_progress(connection: sqlite3.Connection, job_id: str, progress: RecordedProgress, now: float) -> None:
+    connection.execute(
+        "UPDATE jobs SET progress = ?, files_scanned = ?, files_total = ?, files_indexed = ?, symbols_extracted = ?, "
+        "source_bytes = ?, updated_at = ? WHERE job_id = ?",
+        (
+            progress.percentage,
+            progress.files_scanned,
+            progress.files_total,
+            progress.files_indexed,
+            progress.symbols_extracted,
+            progress.source_bytes,
+            now,
+            job_id,
+        ),
     )

@@ -1,7 +1,7 @@
-"""What other epochs hold of a content, as a parse of it would give it: a file that was moved, merged or taken back is not parsed.
+"""Reuses the symbols of a content that another epoch holds, so that a file that was moved, merged or reverted is not parsed.
 
-Rows of the same path are taken as they are. From another path only where nothing depends on the path but where imports lead,
-which is always resolved anew, and the module before qualified names, which is replaced.
+Rows of the same path are taken unchanged. Rows of another path are taken only if nothing depends on the path but the targets of
+imports, which are always resolved again, and the module at the start of qualified names, which is replaced.
 """
 
 import sqlite3
@@ -17,14 +17,14 @@ from codecompass.errors import CodeCompassError
 from codecompass.languages.path_modules import PATH_MODULES, moved_name
 from codecompass.languages.records import MAX_QUALIFIED_NAME, Import, Symbol
 from codecompass.store.forks import ForkSource
-from codecompass.store.index import connect_to_facts
 from codecompass.store.integrity import IntactFacts
+from codecompass.store.overlay import connect_to_facts
 from codecompass.worker.messages import FileSymbols, FileText
 
 MAX_SOURCES: Final = 8
 
 _FIXED_NAMES: Final = frozenset({"doc.go", "package-info.java"})
-"""Files that give more than their content says, by their names."""
+"""Files whose symbols depend on their names too."""
 
 
 class _Place(Struct, frozen=True):
@@ -36,10 +36,10 @@ class _Place(Struct, frozen=True):
 
 
 class KnownContent:
-    """The contents of some epochs by git's ids. Close it before a writer ends: it keeps logs from being moved."""
+    """The contents of some epochs by git's blob ids. Close it before a writer ends: it keeps logs from being moved."""
 
     def __init__(self, sources: Iterable[ForkSource], wanted: Collection[bytes]) -> None:
-        """Reads where the contents of `wanted` are, about 1 us for each file of an epoch. What cannot be read holds nothing."""
+        """Finds the contents of `wanted` (blob ids), in about 1 us per file of an epoch. Ignores unreadable epochs."""
         self._connections: list[sqlite3.Connection] = []
         self._places: dict[bytes, list[_Place]] = {}
         for _, source in zip(range(MAX_SOURCES), sources, strict=False):
@@ -57,11 +57,11 @@ class KnownContent:
                         self._places.setdefault(blob_id, []).append(_Place(connection, *place))
 
     def has(self, path: str, blob_id: bytes) -> bool:
-        """Returns whether the symbols of this content at this path are likely to be known."""
+        """Returns whether the symbols of this content at this path are probably known."""
         return any(_fits(place, path) for place in self._places.get(blob_id, ()))
 
     def symbols(self, text: FileText) -> FileSymbols | None:
-        """Returns what a parse of the file would give, None where that is not known or cannot be read."""
+        """Returns the result that parsing the file would have, None if it is not known or cannot be read."""
         places = [place for place in self._places.get(text.blob_id, ()) if _is_same(place, text)]
         if not places:
             return None
@@ -82,7 +82,7 @@ def _fits(place: _Place, path: str) -> bool:
     if place.path == path:
         return True
     old, new = PurePosixPath(place.path), PurePosixPath(path)
-    # All of the endings: `.d.ts` is another kind of file than `.ts`.
+    # All suffixes count: `.d.ts` is a different kind of file from `.ts`.
     return old.suffixes == new.suffixes and not {old.name, new.name} & _FIXED_NAMES
 
 

@@ -2,24 +2,24 @@
 
     <home>/registry.db                    projects and jobs of all workspaces
     <home>/registry.reserve               deleted to make room for a removal on a full disk
-    <home>/hosts/                         what `setup` changed in the files of hosts, so that it can be undone
+    <home>/hosts/                         what `setup` changed in the configuration of hosts, to undo it
     <home>/projects/<project_id>/
         writer.lock                       flock of the one process that writes
         readers.lock                      shared flock of every process that has the index open
         CURRENT                           the epoch that readers use, and its versions (JSON, replaced by rename)
         epochs/<epoch>/facts.db           symbols, imports, manifest
         epochs/<epoch>/facts.sum          the stamp and the checksum of facts.db
-        epochs/<epoch>/base.db            of a fork: a link to the facts of another epoch
-        epochs/<epoch>/parked             of an epoch that is kept beside the current one
+        epochs/<epoch>/base.db            only in a fork: a hard link to the facts of another epoch
+        epochs/<epoch>/parked             marks an epoch that is kept beside the current one
         epochs/<epoch>/text/<generation>/ the text index of one generation
-        vectors.db                        vectors of texts, where search by meaning is on
+        vectors.db                        vectors of texts, if search by meaning is on
         vectors.lock                      flock of the one process that makes vectors
-        refs/<commit>/                    the index of a commit that need not be checked out, with the same files as a project's
-        trash/                            directories are renamed to here, then deleted
-    <home>/cluster/<prefix>/              a home of its own, for what a worker of an organisation's cluster keeps
+        refs/<commit>/                    the index of a commit that need not be checked out: the same files as for a project
+        trash/                            directories are moved here before they are deleted
+    <home>/cluster/<prefix>/              a separate home with the data of a worker of an organisation's cluster
 
-An epoch is an index that was built from nothing or begun as a fork of another; within it each generation is an update of the one
-before.
+An epoch is an index that was built from nothing or begun as a fork of another; each generation in it is an update of the previous
+one.
 """
 
 import os
@@ -41,15 +41,15 @@ _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 class ProjectLayout(Struct, frozen=True):
-    """The paths of one project. Creates nothing by itself."""
+    """The paths of one project. Creates nothing."""
 
     root: Path
     owner: str = ""
-    """The project's id where the directory is not named after it."""
+    """The project's id if the directory is not named after it."""
 
     @property
     def project_id(self) -> str:
-        """The hash id of the project, after which its directory is named."""
+        """The hash id of the project, which is also the name of its directory."""
         return self.owner or self.root.name
 
     @property
@@ -73,7 +73,7 @@ class ProjectLayout(Struct, frozen=True):
 
     @property
     def current(self) -> Path:
-        """The pointer to the epoch that readers use."""
+        """The file that names the epoch that readers use."""
         return self.root / "CURRENT"
 
     @property
@@ -83,17 +83,17 @@ class ProjectLayout(Struct, frozen=True):
 
     @property
     def vectors(self) -> Path:
-        """The database of vectors, which outlives epochs."""
+        """The database of vectors, which outlives epochs (see `vectors.py`)."""
         return self.root / "vectors.db"
 
     @property
     def vectors_lock(self) -> Path:
-        """The file whose flock makes its holder the one that makes vectors."""
+        """The file whose flock makes its holder the only process that makes vectors."""
         return self.root / "vectors.lock"
 
     @property
     def trash(self) -> Path:
-        """The directory of what is being deleted. The writer may remove its content at any time."""
+        """The directory of files that are being deleted. The writer may remove its content at any time."""
         return self.root / "trash"
 
     def facts(self, epoch: str) -> Path:
@@ -106,7 +106,7 @@ class ProjectLayout(Struct, frozen=True):
 
 
 def commit_layouts(layout: ProjectLayout) -> tuple[ProjectLayout, ...]:
-    """Returns the layouts of all commits of a project, whether or not they hold an index, by commit."""
+    """Returns the layouts of all commits of a project, sorted by commit, whether or not they hold an index."""
     with suppress(OSError):
         return tuple(layout.commit(name) for name in sorted(os.listdir(layout.refs)) if _COMMIT.fullmatch(name))
     return ()
@@ -124,20 +124,20 @@ class HomeLayout(Struct, frozen=True):
 
     @property
     def hosts(self) -> Path:
-        """What `setup` needs to undo its changes."""
+        """The directory of the records that `setup` needs to undo its changes."""
         return self.root / "hosts"
 
     @property
     def cluster_root(self) -> Path:
-        """The homes of workers of clusters."""
+        """The directory of the homes of cluster workers."""
         return self.root / "cluster"
 
     def cluster(self, prefix: str) -> "HomeLayout":
-        """The home of the workers of one cluster: nothing in it belongs to a project of the registry."""
+        """The home of the workers of one cluster. Nothing in it belongs to a project of the registry."""
         return HomeLayout(self.cluster_root / prefix)
 
     def clusters(self) -> "tuple[HomeLayout, ...]":
-        """Returns the homes of workers that there are, by prefix."""
+        """Returns the existing homes of cluster workers, sorted by prefix."""
         with suppress(OSError):
             return tuple(self.cluster(name) for name in sorted(os.listdir(self.cluster_root)))
         return ()
@@ -148,12 +148,12 @@ class HomeLayout(Struct, frozen=True):
 
 
 def default_home() -> Path:
-    """Returns the default data directory of this platform (`CODECOMPASS_HOME` is read by `settings`)."""
+    """Returns the default data directory of this platform. `settings` reads `CODECOMPASS_HOME`."""
     return Path(platformdirs.user_data_dir("codecompass", appauthor=False))
 
 
 def make_private_directory(path: Path) -> None:
-    """Creates `path` and its parents, readable by the user alone. Raises PermissionDenied with the remedy."""
+    """Creates `path` and its parents, readable only by the user. Raises PermissionDenied with the remedy."""
     try:
         path.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
     except OSError as error:
@@ -161,7 +161,7 @@ def make_private_directory(path: Path) -> None:
 
 
 def not_writable(path: Path | str, error: OSError) -> PermissionDenied:
-    """Returns the error for a store that cannot be created or written, disk full included."""
+    """Returns the error for a store that cannot be created or written, for example because the disk is full."""
     cause = error.strerror or str(error)
     return PermissionDenied(
         f"cannot write the index store at {path}: {cause}. Make the directory writable, free disk space, "
@@ -173,7 +173,7 @@ def not_writable(path: Path | str, error: OSError) -> PermissionDenied:
 
 
 def not_readable(path: Path | str, error: OSError) -> PermissionDenied:
-    """Returns the error for an index without read permission: it is not damaged, so it is not rebuilt."""
+    """Returns the error for an index without read permission. It is not damaged, so it is not rebuilt."""
     cause = error.strerror or str(error)
     return PermissionDenied(
         f"cannot read the index store at {path}: {cause}. Make it readable, or set CODECOMPASS_HOME to another place.",
@@ -197,7 +197,7 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 def sync_directory(path: Path) -> None:
-    """Makes changes of the names in a directory durable."""
+    """Makes created, renamed and deleted entries of a directory durable."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -206,7 +206,7 @@ def sync_directory(path: Path) -> None:
 
 
 def discard(layout: ProjectLayout, path: Path) -> None:
-    """Deletes a directory that readers may be opening: renamed first, so that they find all of it or nothing."""
+    """Deletes a directory that readers may be opening. It is renamed first, so that they find all of it or nothing."""
     layout.trash.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
     target = layout.trash / f"{path.name}-{os.getpid()}-{path.stat().st_ino}"
     path.rename(target)
@@ -214,5 +214,5 @@ def discard(layout: ProjectLayout, path: Path) -> None:
 
 
 def empty_trash(layout: ProjectLayout) -> None:
-    """Removes what an earlier process began to delete."""
+    """Deletes what an earlier process moved to the trash."""
     shutil.rmtree(layout.trash, ignore_errors=True)

@@ -1,12 +1,13 @@
-"""The locks of a project: one process writes an index at a time, and no index is deleted while it is read. Process identities.
+"""The locks of a project: one process writes an index at a time, and no index is deleted while it is read. Also process
+identities.
 
-    writer.lock    exclusive, held by a job                      one writer, whichever process it is in
-    readers.lock   shared, held as long as an index is open      deletion takes it exclusively, without waiting
+    writer.lock    exclusive, held by a job                      one writer across all processes
+    readers.lock   shared, held as long as an index is open      a deletion takes it exclusively, without waiting
 
-A held flock says that the owner is alive; the kernel drops it with the process, however that ends. The content of the writer's
-file (job and process id) is for people and messages, not for decisions. A directory can be deleted and made again between
-opening a lock file and locking it: a lock counts only while its file is the one at the path. A process is identified by its id
-and its start time, because ids are reused.
+A held flock proves that its owner is alive: the kernel releases it however the process ends. The content of writer.lock (job and
+process id) is for messages to people, not for decisions. A directory can be deleted and created again between opening a lock file
+and locking it, so a lock counts only while its file is still the one at the path. A process is identified by its id and its start
+time, because ids are reused.
 """
 
 import fcntl
@@ -25,17 +26,16 @@ from codecompass.units import MILLISECONDS, SECONDS
 
 REMOVAL_PAUSE_SECONDS: Final = 2 * MILLISECONDS
 REMOVAL_DEADLINE_SECONDS: Final = 1 * SECONDS
-"""A deletion holds the readers' lock while it renames one directory; readers wait for that, up to this long."""
-
+"""A deletion holds the readers' lock while it renames one directory; readers wait for it up to this long."""
 
 FORK: Final = "fork"
-"""With what the owner's text begins where another index is being made a fork of this one: that takes milliseconds."""
+"""Prefix of the owner's text while another index is being made a fork of this one, which takes milliseconds."""
 
 FORK_DEADLINE_SECONDS: Final = 0.5 * SECONDS
 
 
 class LockHeld(Exception):
-    """Another process, or another job of this one, holds the lock. `owner` is what it wrote, possibly empty."""
+    """Another process, or another job of this process, holds the lock. `owner` is the text that it wrote, possibly empty."""
 
     def __init__(self, owner: str) -> None:
         super().__init__(owner)
@@ -44,9 +44,9 @@ class LockHeld(Exception):
 
 @contextmanager
 def writer_lock(layout: ProjectLayout, owner: str) -> Iterator[None]:
-    """Holds the writer lock for the duration. Raises LockHeld at once where it is taken, unless by a fork, which is waited for.
+    """Holds the writer lock for the duration. Raises LockHeld at once if it is taken; only a fork is waited for.
 
-    Raises PermissionDenied where the project's directory cannot be written.
+    Raises PermissionDenied if the project's directory cannot be written.
     """
     ends = time.monotonic() + FORK_DEADLINE_SECONDS
     while True:
@@ -58,7 +58,7 @@ def writer_lock(layout: ProjectLayout, owner: str) -> Iterator[None]:
                 raise
             time.sleep(REMOVAL_PAUSE_SECONDS)
     try:
-        # A full disk has no room for the name, but the holder of the lock may be about to free some.
+        # A full disk has no room for the owner's text, but the holder of the lock may be about to free some.
         with suppress(OSError):
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, owner.encode(), 0)
@@ -68,21 +68,20 @@ def writer_lock(layout: ProjectLayout, owner: str) -> Iterator[None]:
 
 
 def is_locked(layout: ProjectLayout) -> bool:
-    """Returns whether a process writes this project's index right now."""
+    """Returns whether a process, possibly this one, is writing this project's index."""
     return _is_taken(layout.lock, fcntl.LOCK_SH)
 
 
 def is_read(layout: ProjectLayout) -> bool:
-    """Returns whether a process, this one included, has this project's index open right now."""
+    """Returns whether a process, possibly this one, has this project's index open."""
     return _is_taken(layout.readers, fcntl.LOCK_EX)
 
 
 def lock_for_reading(layout: ProjectLayout) -> int | None:
     """Returns a descriptor that keeps the index in `layout` from being deleted until it is closed.
 
-    None where the directory is missing or not writable for this user, who then cannot delete it either. An existing lock file
-    is locked even where it cannot be written.
-    Raises LockHeld where a removal takes longer than REMOVAL_DEADLINE_SECONDS.
+    None if the directory is missing or not writable for this user, who then cannot delete it either. An existing lock file is
+    locked even if it is read-only. Raises LockHeld if a removal takes longer than REMOVAL_DEADLINE_SECONDS.
     """
     ends = time.monotonic() + REMOVAL_DEADLINE_SECONDS
     while True:
@@ -98,7 +97,7 @@ def lock_for_reading(layout: ProjectLayout) -> int | None:
                 raise LockHeld("a removal") from error
             time.sleep(REMOVAL_PAUSE_SECONDS)
         except OSError:
-            # A file system without locks, which `doctor` reports.
+            # The file system has no locks, which `doctor` reports.
             os.close(descriptor)
             return None
         else:
@@ -108,15 +107,15 @@ def lock_for_reading(layout: ProjectLayout) -> int | None:
 
 
 def holds_reading(layout: ProjectLayout, descriptor: int) -> bool:
-    """Returns whether `descriptor` still locks the index at `layout`: not after that was deleted and made again."""
+    """Returns whether `descriptor` still locks the index at `layout`: False after that was deleted and created again."""
     return _is_at(descriptor, layout.readers)
 
 
 @contextmanager
 def removal_lock(layout: ProjectLayout) -> Iterator[None]:
-    """Keeps every process from opening the index for the duration. Raises LockHeld at once where one has it open.
+    """Keeps every process from opening the index for the duration. Raises LockHeld at once if one has it open.
 
-    Raises PermissionDenied where the project's directory cannot be written.
+    Raises PermissionDenied if the project's directory cannot be written.
     """
     try:
         descriptor = os.open(layout.readers, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
@@ -145,7 +144,7 @@ def _lock_for_writing(layout: ProjectLayout) -> int:
         try:
             descriptor = os.open(layout.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
         except FileNotFoundError:
-            continue  # deleted since it was made
+            continue  # the directory was deleted since it was made
         except OSError as error:
             raise not_writable(layout.root, error) from error
         try:
@@ -188,7 +187,7 @@ PS_DEADLINE_SECONDS: Final = 5.0
 
 
 class ProcessMark(Struct, frozen=True):
-    """A process of this machine. `started` is its start time as the system writes it, only compared; empty if unknown."""
+    """A process of this machine. `started` is its start time in the system's format, only compared; empty if unknown."""
 
     pid: int
     started: str
@@ -200,7 +199,7 @@ def this_process() -> ProcessMark:
 
 
 def is_alive(mark: ProcessMark) -> bool:
-    """Returns whether the process of `mark` still runs."""
+    """Returns whether the process of `mark` is still running."""
     try:
         os.kill(mark.pid, 0)
     except (ProcessLookupError, OverflowError):

@@ -1,12 +1,14 @@
-"""The manifest: what the index knows of the files on disk, how that differs from what a scan found, and its table."""
+"""The manifest: what the index knows of the files on disk, how a scan differs from it, and its database table."""
 
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final, Protocol
 
+import msgspec
 from msgspec import Struct
 
+from codecompass.scan.git_index import GitBlobs
 from codecompass.scan.partial import PartialScan
 from codecompass.scan.walk import ScannedFile, ScanResult, SkippedFile, is_below_any
 from codecompass.store.facts import facts_guard, path_range
@@ -15,11 +17,11 @@ from codecompass.worker.messages import FileTask
 STAT_REASONS: Final = frozenset(
     {"secret", "special_file", "symlink", "symlink_outside_root", "path_not_utf8", "path_too_long", "too_large"}
 )
-"""Reasons that a scan gives; the others come from a file's content."""
+"""Reasons for skipping a file that the scan finds; the others come from the file's content."""
 
 
 class ManifestEntry(Struct, frozen=True):
-    """One row of the manifest, as far as it is needed to find changes."""
+    """The columns of a manifest row that are needed to find changes."""
 
     id: int
     status: str
@@ -33,11 +35,11 @@ class ManifestEntry(Struct, frozen=True):
     symbol_count: int
     is_parsed: bool
     blob_id: bytes = b""
-    """Git's id of the content; empty where only a part of it was read."""
+    """Git's blob id of the content; empty if only a part of it was read."""
 
 
 class Changes(Struct, frozen=True):
-    """What a job has to do, each by path."""
+    """What a job has to do; each list is sorted by path."""
 
     tasks: tuple[FileTask, ...]
     """Files to read."""
@@ -49,7 +51,7 @@ class Changes(Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether the index describes the tree as it is."""
+        """Whether there is nothing to do."""
         return not (self.tasks or self.skipped or self.removed)
 
 
@@ -57,7 +59,7 @@ class KnownPaths(Protocol):
     """A manifest that can be read in parts."""
 
     def get(self, path: str, /) -> ManifestEntry | None:
-        """Returns the entry of a path, None where it has none."""
+        """Returns the entry of a path, None if it has none."""
 
     def paths_in(self, directory: str) -> Collection[str]:
         """Returns the paths directly in `directory` ('' for the root)."""
@@ -73,20 +75,20 @@ def find_changes(
     rules_changed: bool,
     suspects: AbstractSet[str] = frozenset(),
 ) -> Changes:
-    """Compares by size, modification and change time and inode; a file whose time is not trusted (0) counts as changed,
-    and so do `suspects`, which the watcher has named.
+    """Returns how a scan differs from the manifest, by size, modification and change time and inode.
 
-    `rules_changed`: files that were skipped for their content are read again, since the limits may have moved. Files
-    below a directory that cannot be read now do not count as removed.
+    A file whose time is not trusted (0) counts as changed, and so do `suspects`, the files that the watcher reported. With
+    `rules_changed`, files that were skipped for their content are read again, because the limits may have changed. Files below a
+    directory that cannot be read now do not count as removed.
     """
     return _compare(manifest.get, manifest, scan.files, scan.skipped, rules_changed=rules_changed, suspects=suspects)
 
 
 def find_partial_changes(manifest: KnownPaths, scan: PartialScan, *, suspects: AbstractSet[str] = frozenset()) -> Changes:
-    """Does what `find_changes` does, for the paths that a partial scan covers."""
+    """Returns the same as `find_changes`, for the paths that a partial scan covers."""
     candidates: set[str] = set()
     for directory in scan.listed:
-        # A row of the directory itself means that it could not be read before.
+        # A row for the directory itself means that it could not be read before.
         candidates.add(directory)
         candidates.update(manifest.paths_in(directory))
     for directory in scan.gone:
@@ -94,6 +96,51 @@ def find_partial_changes(manifest: KnownPaths, scan: PartialScan, *, suspects: A
         candidates.update(manifest.paths_below(directory))
     known = sorted(path for path in candidates if manifest.get(path) is not None)
     return _compare(manifest.get, known, scan.files, scan.skipped, rules_changed=False, suspects=suspects)
+
+
+class KnownFiles(Struct, frozen=True):
+    """`changes` is what remains to be done, `known` are the files that only need new stamps.
+
+    Their content, according to git, is the indexed one. A fork of another project's index has the stamps of that project's files;
+    checking out a branch again rewrites its files.
+    """
+
+    changes: Changes
+    known: tuple[ScannedFile, ...]
+
+
+def blobs_of(files: Iterable[ScannedFile], blobs: GitBlobs) -> dict[str, bytes]:
+    """Returns git's blob id of each file's content, by path; empty if git does not know it for certain."""
+    return {
+        file.path: blobs.known(file.path, size=file.size, mtime_ns=file.mtime_ns, ctime_ns=file.ctime_ns, inode=file.inode)
+        for file in files
+    }
+
+
+def without_known(
+    manifest: Mapping[str, ManifestEntry], changes: Changes, files: Iterable[ScannedFile], blobs: Mapping[str, bytes]
+) -> KnownFiles:
+    """Separates the files of `changes` whose content the manifest has. `files` are those of the scan, `blobs` their blob ids."""
+    if not changes.tasks:
+        return KnownFiles(changes, ())
+    asked = {task.path for task in changes.tasks}
+    known = tuple(file for file in files if file.path in asked and _is_known(manifest.get(file.path), file, blobs))
+    names = {file.path for file in known}
+    left = tuple(task for task in changes.tasks if task.path not in names)
+    size = sum(task.size for task in left)
+    return KnownFiles(msgspec.structs.replace(changes, tasks=left, bytes_to_read=size), known)
+
+
+def _is_known(entry: ManifestEntry | None, file: ScannedFile, blobs: Mapping[str, bytes]) -> bool:
+    return (
+        entry is not None
+        and entry.is_parsed
+        and bool(entry.blob_id)
+        and entry.blob_id == blobs.get(file.path)
+        # If git converts line ends between blob and file, the size differs.
+        and entry.size == file.size
+        and not (entry.status == "skipped" and entry.reason in STAT_REASONS)
+    )
 
 
 def _compare(
@@ -155,16 +202,16 @@ _COLUMNS: Final = (
 
 
 class StoredManifest(Mapping[str, ManifestEntry]):
-    """The entries by path, read from the table as they are needed. Raises IndexDamaged where it cannot be read."""
+    """The manifest entries by path, read from the table as needed. Raises IndexDamaged if it cannot be read."""
 
     def __init__(self, connection: sqlite3.Connection, *, is_empty: bool = False) -> None:
-        """Reads nothing yet. `is_empty`: the table has no rows, and no index by path yet."""
+        """Reads nothing yet. `is_empty` says that the table has no rows, and no database index on paths yet."""
         self._connection = connection
         self._asked: dict[str, ManifestEntry | None] = {}
         self._whole: dict[str, ManifestEntry] | None = {} if is_empty else None
 
     def whole(self) -> dict[str, ManifestEntry]:
-        """Returns all entries as they are now."""
+        """Returns all entries, with the changes made so far."""
         if self._whole is None:
             with facts_guard():
                 self._whole = dict(map(_entry, self._connection.execute(f"SELECT {_COLUMNS} FROM files")))
@@ -172,7 +219,7 @@ class StoredManifest(Mapping[str, ManifestEntry]):
         return self._whole
 
     def get(self, path: str, default: ManifestEntry | None = None) -> ManifestEntry | None:  # type: ignore[override]
-        """Returns the entry of a path, `default` where it has none."""
+        """Returns the entry of a path, `default` if it has none."""
         if self._whole is not None:
             return self._whole.get(path, default)
         if path not in self._asked:
@@ -201,7 +248,7 @@ class StoredManifest(Mapping[str, ManifestEntry]):
         return len(self.whole())
 
     def pop(self, path: str) -> ManifestEntry | None:
-        """Removes the entry of a path and returns it, None where it has none."""
+        """Removes the entry of a path and returns it, None if it has none."""
         entry = self.get(path)
         if self._whole is None:
             self._asked[path] = None
@@ -214,7 +261,7 @@ class StoredManifest(Mapping[str, ManifestEntry]):
         return self._level(directory)[0]
 
     def subdirectories(self, directory: str) -> set[str]:
-        """Returns the names of the directories directly in `directory` with something below them."""
+        """Returns the names of the directories directly in `directory` that have files below them."""
         return self._level(directory)[1]
 
     def paths_below(self, directory: str) -> list[str]:
@@ -226,7 +273,7 @@ class StoredManifest(Mapping[str, ManifestEntry]):
             return [row[0] for row in rows]
 
     def _level(self, directory: str) -> tuple[list[str], set[str]]:
-        """Skips the content of subdirectories, so that the cost depends on the entries of this level alone."""
+        """Returns paths and directory names. Skips the content of subdirectories, so that the cost depends only on this level."""
         paths: list[str] = []
         names: set[str] = set()
         position, end = path_range(directory)
@@ -248,5 +295,5 @@ class StoredManifest(Mapping[str, ManifestEntry]):
 
 
 def _entry(row: tuple) -> tuple[str, ManifestEntry]:  # type: ignore[type-arg]
-    # Columns and fields are the same list.
+    # The columns have the order of the fields.
     return row[0], ManifestEntry(*row[1:-2], bool(row[-2]), row[-1])  # type: ignore[call-arg]

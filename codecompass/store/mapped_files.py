@@ -1,8 +1,8 @@
-"""Faults of memory-mapped files: an index file that cannot be read costs the index, not the process.
+"""Handles faults in memory-mapped files: an index file that cannot be read costs the index, not the process.
 
-tantivy maps its segments, SQLite the index of its log. If such a file is cut short or its disk fails, the kernel answers an
-access with SIGBUS, which ends the process and with it all workspaces. While a guard is active, the rest of that mapping is
-replaced by zeros instead, and the fault is counted; readers check the count before they trust what they have read.
+tantivy maps its segments, SQLite the index of its log. If such a file is cut short or its disk fails, an access raises SIGBUS,
+which ends the process with all its workspaces. While a guard is active, the rest of that mapping is replaced by zeros instead,
+and the fault is counted; readers check the count before they trust what they have read.
 
 A fault in any other memory ends the process as usual. Only Linux tells which file was mapped.
 """
@@ -21,7 +21,7 @@ from msgspec import Struct
 
 _SA_SIGINFO: Final = 4
 _ADDRESS_OFFSET: Final = 16
-"""Of `si_addr` in a siginfo_t of 64-bit Linux."""
+"""The offset of `si_addr` in a siginfo_t of 64-bit Linux."""
 
 _PROTECTION: Final = mmap.PROT_READ | mmap.PROT_WRITE
 _MAP_FIXED: Final = 0x10
@@ -50,21 +50,21 @@ class _Mapping(Struct, frozen=True):
 
 
 class MappedFiles:
-    """Counts the faults of mapped files below one directory. Get one from `guard_mapped_files`."""
+    """Counts the faults in mapped files below one directory. Get one from `guard_mapped_files`."""
 
     def __init__(self, root: Path) -> None:
         self._below = f"{os.path.realpath(root)}/"
         self._faults: list[str] = []
 
     def n_faults(self, directory: Path) -> int:
-        """Returns how many faults there have been in files below `directory`, which is below the guarded one."""
+        """Returns the number of faults in files below `directory`, which is inside the guarded one."""
         if not self._faults:
             return 0
         below = f"{os.path.realpath(directory)}/"
         return sum(path.startswith(below) for path in tuple(self._faults))
 
     def _take(self, address: int, libc: ctypes.CDLL) -> bool:
-        """Replaces the rest of the mapping from `address` on. Returns False where it is not ours, or cannot be replaced."""
+        """Replaces the mapping from `address` on by zeros. Returns False if it is of another directory or that fails."""
         mapping = _mapping_at(address)
         if mapping is None or not mapping.path.startswith(self._below):
             return False
@@ -78,7 +78,7 @@ class MappedFiles:
 
 @contextmanager
 def guard_mapped_files(root: Path) -> Iterator[MappedFiles]:
-    """Guards the files below `root` for the duration. Several guards can be active at a time, and end in any order."""
+    """Guards the files below `root` for the duration. Several guards can be active at a time and end in any order."""
     files = MappedFiles(root)
     if sys.platform != "linux" or sys.maxsize < 1 << 32:
         yield files
@@ -89,7 +89,7 @@ def guard_mapped_files(root: Path) -> Iterator[MappedFiles]:
     previous = _SignalAction()
 
     def on_fault(number: int, info: int, context: int) -> None:
-        # Runs in the thread that faulted, during a memory access of a library that does not hold the GIL.
+        # Runs in the faulting thread, during a memory access of a library that does not hold the GIL.
         try:
             address = ctypes.c_void_p.from_address(info + _ADDRESS_OFFSET).value
             is_ours = address is not None and files._take(address, libc)
@@ -121,7 +121,7 @@ def guard_mapped_files(root: Path) -> Iterator[MappedFiles]:
 def _mapping_at(address: int) -> _Mapping | None:
     with open("/proc/self/maps", "rb") as maps:
         for line in maps:
-            # 7f00-7f20 r--p 00000000 08:01 1234    /path, which may hold spaces
+            # 7f00-7f20 r--p 00000000 08:01 1234    /path, which may contain spaces
             fields = line.rstrip(b"\n").split(maxsplit=5)
             start, _, end = fields[0].partition(b"-")
             if int(start, 16) <= address < int(end, 16):

@@ -1,8 +1,8 @@
-"""Finds the index that a new one can begin as: among all of the home, the one that holds most of the files that are wanted.
+"""Finds the best index to fork for a new one: the one in the home that holds most of the wanted files.
 
-Which repository an index is of does not matter, its content does: a worktree, a clone, a copied directory and a fork of a
-repository all hold mostly the same files. A few paths of each index are looked up first; only the best are compared whole.
-Nothing is locked here: what is found may be gone when it is used.
+Only the content of an index matters, not its repository: a worktree, a clone, a copied directory and a fork of a repository all
+hold mostly the same files. A sample of paths is looked up in each index first; only the best are compared completely. Nothing is
+locked here: an index may be gone by the time it is used.
 """
 
 import os
@@ -16,35 +16,34 @@ from msgspec import Struct
 
 from codecompass.errors import CodeCompassError
 from codecompass.store.databases import connect_for_reading
-from codecompass.store.epochs import compatibility
+from codecompass.store.epochs import compatibility, parked_epochs
 from codecompass.store.facts import FactsReader
 from codecompass.store.forks import ForkSource
-from codecompass.store.index import read_meta
 from codecompass.store.layout import HomeLayout, ProjectLayout
-from codecompass.store.parking import parked_epochs
+from codecompass.store.snapshot import read_meta
 
 MAX_LAYOUTS: Final = 64
-"""Indexes that are looked at, the most recently published first. Each takes about a millisecond."""
+"""Indexes that are sampled, the most recently published first. Each takes about a millisecond."""
 
 SAMPLED_PATHS: Final = 32
 LEAST_SAMPLED: Final = 0.5
-"""Share of the sampled paths that an index must have to be compared."""
+"""The share of the sampled paths that an index must have to be compared."""
 
 MAX_COMPARED: Final = 8
-"""Indexes that are compared whole, about 1 us a file each."""
+"""Indexes that are compared completely, in about 1 us per file each."""
 
 NEAR_ENOUGH: Final = 0.01
-"""Share of the files that differ below which no other index is looked at."""
+"""If no larger share of the files differs, no other index is compared."""
 
 MAX_DIFFERING: Final = 0.5
-"""Share of the files that differ from which an index is no gain: what is removed from it still costs space and time."""
+"""If a larger share of the files differs, an index is not worth forking: what is removed from it still costs space and time."""
 
 Wanted = Mapping[str, bytes | int]
-"""Git's id of the content of each file by its path, or the file's size in bytes where that is unknown."""
+"""Git's blob id of each file's content, or the file's size in bytes if that is unknown; by path."""
 
 
 class Nearest(Struct, frozen=True):
-    """An index to begin as. `n_differing` counts the files that it lacks, has too many, or with another content."""
+    """An index to fork. `n_differing` counts the files that it lacks, has in addition, or has with a different content."""
 
     source: ForkSource
     n_differing: int
@@ -60,19 +59,14 @@ class _Sampled(Struct, frozen=True):
 def nearest_source(
     home: HomeLayout, wanted: Wanted, *, rules_fingerprint: str, first: Sequence[ProjectLayout] = ()
 ) -> Nearest | None:
-    """Returns the nearest index in `home` to a tree of these files, None where none is near enough.
+    """Returns the index in `home` that is nearest to a tree of these files, None if none is near enough.
 
-    Only complete indexes count, of this program's versions and made by the same rules. `first` are looked at before all
-    others. Reads, never writes; never raises.
+    Only complete indexes count that have this program's versions and were made by the same rules. `first` are preferred. Writes
+    nothing; never raises.
     """
     if not wanted:
         return None
     sources = (source for layout in _layouts(home, first) for source in sources_of(layout))
-    return nearest_of(sources, wanted, rules_fingerprint=rules_fingerprint)
-
-
-def nearest_of(sources: Iterator[ForkSource], wanted: Wanted, *, rules_fingerprint: str) -> Nearest | None:
-    """Does what `nearest_source` does, among `sources`, of which earlier ones are preferred."""
     step = max(1, len(wanted) // SAMPLED_PATHS)
     sample = {path: wanted[path] for path in sorted(wanted)[::step]}
     sampled = [found for number, each in enumerate(sources) if (found := _sampled(each, sample, rules_fingerprint, number))]
@@ -88,7 +82,7 @@ def nearest_of(sources: Iterator[ForkSource], wanted: Wanted, *, rules_fingerpri
 
 
 def sources_of(layout: ProjectLayout) -> Iterator[ForkSource]:
-    """Yields the epochs of a project that can be forked: the current one and those that are parked."""
+    """Yields the epochs of a project that can be forked: the current one and the parked ones."""
     found = compatibility(layout)
     if found.status == "compatible" and found.current is not None:
         yield ForkSource(layout, found.current.epoch)
@@ -122,13 +116,15 @@ def _directories(parent: Path) -> list[Path]:
 
 
 def _sampled(source: ForkSource, sample: Wanted, rules_fingerprint: str, order: int) -> _Sampled | None:
-    marks = ",".join("?" * len(sample))
+    placeholders = ",".join("?" * len(sample))
     with suppress(sqlite3.Error, CodeCompassError, OSError):
         with closing(connect_for_reading(source.layout.facts(source.epoch)).connection) as connection:
             meta = read_meta(FactsReader(connection))
             if meta.completeness != "complete" or meta.rules_fingerprint != rules_fingerprint:
                 return None
-            rows = connection.execute(f"SELECT path, blob_id, size FROM files WHERE path IN ({marks})", tuple(sample)).fetchall()
+            rows = connection.execute(
+                f"SELECT path, blob_id, size FROM files WHERE path IN ({placeholders})", tuple(sample)
+            ).fetchall()
         return _Sampled(source, sum(sample[path] in known for path, *known in rows), len(rows), order)
     return None
 

@@ -1,8 +1,8 @@
 """The epoch that is being written: its transaction, its text generation, and the publication of both at once.
 
-Readers see nothing before `publish`: the text index of the generation is made in its own directory, and one SQLite commit, which
-names that directory, makes it the one that readers open. A fresh build does the same in a new epoch and then replaces CURRENT.
-A crash at any moment leaves the last publication; the next writer removes what it had begun.
+Readers see nothing before `publish`: the text index of the generation is built in its own directory, and one SQLite commit, which
+names that directory, makes readers open it. A fresh build does the same in a new epoch and then replaces CURRENT. After a crash
+at any moment readers see the last publication, and the next writer removes the unfinished files.
 
     fresh:       tables without indexes, no journal -> indexes -> commit -> WAL -> fsync -> CURRENT -> old epochs removed
     forked:      links to another epoch, no journal -> the same from here on
@@ -18,33 +18,32 @@ from typing import Final, Literal
 
 import msgspec
 
-from codecompass.errors import REBUILD, CodeCompassError, IndexDamaged
+from codecompass.errors import REBUILD, IndexDamaged
 from codecompass.store.databases import connect, is_refusal, refusal
-from codecompass.store.epochs import next_epoch, require_compatible, write_current
+from codecompass.store.epochs import next_epoch, park, require_compatible, write_current
 from codecompass.store.facts import FactsReader
-from codecompass.store.facts_record import SharedFile, record_facts
+from codecompass.store.facts_record import SharedFile, closing_unmoved, record_facts, settle
 from codecompass.store.forks import ForkSource, fork, must_fork
 from codecompass.store.housekeeping import sweep
-from codecompass.store.index import connect_to_facts, read_meta
-from codecompass.store.integrity import IntactFacts, IntactText, TextFile, text_files
+from codecompass.store.index import inspect_index
+from codecompass.store.integrity import IntactFacts, IntactText, text_files
 from codecompass.store.layout import ProjectLayout, discard, make_private_directory, not_writable, sync_directory
 from codecompass.store.overlay import attach_base
-from codecompass.store.parking import park
+from codecompass.store.rows import TextFile
 from codecompass.store.schema import FACTS_TABLES, MANIFEST_INDEXES, SYMBOL_INDEXES
-from codecompass.store.settling import closing_unmoved, settle
-from codecompass.store.snapshot import IndexMeta
+from codecompass.store.snapshot import IndexMeta, read_meta
 from codecompass.store.text_writer import TextWriter
 from codecompass.units import MIB
 
 LARGE_LOG_BYTES: Final = 4 * MIB
-"""A log of this size is moved into the facts before the writer has ended."""
+"""A log of this size is moved into the facts after a publication, without waiting for the writer to end."""
 
 Step = Literal["fork", "commit", "publication", "clean_up"]
-"""What a writer is about to do: link another epoch, make both stores durable, make them visible, remove what they replace."""
+"""What a writer is about to do: fork another epoch, make both stores durable, make them visible, remove what they replace."""
 
 
 class EpochWriter:
-    """One epoch, for the holder of the writer lock. Not thread-safe. `abandon` ends it."""
+    """Writes one epoch, for the holder of the writer lock. Not thread-safe. Call `abandon` at the end."""
 
     def __init__(
         self,
@@ -56,10 +55,10 @@ class EpochWriter:
         on_step: Callable[[Step], None] | None = None,
         checkpoint: Callable[[], None] = lambda: None,
     ) -> None:
-        """Begins a new epoch beside the current one if `fresh`, as a fork where there is a `source`; else continues the current
-        one, in a fork of it where others share it. With `parks` the epoch that a new one replaces is kept (`parking.py`).
+        """Begins a new epoch beside the current one if `fresh`, as a fork if there is a `source`; otherwise continues the current
+        one, in a fork of it if its facts are shared. With `parks`, the epoch that a new one replaces is parked (`epochs.py`).
 
-        Raises what `writer.write_guard` turns into PermissionDenied or IndexDamaged, IndexDamaged, and NotForkable.
+        Raises IndexDamaged, NotForkable, and the errors that `write_guard` turns into PermissionDenied or IndexDamaged.
         """
         self._layout = layout
         self._on_step = on_step or (lambda _step: None)
@@ -71,14 +70,14 @@ class EpochWriter:
         self._base: SharedFile | None = None
         self._parks = parks
         self.is_change = fresh
-        """Whether this epoch is something else than the current one even if nothing is written."""
+        """Whether publishing this epoch is a change even if nothing is written."""
         if not fresh:
             self._name = require_compatible(layout).epoch
             IntactFacts(layout).require(self._name, is_writer=True)
             if must_fork(layout, self._name):
                 source = ForkSource(layout, self._name)
         self.is_new = fresh or source is not None
-        """Whether no reader can see this epoch yet."""
+        """Whether readers cannot see this epoch yet."""
         if self.is_new:
             self._name = next_epoch(layout)
             make_private_directory(layout.facts(self._name).parent)
@@ -89,7 +88,7 @@ class EpochWriter:
         else:
             self.connection = connect(layout.facts(self._name), mode="rwc" if fresh else "rw")
         try:
-            # Only `settling` moves the log into the facts, never SQLite by itself.
+            # Only `settle` moves the log into the facts, never SQLite automatically.
             self.connection.execute("PRAGMA wal_autocheckpoint = 0")
             if source is None:
                 self.meta = self._begin_epoch() if fresh else self._continue_epoch()
@@ -100,7 +99,7 @@ class EpochWriter:
 
     @property
     def documents_written(self) -> int:
-        """Documents of the text index, published or not."""
+        """The number of documents written to the text index, published or not."""
         return self._documents + (0 if self._text is None else self._text.documents_written)
 
     def begin(self) -> None:
@@ -121,7 +120,7 @@ class EpochWriter:
             self.rows_written += len(rows)
 
     def text(self) -> TextWriter:
-        """Returns the writer of the next text generation, which starts from the last one."""
+        """Returns the writer of the next text generation, which starts from the previous one."""
         if self._text is None:
             generation = self.meta.generation + 1
             previous = None
@@ -132,7 +131,7 @@ class EpochWriter:
         return self._text
 
     def count(self, *, files: int = 0, symbols: int = 0, size: int = 0) -> None:
-        """Adds to the counts of the description; `size` in bytes of source."""
+        """Adds to the counts of the description; `size` is in bytes of source."""
         self.meta = msgspec.structs.replace(
             self.meta,
             file_count=self.meta.file_count + files,
@@ -146,15 +145,13 @@ class EpochWriter:
         """Makes everything written so far durable and visible. Called inside a transaction and inside `write_guard`."""
         if self.is_new:
             self.text()
-        meta = IndexMeta(
+        meta = msgspec.structs.replace(
+            self.meta,
             generation=self.meta.generation + (1 if self._text is not None else 0),
             completeness=completeness,
             ref=ref,
             commit=commit,
             published_at=time.time() if now is None else now,
-            file_count=self.meta.file_count,
-            symbol_count=self.meta.symbol_count,
-            source_bytes=self.meta.source_bytes,
             rules_fingerprint=rules_fingerprint,
         )
         self._on_step("commit")
@@ -180,20 +177,20 @@ class EpochWriter:
         self.meta = meta
 
     def clean_up(self) -> None:
-        """Removes what the publication replaced. What cannot be deleted now is deleted by the next writer."""
+        """Removes what the publication replaced. The next writer deletes what cannot be deleted now."""
         self._on_step("clean_up")
         settle(self.connection, self._layout, self._name, least_bytes=LARGE_LOG_BYTES)
         with suppress(OSError):
             sweep(self._layout, self._name, self.meta.generation)
 
     def abandon(self) -> None:
-        """Drops what was not published and closes everything. Also the ordinary end."""
+        """Drops what was not published and closes everything. Also the normal end of a writer."""
         with closing(self.connection) if self.is_new else closing_unmoved(self.connection, self._layout, self._name):
             if self._text is not None:
                 self._text.abandon()
                 self._text = None
             if self.in_transaction:
-                with suppress(sqlite3.Error):  # without a journal there is nothing to roll back; the epoch is swept
+                with suppress(sqlite3.Error):  # without a journal a rollback fails; the epoch is deleted anyway
                     self.connection.rollback()
             if not self.is_new:
                 settle(self.connection, self._layout, self._name)
@@ -203,13 +200,12 @@ class EpochWriter:
                 discard(self._layout, directory)
 
     def _fork(self, source: ForkSource, checkpoint: Callable[[], None]) -> sqlite3.Connection:
-        """Makes the new epoch a fork of another one; sets its description."""
-        previous = _previous(self._layout)
-        generation = 0 if previous is None else previous[1].generation
+        """Makes the new epoch a fork of `source` and sets its description."""
+        generation = _last_generation(self._layout)
         self._on_step("fork")
         try:
             connection, self.meta, self._base = fork(self._layout, self._name, source, generation, checkpoint)
-            self._text_files = {row[0]: TextFile(*row) for row in FactsReader(connection).text_files()}
+            self._text_files = {file.name: file for file in FactsReader(connection).text_files()}
         except BaseException:
             with suppress(OSError):
                 discard(self._layout, self._layout.epochs / self._name)
@@ -217,13 +213,12 @@ class EpochWriter:
         return connection
 
     def _begin_epoch(self) -> IndexMeta:
-        """Makes the tables of a new epoch and returns its empty description."""
-        previous = _previous(self._layout)
+        """Creates the tables of a new epoch and returns its empty description."""
         self.connection.execute("PRAGMA journal_mode = OFF")
         self.connection.execute("PRAGMA synchronous = OFF")
         self.connection.executescript(FACTS_TABLES)
         return IndexMeta(
-            generation=0 if previous is None else previous[1].generation,
+            generation=_last_generation(self._layout),
             completeness="partial",
             ref="",
             commit="",
@@ -240,7 +235,7 @@ class EpochWriter:
         self.connection.execute("PRAGMA main.synchronous = FULL")
         facts = FactsReader(self.connection)
         meta = read_meta(facts)
-        self._text_files = {row[0]: TextFile(*row) for row in facts.text_files()}
+        self._text_files = {file.name: file for file in facts.text_files()}
         IntactText(self._layout.text(self._name, meta.generation), self._text_files.values())
         sweep(self._layout, self._name, meta.generation)
         return meta
@@ -263,15 +258,21 @@ class EpochWriter:
         for directory in (facts.parent, self._layout.epochs, self._layout.root):
             sync_directory(directory)
         self._on_step("publication")
-        if self._parks and (replaced := _previous(self._layout)) is not None and replaced[1].completeness == "complete":
-            park(self._layout, replaced[0], replaced[1].commit)
+        if self._parks:
+            self._park_current()
         write_current(self._layout, self._name)
         self.is_new = False
+
+    def _park_current(self) -> None:
+        replaced = inspect_index(self._layout)
+        current, meta = replaced.found.current, replaced.meta
+        if current is not None and meta is not None and meta.completeness == "complete":
+            park(self._layout, current.epoch, meta.commit)
 
 
 @contextmanager
 def write_guard(layout: ProjectLayout) -> Iterator[None]:
-    """Turns a refusing disk into PermissionDenied and a broken database into IndexDamaged."""
+    """Turns refusals of the system into PermissionDenied and errors of a damaged database into IndexDamaged."""
     try:
         yield
     except sqlite3.OperationalError as error:
@@ -282,19 +283,10 @@ def write_guard(layout: ProjectLayout) -> Iterator[None]:
         raise not_writable(layout.root, error) from error
 
 
-def _previous(layout: ProjectLayout) -> tuple[str, IndexMeta] | None:
-    """The current epoch and its description where they can be read: a rebuild continues its generation numbers."""
-    try:
-        current = require_compatible(layout)
-        connection = connect_to_facts(layout.facts(current.epoch)).connection
-    except (CodeCompassError, sqlite3.Error):
-        return None
-    try:
-        return current.epoch, read_meta(FactsReader(connection))
-    except (CodeCompassError, sqlite3.Error):
-        return None
-    finally:
-        connection.close()
+def _last_generation(layout: ProjectLayout) -> int:
+    """Returns the number of the current generation, which a new epoch continues; 0 if it cannot be read."""
+    meta = inspect_index(layout).meta
+    return 0 if meta is None else meta.generation
 
 
 def _meta_rows(meta: IndexMeta) -> list[tuple[str, str]]:

@@ -1,7 +1,7 @@
-"""The registry: all projects of a user, and the roots of projects whose index was evicted. `job_log.py` adds their jobs.
+"""The registry: all projects of a user, their groups, and the roots of evicted projects. `job_log.py` adds the jobs.
 
-A `Registry` belongs to one caller at a time. It can be lost without losing an index, because ids come from paths: only the
-aliases that people gave are lost with it.
+A `Registry` is for one caller at a time. Losing it loses no index, because ids are derived from paths: only the aliases and
+groups that people named are lost.
 """
 
 import contextlib
@@ -28,28 +28,32 @@ MAX_ALIAS_LENGTH: Final = MAX_PROJECT_ID_LENGTH
 _LOOKS_LIKE_HASH: Final = re.compile(r"[0-9a-f]{16}")
 
 KEPT_EVICTED: Final = 1000
-"""Evicted projects that are remembered, the newest."""
+"""How many evicted projects are remembered; the most recent ones."""
+
+MAX_GROUPS: Final = 1_000
+MAX_MEMBERS: Final = 1_000
+
 
 _COLUMNS: Final = "project_id, alias, root, is_auto_discovered, is_default, created_at, last_used_at"
 
 
 class Project(Struct, frozen=True, kw_only=True):
-    """The entry of a workspace. Times are seconds since 1970."""
+    """The registry's entry of a workspace. Times are in seconds since 1970."""
 
     project_id: ProjectId
     alias: str | None
     root: Path
     """The canonical root of the workspace."""
     is_auto_discovered: bool
-    """Whether a server took it up by itself; only such a project is ever evicted."""
+    """Whether a server added it automatically; only such a project is ever evicted."""
     is_default: bool
-    """Whether it is meant where a request names no project and comes from no workspace."""
+    """Whether requests mean it that name no project and come from no workspace."""
     created_at: float
     last_used_at: float
 
     @property
     def name(self) -> str:
-        """How answers and people call the project: its alias, else its id."""
+        """The name in answers: the alias, otherwise the id."""
         return self.alias or self.project_id
 
     @property
@@ -59,10 +63,10 @@ class Project(Struct, frozen=True, kw_only=True):
 
 
 class Registry(RegistryDatabase):
-    """Projects by id, alias and path. Get one from `open_registry`; not for two threads at a time."""
+    """Projects by id, alias and path. Get one from `open_registry`; for one thread at a time."""
 
     def projects(self) -> tuple[Project, ...]:
-        """Returns all projects by root."""
+        """Returns all projects, sorted by root."""
         return self._projects("ORDER BY root")
 
     def find(self, name: str) -> Project | None:
@@ -87,17 +91,17 @@ class Registry(RegistryDatabase):
     def containing(self, path: Path) -> Project | None:
         """Returns the project with the nearest root at or above the canonical `path`."""
         roots = [os.fsencode(directory) for directory in (path, *path.parents)]
-        marks = ",".join("?" * len(roots))
-        return self._first(f"WHERE root IN ({marks}) ORDER BY length(root) DESC LIMIT 1", roots)
+        placeholders = ",".join("?" * len(roots))
+        return self._first(f"WHERE root IN ({placeholders}) ORDER BY length(root) DESC LIMIT 1", roots)
 
     def default(self) -> Project | None:
         """Returns the default project."""
         return self._first("WHERE is_default = 1")
 
     def register(self, root: Path, *, auto_discovered: bool = False) -> Project:
-        """Returns the project at the canonical `root`, added if it is not there yet. An existing one stays as it is.
+        """Returns the project at the canonical `root`, and adds it if it does not exist. An existing one is not changed.
 
-        An evicted project gets its alias back, unless another project has it by now.
+        An evicted project gets its alias back, unless another project has it now.
         """
         now = time.time()
         with self.transaction() as connection:
@@ -117,9 +121,9 @@ class Registry(RegistryDatabase):
         return found
 
     def adopt(self, project: str, *, alias: str | None = None, as_default: bool | None = None) -> Project:
-        """Returns the project after an explicit `init`: it is not evicted from now on, and has `alias` if one is given.
+        """Marks a project as explicitly registered, so that it is not evicted; sets its alias if one is given; returns it.
 
-        It becomes the default with `as_default` True, and with None if there is no default yet. Raises InvalidInput for a
+        It becomes the default if `as_default` is True, or if that is None and there is no default yet. Raises InvalidInput for a
         malformed or taken alias.
         """
         if alias is not None:
@@ -133,7 +137,7 @@ class Registry(RegistryDatabase):
         return self.require(project)
 
     def rename(self, project: str, alias: str | None) -> Project:
-        """Sets or (None) removes the alias of a project. Raises InvalidInput for one that is malformed or taken."""
+        """Sets the alias of a project, or removes it (None). Raises InvalidInput for one that is malformed or taken."""
         if alias is not None:
             check_alias(alias)
         with self.transaction() as connection:
@@ -143,7 +147,7 @@ class Registry(RegistryDatabase):
         return self.require(project)
 
     def require_free(self, alias: str, project: str | None) -> None:
-        """Raises InvalidInput where another project than `project` has this alias."""
+        """Raises InvalidInput if a group, or another project than `project`, has this name."""
         if self._connection.execute("SELECT 1 FROM project_groups WHERE name = ?", (alias,)).fetchone() is not None:
             raise InvalidInput(
                 f"a group of projects is called {alias!r}. Choose another name, or remove the group with: "
@@ -168,7 +172,7 @@ class Registry(RegistryDatabase):
             connection.execute("UPDATE projects SET last_used_at = ? WHERE project_id = ?", (time.time(), project))
 
     def remove(self, project: str) -> None:
-        """Removes a project and its jobs; files on disk are not touched. Ignores unknown ids. Needs no free disk space."""
+        """Removes a project and its jobs, but no files on disk. Ignores unknown ids. Needs no free disk space."""
 
         def delete(connection: sqlite3.Connection) -> None:
             connection.execute("DELETE FROM projects WHERE project_id = ?", (project,))
@@ -182,9 +186,9 @@ class Registry(RegistryDatabase):
                 raise
 
     def evict(self, project_id: str) -> bool:
-        """Removes an auto-discovered project, but remembers its root and alias.
+        """Removes an auto-discovered project but remembers its root and alias.
 
-        Returns False, and changes nothing, where there is no such project, or where it was registered explicitly.
+        Returns False and changes nothing if there is no such project, or if it was registered explicitly or is the default.
         """
         found = "FROM projects WHERE project_id = ? AND is_auto_discovered = 1 AND is_default = 0"
         with self.transaction() as connection:
@@ -203,14 +207,14 @@ class Registry(RegistryDatabase):
         return self._evicted_root("project_id = ? OR alias = ?", (name, name))
 
     def find_or_evicted_root(self, name: str) -> tuple[Project | None, Path | None]:
-        """Returns the project with this id or alias; without one, the root of the evicted project of that name.
+        """Returns the project with this id or alias, or else the root of the evicted project with that name.
 
-        A project that another process evicts or registers meanwhile is returned as one of the two.
+        Finds it even if another process evicts or registers it meanwhile.
         """
         found = self.find(name)
         root = self.evicted_root(name) if found is None else None
         if found is None and root is None:
-            # Evicted when it was first looked up, registered again by the second.
+            # It may have been evicted at the first lookup and registered again by the second.
             found = self.find(name)
         return found, root
 
@@ -234,7 +238,7 @@ class Registry(RegistryDatabase):
 
 def _project(row: tuple[Any, ...]) -> Project:
     identifier, alias, root, is_auto_discovered, is_default, created_at, last_used_at = row
-    # An id comes from the root: where it does not, one of them is not what was written.
+    # The id is derived from the root: if they do not match, one of them is damaged.
     if not isinstance(root, bytes) or identifier != project_id(Path(os.fsdecode(root))):
         raise sqlite3.DatabaseError("the entry of a project is damaged")
     return Project(
@@ -263,11 +267,79 @@ def check_alias(alias: str) -> None:
 
 @contextmanager
 def open_registry(home: HomeLayout, *, busy_timeout_ms: int = DEFAULT_BUSY_TIMEOUT_MS) -> Iterator[Registry]:
-    """Gives the registry of a data directory, made if there is none, and closes it.
+    """Yields the registry of a data directory, which is created if it does not exist, and closes it afterwards.
 
-    Where it cannot be written it can still be read; where there is none and none can be made, it is empty. Raises
-    PermissionDenied where it cannot be read either, StoreNewer where a newer program wrote it, IndexDamaged where it
-    is no registry, DeadlineExceeded where another process holds it for longer than `busy_timeout_ms`.
+    If it cannot be written it can still be read; if it neither exists nor can be created, it is empty. Raises PermissionDenied if
+    it cannot be read either, StoreNewer if a newer program wrote it, IndexDamaged if it is not a registry, DeadlineExceeded if
+    another process locks it for longer than `busy_timeout_ms`.
     """
     with contextlib.closing(Registry(home.registry, busy_timeout_ms)) as registry:
         yield registry
+
+
+class ProjectGroup(Struct, frozen=True):
+    """A name that a person gave to several projects, to ask questions about all of them; `projects` are sorted by root.
+
+    Removing a project removes it from its groups; a group without projects does not exist.
+    """
+
+    name: str
+    projects: tuple[Project, ...]
+
+
+def project_groups(registry: Registry) -> tuple[ProjectGroup, ...]:
+    """Returns all groups, sorted by name."""
+    members: dict[str, set[str]] = {}
+    for name, member in registry.rows("SELECT name, project_id FROM project_groups ORDER BY name"):
+        members.setdefault(name, set()).add(member)
+    projects = registry.projects() if members else ()
+    return tuple(
+        ProjectGroup(name, tuple(project for project in projects if project.project_id in ids)) for name, ids in members.items()
+    )
+
+
+def set_project_group(registry: Registry, name: str, projects: Sequence[Project]) -> ProjectGroup:
+    """Makes `name` the group of exactly these projects, and returns it. Auto-discovered projects count as explicitly registered
+    from now on, so they are not evicted.
+
+    Raises InvalidInput for a name that is malformed or taken by a project, and for too many groups or projects.
+    """
+    check_alias(name)
+    holder = registry.find(name)
+    if holder is not None:
+        raise _invalid(name, f"a group cannot be called {name!r}: the project at {holder.root} is. Choose another name.")
+    if len(projects) > MAX_MEMBERS:
+        raise _invalid(name, f"a group has at most {MAX_MEMBERS:,} projects, not {len(projects):,}. Make several groups.")
+    with registry.transaction() as connection:
+        (n_others,) = connection.execute("SELECT count(DISTINCT name) FROM project_groups WHERE name != ?", (name,)).fetchone()
+        if n_others >= MAX_GROUPS:
+            raise _invalid(name, f"there are {n_others:,} groups, and no more are kept. Remove one: codecompass projects ungroup")
+        connection.execute("DELETE FROM project_groups WHERE name = ?", (name,))
+        ids = sorted({project.project_id for project in projects})
+        connection.executemany("INSERT INTO project_groups (name, project_id) VALUES (?, ?)", [(name, each) for each in ids])
+        connection.executemany("UPDATE projects SET is_auto_discovered = 0 WHERE project_id = ?", [(each,) for each in ids])
+    return require_project_group(registry, name)
+
+
+def require_project_group(registry: Registry, name: str) -> ProjectGroup:
+    """Returns the group with this name. Raises ProjectNotFound."""
+    groups = project_groups(registry)
+    found = next((group for group in groups if group.name == name), None)
+    if found is None:
+        near = difflib.get_close_matches(name, [group.name for group in groups], n=1)
+        meant = f" Did you mean {near[0]!r}?" if near else ""
+        raise ProjectNotFound(
+            f"no group is called {name!r}.{meant} List the known ones with: codecompass projects groups", project_id=name
+        )
+    return found
+
+
+def remove_project_group(registry: Registry, name: str) -> None:
+    """Removes a group but not its projects. Raises ProjectNotFound."""
+    require_project_group(registry, name)
+    with registry.transaction() as connection:
+        connection.execute("DELETE FROM project_groups WHERE name = ?", (name,))
+
+
+def _invalid(name: str, message: str) -> InvalidInput:
+    return InvalidInput(message, field="name", value=name)

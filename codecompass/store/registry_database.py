@@ -1,8 +1,8 @@
-"""The database of the registry: opened, created, brought to this program's version, and guarded.
+"""The database of the registry: creates, opens and upgrades it, and translates its errors.
 
 Several processes read and write it at once. Every change is one `BEGIN IMMEDIATE` transaction, so two processes wait for each
-other and no change is made by half. Where the database cannot be opened for writing (a full disk, a read-only one), a copy in
-memory is read instead; a change then raises PermissionDenied, unless the database can be opened for writing by then.
+other and every change is atomic. If the database cannot be opened for writing (a full or read-only disk), a copy in memory is
+read instead; a change then raises PermissionDenied, unless the database can be opened for writing by then.
 """
 
 import contextlib
@@ -22,16 +22,16 @@ from codecompass.store.schema import REGISTRY_VERSION
 from codecompass.units import KIB, MIB, MILLISECONDS
 
 DEFAULT_BUSY_TIMEOUT_MS: Final = 5000
-"""How long another process may hold the database before this one gives up, in milliseconds."""
+"""How long to wait for another process that has the database locked, in milliseconds."""
 
 RESERVE_BYTES: Final = 128 * KIB
-"""More than the log of one change and the log's index take."""
+"""More than the log of one change and the index of the log take."""
 
 LEAST_FREE_BYTES: Final = 4 * MIB
-"""On a disk with less free space than this no reserve is made."""
+"""With less free space than this on the disk, no reserve is created."""
 
 _COPY_ATTEMPTS: Final = 5
-"""How often a registry is copied that cannot be locked while another process writes it."""
+"""How often to copy a registry that cannot be locked, until no other process has written it meanwhile."""
 
 TABLES: Final = """
 CREATE TABLE projects (
@@ -91,18 +91,18 @@ _STEPS: Final = {
     3: "CREATE TABLE IF NOT EXISTS project_groups (name TEXT NOT NULL, project_id TEXT NOT NULL REFERENCES projects "
     "ON DELETE CASCADE, PRIMARY KEY (name, project_id)) WITHOUT ROWID",
 }
-"""From each version that a release has written to the next one."""
+"""The statement that upgrades each version that a release has written to the next one."""
 
 
 class RegistryDatabase:
-    """A connection to the registry, of one caller at a time."""
+    """A connection to the registry, for one caller at a time."""
 
     def __init__(self, path: Path, busy_timeout_ms: int) -> None:
-        """Opens the database, made if there is none. Raises as `registry.open_registry` does."""
+        """Opens the database, which is created if it does not exist. Raises the same errors as `registry.open_registry`."""
         self._path = path
         self._busy_timeout_ms = busy_timeout_ms
         self.is_copy = False
-        """Whether a copy in memory is read, because the database cannot be written."""
+        """Whether the connection is to a copy in memory, because the database cannot be written."""
         try:
             self._connection = self._connect()
         except PermissionDenied as error:
@@ -117,10 +117,9 @@ class RegistryDatabase:
 
     @contextmanager
     def transaction(self, *, may_be_of_copy: bool = False) -> Iterator[sqlite3.Connection]:
-        """Gives the connection inside one write transaction, which waits for other processes; rolls back on errors.
+        """Yields the connection inside one write transaction, which waits for other processes; rolls back on errors.
 
-        With `may_be_of_copy` the change may be made in the copy alone. Raises PermissionDenied where the database cannot be
-        written.
+        With `may_be_of_copy`, the change may be made only in the copy. Raises PermissionDenied if the database cannot be written.
         """
         if self.is_copy and not may_be_of_copy:
             opened = self._connect()
@@ -137,14 +136,14 @@ class RegistryDatabase:
                 raise
 
     def rows(self, statement: str, arguments: Sequence[object] = ()) -> list[tuple]:  # type: ignore[type-arg]
-        """Returns what a SELECT gives."""
+        """Returns the rows of a SELECT."""
         with registry_guard(self._path):
             return self._connection.execute(statement, tuple(arguments)).fetchall()
 
     def write_without_space(self, change: Callable[[sqlite3.Connection], None]) -> bool:
-        """Makes a change that needs no more space, on a disk without room for its log. Returns False where it cannot be made."""
+        """Makes a change that needs no more space, on a disk without space for its log. Returns False if it fails."""
         with contextlib.suppress(OSError):
-            # Opening the registry makes it again once there is room.
+            # The reserve is created again when the registry is next opened with enough free space.
             reserve(self._path).unlink()
         with contextlib.suppress(PermissionDenied):
             with self.transaction() as connection:
@@ -153,11 +152,11 @@ class RegistryDatabase:
         return self.is_copy and self._write_in_place(change)
 
     def _write_in_place(self, change: Callable[[sqlite3.Connection], None]) -> bool:
-        """Changes the database in place where no other process has it open. A power failure can damage it."""
+        """Changes the database in place if no other process has it open. A power failure can damage it."""
         try:
             connection = sqlite3.connect(database_uri(self._path, mode="rw"), uri=True, isolation_level=None)
             try:
-                # Alone with the database SQLite keeps the index of the log, and then the journal, in memory.
+                # With exclusive locking, SQLite keeps the index of the log, and then the journal, in memory.
                 for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = MEMORY", "foreign_keys = ON"):
                     connection.execute(f"PRAGMA {pragma}")
                 connection.execute("BEGIN IMMEDIATE")
@@ -179,7 +178,7 @@ class RegistryDatabase:
 
 @contextmanager
 def registry_guard(path: Path) -> Iterator[None]:
-    """Turns errors of SQLite and the file system into ours, with a remedy."""
+    """Turns errors of SQLite into ours, with a remedy."""
     try:
         yield
     except sqlite3.Error as error:
@@ -192,7 +191,7 @@ def registry_guard(path: Path) -> Iterator[None]:
             raise not_writable(path, refusal(error, path)) from error
         raise _damaged(path, error) from error
     except UnicodeError as error:
-        # Python's module for SQLite decodes messages, which quote what was found.
+        # Python's sqlite3 module decodes error messages, which can quote damaged data.
         raise _damaged(path, error) from error
 
 
@@ -213,12 +212,12 @@ def _exists(path: Path) -> bool:
 
 
 def _create(path: Path) -> None:
-    """Makes the registry under another name and then renames it, so that no process sees half of one."""
+    """Creates the registry under a temporary name and then links it, so that no process sees an incomplete one."""
     try:
-        descriptor, name = tempfile.mkstemp(prefix="registry-", suffix=".new", dir=path.parent)  # private by itself
+        descriptor, name = tempfile.mkstemp(prefix="registry-", suffix=".new", dir=path.parent)  # mkstemp makes it private
     except OSError as error:
         raise not_writable(path, error) from error
-    # Closed before SQLite opens the file: closing a descriptor later would drop SQLite's own locks on it.
+    # Closed before SQLite opens the file: closing a descriptor later would release SQLite's own locks on it.
     os.close(descriptor)
     temporary = Path(name)
     try:
@@ -233,7 +232,7 @@ def _create(path: Path) -> None:
         except FileExistsError:
             pass
         except OSError:
-            # A file system without hard links. Two processes that come here in the same instant lose one registration.
+            # The file system has no hard links. If two processes get here at the same time, one registration is lost.
             temporary.replace(path)
     except OSError as error:
         raise not_writable(path, error) from error
@@ -254,7 +253,7 @@ def _connect(path: Path, busy_timeout_ms: int) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA foreign_keys = ON")
         _require_version(connection, path)
-        # A removal on a full disk takes it out of this mode.
+        # A removal on a full disk changes the journal mode.
         connection.execute("PRAGMA journal_mode = WAL")
         _bring_up(connection)
     except BaseException:
@@ -264,7 +263,7 @@ def _connect(path: Path, busy_timeout_ms: int) -> sqlite3.Connection:
 
 
 def _copy_in_memory(path: Path, refused: PermissionDenied) -> sqlite3.Connection:
-    """Returns a copy of a registry that cannot be written, empty if there is none. Raises `refused` where it cannot be read."""
+    """Returns a copy of a registry that cannot be written, empty if there is none. Raises `refused` if it cannot be read."""
     memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     try:
         with registry_guard(path):
@@ -311,7 +310,7 @@ def _require_version(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _bring_up(connection: sqlite3.Connection) -> None:
-    """Brings the registry of an older program to this version: aliases must survive an upgrade."""
+    """Upgrades the registry of an older program to this version, so that aliases are kept."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     while version < REGISTRY_VERSION:
         connection.execute("BEGIN IMMEDIATE")
@@ -330,7 +329,7 @@ def _bring_up(connection: sqlite3.Connection) -> None:
 
 
 def reserve(registry: Path) -> Path:
-    """Returns the path of the reserve: a file that is only deleted to make room, for a removal on a full disk."""
+    """Returns the path of the reserve: a file that is deleted to make space for a removal on a full disk."""
     return registry.with_name("registry.reserve")
 
 
@@ -340,7 +339,7 @@ def _keep_reserve(registry: Path) -> None:
             return
         descriptor = os.open(reserve(registry), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE)
         try:
-            # Not zeros, which some file systems keep without taking room for them.
+            # Not zeros, for which some file systems allocate no space.
             os.write(descriptor, os.urandom(RESERVE_BYTES))
         finally:
             os.close(descriptor)

@@ -1,4 +1,4 @@
-"""Rows of the facts, as Structs: files, symbols, imports."""
+"""The rows of the facts as Structs: files, symbols, imports."""
 
 from msgspec import Struct
 
@@ -13,11 +13,11 @@ class FileRow(Struct, frozen=True):
     status: str
     """`indexed` or `skipped`."""
     reason: str
-    """Why it was skipped, or why it has no symbols; empty if neither."""
+    """Why it was skipped, or why it was not parsed; empty if neither."""
     language: str
     size: int
     mtime_ns: int
-    """0 where it was written too recently to be trusted."""
+    """0 if the file was written too recently for its time to be trusted."""
     ctime_ns: int
     inode: int
     content_hash: bytes
@@ -25,12 +25,12 @@ class FileRow(Struct, frozen=True):
     chunk_count: int
     symbol_count: int
     blob_id: bytes
-    """Git's id of the content, whether or not git knows it; empty where only a part of it was read."""
+    """Git's blob id of the content, whether or not git has the blob; empty if only a part of the file was read."""
     is_parsed: bool
 
 
 class FileContent(Struct, frozen=True):
-    """What tells whether two generations hold the same of a file: its symbols too have the same row ids then."""
+    """Identifies what a generation holds of a file: if two are equal, the symbols have the same row ids too."""
 
     path: str
     language: str
@@ -38,11 +38,11 @@ class FileContent(Struct, frozen=True):
     is_parsed: bool
     symbol_count: int
     first_symbol: int
-    """The row id of its first symbol, 0 where it has none."""
+    """The row id of its first symbol, 0 if it has none."""
 
 
 class IndexedFile(Struct, frozen=True):
-    """An indexed file, as far as queries need it."""
+    """The columns of an indexed file that queries need."""
 
     id: int
     path: str
@@ -51,7 +51,7 @@ class IndexedFile(Struct, frozen=True):
 
 
 class DefinitionSpan(Struct, frozen=True):
-    """The lines of a definition (1-based, inclusive), and what it takes to compare it with others of its file."""
+    """The lines of a definition (1-based, inclusive), and what is needed to compare it with other definitions of its file."""
 
     id: int
     parent_id: int | None
@@ -92,16 +92,16 @@ class ImportRow(Struct, frozen=True):
     line_start: int
     line_end: int
     spec: str
-    """The module as it is written."""
+    """The module as the source writes it."""
     name: str
     alias: str
     kind: str
     target: str
-    """The path that it leads to (a directory ends in `/`), empty where that is outside the repository or unknown."""
+    """The path that it resolves to (a directory ends in `/`); empty if that is outside the repository or unknown."""
 
 
 class PackageRow(Struct, frozen=True):
-    """A package that a manifest of the workspace names: the manifest's path, and the name as imports write it."""
+    """A package that a manifest (`go.mod`, `package.json`) declares: the manifest's path, and the name used in imports."""
 
     path: str
     prefix: str
@@ -112,3 +112,18 @@ class FileOrder(Struct, frozen=True, gc=False):
 
     rank: int
     file_id: int
+
+
+class TextFile(Struct, frozen=True):
+    """A file of a generation's text index, with the stamp and checksum that it had when it was published."""
+
+    name: str
+    size: int
+    mtime_ns: int
+    inode: int
+    digest: bytes
+
+    @property
+    def stamp(self) -> tuple[int, int, int]:
+        """The stamp that it had when it was published (see `text_stamp`)."""
+        return self.size, self.mtime_ns, self.inode

@@ -1,7 +1,7 @@
-"""The formats on disk: versions, the SQLite tables of one workspace, the fields of its text index, and its tokens.
+"""The formats on disk: versions, the SQLite tables of one index, the fields of its text index and their tokens.
 
-Tokens are runs of letters and digits, and for names what stands between blanks, in lower case. tantivy's own analyzer of the
-first kind drops tokens of 40 bytes and more, which long names of tests and hashes have.
+Tokens are lower-case runs of letters and digits; in `names`, everything between blanks. tantivy's default analyzer of the first
+kind drops tokens of 40 bytes and more, such as long test names and hashes.
 """
 
 from typing import Final
@@ -102,7 +102,7 @@ SYMBOL_INDEXES: Final = (
     "CREATE INDEX IF NOT EXISTS main.imports_other_tail ON imports (other_tail) WHERE other_tail != ''",
     "CREATE INDEX IF NOT EXISTS main.module_roots_file ON module_roots (file_id)",
 )
-"""Made when the first symbols are published: loading 200,000 symbols before making the indexes takes 1.0 s instead of 1.4."""
+"""Created when the first symbols are published: loading 200,000 symbols without the indexes takes 1.0 s instead of 1.4."""
 
 CHUNK_RECORD: Final = "c"
 SYMBOL_RECORD: Final = "s"
@@ -112,9 +112,9 @@ FILE_RECORD: Final = "f"
 def text_schema() -> tantivy.Schema:
     """Returns the fields of the text index. One index, separate fields per kind of record.
 
-    Fields are separate because term and length statistics are per field. `key` packs what a hit is (see `text.py`), as a
-    fast field: reading it costs no stored document. Only `body` is stored; a file's chunks together are its whole text,
-    so that what an answer shows is of the same generation as what it found.
+    Fields are separate because term and length statistics are per field. `key` identifies the hit (see `pack_chunk_key`) and is a
+    fast field, so that reading it loads no stored document. Only `body` is stored. The chunks of a file together are its whole
+    text, so an answer shows text of the same generation in which it was found.
     """
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("record", tokenizer_name="raw", index_option="basic")
@@ -138,11 +138,11 @@ def text_schema() -> tantivy.Schema:
 
 WORDS: Final = "words"
 NAMES: Final = "names"
-"""The analyzers' names in the schema. An index stores only names: a writer must register the analyzers."""
+"""The names of the analyzers in the schema. An index stores only the names: a writer must register the analyzers."""
 
 
 def word_analyzer() -> tantivy.TextAnalyzer:
-    """Returns the analyzer to be registered under `WORDS`."""
+    """Returns the analyzer to register as `WORDS`."""
     return (
         tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
         .filter(tantivy.Filter.remove_long(MAX_TOKEN_BYTES))
@@ -152,7 +152,7 @@ def word_analyzer() -> tantivy.TextAnalyzer:
 
 
 def name_analyzer() -> tantivy.TextAnalyzer:
-    """Returns the analyzer to be registered under `NAMES`."""
+    """Returns the analyzer to register as `NAMES`."""
     return (
         tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace())
         .filter(tantivy.Filter.remove_long(MAX_TOKEN_BYTES + MAX_MARK_BYTES))
@@ -162,5 +162,5 @@ def name_analyzer() -> tantivy.TextAnalyzer:
 
 
 def index_tokens(text: str) -> list[str]:
-    """Returns the tokens that the index makes of `text`, in order: lower case, without those of 128 bytes and more."""
+    """Returns the tokens that `word_analyzer` makes of `text`, in order: lower case, without those of 128 bytes and more."""
     return word_analyzer().analyze(text)

@@ -1,16 +1,18 @@
-"""What questions are answered from: one generation of an index, whole, whichever store keeps it.
+"""The data that answers a question: one complete generation of an index, independent of the store that holds it.
 
     Snapshot = facts (files, symbols, imports) + text (a `TextIndex`: ranked search and the candidates of a scan) + description
 
-`index.py` gives those of the embedded store, where the text is tantivy's.
+`index.py` makes those of the local store, whose text index is tantivy's.
 """
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal, Protocol
 
+import msgspec
 from msgspec import Struct
 
+from codecompass.errors import REBUILD, IndexDamaged
 from codecompass.languages.records import Chunk
 from codecompass.store.facts import FactsReader
 from codecompass.store.file_table import FileTable, TableCache
@@ -24,13 +26,13 @@ MAX_LINE: Final = (1 << LINE_BITS) - 1
 
 
 class IndexMeta(Struct, frozen=True, kw_only=True):
-    """The description of a generation, as it was published with it."""
+    """The description of a generation, as it was published."""
 
     generation: int
     completeness: Literal["partial", "complete"]
-    """`partial` until all files have been parsed: text is searched, symbols are missing."""
+    """`partial` until all files have been parsed: text can be searched, symbols are missing."""
     ref: str
-    """The branch that was checked out, empty where there is none."""
+    """The branch that was checked out, empty if there is none."""
     commit: str
     published_at: float
     """Seconds since 1970."""
@@ -38,11 +40,19 @@ class IndexMeta(Struct, frozen=True, kw_only=True):
     symbol_count: int
     source_bytes: int
     rules_fingerprint: str
-    """Of the rules by which files were chosen: another one means that the tree has to be scanned anew."""
+    """Identifies the rules by which files were chosen. If the current ones differ, the whole tree must be scanned again."""
+
+
+def read_meta(facts: FactsReader) -> IndexMeta:
+    """Returns the table `meta` as a Struct. Raises IndexDamaged if entries are missing or invalid."""
+    try:
+        return msgspec.convert(facts.meta(), IndexMeta, strict=False)
+    except msgspec.ValidationError as error:
+        raise IndexDamaged(f"the index has no valid description ({error}). {REBUILD}") from error
 
 
 class ChunkHit(Struct, frozen=True):
-    """A chunk and its BM25 score. Lines are 1-based and inclusive. `address` is where its text index has it, if that is known."""
+    """A chunk and its BM25 score. Lines are 1-based and inclusive. `address` locates it in its text index, None if unknown."""
 
     file_id: int
     line_start: int
@@ -74,19 +84,19 @@ class Passage(Struct, frozen=True, gc=False):
 
 
 def pack_chunk_key(file_id: int, line_start: int, line_end: int) -> int:
-    """Packs file and lines of a chunk into the 64 bits of `key`: 28 bits of file, 24 of first line, 12 of length."""
+    """Returns file and lines of a chunk packed into the field `key`: 28 bits of file, 24 of first line, 12 of line count."""
     return (file_id << FILE_SHIFT) | (line_start << LENGTH_BITS) | (line_end - line_start + 1)
 
 
 def unpack_chunk_key(key: int, score: float, address: object = None) -> ChunkHit:
-    """Reverses `pack_chunk_key`."""
+    """Returns the hit with the file and lines of a key from `pack_chunk_key`."""
     line_start = (key >> LENGTH_BITS) & MAX_LINE
     length = key & MAX_CHUNK_LINES
     return ChunkHit(key >> FILE_SHIFT, line_start, line_start + length - 1, score, address)
 
 
 class Search(Struct, frozen=True):
-    """A ranked search, as `search_chunks`, `search_symbols` or `search_files` will be asked for it."""
+    """The arguments of a call of `search_chunks`, `search_symbols` or `search_files` that will follow."""
 
     of: Literal["chunks", "symbols", "files"]
     words: Sequence[WordQuery]
@@ -105,23 +115,22 @@ class ChunkCandidates(Protocol):
         """Returns the numbers of the candidates in a file, in line order."""
 
     def place(self, number: int) -> ChunkHit:
-        """Returns file and lines of a candidate, with a score of 0."""
+        """Returns the file and lines of a candidate, with a score of 0."""
 
     def passages(self, numbers: Iterable[int]) -> Iterator[Passage]:
-        """Yields the text of candidates, in the order of their numbers."""
+        """Yields the texts of candidates, in the order of `numbers`."""
 
 
 class KeyedChunks:
-    """What candidates know by their keys alone: which files they are in, and where.
+    """The part of `ChunkCandidates` that needs only their keys: which files they are in, and where.
 
     There may be 50,000 of them. They are kept as plain numbers, because so many objects would trigger the garbage collector,
-    which then takes longer than everything else.
+    which would take longer than everything else.
     """
 
     def __init__(self, keys: Sequence[int]) -> None:
-        """`keys` in order, see `pack_chunk_key`."""
+        """`keys` are sorted (see `pack_chunk_key`)."""
         self._keys = keys
-
         self.file_ids = frozenset(key >> FILE_SHIFT for key in keys)
 
     def __len__(self) -> int:
@@ -138,19 +147,19 @@ class KeyedChunks:
 
 
 class TextIndex(Protocol):
-    """The text of one generation. Lists of hits are best first, ties by file and line, so that equal indexes give equal pages."""
+    """The text of one generation. Hits are sorted best first, ties by file and line, so that equal indexes give equal pages."""
 
     def document_frequency(self, field: str, word: str) -> int:
-        """Returns how many documents hold `word` in `field` (deleted ones may count)."""
+        """Returns how many documents have `word` in `field` (deleted ones may count)."""
 
     def expect_searches(self, searches: Iterable[Search]) -> None:
-        """Says which searches follow: a text index that is far away asks for all at once."""
+        """Announces the searches that follow, so that a remote text index can send them all at once."""
 
     def search_chunks(self, words: Sequence[WordQuery], limit: int, where: Filter = ...) -> list[ChunkHit]:
         """Returns the best chunks by BM25."""
 
     def weighed_chunks(self, worth: Mapping[str, float], limit: int, least: float, where: Filter = ...) -> list[ChunkHit]:
-        """Returns the chunks whose words have the largest sum of `worth`, `least` or more; each word counts once."""
+        """Returns the chunks whose words have the largest sums of `worth`, if at least `least`; each word counts once."""
 
     def search_symbols(self, words: Sequence[WordQuery], limit: int, where: Filter = ...) -> list[SymbolHit]:
         """Returns the best symbols by name parts, signature and doc."""
@@ -159,26 +168,26 @@ class TextIndex(Protocol):
         """Returns the best files by the words of their path (field `file_words`)."""
 
     def fuzzy_symbols(self, name: str, distance: int, limit: int) -> list[int]:
-        """Returns row ids of symbols whose whole lower-case name is within `distance` (1 or 2) edits of `name`."""
+        """Returns the row ids of symbols whose whole lower-case name is within `distance` (1 or 2) edits of `name`."""
 
     def prefix_symbols(self, prefix: str, limit: int) -> list[int]:
-        """Returns row ids of symbols whose lower-case name begins with `prefix`."""
+        """Returns the row ids of symbols whose lower-case name begins with `prefix`."""
 
     def file_chunks(self, file_id: int, line_start: int = 1, line_end: int = MAX_LINE) -> tuple[Chunk, ...]:
-        """Returns the chunks of a file that touch the lines, in order; all chunks together are its whole text."""
+        """Returns the chunks of a file that overlap the lines, in order; all its chunks together are its whole text."""
 
     def chunk_text(self, hit: ChunkHit) -> str:
         """Returns the text of a chunk that a search of this text index found."""
 
     def expect_texts(self, hits: Iterable[ChunkHit]) -> None:
-        """Says of which hits `chunk_text` will be asked: a text index that is far away reads them at once."""
+        """Announces the hits of the `chunk_text` calls that follow, so that a remote text index can read them all at once."""
 
     def chunks_holding(self, narrowing: Narrowing, where: Filter = ...) -> ChunkCandidates:
         """Returns the candidates of a scan: all chunks that can match, and some others."""
 
 
 class Snapshot(Struct, frozen=True):
-    """One generation, whole. Valid inside the `with` block that gave it, for one thread at a time."""
+    """One complete generation. Valid inside the `with` block that yielded it, for one thread at a time."""
 
     project_id: str
     generation: int
@@ -188,5 +197,5 @@ class Snapshot(Struct, frozen=True):
     tables: TableCache
 
     def files(self) -> FileTable:
-        """Returns the indexed files by path; the first call in a generation reads them all."""
+        """Returns the table of indexed files; the first call in a generation reads all of them."""
         return self.tables.table(self.facts)

@@ -1,6 +1,6 @@
-"""How many documents of a generation have each word, in a small database: for a text index that is far away.
+"""A small database with the number of documents of a generation that have each word, for a remote text index.
 
-tantivy answers this from its own dictionary in 2 us. Where the text is elsewhere, a copy of that lies beside the facts.
+tantivy reads this from its own dictionary in 2 us. For a remote text index, this copy lies beside the facts.
 """
 
 from collections import Counter
@@ -15,14 +15,14 @@ FIELDS: Final = (
     *("record", "body", "names", "parts", "path_words"),
     *("name", "name_words", "signature", "doc", "file_words"),
 )
-"""The fields whose words are counted; a row holds the place of its field in here."""
+"""The fields whose words are counted; a row of the database has the position of its field in this tuple."""
 
 Term = tuple[int, str]
-"""The number of a field (see FIELDS) and a word."""
+"""The position of a field in FIELDS, and a word."""
 
 
 def write_term_counts(path: Path, counts: Mapping[Term, int]) -> None:
-    """Makes the database, or writes these counts into one that is there; a count of 0 removes the word."""
+    """Writes counts to the database, which is created if it does not exist; a count of 0 removes the word."""
     connection = connect(path, mode="rwc")
     try:
         connection.execute("PRAGMA journal_mode = OFF")
@@ -30,7 +30,7 @@ def write_term_counts(path: Path, counts: Mapping[Term, int]) -> None:
         connection.execute(
             "CREATE TABLE IF NOT EXISTS terms (field INTEGER, word TEXT, n INTEGER, PRIMARY KEY (field, word)) WITHOUT ROWID"
         )
-        # In the order of the table, so that its pages are filled one after the other.
+        # Sorted in the order of the table, so that its pages are filled sequentially.
         rows = ((field, word, n) for (field, word), n in sorted(counts.items()) if n)
         connection.executemany("INSERT OR REPLACE INTO terms VALUES (?, ?, ?)", rows)
         gone = [term for term, n in counts.items() if not n]
@@ -41,13 +41,13 @@ def write_term_counts(path: Path, counts: Mapping[Term, int]) -> None:
 
 
 class TermTally:
-    """Counts, of documents as they are made, how many have each word."""
+    """Counts how many of the documents added to it have each word."""
 
     def __init__(self) -> None:
         self._fields: Final = {field: Counter[str]() for field in FIELDS}
 
     def add(self, field: str, words: Iterable[str]) -> None:
-        """Adds one document, which has these words in `field`."""
+        """Adds one document that has these words in `field`."""
         self._fields[field].update(set(words))
 
     def counts(self) -> dict[Term, int]:
@@ -59,10 +59,10 @@ class TermCounts:
     """Reads the counts of one generation. For one thread at a time."""
 
     def __init__(self, path: Path) -> None:
-        """Raises sqlite3.OperationalError where the file is missing."""
+        """Opens the database. Raises sqlite3.OperationalError if the file is missing."""
         self._connection = connect(path, mode="ro", immutable=True)
         self._known: dict[Term, int] = {}
-        """Of the words that were asked for: a question asks for its words again and again."""
+        """A cache, because a question looks up its words many times."""
 
     def count(self, field: str, word: str) -> int:
         """Returns how many documents have `word` in `field`."""

@@ -1,4 +1,4 @@
-"""What is asked of the text index, and the tantivy queries that say it.
+"""Searches of the text index as Structs, and the tantivy queries that are built from them.
 
 Text typed by people never reaches tantivy's query parser: words become terms of Query objects here.
 """
@@ -19,9 +19,9 @@ TermField = Literal["body", "parts", "names", "calls"]
 class TermPattern(Struct, frozen=True):
     """A lower-case token that a text must contain; at an open end the token may continue.
 
-    In `body` tokens are runs of letters and digits, in `parts` the parts of a camelCase run, in `names` identifiers with an
-    underscore, in `calls` those that a parenthesis follows (see `words.TextWords`). Between `pieces` the token
-    may have further ASCII characters.
+    In `body`, tokens are runs of letters and digits; in `parts`, the parts of a camelCase run; in `names`, identifiers with an
+    underscore; in `calls`, those followed by a parenthesis (see `words.TextWords`). Between `pieces` the token may have further
+    ASCII characters.
     """
 
     field: TermField
@@ -35,10 +35,10 @@ Need = tuple[TermPattern, ...]
 
 
 class Narrowing(Struct, frozen=True):
-    """Which texts are candidates: those with all needs of one alternative, or with a word that cannot be found by its letters.
+    """Selects the candidates: texts with all needs of one alternative, or with a word that cannot be found by its letters.
 
-    With `is_everything` every text is one. With `is_by_ascii` a token with a closed end may be followed by a letter outside
-    ASCII.
+    With `is_everything` every text is a candidate. With `is_by_ascii` a token with a closed end may be followed by a non-ASCII
+    letter.
     """
 
     alternatives: tuple[tuple[Need, ...], ...] = ()
@@ -54,10 +54,10 @@ class FieldBoost(Struct, frozen=True):
 
 
 class WordQuery(Struct, frozen=True):
-    """One lower-case word searched in several fields; the best field counts, the others add `tie_breaker` (0..1) of theirs: with
-    1 the fields are summed, which is the fastest to search.
+    """One lower-case word searched in several fields. The best field's score counts, and `tie_breaker` (0..1) of the others' is
+    added: with 1 the fields are summed, which is the fastest to search.
 
-    With `is_constant` it counts `boost` once, in whichever field: the sum then tells how many of the words a document has.
+    With `is_constant` the word scores `boost` once, in whichever field: the sum then tells how many of the words a document has.
     """
 
     word: str
@@ -69,10 +69,10 @@ class WordQuery(Struct, frozen=True):
 
 
 class Filter(Struct, frozen=True):
-    """What a hit must satisfy besides the words.
+    """The conditions of a hit besides the words.
 
     Empty `languages` means all. `file_ids` None means all files; an empty tuple means none. `left_out` are all other indexed
-    files, given where they are fewer: the text index takes 15 ms to filter by 20,000 ids.
+    files, given if they are fewer: the text index takes 15 ms to filter by 20,000 ids.
     """
 
     languages: tuple[str, ...] = ()
@@ -90,12 +90,12 @@ BETWEEN_PIECES: Final[Mapping[TermField, str]] = {
 
 LEAST_FEW: Final = 500
 DOCUMENTS_PER_CANDIDATE: Final = 100
-"""Reading this many candidates (at least LEAST_FEW, or one for every 100 documents) takes as long as finding all words that end
-in a given piece: 9 ms for 98,000 different words, 41 ms for 385,000."""
+"""Reading one candidate for every 100 documents (but at least LEAST_FEW) takes as long as finding all words that end in a given
+piece: 9 ms for 98,000 different words, 41 ms for 385,000."""
 
 
 class QueryBuilder:
-    """Makes the queries of one text index."""
+    """Builds the queries for one text index."""
 
     def __init__(self, schema: tantivy.Schema) -> None:
         self._schema = schema
@@ -103,7 +103,7 @@ class QueryBuilder:
     def ranked(self, words: Sequence[WordQuery], where: Filter) -> tantivy.Query:
         """Returns the query for records with some of the words; `where` does not change the score.
 
-        It does not ask for a kind of record: each field of words belongs to one kind only (see `schema.text_schema`).
+        It has no condition for the kind of record, because each field of words belongs to only one kind (see `text_schema`).
         """
         clauses = [(tantivy.Occur.Must, tantivy.Query.const_score_query(query, 0.0)) for query in self._filters(where)]
         optional = []
@@ -116,7 +116,7 @@ class QueryBuilder:
                 for item in word.fields
             ]
             if word.tie_breaker == 1.0 and not (word.is_constant or word.is_required):
-                # The same sum; tantivy passes over documents that cannot be among the best only in a plain union of terms.
+                # The same sum as below; but only in a plain union of terms tantivy skips documents that cannot be among the best.
                 optional += [(tantivy.Occur.Should, query) for query in fields]
                 continue
             query = fields[0] if len(fields) == 1 else tantivy.Query.disjunction_max_query(fields, word.tie_breaker)
@@ -137,7 +137,7 @@ class QueryBuilder:
             for word, weight in worth.items()
         ]
         filters = [(tantivy.Occur.Must, tantivy.Query.const_score_query(query, 0.0)) for query in self._filters(where)]
-        # Only chunks have a body, so the query need not ask for chunks.
+        # Only chunks have a body, so no condition for the kind of record is needed.
         return tantivy.Query.boolean_query([*filters, (tantivy.Occur.Must, tantivy.Query.boolean_query(words))])
 
     def similar_names(self, name: str, distance: int) -> tantivy.Query:
@@ -150,11 +150,11 @@ class QueryBuilder:
 
     def chunks_of_file(self, file_id: int) -> tantivy.Query:
         """Returns the query for all chunks of a file."""
-        return _all_of(self._record(CHUNK_RECORD), tantivy.Query.term_query(self._schema, "file_id", file_id))
+        return _all_of(self._term("record", CHUNK_RECORD), tantivy.Query.term_query(self._schema, "file_id", file_id))
 
     def narrowed(self, narrowing: Narrowing, where: Filter, n_documents: int, has_more: "HasMore") -> tantivy.Query:
-        """Returns the query for the chunks that a scan must read. `n_documents` are those of the index."""
-        musts = [self._record(CHUNK_RECORD), *self._filters(where)]
+        """Returns the query for the chunks that a scan must read. `n_documents` is the number of documents in the index."""
+        musts = [self._term("record", CHUNK_RECORD), *self._filters(where)]
         if not narrowing.is_everything:
             few = max(LEAST_FEW, n_documents // DOCUMENTS_PER_CANDIDATE)
             choices = [self._all_needs(needs, narrowing.is_by_ascii, few, has_more) for needs in narrowing.alternatives]
@@ -184,15 +184,12 @@ class QueryBuilder:
     def _of_token(self, field: str, mark: str, term: TermPattern) -> tantivy.Query:
         if len(term.pieces) == 1 and not (term.is_start_open or term.is_end_open):
             return self._term(field, mark + term.pieces[0])
-        # Pieces are letters, digits and underscores alone, so nothing in them needs to be escaped.
+        # Pieces are only letters, digits and underscores, so they need no escaping.
         pattern = (".*" if term.is_start_open else "") + BETWEEN_PIECES[term.field].join(term.pieces)
         return tantivy.Query.regex_query(self._schema, field, re.escape(mark) + pattern + (".*" if term.is_end_open else ""))
 
     def _term(self, field: str, token: str) -> tantivy.Query:
         return tantivy.Query.term_query(self._schema, field, token, index_option="basic")
-
-    def _record(self, record: str) -> tantivy.Query:
-        return tantivy.Query.term_query(self._schema, "record", record, index_option="basic")
 
     def _filters(self, where: Filter) -> list[tantivy.Query]:
         filters = []
@@ -208,7 +205,7 @@ class QueryBuilder:
 
 
 HasMore = Callable[[tantivy.Query, int], bool]
-"""Says whether the index has more documents for a query than a number."""
+"""Returns whether the index has more documents for a query than a number."""
 
 
 def _all_of(*queries: tantivy.Query) -> tantivy.Query:

@@ -1,6 +1,6 @@
-"""Builds the text index of one generation, and the rows and documents of symbols. `text.py` reads it.
+"""Builds the tantivy index of one generation, and the rows and documents of symbols. `text_reader.py` reads it.
 
-tantivy ends the whole process where an allocation fails, so a limit on address space is checked first.
+tantivy aborts the process if an allocation fails, so a limit on the address space is checked first.
 """
 
 import os
@@ -26,18 +26,18 @@ from codecompass.store.schema import (
     word_analyzer,
 )
 from codecompass.store.snapshot import pack_chunk_key
-from codecompass.store.text import DamageGuard
+from codecompass.store.text_reader import DamageGuard
 from codecompass.units import MIB
 
 HEAP_BYTES: Final = 64 * MIB
-"""Writer heap: 32 MB gives more segments, 512 MB costs memory, the time is the same (measured 2026-11-20)."""
+"""The heap of tantivy's writer: 32 MB makes more segments, 512 MB costs memory, the time is the same (measured 2026-11-20)."""
 
 NOT_LINKED: Final = frozenset({"meta.json", ".managed.json", ".tantivy-writer.lock", ".tantivy-meta.lock"})
-"""Files of a generation that change in place, or are locks: they are copied or made again, never hard-linked."""
+"""Files of a generation that change in place (copied), or are locks (created again): they are never hard-linked."""
 
 
 class SymbolDocument(Struct, frozen=True):
-    """What ranked search finds a symbol by. `words` are the parts of its name and of the name of its scope."""
+    """The texts by which ranked search finds a symbol. `words` are the parts of its name and of the name of its scope."""
 
     symbol_id: int
     name: str
@@ -47,7 +47,7 @@ class SymbolDocument(Struct, frozen=True):
 
 
 class FileDocument(Struct, frozen=True):
-    """Everything that one file puts into the text index."""
+    """Everything that is added to the text index for one file."""
 
     file_id: int
     language: str
@@ -57,15 +57,15 @@ class FileDocument(Struct, frozen=True):
 
 
 class TextWriter:
-    """Builds one generation in its own directory. Exactly one of `commit` and `abandon` ends it.
+    """Builds one generation in its own directory. Call exactly one of `commit` and `abandon` at the end.
 
-    Both release tantivy's writer: its lock outlives the Python object otherwise. Not thread-safe.
+    Both release tantivy's writer, whose lock would otherwise outlive the Python object. Not thread-safe.
     """
 
     def __init__(self, directory: Path, previous: Path | None) -> None:
         """Starts from the generation in `previous` (its immutable segments are hard-linked), or from nothing.
 
-        Raises PermissionDenied where a limit of the process leaves too little memory.
+        Raises PermissionDenied if the process's limit on memory is too low.
         """
         require_address_space()
         self._directory = directory
@@ -102,12 +102,12 @@ class TextWriter:
         self.documents_written += chunk_count + len(file.symbols)
 
     def remove(self, file_id: int) -> None:
-        """Removes every document of a file that was there before this call."""
+        """Removes every document of a file that was added before this call."""
         # By query: deleting by term finds nothing in a numeric field (tantivy-py 0.27).
         self._writer.delete_documents_by_query(tantivy.Query.term_query(self._schema, "file_id", file_id))
 
     def commit(self) -> None:
-        """Makes the generation durable and readable, and releases the writer. Raises OSError where the disk is full or fails."""
+        """Makes the generation durable and readable, and releases the writer. Raises OSError if the disk is full or fails."""
         try:
             self._writer.commit()
         except ValueError as error:
@@ -116,12 +116,12 @@ class TextWriter:
         self._writer.wait_merging_threads()
 
     def abandon(self) -> None:
-        """Drops what was added since the start and releases the writer. Safe to call after a failed `commit`."""
+        """Drops everything added since the start and releases the writer. Safe to call after a failed `commit`."""
         for release in (self._writer.rollback, self._writer.wait_merging_threads):
             try:
                 release()
             except (ValueError, RuntimeError):
-                # The indexing thread has died, of a full disk for instance, or the writer is released already.
+                # The indexing thread has died, for example because the disk is full, or the writer is already released.
                 pass
 
     def _add(self, record: str, file: FileDocument, key: int, **texts: str) -> None:
@@ -140,7 +140,7 @@ class TextWriter:
 
 
 def link_segments(previous: Path, directory: Path) -> None:
-    """Hard-links the files that never change and copies the others; copies all where linking is impossible."""
+    """Hard-links the files that never change and copies the others; copies all if linking is impossible."""
     for entry in os.scandir(previous):
         target = directory / entry.name
         if entry.name in NOT_LINKED:
@@ -154,13 +154,13 @@ def link_segments(previous: Path, directory: Path) -> None:
 
 
 NEEDED_BYTES: Final = 832 * MIB
-"""Address space of a process that builds an index: the program, the writer's heap, merges, and what the C library reserves for
-each thread. 834 MB for 145 files and for 4,805 (measured 2026-11-22); most of it is never touched. It is compared with the
-limit, not with what is left of it: what the process has taken already may be the same memory."""
+"""The address space that building an index needs: the program, the writer's heap, merges, and what the C library reserves for
+each thread. 834 MB for 145 files and for 4,805 (measured 2026-11-22); most of it is never touched. It is compared with the limit,
+not with the rest of it, because the memory that the process already has may be part of it."""
 
 
 def require_address_space() -> None:
-    """Raises PermissionDenied where the limit is below NEEDED_BYTES; not where there is no limit, or it is unknown."""
+    """Raises PermissionDenied if the limit is below NEEDED_BYTES, but not if there is none or it is unknown."""
     try:
         import resource  # not on Windows
     except ImportError:
@@ -178,14 +178,14 @@ def require_address_space() -> None:
 INSERT_SYMBOL: Final = "INSERT INTO main.symbols VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 SEARCHED_KINDS_EXCLUDED: Final = frozenset({"impl", "test", "use"})
-"""Kinds that repeat the name of another symbol, or are sentences about it: found by name, but not ranked as definitions. In many
-repositories most of the searched text would be titles of tests."""
+"""Kinds that repeat the name of another symbol, or are sentences about it: found by name, but not ranked as definitions.
+Otherwise most of the searched text of many repositories would be titles of tests."""
 
 
 def symbol_rows(
     project: str, path: str, file_id: int, first: int, symbols: Sequence[Symbol]
 ) -> tuple[list[tuple[object, ...]], tuple[SymbolDocument, ...]]:
-    """Returns the rows for `INSERT_SYMBOL`, numbered from `first` in the order of `symbols`, and the documents of some."""
+    """Returns the rows for `INSERT_SYMBOL`, numbered from `first` in the order of `symbols`, and the documents of ranked ones."""
     rows: list[tuple[object, ...]] = []
     documents = []
     ordinals: dict[tuple[str, int], int] = {}
@@ -217,7 +217,7 @@ def symbol_rows(
 
 
 def _scope_name(symbols: Sequence[Symbol], symbol: Symbol) -> str:
-    """The name of the scope around a symbol, skipping tests."""
+    """Returns the name of the scope around a symbol, skipping tests; empty if there is none."""
     parent = symbol.parent
     while parent >= 0 and symbols[parent].kind == "test":
         parent = symbols[parent].parent

@@ -1,15 +1,15 @@
-"""The vectors of one project: by the hash of the text that each was made of, and where in which content of a file such a text is.
+"""The vectors of one project by the hash of their texts, and the places of these texts in files. Holds no text.
 
-A database of its own beside the epochs (`vectors.db`), because an epoch ends where the schema changes and vectors are dear.
-It holds no text. sqlite-vec compares exactly, with all vectors, inside SQL (ADR 0025); apsw brings an SQLite that can load it.
-No other module opens this file: two copies of SQLite in one process must not share one. It is not mapped, which would not be
-faster, so that a damaged disk is an error and not a fault.
+A database beside the epochs (`vectors.db`), because an epoch is dropped when the schema changes and vectors are expensive.
+sqlite-vec compares with all vectors, exactly, inside SQL (ADR 0025); apsw brings an SQLite that can load it. No other module
+opens this file, because two copies of SQLite in one process must not share a file. It is not memory-mapped, which would not be
+faster, so that a failing disk causes an error and not a SIGBUS.
 
-    texts     hash of a text -> vector (same id in `vectors`), or refused: the endpoint does not take it
-    files     path, content of the file when its texts were read
+    texts     hash of a text -> vector (same id in `vectors`), or refused by the endpoint
+    files     path, and the content hash that the file had when its texts were read
     places    which texts a file has, and on which lines
 
-A place counts only for the content that it was read from: readers compare it with that of their snapshot.
+A place is valid only for the content that it was read from: readers compare the content hash with that of their snapshot.
 """
 
 import fcntl
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 FORMAT: Final = 1
 
 PAGE_BYTES: Final = 65_536
-"""The largest page: the vectors of a table lie in pieces of 1,024, which small pages chain together."""
+"""SQLite's largest page: sqlite-vec stores vectors in blocks of 1,024, which would be chains of small pages."""
 
 BUSY_MILLISECONDS: Final = 5_000
 MAX_NEAREST: Final = 1_000
@@ -58,19 +58,20 @@ CREATE INDEX places_text ON places (text_id);
 
 
 class VectorsMissing(Exception):
-    """There is no file of vectors, or none of this model."""
+    """The project has no vectors of this vector space, or no index."""
 
 
 class VectorsUnusable(Exception):
-    """The file of vectors cannot be opened, read or written."""
+    """The database of vectors cannot be opened, read or written."""
 
 
 class VectorsNotInstalled(VectorsUnusable):
-    """A library is missing."""
+    """A library that vectors need is missing."""
 
 
 class VectorSpace(Struct, frozen=True, kw_only=True):
-    """Vectors can be compared only within one space. `reading` names what texts are made by: another one reads all files anew."""
+    """Vectors can only be compared within one space. If `reading`, which identifies how texts are made, differs, all files are
+    read again."""
 
     model: str
     dimensions: int
@@ -78,7 +79,7 @@ class VectorSpace(Struct, frozen=True, kw_only=True):
 
 
 class TextPlace(Struct, frozen=True):
-    """A text by its hash, and its lines (1-based, inclusive). `kind` is that of a definition, empty for a chunk."""
+    """A text by its hash, and its lines (1-based, inclusive). `kind` is the kind of a definition, empty for a chunk."""
 
     hash: bytes
     line_start: int
@@ -95,7 +96,7 @@ class ReadFile(Struct, frozen=True):
 
 
 class NearPlace(Struct, frozen=True):
-    """A place whose text is near to a vector, in the file with this content. `similarity` is the cosine, at most 1."""
+    """A place whose text is near a vector, in a file with this content. `similarity` is the cosine, at most 1."""
 
     path: str
     content_hash: bytes
@@ -106,26 +107,26 @@ class NearPlace(Struct, frozen=True):
 
 
 class VectorCounts(Struct, frozen=True):
-    """What a file of vectors holds: texts with a vector that are in the tree, and what ended the last attempt to make more."""
+    """How many texts of the tree have a vector, and the error that ended the last attempt to make more, empty if it succeeded."""
 
     texts: int = 0
     last_error: str = ""
 
 
 class VectorStore:
-    """One connection. Use it from one thread at a time, and close it."""
+    """A connection to the vectors of a project. For one thread at a time; must be closed."""
 
     def __init__(self, connection: "apsw.Connection") -> None:
         self._connection = connection
 
     def close(self) -> None:
-        """Closes the file."""
+        """Closes the connection."""
         self._connection.close()
 
     # reading
 
     def counts(self) -> VectorCounts:
-        """Returns how many texts have vectors."""
+        """Returns how many texts have vectors, and the last error."""
         with _guard():
             return VectorCounts(self._number("SELECT count(DISTINCT text_id) FROM places"), self._meta().get("last_error", ""))
 
@@ -135,17 +136,17 @@ class VectorStore:
             return bool(self._number("SELECT EXISTS (SELECT 1 FROM places)"))
 
     def files(self) -> dict[str, bytes]:
-        """Returns the content hash of each file by path, an empty one where not all of its texts have vectors."""
+        """Returns the content hash of each file by path; empty if some of its texts have no vectors yet."""
         with _guard():
             return dict(self._connection.execute("SELECT path, CASE WHEN is_whole THEN content_hash ELSE x'' END FROM files"))
 
     def missing(self, hashes: Collection[bytes]) -> set[bytes]:
-        """Returns which texts have neither a vector nor been refused."""
+        """Returns the hashes of texts that have no vector and were not refused."""
         with _guard():
             return {each for each in hashes if not self._number("SELECT count(*) FROM texts WHERE hash = ?", each)}
 
     def place_count(self, *, besides: Collection[str] = ()) -> int:
-        """Returns how many places there are in all files but those `besides`."""
+        """Returns the number of places in all files except `besides`."""
         with _guard():
             return self._number(
                 "SELECT count(*) FROM places p JOIN files f ON f.id = p.file_id "
@@ -172,7 +173,7 @@ class VectorStore:
                 values.append(_json(chosen))
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         passing = f"places p JOIN files f ON f.id = p.file_id{where}" if conditions else "places p"
-        # Texts that no file has any more are kept for when they come back; they must not take the place of others here.
+        # Texts that no file has any more are kept in case they come back; they must not count for the limit.
         statement = (
             "WITH near AS MATERIALIZED (SELECT rowid AS id, distance FROM vectors WHERE embedding MATCH ? AND k = ? "
             f"AND rowid IN (SELECT p.text_id FROM {passing})) "
@@ -188,7 +189,7 @@ class VectorStore:
     # writing
 
     def add(self, vectors: Iterable[tuple[bytes, bytes]], refused: Iterable[bytes] = ()) -> None:
-        """Writes vectors by the hashes of their texts, and the hashes of texts that the endpoint does not take."""
+        """Writes (hash of the text, vector) pairs, and the hashes of texts that the endpoint refused."""
         with _guard(), self._connection:
             for text_hash, vector in vectors:
                 text_id = self._new_text(text_hash, is_refused=False)
@@ -198,8 +199,7 @@ class VectorStore:
                 self._new_text(text_hash, is_refused=True)
 
     def put_files(self, files: Iterable[ReadFile], *, is_whole: bool = True) -> None:
-        """Writes which texts files have, in place of what was known of them. Texts without a vector are left out; with `is_whole`
-        these are the ones that were refused."""
+        """Replaces the places of files. Texts without a vector are omitted; with `is_whole` these are only the refused ones."""
         with _guard(), self._connection:
             for file in files:
                 self._remove([file.path])
@@ -214,12 +214,12 @@ class VectorStore:
                 )
 
     def remove_files(self, paths: Collection[str]) -> None:
-        """Forgets files that are gone. Their vectors stay, as long as there is room (see `trim`)."""
+        """Removes files that are gone. Their vectors stay until `trim` deletes them."""
         with _guard(), self._connection:
             self._remove(paths)
 
     def trim(self, max_texts: int) -> None:
-        """Deletes vectors of texts that no file has any more, where there are more than `max_texts` in all; the oldest first."""
+        """Deletes texts that no file has any more, oldest first, while there are more than `max_texts` in all."""
         with _guard(), self._connection:
             n_over = self._number("SELECT count(*) FROM texts") - max_texts
             if n_over <= 0:
@@ -234,21 +234,20 @@ class VectorStore:
             self._connection.executemany("DELETE FROM texts WHERE id = ?", [(each,) for each in ids])
 
     def note_error(self, error: str) -> None:
-        """Writes what ended the last attempt to make vectors, empty where it succeeded."""
+        """Writes the error that ended the last attempt to make vectors, empty if it succeeded."""
         with _guard(), self._connection:
             self._connection.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('last_error', ?)", (error,))
 
     def use(self, space: VectorSpace) -> None:
-        """Makes the tables for `space`. Vectors of another one are deleted; with another reading, the files are read anew."""
+        """Creates the tables for `space`. Deletes the vectors of another space; if only `reading` differs, the files and
+        places."""
         with _guard(), self._connection:
-            tables = self._number("SELECT count(*) FROM sqlite_schema WHERE name = 'meta'")
-            meta = self._meta() if tables else {}
             wanted = _description(space)
-            if tables and all(meta.get(key) == wanted[key] for key in ("format", "model", "dimensions")):
-                if meta.get("reading") != wanted["reading"]:
+            if self.is_of(space):
+                if self._meta().get("reading") != wanted["reading"]:
                     self._connection.execute("DELETE FROM places; DELETE FROM files")
             else:
-                for name in ("vectors", "places", "files", "texts", "meta") if tables else ():
+                for name in ("vectors", "places", "files", "texts", "meta"):
                     self._connection.execute(f"DROP TABLE IF EXISTS {name}")
                 self._connection.execute(_TABLES)
                 self._connection.execute(
@@ -295,7 +294,7 @@ def _description(space: VectorSpace) -> Mapping[str, str]:
 
 @contextmanager
 def vectors_for_reading(layout: ProjectLayout, space: VectorSpace) -> Iterator[VectorStore]:
-    """Gives the vectors of a project. Raises VectorsMissing where there are none of this space, VectorsUnusable."""
+    """Yields the vectors of a project. Raises VectorsMissing if there are none of this space, VectorsUnusable."""
     if not layout.vectors.exists():
         raise VectorsMissing
     store = _opened(layout.vectors, is_writing=False)
@@ -309,9 +308,9 @@ def vectors_for_reading(layout: ProjectLayout, space: VectorSpace) -> Iterator[V
 
 @contextmanager
 def vectors_for_writing(layout: ProjectLayout, space: VectorSpace) -> Iterator[VectorStore]:
-    """Gives the vectors of a project that has an index; makes the file, anew where it is damaged. Raises VectorsUnusable.
+    """Yields the vectors of a project, created if missing and created again if damaged. Raises VectorsUnusable.
 
-    VectorsMissing where the project has no index: a removal must not be undone.
+    Raises VectorsMissing if the project has no index, so that a removal is not undone.
     """
     if not layout.current.exists():
         raise VectorsMissing
@@ -334,14 +333,14 @@ def vectors_for_writing(layout: ProjectLayout, space: VectorSpace) -> Iterator[V
 
 @contextmanager
 def embedding_turn(layout: ProjectLayout) -> Iterator[bool]:
-    """Gives whether this process may make vectors for a project: one at a time does, so that no text is sent twice.
+    """Yields whether this process may make vectors for a project: only one at a time may, so that no text is sent twice.
 
-    The lock ends with the process. Raises VectorsUnusable where the directory cannot be written.
+    The lock ends with the process. Raises VectorsUnusable if the directory cannot be written.
     """
     try:
         descriptor = os.open(layout.vectors_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
     except FileNotFoundError:
-        yield False  # removed meanwhile
+        yield False  # the project was removed meanwhile
         return
     except OSError as error:
         raise VectorsUnusable(error.strerror or "cannot be written") from error
@@ -390,7 +389,7 @@ def _opened(path: Path, *, is_writing: bool) -> VectorStore:
 
 @contextmanager
 def _guard() -> Iterator[None]:
-    """Turns the errors of SQLite and the system into VectorsUnusable."""
+    """Turns errors of SQLite and the system into VectorsUnusable."""
     import apsw
 
     try:

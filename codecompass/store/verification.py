@@ -1,7 +1,7 @@
-"""Reads every byte of an index and compares the checksums, to find data that the disk has lost.
+"""Reads every byte of an index and compares checksums, to find data that the disk has lost.
 
-Only this finds a file that changed without a change of size and time. It reads the whole index, so `doctor` does it on request,
-and a server in the background, at a limited pace.
+Nothing else finds a file that changed without a change of size and time. It reads the whole index, so `doctor` does it on
+request, and a server in the background at a limited rate.
 """
 
 import os
@@ -11,9 +11,9 @@ from typing import Final
 
 from codecompass.errors import IndexDamaged
 from codecompass.store.epochs import require_compatible
-from codecompass.store.facts_record import Pace, Stamp, break_record
+from codecompass.store.facts_record import Pace, Stamp, break_record, text_stamp
 from codecompass.store.index import WorkspaceIndex
-from codecompass.store.integrity import TextFile, add_checksum, verify_facts, verify_text_file
+from codecompass.store.integrity import add_checksum, verify_facts, verify_text_file
 from codecompass.store.layout import ProjectLayout
 from codecompass.units import DAYS
 
@@ -22,18 +22,18 @@ VALID_SECONDS: Final = 1 * DAYS
 
 
 class Compared:
-    """Which files of an index were compared, and when, so that an interrupted verification can continue."""
+    """Remembers which files of an index were compared and when, so that an interrupted verification can continue."""
 
     def __init__(self) -> None:
         self._files: dict[tuple[str, Stamp], float] = {}
 
     def is_due(self, name: str, stamp: Stamp) -> bool:
-        """Returns whether this state of a file was not compared within VALID_SECONDS."""
+        """Returns whether the file with this stamp has not been compared within VALID_SECONDS."""
         at = self._files.get((name, stamp))
         return at is None or time.monotonic() - at > VALID_SECONDS
 
     def note(self, name: str, stamp: Stamp) -> None:
-        """Records that this state of a file was compared just now."""
+        """Records that the file with this stamp was compared just now."""
         self._files[name, stamp] = time.monotonic()
 
     def keep(self, names: frozenset[str]) -> None:
@@ -42,19 +42,20 @@ class Compared:
 
 
 def verify_index(layout: ProjectLayout, project_id: str, pace: Pace, compared: Compared | None = None) -> None:
-    """Reads the current index in `layout`, except for files that `compared` says need not be read.
+    """Reads the current index in `layout`, except for files that are not due according to `compared`.
 
-    Raises IndexDamaged where a file is not what was written; later readers then get the same error, and the index is rebuilt.
-    Raises what `WorkspaceIndex.snapshot` raises where it cannot be opened, OSError where it cannot be read.
+    Raises IndexDamaged if a file is not as it was written; later readers then get the same error, and the index is rebuilt.
+    Raises the same errors as `WorkspaceIndex.snapshot` if it cannot be opened, OSError if it cannot be read.
     """
     compared = Compared() if compared is None else compared
     epoch = require_compatible(layout).epoch
     try:
-        # Closed before the long part, because an open index cannot be evicted.
+        # Closed before the files are read, which takes long, because an open index cannot be evicted.
         with closing(WorkspaceIndex(layout, project_id)) as index, index.snapshot() as snapshot:
             directory = layout.text(epoch, snapshot.generation)
-            files = [TextFile(*row) for row in snapshot.facts.text_files()]
-        facts, stamp = layout.facts(epoch), _stamp(layout, epoch)
+            files = snapshot.facts.text_files()
+        facts = layout.facts(epoch)
+        stamp = text_stamp(os.stat(facts))
         if compared.is_due(str(facts), stamp):
             if not verify_facts(layout, epoch, pace):
                 add_checksum(layout, epoch, pace)
@@ -68,8 +69,3 @@ def verify_index(layout: ProjectLayout, project_id: str, pace: Pace, compared: C
         with suppress(OSError):
             break_record(layout, epoch)
         raise
-
-
-def _stamp(layout: ProjectLayout, epoch: str) -> Stamp:
-    status = os.stat(layout.facts(epoch))
-    return status.st_size, status.st_mtime_ns, status.st_ino

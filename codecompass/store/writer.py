@@ -1,32 +1,31 @@
-"""Writes an index: files, symbols and imports in; `publication.py` makes them visible.
+"""Writes files, symbols and imports to an index; `publication.py` makes them visible.
 
-A writer is the only one to change anything below the project's directory: its caller holds the project's writer lock.
+Only a writer changes an index: its caller holds the project's writer lock.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 import msgspec
 from msgspec import Struct
 
 from codecompass.imports import path_tails
-from codecompass.languages.records import Symbol
 from codecompass.languages.words import split_identifier
 from codecompass.scan.path_roles import PathReader
 from codecompass.scan.walk import ScannedFile, SkippedFile
-from codecompass.store.edges import ImportEdges
 from codecompass.store.forks import ForkSource
+from codecompass.store.import_edges import ImportEdges
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.manifest import ManifestEntry, StoredManifest
 from codecompass.store.overlay import SharedRows
 from codecompass.store.publication import EpochWriter, Step, write_guard
 from codecompass.store.snapshot import IndexMeta
-from codecompass.store.text_writer import INSERT_SYMBOL, FileDocument, SymbolDocument, symbol_rows
+from codecompass.store.text_writer import INSERT_SYMBOL, FileDocument, symbol_rows
 from codecompass.worker.messages import FileSymbols, FileText
 
 
 class WriteCounts(Struct, frozen=True):
-    """What a writer has done since it was opened: the cost of an update, independent of the clock."""
+    """What a writer has written since it was opened: measures the cost of an update without a clock."""
 
     files_written: int = 0
     files_removed: int = 0
@@ -36,7 +35,7 @@ class WriteCounts(Struct, frozen=True):
 
 
 class IndexWriter:
-    """Takes in one file after the other. Not thread-safe. `abandon` ends it, also after a publication."""
+    """Writes one file after the other. Not thread-safe. Call `abandon` at the end, also after a publication."""
 
     def __init__(
         self,
@@ -48,12 +47,12 @@ class IndexWriter:
         on_step: Callable[[Step], None] | None = None,
         checkpoint: Callable[[], None] = lambda: None,
     ) -> None:
-        """Starts a new epoch beside the current one if `fresh`, else continues the current one. Call it in a `write_guard`.
+        """Starts a new epoch beside the current one if `fresh`, otherwise continues the current one. Call it in a `write_guard`.
 
-        A new epoch is empty, or begins with everything that `source` holds; with `parks` the one that it replaces is kept.
-        `checkpoint` is called while another process keeps the source, and may raise. Raises PermissionDenied where the store
-        cannot be written (disk full, read-only), IndexDamaged where the current epoch cannot be read, NotForkable where `source`
-        cannot be taken; the published index stays as it is.
+        A new epoch is empty, or a fork of `source`; with `parks` the epoch that it replaces is parked. `checkpoint` is called
+        while another process writes the source, and may raise. Raises PermissionDenied if the store cannot be written (disk full,
+        read-only), IndexDamaged if the current epoch cannot be read, NotForkable if `source` cannot be forked; the published
+        index is not changed.
         """
         self._project_id = layout.project_id
         self._layout = layout
@@ -76,7 +75,7 @@ class IndexWriter:
 
     @property
     def meta(self) -> IndexMeta:
-        """The last published description, or an empty one in a fresh epoch."""
+        """The last published description, or an empty one in a new epoch."""
         return self.epoch.meta
 
     @property
@@ -91,7 +90,7 @@ class IndexWriter:
         )
 
     def write_text(self, file: FileText) -> None:
-        """Takes in a file as it was read: new, edited, unchanged (only its times are updated), skipped or vanished."""
+        """Writes a file as a worker read it: new, edited, unchanged (only its times are updated), skipped or vanished."""
         entry = self.manifest.get(file.path)
         if file.status == "vanished":
             self.remove(file.path)
@@ -103,12 +102,14 @@ class IndexWriter:
             self._write_indexed(entry, file)
 
     def write_symbols(self, file: FileSymbols) -> None:
-        """Takes in what a parse gave. The file's text must have been written, with the same content hash."""
+        """Writes the symbols of a parsed file. Ignored unless its text was written with the same content hash."""
         entry = self.manifest.get(file.path)
         if entry is None or entry.is_parsed or entry.content_hash != file.content_hash:
             return
         self.epoch.begin()
-        documents = self._insert_symbols(entry.id, file.path, file.symbols)
+        rows, documents = symbol_rows(self._project_id, file.path, entry.id, self._next_symbol + 1, file.symbols)
+        self._next_symbol += len(file.symbols)
+        self.epoch.execute_many(INSERT_SYMBOL, rows)
         self._edges.add(entry.id, file.path, entry.language, file.imports)
         if file.uses:
             self.epoch.execute("INSERT INTO main.uses VALUES (?, ?)", (entry.id, file.uses))
@@ -125,7 +126,7 @@ class IndexWriter:
         )
 
     def touch(self, files: Iterable[ScannedFile]) -> None:
-        """Takes in that these files have the content that the index holds of their paths, and these stamps."""
+        """Writes the stamps of files whose content is the indexed one."""
         rows = []
         for file in files:
             entry = self.manifest[file.path]
@@ -138,7 +139,7 @@ class IndexWriter:
             self.epoch.execute_many("UPDATE files SET mtime_ns = ?, ctime_ns = ?, inode = ? WHERE id = ?", rows)
 
     def skip(self, item: SkippedFile) -> None:
-        """Records a file that a scan left out."""
+        """Records a file that the scan skipped."""
         self._write_skipped(FileText(item.path, "skipped", item.reason, size=item.size))
 
     def remove(self, path: str) -> None:
@@ -152,7 +153,7 @@ class IndexWriter:
         self._n_removed += 1
 
     def quarantine(self, path: str, cause: str) -> None:
-        """Records that the content of `path` ends the parser: its text stays searchable, and it is never parsed again."""
+        """Records that parsing the content of `path` killed a worker: its text stays searchable, and it is never parsed again."""
         entry = self.manifest.get(path)
         if entry is None:
             return
@@ -171,11 +172,11 @@ class IndexWriter:
         now: float | None = None,
         checkpoint: Callable[[], None] = lambda: None,
     ) -> IndexMeta:
-        """Makes everything written so far visible at once and durable; returns the description of the new generation.
+        """Makes everything written so far durable and visible at once; returns the description of the new generation.
 
-        Without changes to files only the description may change (another branch name), and the generation stays.
-        The writer can go on afterwards. `checkpoint` is called while imports are resolved, which takes time, and may raise;
-        then the writer must be abandoned. Raises PermissionDenied where the disk refuses; then nothing is published.
+        Without changes to files, only the description may change (another branch name), and the generation number stays. The
+        writer can be used afterwards. `checkpoint` is called while imports are resolved, which takes time, and may raise; then
+        the writer must be abandoned. Raises PermissionDenied if the system refuses to write; then nothing is published.
         """
         meta = self.meta
         is_described = (completeness, ref, commit, rules_fingerprint) == (
@@ -194,7 +195,7 @@ class IndexWriter:
         return self.meta
 
     def abandon(self) -> None:
-        """Drops what was not published and closes everything. Also the ordinary end of a writer."""
+        """Drops what was not published and closes everything. Also the normal end of a writer."""
         self.epoch.abandon()
 
     def _write_indexed(self, entry: ManifestEntry | None, file: FileText) -> None:
@@ -251,7 +252,7 @@ class IndexWriter:
         )
 
     def _write_row(self, path: str, entry: ManifestEntry | None, row: tuple[object, ...]) -> int:
-        """Writes the manifest row of a file, after removing what its earlier content gave. Returns its id."""
+        """Writes the manifest row of a file, after removing the data of its earlier content. Returns its id."""
         if entry is None:
             self._next_file += 1
             rank = self._paths.role(path).rank
@@ -287,9 +288,3 @@ class IndexWriter:
         if not keeps_path:
             self._edges.path_removed(path)
         self.epoch.count(files=-1, symbols=-entry.symbol_count, size=-entry.size)
-
-    def _insert_symbols(self, file_id: int, path: str, symbols: Sequence[Symbol]) -> tuple[SymbolDocument, ...]:
-        rows, documents = symbol_rows(self._project_id, path, file_id, self._next_symbol + 1, symbols)
-        self._next_symbol += len(symbols)
-        self.epoch.execute_many(INSERT_SYMBOL, rows)
-        return documents

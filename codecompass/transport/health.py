@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from codecompass import __version__
 from codecompass.actors.blocking_calls import is_at
 from codecompass.actors.observation import WorkspaceObservation
+from codecompass.amounts import iso_time
 from codecompass.errors import REBUILD
 from codecompass.jobs import Interruption, Job
 from codecompass.languages import SYMBOL_LANGUAGES
@@ -30,7 +31,6 @@ from codecompass.protocol.state_replies import (
     StorageReport,
     WarmsetReport,
 )
-from codecompass.protocol.times import iso_time
 from codecompass.query.status import interrupted_report
 from codecompass.store.registry import Project
 from codecompass.store.schema import SCHEMA_VERSION

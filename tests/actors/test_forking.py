@@ -15,11 +15,11 @@ import trio
 
 from codecompass.actors.job_model import JobReport
 from codecompass.actors.worker_pool import BatchResult, WorkerPool, open_worker_pool
-from codecompass.store.disk_space import disk_usage
+from codecompass.store.epochs import MAX_PARKED, parked_epochs
+from codecompass.store.filesystem import disk_usage
 from codecompass.store.housekeeping import remove_project
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.known_content import KnownContent
-from codecompass.store.parking import MAX_PARKED, parked_epochs
 from codecompass.store.writer import IndexWriter
 from codecompass.worker.messages import Batch, FileSymbols, FileText
 from tests.support.dump import dump, hits

@@ -5,8 +5,8 @@ import io
 import pytest
 
 from codecompass import amounts
+from codecompass.amounts import iso_time
 from codecompass.cli.terminal import Terminal, columns, cut, pad, printable
-from codecompass.protocol.times import iso_time
 
 
 class Screen(io.StringIO):

@@ -11,8 +11,8 @@ from codecompass.cluster.schema import SCORED
 from codecompass.cluster.scoring import LENGTHS, Scorer, kept_length
 from codecompass.languages.records import Chunk
 from codecompass.store.schema import index_tokens
-from codecompass.store.text import TextReader
 from codecompass.store.text_queries import FieldBoost, WordQuery
+from codecompass.store.text_reader import TextReader
 from codecompass.store.text_writer import FileDocument, TextWriter
 
 WORDS = ("alpha", "beta", "gamma", "delta")

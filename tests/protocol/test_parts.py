@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from codecompass.protocol.named_projects import asked_elsewhere, may_be_elsewhere, several_projects
+from codecompass.protocol.decode import asked_elsewhere, may_be_elsewhere, several_projects
 from codecompass.protocol.parts import PartRequest, WrongReply, decode_error, decode_parts, decode_reply
 from codecompass.protocol.replies import SearchCodeReply, TypeHierarchyReply
 from codecompass.protocol.requests import FindReferences, GetSymbolHierarchy, SearchCode

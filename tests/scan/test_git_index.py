@@ -11,7 +11,7 @@ from codecompass.identity import ObjectFormat, blob_id
 from codecompass.scan.git_index import GitBlobs, parse_index, read_git_blobs
 from codecompass.scan.rules import ScanRules
 from codecompass.scan.walk import scan
-from codecompass.store.known_files import blobs_of
+from codecompass.store.manifest import blobs_of
 
 FILES = {
     "a.txt": "one\n",

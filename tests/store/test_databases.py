@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from codecompass.store.databases import connect_for_reading
 opened = connect_for_reading(Path(sys.argv[1]))
-print(opened.connection.execute("SELECT x FROM t").fetchall(), opened.mark is not None, opened.is_settled)
+print(opened.connection.execute("SELECT x FROM t").fetchall(), opened.stamp is not None, opened.is_settled)
 opened.connection.close()
 """
 
@@ -64,7 +64,7 @@ def test_what_is_written_while_nothing_is_locked_is_noticed(database):
     log_path(database).unlink()
     with closing(connect(database, mode="ro", immutable=True)) as connection:
         opened = connect_for_reading(database)
-        unlocked = type(opened)(connection, database, mark=_mark_of(database))
+        unlocked = type(opened)(connection, database, stamp=_stamp_in_database(database))
         opened.connection.close()
         assert unlocked.is_settled
 
@@ -81,7 +81,7 @@ def test_a_database_that_is_not_there_is_missing_and_not_made(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def _mark_of(path: Path):
-    from codecompass.store.databases import _mark
+def _stamp_in_database(path: Path):
+    from codecompass.store.databases import _stamp_of
 
-    return _mark(path)
+    return _stamp_of(path)

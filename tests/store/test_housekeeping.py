@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from codecompass.errors import IndexInProgress
-from codecompass.store.disk_space import disk_usage
+from codecompass.store.filesystem import disk_usage
 from codecompass.store.housekeeping import (
     busy_projects,
     orphans,

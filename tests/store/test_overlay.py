@@ -14,10 +14,9 @@ from codecompass.store.databases import base_path
 from codecompass.store.epochs import require_compatible
 from codecompass.store.facts_record import digest_of
 from codecompass.store.forks import ForkSource
-from codecompass.store.index import connect_to_facts
 from codecompass.store.known_content import KnownContent
 from codecompass.store.layout import ProjectLayout
-from codecompass.store.overlay import SHARED_TABLES
+from codecompass.store.overlay import SHARED_TABLES, connect_to_facts
 from codecompass.store.publication import write_guard
 from codecompass.store.writer import IndexWriter
 from codecompass.worker.messages import FileText
@@ -258,14 +257,12 @@ def ask_everything(facts: "facts_module.FactsReader") -> None:
     facts.imports_of(file_id)
     facts.imports_named("models", 10)
     facts.symbol_counts()
-    for path in ("app/models.py", "a/b.go", "A.swift", "web/lib.js"):
-        facts.importers_of(path, 10)
     for language in ("python", "go", "swift"):
         facts.importer_counts({"a/b/c": language}, 10)
 
 
 def resolve_everything(connection: RecordingConnection) -> None:
-    from codecompass.store.edges import ImportEdges, _StoredPaths
+    from codecompass.store.import_edges import ImportEdges, _StoredPaths
     from codecompass.store.overlay import SharedRows
 
     edges = ImportEdges(connection, SharedRows(connection))  # type: ignore[arg-type]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from codecompass.store.disk_space import disk_usage
+from codecompass.store.filesystem import disk_usage
 from tests.workspaces.machine import word
 
 pytestmark = pytest.mark.interaction

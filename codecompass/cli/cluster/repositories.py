@@ -6,11 +6,11 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass import amounts
+from codecompass.amounts import iso_time
 from codecompass.cli import failure
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.terminal import Cell, Style, Terminal, printable, write_pairs, write_table
 from codecompass.cluster.repositories import Repositories, Repository
-from codecompass.protocol.times import iso_time
 
 MAX_SHOWN: Final = 20
 """Repositories of each kind that are listed in the status for people."""

@@ -27,8 +27,8 @@ from codecompass.cli.tool_options import given, tool_argument, tool_options
 @tool_options("list_refs", "ref")
 def branches(invocation: Invocation, **arguments: Any) -> None:  # noqa: ANN401 - passed to decode
     """Prints the branches, tags and indexed commits."""
-    from codecompass.cli.workspace import choose
     from codecompass.actors.commits import list_refs, refs_of
+    from codecompass.cli.workspace import choose
     from codecompass.protocol.decode import decode
     from codecompass.protocol.metadata import bare_metadata
     from codecompass.protocol.requests import ListRefs

@@ -61,7 +61,7 @@ def completion(invocation: Invocation, shell: str) -> None:
 def uninstall(invocation: Invocation, yes: bool) -> int:
     """Removes all data, after a confirmation unless `yes`."""
     from codecompass.cli.hosts.change_records import ChangeRecords
-    from codecompass.store.disk_space import disk_usage
+    from codecompass.store.filesystem import disk_usage
     from codecompass.store.housekeeping import remove_everything
 
     terminal, home = invocation.terminal, invocation.home

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import asyncclick
 
 from codecompass import amounts
+from codecompass.amounts import iso_time
 from codecompass.cli import failure
 from codecompass.cli.command import command
 from codecompass.cli.help import Entry, Example, LazyGroup
@@ -14,12 +15,10 @@ from codecompass.cli.invocation import Invocation
 from codecompass.cli.json_output import GroupEntry, GroupList, ProjectEntry, ProjectList, ProjectName, Removal
 from codecompass.cli.terminal import Cell, Style, printable, write_table
 from codecompass.errors import IndexInProgress, PermissionDenied
-from codecompass.protocol.times import iso_time
 
 if TYPE_CHECKING:
     from codecompass.store.layout import ProjectLayout
-    from codecompass.store.project_groups import ProjectGroup
-    from codecompass.store.registry import Project, Registry
+    from codecompass.store.registry import Project, ProjectGroup, Registry
 
 
 _COMMANDS: Final = "Commands"
@@ -81,7 +80,7 @@ _STATE_WORDS: Final = {
 def list_projects(invocation: Invocation) -> None:
     """Prints all projects."""
     from codecompass.cli.project_state import project_state
-    from codecompass.store.disk_space import disk_space
+    from codecompass.store.filesystem import disk_space
     from codecompass.store.lock import is_read
 
     with invocation.registry() as registry:
@@ -187,7 +186,7 @@ def rename(invocation: Invocation, project: str, name: str) -> None:
 def group(invocation: Invocation, name: str, projects: tuple[str, ...]) -> None:
     """Creates or replaces a group."""
     from codecompass.projects.selection import labels
-    from codecompass.store.project_groups import set_project_group
+    from codecompass.store.registry import set_project_group
 
     with invocation.registry() as registry:
         made = set_project_group(registry, name, [_find(registry, project) for project in projects])
@@ -204,7 +203,7 @@ def group(invocation: Invocation, name: str, projects: tuple[str, ...]) -> None:
 def groups(invocation: Invocation) -> None:
     """Prints all groups."""
     from codecompass.projects.selection import labels
-    from codecompass.store.project_groups import project_groups
+    from codecompass.store.registry import project_groups
 
     with invocation.registry() as registry:
         found, named = project_groups(registry), labels(registry.projects())
@@ -224,7 +223,7 @@ def groups(invocation: Invocation) -> None:
 def ungroup(invocation: Invocation, name: str) -> None:
     """Removes a group."""
     from codecompass.projects.selection import labels
-    from codecompass.store.project_groups import project_groups, remove_project_group
+    from codecompass.store.registry import project_groups, remove_project_group
 
     with invocation.registry() as registry:
         remove_project_group(registry, name)
@@ -302,7 +301,7 @@ def remove(invocation: Invocation, project: str) -> None:
 @asyncclick.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
 def gc(invocation: Invocation, dry_run: bool) -> int:
     """Removes projects whose directory is gone, and leftovers. The exit code is 1 if the store refuses a removal."""
-    from codecompass.store.disk_space import disk_space
+    from codecompass.store.filesystem import disk_space
     from codecompass.store.housekeeping import orphans, remove_orphan, remove_project
 
     terminal, home = invocation.terminal, invocation.home

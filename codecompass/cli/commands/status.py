@@ -96,7 +96,7 @@ def _explain(invocation: Invocation, choice: "Choice", path: str, reply: "IndexS
 
 
 def _write(invocation: Invocation, choice: "Choice", reply: "IndexStatusReply") -> None:
-    from codecompass.store.disk_space import disk_usage
+    from codecompass.store.filesystem import disk_usage
 
     terminal = invocation.terminal
 

@@ -1,6 +1,6 @@
-"""Replies as plain text, for models: what a person would want to read, and nothing that is not used.
+"""Replies as plain text for models: what a person would want to read, and nothing else.
 
-The other form of every answer; both are made of the same reply. The same reply gives the same text.
+Text and JSON are the two forms of every answer, made from the same reply. The same reply gives the same text.
 """
 
 from collections.abc import Iterator
@@ -59,11 +59,11 @@ from codecompass.protocol.text.state import (
 
 NOTHING: Final = "nothing found"
 LEAST_MORE: Final = 10
-"""What is proposed as a limit where fewer hits than this were shown."""
+"""The least limit to suggest if hits were cut."""
 
 
 def render(reply: Reply) -> str:
-    """Returns `reply` as text: lines that end in `\\n` but for the last; no other line ends, no control characters."""
+    """Returns `reply` as text: lines separated by `\\n`, without other line breaks and control characters."""
     return well_formed("\n".join(_lines(reply)))
 
 
@@ -124,7 +124,7 @@ def _lines(reply: Reply) -> Iterator[str]:
 
 
 def context_notes(reply: CodeContextReply) -> Iterator[str]:
-    """Yields what stands below the code of a `get_code_context`."""
+    """Yields the lines below the code of a `get_code_context`."""
     metadata = reply.metadata
     if metadata.remaining_candidates:
         yield f"{metadata.returned} of {metadata.total_candidates}; more: a larger max_tokens"

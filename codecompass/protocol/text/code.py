@@ -1,12 +1,12 @@
-"""Places in code as text for a reader who pays by the character: each path once, then what is there, by line number.
+"""Places in code as compact text: each path once, followed by its hits with line numbers.
 
     src/flask/views.py
     78-95 def View.dispatch_request(self) -> ft.ResponseReturnValue
     in class View 16-135
     83:        raise NotImplementedError()
 
-A heading is the lines of a definition and its signature with the name qualified; `in` stands before the definition that lines
-lie in without being it. Numbered lines are those of the file, exactly. Lines count from 1, ranges are inclusive.
+A heading has the line range of a definition, and its signature with the qualified name; after `in` it is the definition that
+encloses the lines. Numbered lines are exactly those of the file. Lines count from 1, ranges are inclusive.
 """
 
 import re
@@ -31,14 +31,14 @@ from codecompass.protocol.replies import (
 )
 
 SIGNATURE_CHARACTERS: Final = 160
-"""Of a signature in a heading. The file has the rest."""
+"""The longest heading; the rest is cut."""
 
 CUT: Final = "…"
 STALE: Final = "warning: this file has changed since it was indexed; its lines may stand elsewhere now"
 
 _SEPARATOR: Final = re.compile(r"(::|[.#\\/:])")
 _CONTROL: Final = {code: "�" for code in (*range(32), 127, 0x85, 0x2028, 0x2029) if chr(code) != "\t"}
-"""Characters that would end a line, or command a terminal, in a text that is read by lines."""
+"""Characters that would end a line or control a terminal."""
 
 # fmt: off
 _KIND_WORDS: Final = frozenset(SYMBOL_KINDS) | {
@@ -48,11 +48,11 @@ _KIND_WORDS: Final = frozenset(SYMBOL_KINDS) | {
     "trigger", "index", "test", "describe", "it", "local", "alias", "using", "delegate", "event"
 }
 # fmt: on
-"""Words before the name in a signature that say what kind of definition it is."""
+"""Words before the name in a signature that tell the kind of the definition."""
 
 
 class Entry(Struct, frozen=True):
-    """What is said of one place in a file: headings, numbered lines, both or neither."""
+    """The text for one place in a file: headings, numbered lines, both or neither."""
 
     path: str
     lines: tuple[str, ...]
@@ -60,12 +60,12 @@ class Entry(Struct, frozen=True):
 
 
 def one_line(text: str) -> str:
-    """Returns the text without characters that end a line or control a terminal."""
+    """Returns the text with every character that ends a line or controls a terminal replaced by U+FFFD."""
     return text.translate(_CONTROL) if not text.isprintable() else text
 
 
 def grouped(entries: Iterable[Entry]) -> Iterator[str]:
-    """Yields the lines of all entries with each path once, in the order in which the paths first come."""
+    """Yields the lines of all entries, grouped by path, in the order in which the paths first occur."""
     by_path: dict[str, list[str]] = {}
     stale = set()
     for entry in entries:
@@ -82,24 +82,24 @@ def grouped(entries: Iterable[Entry]) -> Iterator[str]:
 
 
 def place_of(hit: Result | Reference) -> str:
-    """Returns the path of a hit, behind the name of its project where several were asked."""
+    """Returns the path of a hit, after the label of its project in an answer about several."""
     return f"{hit.project}:{hit.path}" if hit.project else hit.path
 
 
 def hit_entries(results: Sequence[Result]) -> Iterator[Entry]:
-    """Yields what is said of each hit."""
+    """Yields an entry for each hit."""
     for result in results:
         yield Entry(place_of(result), tuple(_hit(result)), is_stale=result.stale)
 
 
 def context_entries(items: Sequence[ContextItem]) -> Iterator[Entry]:
-    """Yields what is said of each piece of context."""
+    """Yields an entry for each piece of context."""
     for item in items:
         yield Entry(item.path, tuple(context_lines(item)), is_stale=item.stale)
 
 
 def context_lines(item: ContextItem) -> list[str]:
-    """Returns what is said of a piece of context below its path."""
+    """Returns the lines for a piece of context, below its path."""
     has_code = item.excerpt is not None and bool(item.excerpt.lines)
     name = Name(item.kind, item.name, item.qualified_name, "" if has_code else item.signature, item.path)
     heading = f"{span(item.line_start, item.line_end)} {described(name)}" if item.name else ""
@@ -107,7 +107,7 @@ def context_lines(item: ContextItem) -> list[str]:
 
 
 def location_lines(results: Sequence[Result]) -> Iterator[str]:
-    """Yields hits as a line each: path, lines, kind and name."""
+    """Yields a line for each hit: path, lines, kind and name."""
     for result in results:
         named = f" {described(_name(result, signature=''))}" if result.name else ""
         at = f":{span(result.line_start, result.line_end)}" if result.result_type != "file" else ""
@@ -115,7 +115,7 @@ def location_lines(results: Sequence[Result]) -> Iterator[str]:
 
 
 def outline_lines(nodes: Sequence[OutlineNode], path: str, depth: int = 0) -> Iterator[str]:
-    """Yields the tree of a file: the lines of each definition, and its signature, indented by its depth."""
+    """Yields the symbol tree of a file: the line range and signature of each definition, indented by its depth."""
     for node in gathered(nodes):
         name = Name(node.kind, node.name, "", node.signature, path)
         yield f"{'  ' * depth}{span(node.line_start, node.line_end)} {described(name)}"
@@ -123,7 +123,7 @@ def outline_lines(nodes: Sequence[OutlineNode], path: str, depth: int = 0) -> It
 
 
 def hierarchy_lines(nodes: Sequence[HierarchyNode]) -> Iterator[str]:
-    """Yields a chain of symbols, or a tree of them, a line each; the path where it is another than the line before has."""
+    """Yields a chain or a tree of symbols, a line for each; with the path if it differs from that of the previous line."""
     path = ""
     for node in _flattened(nodes):
         at = "" if node.path == path else f"{one_line(node.path)}:"
@@ -133,7 +133,7 @@ def hierarchy_lines(nodes: Sequence[HierarchyNode]) -> Iterator[str]:
 
 
 def related_lines(related: Sequence[RelatedSymbol]) -> Iterator[str]:
-    """Yields related symbols by relation, each path once in it."""
+    """Yields related symbols grouped by relation, then by path."""
     by_relation: dict[str, list[RelatedSymbol]] = {}
     for symbol in related:
         by_relation.setdefault(symbol.relation, []).append(symbol)
@@ -157,10 +157,10 @@ CONFIDENCE_MARKS: Final = {"exact": "", "likely": "~", "possible": "?"}
 
 
 def reference_lines(reply: FindReferencesReply) -> Iterator[str]:
-    """Yields how often something is used, then the uses: each path once, each function around them once, each line by its number.
+    """Yields the counts of uses, then the uses grouped by path and enclosing function, each line with its number.
 
-    A file with one use takes one line: `path:line in function:code`. `~` stands before the number of a line that is likely, `?`
-    before one that is possible.
+    A file with one use takes one line: `path:line in function:code`. The line number of a likely use has the prefix `~`, that of
+    a possible one `?`.
     """
     counts = reply.counts
     marks = {reference.confidence for reference in reply.references}
@@ -194,7 +194,7 @@ def _reference(reference: Reference, *, is_alone: bool) -> str:
 
 
 def _around(reference: Reference) -> str:
-    """Returns the function around a use, with its type: `Session.close`; empty where there is none."""
+    """Returns the function around a use, with its type (`Session.close`); empty if there is none."""
     around = reference.enclosing
     if around is None:
         return ""
@@ -202,7 +202,7 @@ def _around(reference: Reference) -> str:
 
 
 class Name(Struct, frozen=True):
-    """What is known of a definition's name, and the path that says a part of it."""
+    """The name of a definition in its forms, and its path, which can repeat a part of the qualified name."""
 
     kind: str
     name: str
@@ -212,9 +212,9 @@ class Name(Struct, frozen=True):
 
 
 def described(of: Name) -> str:
-    """Returns a definition as a heading: its signature with the name qualified, else its kind and qualified name.
+    """Returns a definition as a heading: its signature with the qualified name, otherwise its kind and qualified name.
 
-    The kind stands before a signature that does not say it: `method public int Counter.next()`.
+    A signature that does not tell the kind is prefixed with it: `method public int Counter.next()`.
     """
     name = one_line(of.name)
     qualified = one_line(short_name(of))
@@ -223,7 +223,7 @@ def described(of: Name) -> str:
     if found is None:
         return f"{of.kind} {qualified}".strip()
     before = signature[: found.start()]
-    # What it belongs to may be said there already: `func (s *Server) Run()`, `void Server::run()`.
+    # The signature may already name the scope: `func (s *Server) Run()`, `void Server::run()`.
     scope = re.findall(r"\w+", qualified.removesuffix(name))
     own = name if scope and scope[-1] in re.findall(r"\w+", before) else qualified
     text = before + own + signature[found.end() :]
@@ -233,7 +233,7 @@ def described(of: Name) -> str:
 
 
 def short_name(of: Name) -> str:
-    """Returns the qualified name without the parts that the path says already; of a method, the class stays."""
+    """Returns the qualified name without leading parts that are in the path; the class of a method stays."""
     name = of.qualified_name
     if not name.endswith(of.name):
         return of.name
@@ -246,12 +246,12 @@ def short_name(of: Name) -> str:
 
 
 def span(first: int, last: int) -> str:
-    """Returns the lines of a place: `12-30`, or `12`."""
+    """Returns a line range: `12-30`, or `12`."""
     return str(first) if last <= first else f"{first}-{last}"
 
 
 def gathered(nodes: Sequence[OutlineNode]) -> list[OutlineNode]:
-    """Returns the nodes with each run of imports as one: a reader wants the definitions."""
+    """Returns the nodes with each run of imports joined into one, because readers want the definitions."""
     found: list[OutlineNode] = []
     for node in nodes:
         previous = found[-1] if found else None
@@ -267,7 +267,7 @@ def _hit(result: Result) -> Iterator[str]:
     around = excerpt.enclosing
     if result.result_type == "symbol" or (result.name and around is None):
         signature = "" if excerpt.is_whole else result.signature
-        # A hit that has the name as it was asked for says nothing of it.
+        # An exact match is not marked.
         marked = f" [{result.match}]" if result.match not in ("", "exact") else ""
         yield f"{span(result.line_start, result.line_end)} {described(_name(result, signature=signature))}{marked}"
     elif around is not None:

@@ -1,4 +1,4 @@
-"""What differs between two sides as text: definitions first, each with the lines that differ and who uses it, then all files.
+"""The differences between two sides as text: definitions first, each with its users and the lines that differ, then all files.
 
     changed signature, body: fn validate(token), src/auth.py:12-30
       users: 3 outside, 1 inside the differences; tests: 2 outside
@@ -6,7 +6,7 @@
     -14     return old
     +14     return new
 
-A line that is gone has the number that it had, a new one the number that it has.
+A removed line has its number in the base, an added one its number in the head.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ NOTES: Final = {
 
 
 def difference_lines(reply: DiffContextReply) -> Iterator[str]:
-    """Yields the answer, line by line."""
+    """Yields the lines of the answer."""
     totals = reply.totals
     if not totals.files:
         yield f"nothing differs between {side(reply.base)} and {side(reply.head)}"
@@ -60,7 +60,7 @@ def difference_lines(reply: DiffContextReply) -> Iterator[str]:
 
 
 def side(of: DiffSide) -> str:
-    """Returns one side in words."""
+    """Returns the description of one side: name, commit, and why it was chosen."""
     name = one_line(of.name)
     commit = of.commit[:_COMMIT_CHARACTERS]
     named = name if not commit or of.commit.startswith(name) else f"{name} {commit}"
@@ -68,7 +68,7 @@ def side(of: DiffSide) -> str:
 
 
 def heading(item: DiffItem) -> str:
-    """Returns what differs, in one line."""
+    """Returns the first line of a change: what differs, and where."""
     at = f"{one_line(item.path)}:{span(item.line_start, item.line_end)}"
     if item.change == "lines":
         return f"lines outside of definitions: {at}"
@@ -79,7 +79,7 @@ def heading(item: DiffItem) -> str:
 
 
 def item_lines(item: DiffItem) -> Iterator[str]:
-    """Yields one change."""
+    """Yields the lines of one change."""
     yield heading(item)
     if item.old_path or item.old_name:
         at = f"{one_line(item.old_path or item.path)}:{span(item.old_line_start, item.old_line_end)}"
@@ -99,7 +99,7 @@ def item_lines(item: DiffItem) -> Iterator[str]:
 
 
 def users_summary(item: DiffItem) -> str:
-    """Returns how many places use a definition; empty for what has no users."""
+    """Returns the numbers of users and tests of a definition; empty if there are none."""
     parts = []
     if item.users_outside or item.users_inside:
         inside = f", {item.users_inside} inside" if item.users_inside else ""
@@ -110,14 +110,14 @@ def users_summary(item: DiffItem) -> str:
 
 
 def user_line(user: DiffUser) -> str:
-    """Returns a place that uses a definition."""
+    """Returns the line for a user of a definition."""
     lines = ",".join(map(str, user.lines))
     around = f" in {user.kind} {one_line(user.name)}" if user.name else ""
     return f"{CONFIDENCE_MARKS[user.confidence]}{one_line(user.path)}:{lines}{around}{' (differs too)' if user.in_diff else ''}"
 
 
 def piece_lines(piece: DiffPiece) -> Iterator[str]:
-    """Yields lines that differ, each with its number."""
+    """Yields the lines that differ, each with its number."""
     yield from (f"-{number} {one_line(line)}".rstrip() for number, line in enumerate(piece.removed, piece.old_start))
     yield from (f"+{number} {one_line(line)}".rstrip() for number, line in enumerate(piece.added, piece.new_start))
 
@@ -131,7 +131,7 @@ def _version_lines(version: DiffVersion, name: str) -> Iterator[str]:
 
 
 def file_line(file: DiffFile) -> str:
-    """Returns a file that differs, with how many lines."""
+    """Returns the line for a file that differs, with its numbers of lines."""
     old = f"{one_line(file.old_path)} -> " if file.old_path else ""
     like = f" {file.similarity}%" if file.old_path else ""
     lines = f" +{file.lines_added} -{file.lines_removed}" if file.lines_added or file.lines_removed else ""

@@ -1,4 +1,4 @@
-"""Call graphs and type hierarchies as text: trees, a symbol a line, each expanded once."""
+"""Call graphs and type hierarchies as text: trees with a line for each symbol, each expanded once."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -12,9 +12,10 @@ MAX_LISTED: Final = 20
 
 
 def graph_lines(reply: CallGraphReply) -> Iterator[str]:
-    """Yields the tree of callers or callees below the symbol asked for: `kind name, path:line`, behind it the lines of the calls.
+    """Yields the tree of callers or callees below the requested symbol: `kind name, path:line`, followed by the lines of the
+    calls.
 
-    `~` stands before what is only likely, `...` behind what has been expanded above. For an impact a summary comes first, then
+    A likely call has the prefix `~`; `...` follows a symbol that was expanded above. For an impact, a summary comes first, then
     the tests that reach the symbol.
     """
     nodes = reply.nodes
@@ -37,7 +38,7 @@ def graph_lines(reply: CallGraphReply) -> Iterator[str]:
         yield "calls nothing of this repository" if is_callees else "no callers"
         return
     shown: set[int] = set()
-    # A stack of its own: a graph of 500 symbols can be one chain.
+    # An explicit stack and no recursion, because a graph of 500 symbols can be one chain.
     pending: list[tuple[int, int, GraphEdge | None]] = [(0, 0, None)]
     has_tests = reply.impact is None
     while pending:
@@ -79,7 +80,7 @@ def _impact_lines(impact: Impact) -> Iterator[str]:
 
 
 def type_lines(reply: TypeHierarchyReply) -> Iterator[str]:
-    """Yields the types, a line each, indented by their distance from the one asked for; marked as the lines of a graph are."""
+    """Yields a line for each type, indented by its distance from the requested one, and marked like the lines of a graph."""
     for symbol in reply.symbols:
         at = f", {one_line(symbol.path)}:{symbol.line_start}" if symbol.path else " (not in this repository)"
         kind = CONFIDENCE_MARKS[symbol.confidence] + (f"{symbol.kind} " if symbol.kind else "")

@@ -1,6 +1,6 @@
-"""The state of projects, jobs and the server as text, and what an answer says of itself besides its hits.
+"""The state of projects, jobs and the server as text, and the notes below every answer.
 
-Only what differs from the normal is said: an answer that is fresh and complete says neither.
+Only deviations from the normal are mentioned: an answer that is fresh and complete says neither.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,11 +23,11 @@ from codecompass.protocol.state_replies import (
 from codecompass.protocol.text.code import one_line
 
 MAX_CANDIDATES: Final = 20
-"""Candidates of an ambiguous name that are listed."""
+"""How many candidates of an ambiguous name are listed."""
 
 SHOWN_LANGUAGES: Final = 6
 SHOWN_COMMIT: Final = 12
-"""Characters of a commit's id: enough to name it."""
+"""Characters of a commit id that are shown: enough to identify it."""
 
 _STALE: Final = "warning: files have changed since the index was built; this answer is of the tree before that"
 _SYNCING: Final = "warning: files have changed and are being indexed; this answer may lack them"
@@ -36,8 +36,8 @@ _PARTIAL: Final = "warning: this answer is not complete"
 
 
 def note_lines(metadata: Metadata | BareMetadata) -> Iterator[str]:
-    """Yields what an answer has to say of itself: the commit that was asked about, warnings, and that it is stale or partial
-    where no warning says why."""
+    """Yields the notes of an answer: its commit, the projects with hits, warnings, and that it is stale or partial if no warning
+    says why."""
     if isinstance(metadata, Metadata) and metadata.commit:
         yield f"of {one_line(metadata.ref)}, commit {metadata.commit}"
     if isinstance(metadata, Metadata):
@@ -59,7 +59,7 @@ def note_lines(metadata: Metadata | BareMetadata) -> Iterator[str]:
 
 
 def next_lines(actions: tuple[NextAction, ...]) -> Iterator[str]:
-    """Yields calls that would help further, as tool and arguments."""
+    """Yields the suggested next calls, each as tool and arguments."""
     for action in actions:
         arguments = [
             *(f'{key} "{one_line(value)}"' for key in ("name", "query", "path", "mode") if (value := getattr(action, key))),
@@ -69,7 +69,7 @@ def next_lines(actions: tuple[NextAction, ...]) -> Iterator[str]:
 
 
 def error_lines(error: ErrorBody) -> Iterator[str]:
-    """Yields an error: its code and message, then what there is to choose from."""
+    """Yields an error: its code and message, then the candidates of an ambiguous name."""
     yield f"error {error.code}: {one_line(error.message)}"
     candidates = (error.data or {}).get("candidates")
     if isinstance(candidates, list):
@@ -79,7 +79,7 @@ def error_lines(error: ErrorBody) -> Iterator[str]:
 
 
 def status_lines(reply: IndexStatusReply) -> Iterator[str]:
-    """Yields the state of a project: what is indexed, how fresh it is, what was left out, its job."""
+    """Yields the state of a project: what is indexed, its freshness, what was left out, its jobs."""
     metadata = reply.metadata
     yield f"{one_line(reply.repo_root)}: {reply.index_status}, {metadata.freshness_status}, on {one_line(reply.ref)}"
     yield f"{count(reply.file_count, 'file')}, {count(reply.symbol_count, 'symbol')}, {size(reply.source_bytes)} of source"
@@ -113,7 +113,7 @@ def status_lines(reply: IndexStatusReply) -> Iterator[str]:
 
 
 def semantic_line(report: SemanticReport) -> str:
-    """Returns the state of search by meaning in a line."""
+    """Returns the state of search by meaning in one line."""
     facts = [f"{count(report.texts, 'text')} by {one_line(report.model)} at {one_line(report.endpoint)}"]
     facts += [f"{count(report.pending_files, 'file')} to go"] if report.pending_files else []
     facts += [f"unavailable ({one_line(report.last_error)})"] if report.last_error else []
@@ -121,7 +121,7 @@ def semantic_line(report: SemanticReport) -> str:
 
 
 def job_lines(reply: IndexRepoReply | SyncRepoReply) -> Iterator[str]:
-    """Yields how an index job stands, or how it ended."""
+    """Yields the state or the outcome of an index job."""
     facts = [f"{reply.mode} job {reply.job_id} {reply.status}"]
     facts += [count(reply.changed_files, "changed file")] if reply.changed_files is not None else []
     facts += [count(reply.file_count, "file")] if reply.file_count is not None else []
@@ -135,7 +135,7 @@ def job_lines(reply: IndexRepoReply | SyncRepoReply) -> Iterator[str]:
 
 
 def repository_lines(reply: IndexRepositoryReply) -> Iterator[str]:
-    """Yields what became of a directory that was to be indexed."""
+    """Yields the outcome of `index_repository`."""
     facts = [f"{one_line(reply.metadata.workspace)}: {reply.status}, job {reply.job_id}"]
     facts += [count(reply.files_indexed, "file")] if reply.files_indexed is not None else []
     facts += [duration(reply.duration_seconds)] if reply.duration_seconds is not None else []
@@ -143,7 +143,7 @@ def repository_lines(reply: IndexRepositoryReply) -> Iterator[str]:
 
 
 def health_lines(reply: HealthReply) -> Iterator[str]:
-    """Yields the state of the server, then each project in a line."""
+    """Yields the state of the server, then a line for each project."""
     yield f"{reply.status}, version {reply.version}, up {duration(reply.uptime_seconds)}"
     if not reply.tantivy_ok or not reply.sqlite_ok:
         yield f"the store cannot be used: {one_line(reply.sqlite_error) or 'the search library failed'}"
@@ -170,7 +170,7 @@ def health_lines(reply: HealthReply) -> Iterator[str]:
 
 
 def ref_lines(reply: ListRefsReply) -> Iterator[str]:
-    """Yields what is checked out, the commits that are indexed, then each branch and tag in a line."""
+    """Yields what is checked out, the indexed commits, then a line for each branch and tag."""
     current = reply.current
     files = f", {count(current.file_count, 'file')}, {count(current.symbol_count, 'symbol')}"
     yield f"working tree: {one_line(current.ref)} {current.commit[:SHOWN_COMMIT]}".rstrip() + files

@@ -15,7 +15,7 @@ import trio
 from msgspec import UNSET, Struct
 
 from codecompass.actors.job_model import JobView
-from codecompass.protocol.times import iso_time_ms
+from codecompass.amounts import iso_time_ms
 from codecompass.transport.mcp.jsonrpc import Fault
 from codecompass.transport.mcp.protocol import INVALID_PARAMS
 from codecompass.transport.mcp.wire import CallToolResult, TaskResult

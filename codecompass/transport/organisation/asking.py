@@ -31,8 +31,8 @@ from codecompass.identity import ProjectId
 from codecompass.projects.checkouts import Checkouts
 from codecompass.projects.router import Router
 from codecompass.projects.selection import SelectedProject
+from codecompass.protocol.decode import ORGANISATION, asked_elsewhere, may_be_elsewhere, several_projects
 from codecompass.protocol.metadata import Metadata, bare_metadata
-from codecompass.protocol.named_projects import ORGANISATION, asked_elsewhere, may_be_elsewhere, several_projects
 from codecompass.protocol.parts import MAX_LEFT_OUT, MAX_SECONDS, PartRequest, decode_error, decode_parts, decode_reply
 from codecompass.protocol.replies import (
     AnswerPart,

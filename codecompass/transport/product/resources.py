@@ -12,9 +12,9 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from codecompass.actors.job_model import JobState
+from codecompass.amounts import iso_time_ms
 from codecompass.errors import FileNotFound
 from codecompass.jobs import Job
-from codecompass.protocol.times import iso_time_ms
 from codecompass.transport.calls import ServerAccess
 from codecompass.transport.mcp.exchange import Exchange
 from codecompass.transport.mcp.jsonrpc import Fault

@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from codecompass.actors.messages import Query, Settle
 from codecompass.errors import CodeCompassError, DeadlineExceeded, InvalidInput, WorkspaceBusy
 from codecompass.projects.selection import SelectedProject
+from codecompass.protocol.decode import asked_elsewhere, several_projects
 from codecompass.protocol.metadata import PROTOCOL_VERSION, Metadata, ProjectPart
-from codecompass.protocol.named_projects import asked_elsewhere, several_projects
 from codecompass.protocol.replies import FindReferencesReply, ImportedSymbol, SearchEvidence
 from codecompass.protocol.requests import ALL_PROJECTS, FindReferences, SearchCode
 from codecompass.query.merging import most_promising

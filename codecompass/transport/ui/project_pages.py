@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 import trio
 from msgspec import Struct
 
+from codecompass.amounts import iso_time
 from codecompass.protocol.state_replies import IndexStatusReply
-from codecompass.protocol.times import iso_time
 from codecompass.scan.explain import SKIP_SENTENCES
 from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.http.outgoing import COMMENT

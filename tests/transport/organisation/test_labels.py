@@ -2,7 +2,7 @@
 
 import pytest
 
-from codecompass.store.project_groups import set_project_group
+from codecompass.store.registry import set_project_group
 from tests.transport.organisation.conftest import PAY, desk, index, write
 
 

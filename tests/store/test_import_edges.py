@@ -10,7 +10,7 @@ import pytest
 from codecompass.imports import module_roots, path_tails
 from codecompass.languages.detect import language_of
 from codecompass.languages.records import Import
-from codecompass.store.edges import ImportEdges
+from codecompass.store.import_edges import ImportEdges
 from codecompass.store.manifest import ManifestEntry
 from codecompass.store.overlay import SharedRows
 from codecompass.store.schema import FACTS_TABLES, MANIFEST_INDEXES, SYMBOL_INDEXES

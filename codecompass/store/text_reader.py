@@ -1,4 +1,7 @@
-"""Reads the text index of one generation: ranked hits, and the candidates of a scan. `text_writer.py` builds it."""
+"""Reads the tantivy index of one generation: ranked hits, and the candidates of a scan. `text_writer.py` builds it.
+
+Implements `snapshot.TextIndex`.
+"""
 
 import errno
 import os
@@ -37,7 +40,7 @@ _Found = tuple[int, float, tantivy.DocAddress]
 _REFUSALS: Final = frozenset(
     {errno.EACCES, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EPERM, errno.EROFS}
 )
-"""Errors for a lack of space, file handles or permissions: the index is not damaged."""
+"""Errors for missing space, memory, file handles or permissions, after which the index is not damaged."""
 
 _OS_ERROR: Final = re.compile(r"\(os error (\d+)\)")
 """How Rust formats an OS error."""
@@ -47,15 +50,15 @@ class DamageGuard:
     """A context manager that turns the errors of a damaged index into IndexDamaged, and refusals of the system into OSError.
     Threads may share one.
 
-    tantivy reports everything as ValueError, except where it panics: pyo3's PanicException derives from BaseException and
-    cannot be imported, so it is known by its name.
+    tantivy reports all errors as ValueError, except panics: pyo3's PanicException derives from BaseException and cannot be
+    imported, so it is recognised by its name.
     """
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     def __enter__(self) -> None:
-        """Does nothing. A class enters three times as fast as a generator, and this is entered for each chunk of a scan."""
+        """Does nothing. A class is entered in a third of the time of a generator, and this is entered for each chunk."""
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if kind is None or error is None:
@@ -63,7 +66,9 @@ class DamageGuard:
         if (number := _refused_by_system(error)) is not None:
             raise OSError(number, os.strerror(number), str(self._directory)) from error
         if isinstance(error, (ValueError, OSError)) or kind.__name__ == "PanicException":
-            raise IndexDamaged(damage_message(self._directory, error), path=str(self._directory)) from error
+            raise IndexDamaged(
+                f"the index at {self._directory} is damaged ({error}). {REBUILD}", path=str(self._directory)
+            ) from error
 
 
 def _refused_by_system(error: BaseException) -> int | None:
@@ -75,16 +80,11 @@ def _refused_by_system(error: BaseException) -> int | None:
     return number if number in _REFUSALS else None
 
 
-def damage_message(directory: Path, error: BaseException) -> str:
-    """Says what is damaged and what to do."""
-    return f"the index at {directory} is damaged ({error}). {REBUILD}"
-
-
 class TextReader:
-    """One generation as it was when opened. Thread-safe; keeps its files mapped until it is dropped."""
+    """One generation, which does not change after it is opened. Thread-safe; keeps its files mapped until it is dropped."""
 
     def __init__(self, directory: Path) -> None:
-        """Opens the generation in `directory`. Raises FileNotFoundError where it is gone, IndexDamaged where it is damaged."""
+        """Opens the generation in `directory`. Raises FileNotFoundError if it is gone, IndexDamaged if it is damaged."""
         if not (directory / "meta.json").exists():
             raise FileNotFoundError(directory)
         self._guard = DamageGuard(directory)
@@ -94,16 +94,16 @@ class TextReader:
 
     @property
     def document_count(self) -> int:
-        """Documents of all kinds of record."""
+        """The number of documents of all kinds."""
         return self._searcher.num_docs
 
     def document_frequency(self, field: str, word: str) -> int:
-        """Returns how many documents hold `word` in `field` (deleted ones count until a merge)."""
+        """Returns how many documents have `word` in `field` (deleted ones count until a merge)."""
         with self._guard:
             return self._searcher.doc_freq(field, word)
 
     def expect_searches(self, searches: Iterable[Search]) -> None:
-        """Does nothing: each search is on its own."""
+        """Does nothing: local searches are fast one by one."""
 
     def search_chunks(self, words: Sequence[WordQuery], limit: int, where: Filter = Filter()) -> list[ChunkHit]:  # noqa: B008 (frozen)
         """Returns the best chunks, best first; ties by file and line, so that equal indexes give equal pages."""
@@ -118,7 +118,8 @@ class TextReader:
         least: float,
         where: Filter = Filter(),  # noqa: B008 (frozen)
     ) -> list[ChunkHit]:
-        """Returns the chunks whose words have the largest sum of `worth`, `least` or more, best first; each word counts once."""
+        """Returns the chunks whose words have the largest sums of `worth`, at least `least`, best first; each word counts
+        once."""
         if not worth or limit < 1 or where.file_ids == ():
             return []
         found = self._keys(self._queries.weighed(worth, where), limit)
@@ -139,15 +140,15 @@ class TextReader:
         return hits
 
     def fuzzy_symbols(self, name: str, distance: int, limit: int) -> list[int]:
-        """Returns row ids of symbols whose whole lower-case name is within `distance` (1 or 2) edits of `name`."""
+        """Returns the row ids of symbols whose whole lower-case name is within `distance` (1 or 2) edits of `name`."""
         return self._symbol_ids(self._queries.similar_names(name.lower(), distance), limit)
 
     def prefix_symbols(self, prefix: str, limit: int) -> list[int]:
-        """Returns row ids of symbols whose lower-case name begins with `prefix`."""
+        """Returns the row ids of symbols whose lower-case name begins with `prefix`."""
         return self._symbol_ids(self._queries.names_beginning(prefix.lower()), limit)
 
     def file_chunks(self, file_id: int, line_start: int = 1, line_end: int = MAX_LINE) -> tuple[Chunk, ...]:
-        """Returns the chunks of a file that touch the lines, in order; all chunks together are its whole text."""
+        """Returns the chunks of a file that overlap the lines, in order; all its chunks together are its whole text."""
         found = sorted(self._addresses(self._queries.chunks_of_file(file_id)).items(), key=itemgetter(0))
         hits = (unpack_chunk_key(key, 0.0, address) for key, address in found)
         return tuple(
@@ -165,7 +166,7 @@ class TextReader:
         return text
 
     def expect_texts(self, hits: Iterable[ChunkHit]) -> None:
-        """Does nothing: each is read when it is asked for."""
+        """Does nothing: local texts are read one by one."""
 
     def chunks_holding(self, narrowing: Narrowing, where: Filter = Filter()) -> "HeldChunks":  # noqa: B008 (frozen)
         """Returns the candidates of a scan: all chunks that can match, and some others."""
@@ -182,7 +183,7 @@ class TextReader:
         return self._keys(self._queries.ranked(words, where), limit)
 
     def _keys(self, query: tantivy.Query, limit: int) -> list[_Found]:
-        # tantivy reserves memory for `limit` hits whatever the index holds, and refuses a limit of 0.
+        # tantivy reserves memory for `limit` hits even if the index has fewer documents, and rejects a limit of 0.
         limit = max(1, min(limit, self._searcher.num_docs))
         with self._guard:
             hits = self._searcher.search(query, limit, count=False).hits
@@ -193,7 +194,7 @@ class TextReader:
         return sorted(key for key, _, _ in self._keys(query, limit))
 
     def _addresses(self, query: tantivy.Query) -> dict[int, tantivy.DocAddress]:
-        """The key and the address of every document that a query finds, in no order."""
+        """Returns the address of every document that a query finds, by key, in no order."""
         limit = max(1, self._searcher.num_docs)
         with self._guard:
             addresses = [address for _, address in self._searcher.search(query, limit, count=False).hits]
@@ -202,7 +203,7 @@ class TextReader:
 
 
 def _searcher(directory: Path) -> tantivy.Searcher:
-    """Opens the index in `directory`. Works where it is read-only, although tantivy writes a lock file before it reads."""
+    """Opens the index in `directory`, even if that is read-only, although tantivy writes a lock file before it reads."""
     try:
         return _searcher_at(directory)
     except ValueError as error:
@@ -210,8 +211,8 @@ def _searcher(directory: Path) -> tantivy.Searcher:
             raise
         failure = error
     try:
-        # The files are mapped when they are opened, so the links are needed no longer. They go through a descriptor, because
-        # such short links take no extra space in any file system.
+        # The files are mapped when they are opened, so the links can be deleted then. They go through a descriptor, because such
+        # short links take no extra space on any file system.
         descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             with temporary_directory() as links:
@@ -243,10 +244,10 @@ def _through(descriptor: int, directory: Path) -> Path:
 
 
 class HeldChunks(KeyedChunks):
-    """See `ChunkCandidates`."""
+    """The candidates of a scan in tantivy's index, which implement `snapshot.ChunkCandidates`."""
 
     def __init__(self, searcher: tantivy.Searcher, guard: DamageGuard, addresses: Mapping[int, tantivy.DocAddress]) -> None:
-        """`addresses` are those of the chunks by their keys."""
+        """`addresses` are those of the chunks, by key."""
         super().__init__(sorted(addresses))
         self._searcher = searcher
         self._guard = guard
@@ -254,7 +255,7 @@ class HeldChunks(KeyedChunks):
 
     def passages(self, numbers: Iterable[int]) -> Iterator[Passage]:
         """See `ChunkCandidates`."""
-        # One guard around the loop: errors of the consumer are not raised in here.
+        # One guard around the loop is correct, because errors of the consumer are not raised inside the generator.
         with self._guard:
             for number in numbers:
                 key = self._keys[number]

@@ -6,8 +6,13 @@ import pytest
 
 from codecompass.errors import InvalidInput, ProjectNotFound
 from codecompass.store.layout import HomeLayout
-from codecompass.store.project_groups import project_groups, remove_project_group, require_project_group, set_project_group
-from codecompass.store.registry import open_registry
+from codecompass.store.registry import (
+    open_registry,
+    project_groups,
+    remove_project_group,
+    require_project_group,
+    set_project_group,
+)
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
 """Import edges of the index that is being written: buffered while files arrive, resolved once all paths of the job are known.
 
-Resolution depends on which files exist. An edge of an unchanged file is resolved again exactly when a path that it depends
-on (its tails, see `imports`) was added or removed, or when a configuration file of its ecosystem changed. So an update costs
-by the size of the change, and an incremental index equals a full one.
+Resolution depends on which files exist. An edge of an unchanged file is resolved again exactly if a path that it depends on (its
+tails, see `imports`) was added or removed, or if a configuration file of its ecosystem changed. So the cost of an update depends
+on the size of the change, and an incremental index equals a full one.
 """
 
 import sqlite3
@@ -19,22 +19,21 @@ from codecompass.store.overlay import SharedRows
 ROOT_COLUMNS: Final = "ecosystem, prefix, directory, scope, rank"
 ROW: Final = "INSERT INTO main.imports VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
+IN_MEMORY_FROM: Final = 300
+"""With this many changed files, a table of all paths in memory (5 us per path) is cheaper than queries to SQLite."""
 
 IN_MEMORY_FROM_IMPORTS: Final = 2_000
-"""Imports to be resolved from which that is cheaper too, however few the files are: each looks up to hundreds of paths up."""
-
-IN_MEMORY_FROM: Final = 300
-"""Changed files from which a table of all paths in memory (5 us per path) is cheaper than queries to SQLite."""
-
+"""With this many imports to resolve it is cheaper too, however few the files: an import looks up to hundreds of paths up."""
 
 CHECKPOINT_IMPORTS: Final = 50
+"""Imports that are resolved between two calls of `checkpoint`."""
 
 _REMEMBERED_PATHS: Final = 500_000
-"""Paths that are cached of the tables in one job; beyond that the cache is emptied."""
+"""Paths that one job caches from the tables; the cache is emptied when it holds more."""
 
 
 class ImportEdges:
-    """Belongs to one writer and its transaction. Counts the rows that it writes."""
+    """The imports of one writer's transaction. Counts the rows that it writes."""
 
     def __init__(self, connection: sqlite3.Connection, rows: SharedRows) -> None:
         self._connection = connection
@@ -47,12 +46,12 @@ class ImportEdges:
         self.rows_written = 0
 
     def add(self, file_id: int, path: str, language: str, imports: tuple[Import, ...]) -> None:
-        """Takes the imports of a file that was parsed. Nothing is written before `resolve_all`."""
+        """Buffers the imports of a parsed file. Nothing is written before `resolve_all`."""
         if imports:
             self._pending.append((file_id, path, language, imports))
 
     def write_roots(self, file_id: int, roots: Sequence[ModuleRoot]) -> None:
-        """Records what a configuration file says about module names."""
+        """Writes the module roots of a configuration file."""
         if roots:
             self._connection.executemany(
                 "INSERT INTO module_roots VALUES (?, ?, ?, ?, ?, ?)",
@@ -62,7 +61,7 @@ class ImportEdges:
             self.rows_written += len(roots)
 
     def file_removed(self, file_id: int) -> None:
-        """Removes what the old content of a file imported and configured."""
+        """Removes the imports and module roots of a file's old content."""
         self._pending = [item for item in self._pending if item[0] != file_id] if self._pending else self._pending
         self.rows_written += self._connection.execute("DELETE FROM main.imports WHERE file_id = ?", (file_id,)).rowcount
         gone = self._connection.execute(
@@ -82,10 +81,10 @@ class ImportEdges:
         self._removed.add(path)
 
     def resolve_all(self, manifest: Mapping[str, ManifestEntry], checkpoint: Callable[[], None] = lambda: None) -> int:
-        """Resolves the new imports, and those whose target may have changed with the paths or the configuration.
+        """Resolves the new imports, and those whose target may have changed; returns the number of rows written.
 
-        Returns the number of rows written. `checkpoint` is called every few milliseconds and may raise; then this object is
-        unchanged, and the rows written belong to a transaction that must be rolled back.
+        `checkpoint` is called every few milliseconds and may raise; then this object is unchanged, and the rows written belong to
+        a transaction that must be rolled back.
         """
         if not (self._pending or self._added or self._removed or self._root_changes):
             return 0
@@ -133,7 +132,7 @@ class ImportEdges:
             self.rows_written += len(rows)
 
     def _changed_ecosystems(self) -> set[str]:
-        """Returns the ecosystems that gained or lost a root. A root that another file has too does not count."""
+        """Returns the ecosystems that gained or lost a module root. A root that another file has too does not count."""
         changes = {root: change for root, change in self._root_changes.items() if change}
         if not changes:
             return set()
@@ -153,7 +152,7 @@ class ImportEdges:
         found: dict[int, tuple[str, str, Import, str]] = {}
         for tail in affected_tails(self._added, self._removed, paths):
             checkpoint()
-            # The indexes leave out empty tails, so the statement must exclude them to use an index.
+            # The database indexes omit empty tails, and are only used if the statement excludes them.
             self._collect("(i.tail = ? AND i.tail != '') OR (i.other_tail = ? AND i.other_tail != '')", (tail, tail), found)
         for ecosystem in sorted(changed_ecosystems):
             languages = languages_of(ecosystem)
@@ -178,7 +177,7 @@ class ImportEdges:
 
 
 class _StoredPaths(PathIndex):
-    """Answers from the tables, so that the cost of a small update does not depend on the size of the repository."""
+    """Looks paths up in the tables, so that the cost of a small update does not depend on the size of the repository."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection

@@ -3,8 +3,7 @@
 import pytest
 
 from codecompass.errors import InvalidInput
-from codecompass.protocol.decode import decode
-from codecompass.protocol.named_projects import several_projects
+from codecompass.protocol.decode import decode, several_projects
 
 
 @pytest.mark.parametrize(
