@@ -1,7 +1,7 @@
-"""Answers from an organisation's repositories: what tools ask of a workspace and of a commit, for one question of one viewer.
+"""Answers about one repository of an organisation: the workspaces and commits that tools see, for one question of one viewer.
 
-A generation never changes, so a workspace has no actor here: each question opens the generation that is the newest when it comes,
-in a thread, and is answered by the same query core as everywhere. There is nothing to let land, and no job.
+Generations never change, so a workspace has no actor here: each question opens the newest generation in a thread and is answered
+by the same query core as everywhere else. There are no pending changes to wait for, and no jobs.
 """
 
 from typing import Final, overload
@@ -31,13 +31,12 @@ from codecompass.store.snapshot import Snapshot
 from codecompass.units import SECONDS
 
 GRACE_SECONDS: Final = 5 * SECONDS
-"""How much longer than its `timeout_ms` a question may take, for what is not searching: fetching the facts of a generation that
-was not asked for here before."""
+"""How much longer than its `timeout_ms` a question may take, to fetch the facts of a generation that are not cached yet."""
 
 RETRY_MS: Final = 5_000
 
 SHORTEST_COMMIT: Final = 7
-"""Characters of a commit's id by which it can be named."""
+"""Least number of characters of an abbreviated commit id."""
 
 SHOWN_REFS: Final = 20
 NOT_INDEXED: Final = "no worker has indexed it yet"
@@ -45,17 +44,18 @@ _DEFAULT_NAMES: Final = frozenset({"HEAD", NO_REF, ""})
 
 
 class Answering(Struct, frozen=True, kw_only=True):
-    """How questions are answered: the settings of the server. Seconds."""
+    """The server's settings for answering questions."""
 
     options: QueryOptions
     timeout: float
+    """Default time limit of a question in seconds."""
 
 
 class RepositoryWorkspace:
-    """A repository, or one of its refs, as the `WorkspaceHandle` of one question."""
+    """Implements `WorkspaceHandle` for a repository or one of its refs, for one question."""
 
     def __init__(self, library: Library, answering: Answering, project: Project, ref: str | None = None) -> None:
-        """`ref` is the name of a head, None for the one that answers where no ref is asked for."""
+        """`ref` is the name of a head, None for the default ref."""
         self._library = library
         self._answering = answering
         self._project = project
@@ -63,12 +63,12 @@ class RepositoryWorkspace:
 
     @property
     def project(self) -> Project:
-        """The repository as tools know it."""
+        """The repository as the project that tools see."""
         return self._project
 
     @property
     def observation(self) -> WorkspaceObservation:
-        """What was read of it for this question."""
+        """The state of the repository as this question has read it so far."""
         known = self._library.known(self._project.project_id)
         head = None if known is None else known.heads.get(self._ref or known.default_ref)
         return WorkspaceObservation(
@@ -87,7 +87,7 @@ class RepositoryWorkspace:
         )
 
     async def wait_open(self) -> None:
-        """Nothing: it is opened by each question."""
+        """Returns at once: each question opens its own snapshot."""
 
     @overload
     async def ask(self, message: Query, *, request_id: str = "") -> Reply: ...
@@ -100,8 +100,8 @@ class RepositoryWorkspace:
     async def ask(
         self, message: Query | Settle | StartJob | CancelJob, *, request_id: str = ""
     ) -> Reply | Settled | JobTicket | bool:
-        """Answers a question. Raises IndexNotReady where no worker has published the ref yet, IndexedElsewhere for what needs a
-        clone or would index, EngineUnavailable, ProjectNotFound, and what the query raises."""
+        """Returns the answer to a message. Raises IndexNotReady if no worker has published the ref yet, IndexedElsewhere if the
+        message needs a clone or would index, EngineUnavailable, ProjectNotFound, and what the query raises."""
         match message:
             case Query():
                 return await self.answer(message)
@@ -113,7 +113,7 @@ class RepositoryWorkspace:
                 return False
 
     async def answer(self, asked: Query, seconds: float | None = None) -> Reply:
-        """Does that for a question, within `seconds` where they are given."""
+        """Returns the answer to a query, within `seconds` if given. Raises the same errors as `ask`."""
         request = asked.request
         if isinstance(request, DiffContext):
             raise needs_clone("diff_context")
@@ -165,23 +165,23 @@ class RepositoryWorkspace:
 
 
 class LibraryWorkspaces:
-    """A `services.LiveWorkspaces`: each repository that the question has been routed to."""
+    """Implements `services.LiveWorkspaces` for the repositories that a question is routed to."""
 
     def __init__(self, library: Library, answering: Answering) -> None:
         self._library = library
         self._answering = answering
 
     def route(self, project: Project) -> WorkspaceHandle:
-        """Returns the workspace of a repository."""
+        """Returns the workspace handle of a repository."""
         return RepositoryWorkspace(self._library, self._answering, project)
 
     def find(self, project_id: str, commit: NamedCommit | None = None) -> WorkspaceObservation | None:
-        """None: nothing is kept of a repository between two questions."""
+        """Returns None: no state of a repository is kept between questions."""
         return None
 
 
 class LibraryCommits:
-    """A `services.Commits`: the refs of repositories that are indexed."""
+    """Implements `services.Commits` for the indexed refs of repositories."""
 
     def __init__(self, library: Library, answering: Answering) -> None:
         self._library = library
@@ -189,10 +189,10 @@ class LibraryCommits:
         self._refs: dict[tuple[str, str], str] = {}
 
     async def resolve(self, project: Project, ref: str, field: str = "ref") -> NamedCommit | None:
-        """Returns the commit of an indexed ref; None for the one that answers where no ref is asked for.
+        """Returns the commit of an indexed ref, or None for the default ref.
 
-        `ref` is a name of a branch or tag, or the beginning of the id of a commit that one of them is at. Raises RefNotIndexed,
-        and IndexedElsewhere for a comparison.
+        `ref` is the name of a branch or tag, or the first characters of the id of a commit that one of them points to. Raises
+        RefNotIndexed, and IndexedElsewhere if the ref is the head of a comparison.
         """
         if field == "head":
             raise needs_clone("diff_context")
@@ -214,14 +214,14 @@ class LibraryCommits:
         return commit
 
     async def make_room(self, project: Project, commit: NamedCommit) -> None:
-        """Nothing: the engine keeps what is published."""
+        """Does nothing: published generations are never evicted."""
 
     def route(self, project: Project, commit: NamedCommit) -> WorkspaceHandle:
-        """Returns the workspace of a commit that `resolve` has named."""
+        """Returns the workspace handle of a commit that `resolve` has returned."""
         return RepositoryWorkspace(self._library, self._answering, project, self._refs[project.project_id, commit.name])
 
     async def list_refs(self, request: ListRefs, project: Project, metadata: BareMetadata) -> ListRefsReply:
-        """Returns the refs that are indexed, those first that were published last."""
+        """Returns the indexed refs, the most recently published first."""
         repository = await self._library.newest(project.project_id)
         wanted = (request.filter or "").lower()
         heads = sorted(repository.heads.items(), key=lambda each: (-each[1].published_at, each[0]))
@@ -257,7 +257,7 @@ class LibraryCommits:
 
 
 def _head_name(repository: Repository, ref: str) -> str | None:
-    """Returns the name of the head that `ref` means."""
+    """Returns the name of the head that `ref` means, or None if no head matches."""
     for prefix in ("", "refs/heads/", "refs/tags/", "refs/remotes/origin/", "origin/"):
         if ref.startswith(prefix) and ref[len(prefix) :] in repository.heads:
             return ref[len(prefix) :]

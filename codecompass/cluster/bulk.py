@@ -1,4 +1,4 @@
-"""Writing many documents at once: some are made, in the caller's thread, while those before them are on their way."""
+"""Bulk writes: documents are made in the caller's thread while earlier ones are being sent by others."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -9,10 +9,11 @@ from codecompass.cluster.engine import Engine
 from codecompass.units import MIB, SECONDS
 
 BULK_BYTES: Final = 4 * MIB
-"""Of one bulk request. The engine advises 5 to 15 MB; with a heap of 512 MB its limit for writes under way is 51 MB."""
+"""Size of one bulk request. The engine's documentation advises 5 to 15 MB; with a heap of 512 MB it limits writes in progress to
+51 MB."""
 
 AT_ONCE: Final = 2
-"""Requests on their way: the engine has the next one when it is ready for it."""
+"""Requests in flight, so that the engine never waits for the next one."""
 
 LOOK_SECONDS: Final = 0.5 * SECONDS
 
@@ -20,11 +21,11 @@ LOOK_SECONDS: Final = 0.5 * SECONDS
 def write_documents(
     engine: Engine, index: str, actions: Iterable[bytes], *, routing: str = "", checkpoint: Callable[[], None] = lambda: None
 ) -> int:
-    """Writes documents: each of `actions` is the lines of one action, with their line breaks. Returns how many.
+    """Writes documents and returns their number. Each of `actions` is the lines of one bulk action, with their line breaks.
 
-    Writing one twice must give the same, because what the engine was too busy for is sent again, and none may depend on one
-    before it. `checkpoint` is called in the caller's thread, at least twice a second while nothing else happens, and may raise.
-    Raises EngineUnavailable when the engine's patience is over, EngineRefused for a document that it will never take.
+    Actions must be idempotent, because rejected ones are sent again, and independent of each other. `checkpoint` is called in the
+    caller's thread, at least twice a second while waiting, and may raise.
+    Raises EngineUnavailable after `Engine`'s patience, EngineRefused for a document that the engine rejects for good.
     """
     given_up = threading.Event()
     under_way: set[Future[None]] = set()

@@ -1,7 +1,7 @@
-"""Texts of chunks that came with searches of one generation, kept while a question is answered.
+"""A cache of the chunk texts that searches of one generation returned, kept while a question is answered.
 
-The chunks of a file follow each other without a gap and without sharing a line, so lines can be read here when all chunks between
-the first and the last of them are known. Most lines that an answer shows came with the search that found them.
+The chunks of a file are contiguous and share no line, so a range of lines can be read from the cache if all chunks of the range
+are in it. Most lines that an answer shows came with the search that found them.
 """
 
 from bisect import bisect_right, insort
@@ -16,29 +16,29 @@ _BEHIND_ALL: Final = (1 << LENGTH_BITS) - 1
 
 
 class ChunkTexts:
-    """Texts by the keys of their chunks (`store.snapshot.pack_chunk_key`)."""
+    """Chunk texts by the keys of their chunks (`store.snapshot.pack_chunk_key`)."""
 
     def __init__(self) -> None:
         self._texts: dict[int, str] = {}
         self._keys: dict[int, list[int]] = {}
-        """Of each file, in order."""
+        """Sorted keys of the known chunks, by file."""
 
     def keep(self, key: int, text: str) -> None:
-        """Keeps a text, which is that of the key for ever."""
+        """Adds a text. The text of a key never changes."""
         if key not in self._texts:
             insort(self._keys.setdefault(key >> FILE_SHIFT, []), key)
         self._texts[key] = text
 
     def __getitem__(self, key: int) -> str:
-        """Returns a text. Raises KeyError where it is not known."""
+        """Returns a text. Raises KeyError if it is not cached."""
         return self._texts[key]
 
     def missing(self, keys: Iterable[int]) -> list[int]:
-        """Returns those of the keys whose texts are not known, each once, in their order."""
+        """Returns the keys whose texts are not cached, without duplicates, in their order."""
         return [key for key in dict.fromkeys(keys) if key not in self._texts]
 
     def between(self, file_id: int, line_start: int, line_end: int) -> tuple[Chunk, ...] | None:
-        """Returns the chunks that have the lines, in order; None where one of them is not known."""
+        """Returns the chunks that contain the lines, in order, or None if one of them is not cached."""
         found = []
         line = line_start
         for key in self._from(file_id, line_start):
@@ -52,15 +52,15 @@ class ChunkTexts:
         return None
 
     def _from(self, file_id: int, line: int) -> Iterator[int]:
-        """The known chunks of a file, from the one that has `line` or begins before it."""
+        """Iterates over the keys of a file's cached chunks, from the last that begins at `line` or before it."""
         keys = self._keys.get(file_id, [])
         at = bisect_right(keys, _first_key(file_id, line) | _BEHIND_ALL)
         return iter(keys[max(0, at - 1) :])
 
 
 def keys_with_lines(file_id: int, line_start: int, line_end: int) -> tuple[int, int]:
-    """Returns the least key, and the one behind the greatest, that chunks with these lines of a file can have. Chunks that end
-    before the lines may have such a key too."""
+    """Returns the range of keys, the end excluded, that chunks with these lines of a file can have. Chunks that end before the
+    lines can be in it too."""
     first = max(1, line_start - LONGEST_CHUNK + 1)
     behind = _first_key(file_id, line_end + 1) if line_end < MAX_LINE else _first_key(file_id + 1, 0)
     return _first_key(file_id, first), behind

@@ -1,4 +1,4 @@
-"""The documents of a file in the engine: its chunks, its symbols and its path, in the tokens of the embedded store."""
+"""Makes the engine's documents of a file: for its chunks, its symbols and its path, with the tokens of the embedded store."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -15,7 +15,7 @@ from codecompass.store.text_writer import SEARCHED_KINDS_EXCLUDED
 
 
 class DocumentMaker:
-    """Makes the documents of one piece, and counts their words. Not thread-safe."""
+    """Makes the documents of one piece and counts their words. Not thread-safe."""
 
     def __init__(self, repo_id: str, piece: str) -> None:
         self._repo_id = repo_id
@@ -23,10 +23,10 @@ class DocumentMaker:
         self._splitter = WordSplitter()
         self._names = name_analyzer()
         self.tally: Final = TermTally()
-        """Of the documents made so far."""
+        """Word counts of the documents made so far."""
 
     def of_file(self, file: IndexedFile, chunks: Sequence[Chunk], symbols: Sequence[SymbolRow]) -> Iterator[bytes]:
-        """Yields the documents as lines of a bulk request, each with the line of its action."""
+        """Yields each document as two lines of a bulk request: the action and the document."""
         path_words = split_identifier(file.path)
         yield self._action(FILE_RECORD, file, file.id, {"file_words": _tokens(" ".join(path_words))})
         for chunk in chunks:
@@ -78,7 +78,7 @@ def _tokens(words: str) -> list[str]:
 
 
 def _scope_name(symbols: Mapping[int, SymbolRow], symbol: SymbolRow) -> str:
-    """The name of the scope around a symbol, skipping tests: as `text_writer.symbol_rows` has it."""
+    """Returns the name of the enclosing scope, skipping tests, as `text_writer.symbol_rows` does."""
     parent = symbols.get(symbol.parent_id) if symbol.parent_id is not None else None
     while parent is not None and parent.kind == "test":
         parent = symbols.get(parent.parent_id) if parent.parent_id is not None else None

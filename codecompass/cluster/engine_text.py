@@ -1,7 +1,7 @@
-"""The text of one generation in the engine: a `TextIndex`, whose answers are those of the embedded store.
+"""Implements `TextIndex` for one generation in the engine, with the same results as the embedded store.
 
-A document is visible to a generation that lists its piece, unless its file is among the piece's dead. A search asks the engine
-for candidates and scores them here (`scoring.py`). Texts that came with a search are kept, as the answer is made of some of them.
+A document is visible to a generation that lists its piece, unless its file is dead in that piece. The engine finds candidates,
+which are scored here (`scoring.py`). Texts that come with a search are cached, because the answer shows some of them.
 """
 
 import re
@@ -39,21 +39,22 @@ from codecompass.store.text_queries import BETWEEN_PIECES, TOKEN_MARKS, Filter, 
 
 MORE_THAN_WANTED: Final = 1.1
 AT_LEAST_MORE: Final = 20
-"""Documents that the engine is asked for beyond those wanted: its averages are not those of the repository."""
+"""The engine is asked for more documents than are wanted, because it ranks with other averages than those of the repository: the
+factor, and the number added to it."""
 
 MAX_IDS: Final = 60_000
-"""Of one list in a filter; the engine takes 65,536."""
+"""Ids in one list of a filter; the engine's limit is 65,536."""
 
 TEXTS_AT_ONCE: Final = 200
-"""Chunks whose texts one request brings: 300 kB."""
+"""Chunk texts fetched in one request: 300 kB."""
 
 COPIES_ASKED: Final = 4
-"""Each by another node. One of three may be behind."""
+"""Attempts to find an up-to-date copy, each on another node. One of three may be behind."""
 
 NO_PIECE: Final = Piece("")
 
 _RESERVED: Final = re.compile(r'[.?+*|(){}\[\]"\\#@&<>~^$-]')
-"""Characters that mean something in the engine's regular expressions."""
+"""Special characters of the engine's regular expressions."""
 
 
 Order = Literal["key", "score", "about"]
@@ -65,7 +66,7 @@ _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "symbols": ("name_words", "signature", "doc"),
     "files": ("file_words",),
 }
-"""What documents are scored by, as it is stored."""
+"""Stored fields that documents are scored by; `body` is made from `text`."""
 
 
 class _Found(Struct, frozen=True):
@@ -75,7 +76,7 @@ class _Found(Struct, frozen=True):
 
 
 class EngineText:
-    """The text of a generation. For one thread at a time, like the snapshot that it is part of."""
+    """The text index of a generation. Not thread-safe, like the snapshot that it is part of."""
 
     def __init__(self, engine: Engine, manifest: Manifest, counts: TermCounts, rarities: EngineRarities) -> None:
         self._engine = engine
@@ -85,16 +86,16 @@ class EngineText:
         self._visible = visible(manifest)
         self._texts = ChunkTexts()
         self._ahead: dict[bytes, JsonObject] = {}
-        """Answers of the engine to searches that were announced, by their bodies, until they are asked for."""
+        """Answers to searches that `expect_searches` has sent ahead, by their bodies, until they are used."""
 
     def document_frequency(self, field: str, word: str) -> int:
-        """Returns how many documents hold `word` in `field`."""
+        """Returns the number of documents with `word` in `field`."""
         return self._counts.count(field, word)
 
     # ranked search
 
     def expect_searches(self, searches: Iterable[Search]) -> None:
-        """See `TextIndex`: all of them are one request, and the engine works on them at the same time."""
+        """Sends all searches in one request, so that the engine works on them in parallel."""
         made = [each for each in searches if each.words and each.limit > 0 and each.where.file_ids != ()]
         scored = [each for each in made if not _are_constant(each.words)]
         self._rarities_of([word for each in scored for word in each.words])
@@ -196,7 +197,7 @@ class EngineText:
             body["search_after"] = hits[-1]["sort"]
 
     def _texts_of(self, keys: Iterable[int]) -> dict[int, str]:
-        """The texts of chunks by their keys. Raises IndexNotReady where one is gone."""
+        """Returns the texts of chunks by their keys. Raises IndexNotReady if one is missing."""
         wanted = list(keys)
         missing = self._texts.missing(wanted)
         for batch in batched_keys(missing, TEXTS_AT_ONCE):
@@ -212,7 +213,7 @@ class EngineText:
     def _ranked(
         self, words: Sequence[WordQuery], limit: int, where: Filter, fields: Sequence[str], *, is_constant: bool = False
     ) -> list[_Found]:
-        """Returns `limit` documents or some more, with their exact scores, in no order."""
+        """Returns the best documents, at least `limit` if there are so many, with exact scores."""
         if not words or limit < 1 or where.file_ids == ():
             return []
         found = self._found(self._ranked_body(words, limit, where, fields, is_constant=is_constant))
@@ -233,7 +234,7 @@ class EngineText:
         return _body(self._ranking(words, where, self._rarities_of(words)), wanted, fields, "about")
 
     def _rarities_of(self, words: Sequence[WordQuery]) -> dict[tuple[str, str], float]:
-        """How rare words are to the engine."""
+        """Returns the engine's inverse document frequencies of words."""
         if not words:
             return {}
         return self._rarities.of(self._manifest.repo_id, {item.field: None for word in words for item in word.fields}, words)
@@ -250,7 +251,7 @@ class EngineText:
         return document
 
     def _ranking(self, words: Sequence[WordQuery], where: Filter, theirs: Mapping[tuple[str, str], float]) -> JsonObject:
-        """The engine's query; `theirs` is how rare each word is to the engine."""
+        """Returns the engine's query; `theirs` are the engine's inverse document frequencies."""
         must: list[JsonObject] = []
         should: list[JsonObject] = []
         for word in words:
@@ -285,11 +286,11 @@ class EngineText:
         return sorted(each.key for each in found)
 
     def _search(self, query: JsonObject, limit: int, fields: Sequence[str] = (), *, order: Order = "score") -> list[_Found]:
-        """Returns the documents of a query, see `_body`."""
+        """Returns the documents that a query finds, see `_body`."""
         return self._found(_body(query, limit, fields, order))
 
     def _found(self, body: JsonObject) -> list[_Found]:
-        """Returns the documents of a search, with their scores where they are sorted by them."""
+        """Returns the documents that a search finds, with their scores if it sorts by score."""
         said = self._ahead.pop(msgspec.json.encode(body), None) if self._ahead else None
         if said is None:
             said = self._asked([body])[0]
@@ -298,10 +299,11 @@ class EngineText:
         return [_Found(hit["fields"]["key"][0], hit["sort"][0] if has_score else 0.0, hit["fields"]) for hit in hits]
 
     def _asked(self, bodies: Sequence[JsonObject]) -> list[JsonObject]:
-        """Returns the answers of one copy of the shard, which has the whole generation.
+        """Returns the answers of one copy of the shard that has the whole generation.
 
-        A node that stood still, and does not know yet that others went on without it, answers from the copy that it had. So each
-        request counts the documents of the newest piece too: a copy that has these has all before them. Raises IndexNotReady.
+        A node that was paused, and does not know yet that others went on without it, answers from an outdated copy. So each
+        request also counts the documents of the newest piece: a copy with all of these has all earlier ones too. Raises
+        IndexNotReady if no copy has them.
         """
         newest = self._manifest.pieces[-1] if self._manifest.pieces else NO_PIECE
         count: JsonObject = {"query": {"term": {"piece": newest.id}}, "size": 0, "track_total_hits": True}
@@ -319,8 +321,8 @@ def _gone() -> IndexNotReady:
 
 
 def _body(query: JsonObject, limit: int, fields: Sequence[str], order: Order) -> JsonObject:
-    """A search for documents by their keys, or by score and key. `about` leaves the order to the engine, which then passes over
-    documents that cannot be among the best, and gives no scores."""
+    """Returns a search that sorts by key, or by score and then key. With `about` the engine sorts as it does by default, which
+    lets it skip documents that cannot be among the best, and gives no scores."""
     body: JsonObject = {
         "query": query,
         "size": min(limit, MAX_CANDIDATES),
@@ -339,17 +341,17 @@ _KEYS_ONLY: Final[JsonObject] = {"_source": False, "track_total_hits": False, "s
 
 
 class EngineCandidates(KeyedChunks):
-    """See `ChunkCandidates`. Texts are fetched some hundred at a time, as they are read."""
+    """Implements `ChunkCandidates`. Texts are fetched in batches as they are read."""
 
     def __init__(self, text: EngineText, keys: Sequence[int]) -> None:
-        """`keys` in order."""
+        """`keys` are sorted."""
         super().__init__(keys)
         self._text = text
 
     def passages(self, numbers: Iterable[int]) -> Iterator[Passage]:
         """See `ChunkCandidates`."""
         remaining = iter(numbers)
-        # The first few are often enough.
+        # The first batch is small, because it is often enough.
         size = TEXTS_AT_ONCE // 8
         while batch := list(islice(remaining, size)):
             texts = self._text._texts_of(self._keys[number] for number in batch)
@@ -372,7 +374,7 @@ def visible(manifest: Manifest) -> list[JsonObject]:
 
 
 def narrowed(narrowing: Narrowing) -> list[JsonObject]:
-    """Returns the filter for the chunks that are candidates of a scan; none where all are."""
+    """Returns the filters for the chunks that are candidates of a scan, empty if all are."""
     if narrowing.is_everything:
         return []
     choices = [_all_needs(needs, narrowing.is_by_ascii) for needs in narrowing.alternatives]

@@ -1,4 +1,4 @@
-"""How the engine is, looked at all the time, so that whoever asks is told at once and waits for nothing."""
+"""Polls the engine's health in the background, so that health checks are answered without waiting."""
 
 from typing import Final
 
@@ -13,17 +13,17 @@ from codecompass.protocol.state_replies import EngineReport
 from codecompass.units import SECONDS
 
 LOOK_SECONDS: Final = 2 * SECONDS
-"""Between two looks."""
+"""Between two polls."""
 
 PATIENCE_SECONDS: Final = 3 * SECONDS
-"""For one of them."""
+"""Deadline of one poll."""
 
 READY_SECONDS: Final = 10 * SECONDS
-"""A server whose engine has not answered for so long is not ready: a balancer is to ask others."""
+"""A server whose engine has not answered for this long is not ready, so that a load balancer uses others."""
 
 
 class EngineWatch:
-    """One for a server. Nothing but `work` waits."""
+    """The engine's last known health. Only `work` waits."""
 
     def __init__(self, engine: Engine, libraries: Libraries) -> None:
         self._engine = engine
@@ -34,19 +34,19 @@ class EngineWatch:
 
     @property
     def answered_seconds_ago(self) -> float | None:
-        """How long ago any call of this server was answered; None where none ever was."""
+        """Seconds since the engine last answered any call of this server; None if it never did."""
         calls = (self._calls, self._libraries.lookups, self._libraries.questions)
         answered = [each.answered_at for each in calls if each.answered_at is not None]
         return trio.current_time() - max(answered) if answered else None
 
     @property
     def is_ready(self) -> bool:
-        """Whether questions can be expected to be answered."""
+        """Whether the engine has answered within READY_SECONDS."""
         ago = self.answered_seconds_ago
         return ago is not None and ago < READY_SECONDS
 
     def report(self) -> EngineReport:
-        """Returns what is known now."""
+        """Returns the last known health, for `health_check`."""
         ago = self.answered_seconds_ago
         seconds = None if ago is None else int(ago)
         if self._health is None:
@@ -60,7 +60,7 @@ class EngineWatch:
         )
 
     async def work(self) -> None:
-        """Never ends by itself."""
+        """Polls until cancelled."""
         while True:
             was_there = self._health is not None
             try:

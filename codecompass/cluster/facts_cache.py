@@ -1,7 +1,7 @@
-"""The facts of generations on this machine: made from blocks of the engine, kept while they are read, and bounded in bytes.
+"""A cache of generations' facts on this machine's disk: files assembled from the engine's blocks, bounded in bytes.
 
-A server has no state of its own: everything here can be deleted at any moment, and is made again. A generation differs little
-from the one before, so most of its blocks are found in a file that is here already.
+Nothing in it is state: all of it can be deleted at any moment and is fetched again. A generation differs little from the previous
+one, so most of its blocks are copied from files that are already in the cache.
 """
 
 import base64
@@ -24,23 +24,23 @@ from codecompass.units import GIB, KIB
 
 BLOCK_BYTES: Final = 64 * KIB
 BLOCKS_AT_ONCE: Final = 64
-"""Of one request: 4 MiB, about 1.5 MiB on the way."""
+"""Blocks fetched in one request: 4 MiB, about 1.5 MiB compressed."""
 
 DEFAULT_CACHE_BYTES: Final = 8 * GIB
 
 
 def block_key(block: bytes) -> bytes:
-    """Returns the name of a block."""
+    """Returns the key of a block: the SHA-256 of its content."""
     return hashlib.sha256(block).digest()
 
 
 def block_id(repo_id: str, key: bytes) -> str:
-    """Returns the id of a block's document: repositories share none, so that whoever holds one may sweep its blocks."""
+    """Returns the id of a block's document. Repositories share no blocks, so the holder of a repository's lease may sweep its."""
     return f"{repo_id}-{key.hex()}"
 
 
 def block_document(repo_id: str, block: bytes) -> bytes:
-    """Returns a block as the JSON document of the engine."""
+    """Returns the JSON document that the engine stores for a block."""
     return msgspec.json.encode({"repo_id": repo_id, "data": base64.b64encode(zlib.compress(block, 6)).decode()})
 
 
@@ -52,10 +52,10 @@ def read_blocks(path: Path) -> Iterator[bytes]:
 
 
 class FactsCache:
-    """A directory of facts, shared by the threads of one process."""
+    """A cache directory of one process. Thread-safe."""
 
     def __init__(self, engine: Engine, directory: Path, max_bytes: int = DEFAULT_CACHE_BYTES) -> None:
-        """Empties the directory: what a process left that was killed may be incomplete."""
+        """Empties the directory, because files of a killed process may be incomplete."""
         self._engine = engine
         self._directory = directory
         self._max_bytes = max_bytes
@@ -63,15 +63,15 @@ class FactsCache:
         self._making: dict[str, threading.Lock] = {}
         self._held: dict[str, int] = {}
         self._kept: dict[str, Manifest] = {}
-        """Those on disk, the least recently used first."""
+        """Manifests of the generations on disk, the least recently used first."""
         shutil.rmtree(directory, ignore_errors=True)
         make_private_directory(directory)
 
     @contextmanager
     def files_of(self, manifest: Manifest) -> Iterator[Path]:
-        """Gives the directory with the files of a generation, fetched first where they are not here.
+        """Yields the directory with the files of a generation, which are fetched if necessary and not evicted meanwhile.
 
-        Raises EngineUnavailable, IndexDamaged where a block is gone or broken, OSError where the disk is full.
+        Raises EngineUnavailable, IndexDamaged if a block is missing or corrupt, OSError if the disk is full.
         """
         generation = manifest.generation
         with self._lock:
@@ -93,7 +93,7 @@ class FactsCache:
             self._shrink()
 
     def close(self) -> None:
-        """Removes everything."""
+        """Deletes the directory."""
         shutil.rmtree(self._directory, ignore_errors=True)
 
     def _make(self, manifest: Manifest) -> None:
@@ -113,7 +113,7 @@ class FactsCache:
             self._kept[manifest.generation] = manifest
 
     def _blocks_here(self, repo_id: str) -> dict[bytes, tuple[Path, int]]:
-        """Where blocks of other generations of a repository lie on this disk, by their keys."""
+        """Returns the files and offsets of blocks of the repository's last two cached generations, by their keys."""
         with self._lock:
             others = [each for each in self._kept.values() if each.repo_id == repo_id][-2:]
         return {
@@ -154,12 +154,12 @@ class FactsCache:
                     total -= manifest.facts_bytes
                     gone.append(generation)
             for generation in gone:
-                # Under the lock, or another thread would find it made while it goes.
+                # Under the lock, or another thread would use the directory while it is deleted.
                 shutil.rmtree(self._directory / generation, ignore_errors=True)
 
 
 def _read(path: Path, offset: int, key: bytes) -> bytes | None:
-    """A block of a file on this disk, None where it is not what it was."""
+    """Returns a block of a file on disk, or None if its content has changed or cannot be read."""
     try:
         with path.open("rb") as file:
             file.seek(offset)

@@ -1,4 +1,4 @@
-"""Generations as this process reads them: a manifest gives a `Snapshot` over the engine's text and the facts kept here."""
+"""Opens generations for reading: a `Snapshot` is made of the manifest, the text in the engine and the facts cached here."""
 
 import threading
 from collections import OrderedDict
@@ -22,14 +22,14 @@ from codecompass.store.snapshot import Snapshot
 from codecompass.store.term_counts import TermCounts
 
 KEPT_MANIFESTS: Final = 256
-"""Manifests and file tables that are kept, the most recently used."""
+"""Manifests and file tables kept in memory, the most recently used."""
 
 
 class Generations:
-    """The read side of one process, which threads share."""
+    """Reads the generations of all repositories. Thread-safe."""
 
     def __init__(self, engine: Engine, directory: Path, max_bytes: int = DEFAULT_CACHE_BYTES) -> None:
-        """`directory` is for facts, and is emptied."""
+        """`directory` is for the facts cache, and is emptied."""
         self._engine = engine
         self.cache: Final = FactsCache(engine, directory, max_bytes)
         self._rarities = EngineRarities(engine)
@@ -37,19 +37,19 @@ class Generations:
         self._kept: OrderedDict[str, tuple[Manifest, TableCache]] = OrderedDict()
 
     def close(self) -> None:
-        """Removes what was kept on disk."""
+        """Deletes the facts cache."""
         self.cache.close()
 
     def manifest(self, generation: str) -> Manifest:
         """Returns the manifest of a generation.
 
-        Raises IndexNotReady where it is gone (it was replaced long ago), IndexIncompatible, IndexDamaged, EngineUnavailable.
+        Raises IndexNotReady if it was removed (long after it was replaced), IndexIncompatible, IndexDamaged, EngineUnavailable.
         """
         return self._kept_or_read(generation)[0]
 
     @contextmanager
     def snapshot(self, generation: str) -> Iterator[Snapshot]:
-        """Gives a generation, whole, for one thread at a time. Raises what `manifest` and `FactsCache.files_of` raise."""
+        """Yields a snapshot of a generation, which is not thread-safe. Raises what `manifest` and `FactsCache.files_of` raise."""
         manifest, tables = self._kept_or_read(generation)
         with self.cache.files_of(manifest) as directory:
             opened = connect_to_facts(directory / FACTS_FILE)

@@ -1,9 +1,9 @@
-"""A server over an organisation's code, on HTTP: the routes of every server, behind the question who asks.
+"""Serves an organisation's code over HTTP: the routes of every server, with authentication.
 
 POST /, POST /mcp, /ws      questions, with a token or through a trusted proxy
-GET /metrics                the same
-GET /health, GET /ready     open; no word of repositories
-POST /webhook               open; it checks its own signature
+GET /metrics                with the same authentication
+GET /health, GET /ready     open; they reveal nothing about repositories
+POST /webhook               open; the signature of the message is verified
 """
 
 import socket
@@ -44,7 +44,8 @@ async def serve_library(
     limits: HttpLimits | None = None,
     task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serves on listening sockets until `server.core.stop` is called, and a bounded time longer. Closes the sockets."""
+    """Serves on listening sockets until `server.core.stop` is called and open requests had a bounded time to end. Closes the
+    sockets."""
     settings = server.launch.settings.server
     addresses = tuple(str(each.getsockname()[0]) for each in sockets)
 
@@ -87,13 +88,13 @@ async def serve_library(
         try:
             await server.note_pushed(urls)
         except EngineUnavailable as error:
-            # Git servers try again.
+            # Git servers retry.
             raise HttpRefusal(UNAVAILABLE, error.message, is_retryable=True, reason=error.code) from error
-        # The same for what is known here and what is not.
+        # The same answer whether or not the repository is known here.
         await request.answer(ACCEPTED)
 
     async def any_path(path: str) -> None:
-        """A `?project_path=` is looked up with the question: what there is depends on who asks."""
+        """Accepts any `?project_path=`: it is resolved with each question, among the repositories that its viewer may see."""
 
     transport = HttpTransport(
         server.core,

@@ -1,4 +1,4 @@
-"""How a server over an engine is: for everybody without a word of repositories, for a viewer with those that it may show."""
+"""The health of a server over the engine: for anybody without repositories, for a viewer with those that they may see."""
 
 import time
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _STATUS_VALUES: Final = {"green": 3, "yellow": 2, "red": 1}
 
 
 class LibraryState:
-    """A `services.ServerState`, made for one question of one viewer."""
+    """Implements `services.ServerState` for one question of one viewer."""
 
     def __init__(self, library: Library, watch: EngineWatch, started_at: float) -> None:
         self._library = library
@@ -30,15 +30,15 @@ class LibraryState:
         self._started_at = started_at
 
     async def health(self, *, about: Project | None, limit: int, metadata: BareMetadata) -> HealthReply:
-        """Returns the state of the server and of the repositories that the viewer may see; without those while the engine is
-        away."""
+        """Returns the state of the server and of the repositories that the viewer may see; without repositories while the engine
+        is down."""
         try:
             repositories = await self._library.repositories()
         except CodeCompassError:
             repositories = ()
         on = naming.shelf(self._library.viewer, repositories)
         shown = [each for each in repositories if about is None or each.repo_id == about.project_id]
-        # Those in trouble and those without an index first: they are why somebody looks.
+        # Repositories in trouble or without an index first, because these are why somebody checks.
         shown.sort(key=lambda each: (each.trouble is None, each.default_head is not None, each.name))
         entries = [_entry(each, naming.project_of(each, on.labels[each.repo_id], 0.0)) for each in shown]
         return health(self._watch, self._started_at, metadata, entries, limit)
@@ -80,7 +80,7 @@ def health(
 
 
 def gauges(watch: EngineWatch) -> tuple[Gauge, ...]:
-    """Returns what `/metrics` says of the engine. Nothing is of a single repository."""
+    """Returns the gauges about the engine for `/metrics`. None is about a single repository."""
     engine, ago = watch.report(), watch.answered_seconds_ago
     return (
         Gauge("codecompass_engine_ready", "1 where the search engine answers.", float(watch.is_ready)),

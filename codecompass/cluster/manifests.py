@@ -1,4 +1,4 @@
-"""What one generation of a repository consists of. A manifest is written once, before anything names it, and never changes.
+"""Manifests: the list of what one generation of a repository consists of. Written before anything refers to it, never changed.
 
 manifest = pieces of text (documents, less those of files that later pieces replaced) + files of facts, as blocks + averages
 """
@@ -16,61 +16,67 @@ from codecompass.store.snapshot import IndexMeta
 
 FORMAT: Final = 1
 MAX_MANIFEST_BYTES: Final = 256 << 20
-"""Unpacked. The block list of 16 GB of facts."""
+"""Size when decompressed: the block list of 16 GB of facts."""
 
 
 class Piece(Struct, frozen=True, array_like=True):
-    """The documents that one publication wrote. `dead` are files in it that later pieces replaced or removed, in order."""
+    """The documents that one publication wrote."""
 
     id: str
     dead: tuple[int, ...] = ()
+    """Sorted ids of the files in it that later pieces replaced or removed."""
     documents: int = 0
-    """How many were written, the dead ones included; 0 where it is not known."""
+    """How many were written, those of dead files included; 0 if unknown."""
 
 
 class BlockFile(Struct, frozen=True, array_like=True):
-    """A file of the generation, cut into blocks of BLOCK_BYTES; `blocks` are their keys, SHA-256 of their contents."""
+    """A file of the generation, cut into blocks of BLOCK_BYTES."""
 
     name: str
     size: int
+    """In bytes."""
     blocks: tuple[bytes, ...]
+    """Keys of the blocks in order: the SHA-256 of their contents."""
 
 
 class Averages(Struct, frozen=True):
-    """What BM25 needs besides the words: how many documents of all kinds, chunks, and tokens in each field of SCORED."""
+    """The totals that BM25 needs: documents of all kinds, chunks among them, and tokens in each field of SCORED."""
 
     documents: int
     chunks: int
     tokens: tuple[int, ...]
 
     def mean(self, field: str) -> float:
-        """Returns the tokens of a field over all documents, as tantivy counts: those without the field are among them."""
+        """Returns the mean number of tokens of a field over all documents, including those without it, as tantivy does."""
         return self.tokens[SCORED.index(field)] / max(1, self.documents)
 
 
 class Manifest(Struct, frozen=True, kw_only=True):
-    """One generation. `parser_version` and `schema_version` are those of the program that made its facts."""
+    """One generation."""
 
     generation: str
+    """Its random name, also the id of the manifest's document."""
     repo_id: str
     project_id: str
-    """For the ids of symbols."""
+    """The ids of symbols are derived from it."""
     made_at: float
     """Seconds since 1970."""
     pieces: tuple[Piece, ...]
+    """In the order in which they were written."""
     files: tuple[BlockFile, ...]
     averages: Averages
     meta: IndexMeta
     schema_version: int
+    """Of the program that made the facts, like `parser_version`."""
     parser_version: int
 
     @property
     def facts_bytes(self) -> int:
-        """What the files take on disk."""
+        """Size of the files on disk."""
         return sum(file.size for file in self.files)
 
     def packed(self) -> bytes:
-        """Returns the manifest as the JSON document of the engine."""
+        """Returns the JSON document that the engine stores for the manifest."""
         data = zlib.compress(msgspec.msgpack.encode(self))
         fields = {
             "repo_id": self.repo_id,
@@ -83,7 +89,7 @@ class Manifest(Struct, frozen=True, kw_only=True):
 
 
 def unpacked(generation: str, data: str) -> Manifest:
-    """Reverses `Manifest.packed`; `data` is the field of that name. Raises IndexDamaged."""
+    """Returns the manifest whose document has `data` in the field of that name. Raises IndexDamaged."""
     try:
         unpacker = zlib.decompressobj()
         raw = unpacker.decompress(base64.b64decode(data), MAX_MANIFEST_BYTES)

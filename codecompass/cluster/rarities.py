@@ -1,6 +1,6 @@
-"""How rare words are to the engine: in the shard of a repository, over all repositories there. Read once in a while, and kept.
+"""A cache of the engine's inverse document frequencies: of a word in a shard, over all repositories there.
 
-The engine says it in the statistics of an artificial document: what its own ranking uses.
+They come from the engine's term statistics for an artificial document, which its own ranking uses as well.
 """
 
 import threading
@@ -15,14 +15,14 @@ from codecompass.store.text_queries import WordQuery
 from codecompass.units import MINUTES
 
 KEPT_WORDS: Final = 200_000
-"""Of all shards: 30 MB."""
+"""Cached words of all shards: 30 MB."""
 
 KEPT_SECONDS: Final = 10 * MINUTES
-"""How rare a word is changes slowly, and only the choice of candidates depends on it."""
+"""Rarities change slowly, and only the choice of candidates depends on them."""
 
 
 class EngineRarities:
-    """A cache that threads share."""
+    """Cached rarities. Thread-safe."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -30,7 +30,7 @@ class EngineRarities:
         self._kept: OrderedDict[tuple[str, str, str], tuple[float, float]] = OrderedDict()
 
     def of(self, routing: str, fields: Iterable[str], words: Sequence[WordQuery]) -> dict[tuple[str, str], float]:
-        """Returns the inverse document frequency of each word in each of `fields`, as the shard of `routing` has it."""
+        """Returns the inverse document frequencies in the shard of `routing`, by field and word."""
         now = time.monotonic()
         names = list(fields)
         sought = list(dict.fromkeys(word.word for word in words))
@@ -72,4 +72,4 @@ class EngineRarities:
 
 
 LEAST_RARITY: Final = 1e-3
-"""Weights are divided by these."""
+"""Lower bound of rarities, because weights are divided by them."""

@@ -1,5 +1,5 @@
-"""One server over an organisation's code: the engine, who asks, the tools and the protocol, put together. It keeps no state that
-another one would miss: any number of them answer behind one address.
+"""The server over an organisation's code: puts together the engine, authentication, tools and protocol. It is stateless, so any
+number of servers can answer behind one address.
 
     open_library_server -> LibraryServer.core --> sessions --> tools --> services of the caller --> Library --> engine
 """
@@ -43,13 +43,13 @@ from codecompass.transport.tools.services import Services
 from codecompass.units import MILLISECONDS, SECONDS
 
 READ_SECONDS: Final = 4 * SECONDS
-"""Of one request to one node. Another node is asked then, so one that hangs costs a question this long once."""
+"""Deadline of one request to one node. Then another node is asked, so a hanging node delays a question by this once."""
 
 WEBHOOKS: Final = 2
-"""Messages of git servers at a time: they wait for each other, and never a question for them."""
+"""Webhook messages processed at a time. They have their own limit, so that questions never wait for them."""
 
 NOT_LISTED: Final = frozenset({"index_repo", "sync_repo", "index_repository", "diff_context"})
-"""Tools that have nothing to do here. Called all the same, each says who does it."""
+"""Tools that cannot work here and are not listed. If called, each returns an error that says what to do instead."""
 
 WHAT_IT_IS: Final = """\
 CodeCompass: code search over the repositories of this organisation that you may see, each as its newest indexed commit. Use \
@@ -62,18 +62,19 @@ search_code and locate_symbol to find how others do it, who uses an interface, a
 
 
 class LibraryLaunch(Struct, frozen=True, kw_only=True):
-    """What a server over an engine is started with. `cache` is a directory of its own, which is emptied; `webhook_secret` is what
-    git servers sign their messages with, empty where none is believed."""
+    """Options of a server over the engine."""
 
     settings: Settings
     cache: Path
+    """A directory for this server alone, which is emptied."""
     limits: SessionLimits = SessionLimits()
     webhook_secret: str = ""
+    """The secret with which git servers sign their messages. If empty, all messages are rejected."""
 
 
 class LibraryServer:
-    """Get one from `open_library_server`. The `calls.OpenServer` of its sessions, their `calls.ServerAccess` and the
-    `services.ServiceSource` of its tools."""
+    """A server; get one from `open_library_server`. Implements `calls.OpenServer` and `calls.ServerAccess` for its sessions and
+    `services.ServiceSource` for its tools."""
 
     def __init__(self, launch: LibraryLaunch, engine: Engine, generations: Generations) -> None:
         settings = launch.settings
@@ -94,7 +95,7 @@ class LibraryServer:
         self.core: Final = Core(product_surface(self, listing, settings.server.answers, what_it_is=WHAT_IT_IS), launch.limits)
 
     async def of(self, caller: Caller) -> Services:
-        """Returns the parts of a call: in them is nothing but what its caller may see. Raises Unauthorized, EngineUnavailable."""
+        """Returns the services of a call, which show only what its caller may see. Raises Unauthorized, EngineUnavailable."""
         library = self.libraries.of(await self.doorkeeper.viewer(caller.identity))
         return Services(
             workspaces=LibraryWorkspaces(library, self._answering),
@@ -106,12 +107,12 @@ class LibraryServer:
         )
 
     async def note_pushed(self, urls: Sequence[str]) -> None:
-        """Has workers look soon at the repositories at these addresses. Raises EngineUnavailable."""
+        """Requests turns at the repositories with these addresses. Raises EngineUnavailable."""
         await self._writes.run(lambda: note_pushed(self._repositories, urls))
 
     @property
     def server(self) -> "LibraryServer":
-        """Itself: it is open."""
+        """The server itself, because it is already open."""
         return self
 
     async def opened(self) -> "LibraryServer":
@@ -119,26 +120,26 @@ class LibraryServer:
         return self
 
     def tools_listed(self) -> None:
-        """Nothing: it is open."""
+        """Does nothing, because the server is already open."""
 
     def find_job(self, job_id: str) -> JobView | None:
-        """None: nothing is indexed here."""
+        """Returns None: no jobs run here."""
         return None
 
     async def recorded_job(self, job_id: str) -> JobRecord | None:
-        """None: what the workers do is not recorded by jobs."""
+        """Returns None: workers do not record jobs."""
         return None
 
     async def cancel_job(self, job_id: str) -> bool:
-        """False: no job runs here."""
+        """Returns False: no jobs run here."""
         return False
 
 
 @asynccontextmanager
 async def open_library_server(launch: LibraryLaunch) -> AsyncIterator[LibraryServer]:
-    """Gives a server, also while its engine is away; when the block is left all that it has kept is gone.
+    """Yields a server, even while the engine is down; its cache is deleted at the end.
 
-    Raises InvalidInput where the settings name no engine, no proxy that can be trusted, or tools that there are not.
+    Raises InvalidInput if the settings name no engine, an invalid proxy, or unknown tools.
     """
     settings = launch.settings
     engine = Engine(settings.cluster.url, prefix=settings.cluster.prefix, timeout=READ_SECONDS)
