@@ -150,7 +150,7 @@ class Tokens:
     def revoke(self, which: str) -> tuple[KnownToken, ...]:
         """Deletes all tokens with this name, or the one whose id starts with it (8 characters or more), and returns them.
 
-        Servers may still accept them for `doorkeeper.KNOWN_SECONDS`. Raises InvalidInput if no single token is meant.
+        Servers may still accept them for `authentication.KNOWN_SECONDS`. Raises InvalidInput if no single token is meant.
         """
         known = self.listed()
         named = tuple(each for each in known if each.token.name == which)

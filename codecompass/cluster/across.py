@@ -12,8 +12,8 @@ from typing import Any, Final
 from msgspec import Struct
 
 from codecompass.cluster.engine import Engine, JsonObject
-from codecompass.cluster.engine_text import narrowed
-from codecompass.cluster.rarities import EngineRarities
+from codecompass.cluster.engine_queries import narrowed_filters
+from codecompass.cluster.scoring import EngineRarities
 from codecompass.protocol.replies import SearchEvidence
 from codecompass.query.merge_evidence import SAMPLED_CHUNKS, evidence_of
 from codecompass.query.query_words import query_words
@@ -109,7 +109,7 @@ class Across:
 
     def holding(self, generations: Mapping[str, str], narrowing: Narrowing) -> set[str]:
         """Returns the repositories with chunks that an exact scan would read. Raises EngineUnavailable."""
-        return self._repositories(generations, CHUNK_RECORD, {"bool": {"filter": narrowed(narrowing)}})
+        return self._repositories(generations, CHUNK_RECORD, {"bool": {"filter": narrowed_filters(narrowing)}})
 
     def _repositories(self, generations: Mapping[str, str], record: str, query: JsonObject) -> set[str]:
         parts = self._of(generations)

@@ -1,9 +1,12 @@
-"""Answers about one repository of an organisation: the workspaces and commits that tools see, for one question of one viewer.
+"""Answers about repositories of an organisation: the workspaces and commits that tools see, for one question of one viewer.
 
 Generations never change, so a workspace has no actor here: each question opens the newest generation in a thread and is answered
-by the same query core as everywhere else. There are no pending changes to wait for, and no jobs.
+by the same query core as everywhere else. There are no pending changes to wait for, and no jobs. For a
+question to many repositories, one query of the engine first selects those that can answer.
 """
 
+import re
+from collections.abc import Collection, Sequence
 from typing import Final, overload
 
 from msgspec import Struct
@@ -12,22 +15,25 @@ from codecompass.actors.answering import asked_for, query, timeout_seconds
 from codecompass.actors.index_answers import deadline
 from codecompass.actors.messages import CancelJob, JobTicket, Query, Settle, Settled, StartJob
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
-from codecompass.cluster.library import Library
+from codecompass.cluster.library import Library, unknown
 from codecompass.cluster.repositories import Head, Repository
 from codecompass.cluster.routing import indexed_by_workers, needs_clone
-from codecompass.errors import IndexNotReady, RefNotIndexed
+from codecompass.errors import CodeCompassError, IndexNotReady, RefNotIndexed
 from codecompass.protocol.metadata import AnswerState, BareMetadata
-from codecompass.protocol.replies import Reply
-from codecompass.protocol.requests import DiffContext, IndexStatus, ListRefs
+from codecompass.protocol.replies import Reply, SearchEvidence
+from codecompass.protocol.requests import DiffContext, FindReferences, IndexStatus, ListRefs, LocateSymbol, SearchCode
 from codecompass.protocol.state_replies import IndexedRef, ListedRef, ListRefsReply, WorkingTree
 from codecompass.protocol.times import iso_time
+from codecompass.query.exact_scan import scan_narrowing
 from codecompass.query.options import QueryOptions
+from codecompass.query.regex_terms import regex_terms
 from codecompass.query.status import index_status
 from codecompass.scan.commit_names import NamedCommit
 from codecompass.scan.git_repository import NO_REF
 from codecompass.store.registry import Project
 from codecompass.store.schema import SCHEMA_VERSION
 from codecompass.store.snapshot import Snapshot
+from codecompass.store.text_queries import Narrowing
 from codecompass.units import SECONDS
 
 GRACE_SECONDS: Final = 5 * SECONDS
@@ -39,8 +45,14 @@ SHORTEST_COMMIT: Final = 7
 """Least number of characters of an abbreviated commit id."""
 
 SHOWN_REFS: Final = 20
+
 NOT_INDEXED: Final = "no worker has indexed it yet"
+
 _DEFAULT_NAMES: Final = frozenset({"HEAD", NO_REF, ""})
+
+_PLAIN_NAME: Final = re.compile(r"\w+", re.ASCII)
+
+_NO_NAME: Final = re.compile(r"[^\w$]+")
 
 
 class Answering(Struct, frozen=True, kw_only=True):
@@ -267,3 +279,75 @@ def _head_name(repository: Repository, ref: str) -> str | None:
         if found:
             return min(found, key=lambda name: (name != repository.default_ref, name))
     return None
+
+
+class LibraryAnswers:
+    """Implements `services.ManyAnswers` for repositories in the engine."""
+
+    def __init__(self, library: Library, answering: Answering) -> None:
+        self._library = library
+        self._answering = answering
+
+    @property
+    def are_fresh(self) -> bool:
+        """True: each answer is of the newest generation."""
+        return True
+
+    async def answer(self, project: Project, asked: Query, seconds: float, *, is_fresh: bool = False) -> Reply:
+        """Returns the answer of one repository within `seconds`. Raises the same errors as `RepositoryWorkspace.ask`."""
+        return await RepositoryWorkspace(self._library, self._answering, project).answer(asked, seconds)
+
+    async def concerned(self, projects: Sequence[Project], asked: Query, seconds: float) -> Collection[str] | None:
+        """Returns the ids of the repositories that can have an answer, found by one query of the engine, or None if every
+        repository has to be asked: for a list of files, and for a name that none defines as it was typed."""
+        wanted = {project.project_id for project in projects}
+        repositories = [each for each in await self._library.repositories() if each.repo_id in wanted]
+        found: Collection[str] | None = None
+        narrowing = _narrowing(asked)
+        if narrowing is not None:
+            found = await self._library.holding(repositories, narrowing, seconds)
+        elif (name := _defined_name(asked)) and (last := last_name(name)):
+            # If none defines the name, each repository suggests similar names.
+            found = await self._library.defining(repositories, [name, last], seconds) or None
+        # A repository without an index is asked too: its answer says so.
+        others = wanted - {each.repo_id for each in repositories if each.default_head is not None}
+        return None if found is None else {*found, *others}
+
+    async def sample(
+        self, projects: Sequence[Project], words: str, seconds: float, found: dict[str, SearchEvidence | CodeCompassError]
+    ) -> None:
+        """Puts a sample of each repository, or an error, into `found`, with one query of the engine for all."""
+        wanted = {project.project_id for project in projects}
+        repositories = [each for each in await self._library.repositories() if each.repo_id in wanted]
+        told = await self._library.sample(repositories, words, seconds)
+        gone = wanted - {each.repo_id for each in repositories}
+        found.update({repo_id: unknown(repo_id) for repo_id in gone})
+        for each in repositories:
+            # Repositories that are not among the best matches get an empty sample.
+            has_nothing = SearchEvidence(n_texts=0, words=(), hits=())
+            is_indexed = each.default_head is not None
+            found[each.repo_id] = told.get(each.repo_id, has_nothing) if is_indexed else IndexNotReady(NOT_INDEXED)
+
+
+def _narrowing(asked: Query) -> Narrowing | None:
+    """Returns the narrowing to the texts that an answer can come from, or None if words do not narrow them."""
+    request = asked.request
+    narrowing = None
+    if isinstance(request, SearchCode) and request.mode in ("literal", "regex"):
+        narrowing = scan_narrowing(request)
+    elif asked.imported is not None and _PLAIN_NAME.fullmatch(asked.imported.name):
+        narrowing = regex_terms(rf"\b{asked.imported.name}\b")
+    return None if narrowing is None or narrowing.is_everything else narrowing
+
+
+def _defined_name(asked: Query) -> str:
+    """Returns the name whose definitions a question asks for, empty if it asks for something else."""
+    request = asked.request
+    if isinstance(request, LocateSymbol):
+        return request.name
+    return request.symbol_name if isinstance(request, FindReferences) and asked.imported is None else ""
+
+
+def last_name(name: str) -> str:
+    """Returns the last part of a name qualified in any language's notation: `close` of `Session.close`."""
+    return next((part for part in reversed(_NO_NAME.split(name)) if part), name)

@@ -9,16 +9,16 @@ nothing that it has written becomes visible.
 
 import secrets
 import threading
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from codecompass.cluster.repositories import Change, Head, Lease, Repositories, Repository, Trouble
 from codecompass.units import SECONDS
 
 LEASE_SECONDS: Final = 30 * SECONDS
+
 RENEWALS: Final = 3
 """Renewals in LEASE_SECONDS, so that two may fail."""
 
@@ -131,37 +131,3 @@ def failed(repository: Repository, message: str, now: float) -> Repository:
 
 def _with_retired(retired: tuple[str, ...], *entries: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*retired, *entries)))[-MAX_RETIRED:]
-
-
-class _Seen(Struct):
-    value: Hashable
-    since: float
-    last: float
-
-
-class Watch:
-    """Measures how long values have not changed, by this process's own clock, so that no clocks are compared.
-
-    If more than `max_gap` seconds pass between two observations of a value, its time starts again at zero: perhaps nobody could
-    change it meanwhile, because the engine was down, or this machine was suspended.
-    """
-
-    def __init__(self, clock: Callable[[], float], max_gap: float = float("inf")) -> None:
-        self._clock = clock
-        self._max_gap = max_gap
-        self._seen: dict[Hashable, _Seen] = {}
-
-    def unchanged(self, key: Hashable, value: Hashable) -> float:
-        """Returns the seconds since the value of `key` was first seen to be `value`, 0.0 if it has changed."""
-        now = self._clock()
-        seen = self._seen.get(key)
-        if seen is None or seen.value != value or now - seen.last > self._max_gap:
-            self._seen[key] = _Seen(value, now, now)
-            return 0.0
-        seen.last = now
-        return now - seen.since
-
-    def forget_all_but(self, keys: Collection[Hashable]) -> None:
-        """Forgets the values of all other keys."""
-        for key in self._seen.keys() - set(keys):
-            del self._seen[key]

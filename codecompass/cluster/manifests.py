@@ -1,22 +1,36 @@
-"""Manifests: the list of what one generation of a repository consists of. Written before anything refers to it, never changed.
+"""Manifests and blocks: what one generation of a repository consists of, and how the engine stores it.
+
+A manifest is written before anything refers to it, and never changed.
 
 manifest = pieces of text (documents, less those of files that later pieces replaced) + files of facts, as blocks + averages
 """
 
 import base64
+import hashlib
 import zlib
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 import msgspec
 from msgspec import Struct
 
+from codecompass.cluster.engine import JsonObject
 from codecompass.cluster.schema import SCORED
 from codecompass.errors import IndexDamaged
 from codecompass.store.snapshot import IndexMeta
+from codecompass.units import KIB
 
-FORMAT: Final = 1
 MAX_MANIFEST_BYTES: Final = 256 << 20
 """Size when decompressed: the block list of 16 GB of facts."""
+
+BLOCK_BYTES: Final = 64 * KIB
+
+FACTS_FILE: Final = "facts.db"
+
+BASE_FILE: Final = "base.db"
+
+TERMS_FILE: Final = "terms.db"
 
 
 class Piece(Struct, frozen=True, array_like=True):
@@ -107,3 +121,35 @@ def damaged(generation: str, cause: object) -> IndexDamaged:
         f"generation {generation} of this repository is damaged in the search engine ({cause}). Whoever runs it can have it "
         "built anew: codecompass cluster changed --rebuild NAME"
     )
+
+
+def block_key(block: bytes) -> bytes:
+    """Returns the key of a block: the SHA-256 of its content."""
+    return hashlib.sha256(block).digest()
+
+
+def block_id(repo_id: str, key: bytes) -> str:
+    """Returns the id of a block's document. Repositories share no blocks, so the holder of a repository's lease may sweep its."""
+    return f"{repo_id}-{key.hex()}"
+
+
+def block_document(repo_id: str, block: bytes) -> bytes:
+    """Returns the JSON document that the engine stores for a block."""
+    return msgspec.json.encode({"repo_id": repo_id, "data": base64.b64encode(zlib.compress(block, 6)).decode()})
+
+
+def read_blocks(path: Path) -> Iterator[bytes]:
+    """Yields the blocks of a file, in order."""
+    with path.open("rb") as file:
+        while block := file.read(BLOCK_BYTES):
+            yield block
+
+
+def unpack_block(manifest: Manifest, key: bytes, source: JsonObject) -> bytes:
+    try:
+        block = zlib.decompressobj().decompress(base64.b64decode(source["data"]), BLOCK_BYTES)
+    except (KeyError, ValueError, zlib.error) as error:
+        raise damaged(manifest.generation, error) from error
+    if block_key(block) != key:
+        raise damaged(manifest.generation, "a block is not what its name says")
+    return block

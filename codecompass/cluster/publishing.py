@@ -20,14 +20,26 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.cluster.bulk import LOOK_SECONDS, write_documents
-from codecompass.cluster.documents import DocumentMaker
+from codecompass.cluster.documents import LOOK_SECONDS, DocumentMaker, write_documents
 from codecompass.cluster.engine import Conflict, Engine, EngineUnavailable, JsonObject
-from codecompass.cluster.engine_text import EngineText, visible
-from codecompass.cluster.facts_cache import FactsCache, block_document, block_id, block_key, read_blocks
-from codecompass.cluster.manifests import Averages, BlockFile, Manifest, Piece
-from codecompass.cluster.rarities import EngineRarities
+from codecompass.cluster.engine_queries import visible_filters
+from codecompass.cluster.engine_text import EngineText
+from codecompass.cluster.generations import FactsCache
+from codecompass.cluster.manifests import (
+    BASE_FILE,
+    FACTS_FILE,
+    TERMS_FILE,
+    Averages,
+    BlockFile,
+    Manifest,
+    Piece,
+    block_document,
+    block_id,
+    block_key,
+    read_blocks,
+)
 from codecompass.cluster.schema import SCORED
+from codecompass.cluster.scoring import EngineRarities
 from codecompass.errors import IndexNotReady
 from codecompass.store.databases import base_path, log_size, settle
 from codecompass.store.epochs import require_compatible
@@ -40,11 +52,8 @@ from codecompass.store.snapshot import Snapshot
 from codecompass.store.term_counts import FIELDS, Term, TermCounts, write_term_counts
 from codecompass.units import SECONDS
 
-FACTS_FILE: Final = "facts.db"
-BASE_FILE: Final = "base.db"
-TERMS_FILE: Final = "terms.db"
-
 MAX_PIECES: Final = 16
+
 MAX_DEAD_SHARE: Final = 0.3
 """Share of dead files from which all files are written again into one piece, because every search has to skip dead ones."""
 
@@ -274,7 +283,7 @@ class _Publication:
         sums: JsonObject = {field: {"sum": {"field": f"n_{field}"}} for field in SCORED}
         sums["chunks"] = {"filter": {"term": {"record": CHUNK_RECORD}}}
         sums["new"] = {"filter": {"term": {"piece": self._generation}}}
-        body = {"query": {"bool": {"filter": visible(manifest)}}, "size": 0, "track_total_hits": True, "aggs": sums}
+        body = {"query": {"bool": {"filter": visible_filters(manifest)}}, "size": 0, "track_total_hits": True, "aggs": sums}
 
         def counted_by_all() -> JsonObject:
             self._checkpoint()

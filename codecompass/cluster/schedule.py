@@ -9,12 +9,12 @@ Every worker decides for itself; compare-and-set ensures that only one of them g
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import Final, Literal
 
 from msgspec import Struct
 
-from codecompass.cluster.leases import LEASE_SECONDS, Watch
+from codecompass.cluster.leases import LEASE_SECONDS
 from codecompass.cluster.repositories import Repository
 from codecompass.units import HOURS, MINUTES, SECONDS
 
@@ -137,3 +137,37 @@ class Schedule:
             known = (state, self.times.poll * self._random.uniform(0.75, 1.25))
         self._poll_after[repository.repo_id] = known
         return quiet >= known[1]
+
+
+class _Seen(Struct):
+    value: Hashable
+    since: float
+    last: float
+
+
+class Watch:
+    """Measures how long values have not changed, by this process's own clock, so that no clocks are compared.
+
+    If more than `max_gap` seconds pass between two observations of a value, its time starts again at zero: perhaps nobody could
+    change it meanwhile, because the engine was down, or this machine was suspended.
+    """
+
+    def __init__(self, clock: Callable[[], float], max_gap: float = float("inf")) -> None:
+        self._clock = clock
+        self._max_gap = max_gap
+        self._seen: dict[Hashable, _Seen] = {}
+
+    def unchanged(self, key: Hashable, value: Hashable) -> float:
+        """Returns the seconds since the value of `key` was first seen to be `value`, 0.0 if it has changed."""
+        now = self._clock()
+        seen = self._seen.get(key)
+        if seen is None or seen.value != value or now - seen.last > self._max_gap:
+            self._seen[key] = _Seen(value, now, now)
+            return 0.0
+        seen.last = now
+        return now - seen.since
+
+    def forget_all_but(self, keys: Collection[Hashable]) -> None:
+        """Forgets the values of all other keys."""
+        for key in self._seen.keys() - set(keys):
+            del self._seen[key]

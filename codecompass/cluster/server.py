@@ -2,8 +2,16 @@
 number of servers can answer behind one address.
 
     open_library_server -> LibraryServer.core --> sessions --> tools --> services of the caller --> Library --> engine
+
+`serve_library` serves it over HTTP: the routes of every server, with authentication.
+
+    POST /, POST /mcp, /ws      questions, with a token or through a trusted proxy
+    GET /metrics                with the same authentication
+    GET /health, GET /ready     open; they reveal nothing about repositories
+    POST /webhook               open; the signature of the message is verified
 """
 
+import socket
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -16,27 +24,37 @@ from msgspec import Struct
 from codecompass.actors.answering import query_settings
 from codecompass.actors.background import run_again_after_failure
 from codecompass.actors.job_model import JobView
+from codecompass.cluster import health
 from codecompass.cluster.access import Tokens
 from codecompass.cluster.across import Across
-from codecompass.cluster.answers import Answering, LibraryCommits, LibraryWorkspaces
+from codecompass.cluster.answers import Answering, LibraryAnswers, LibraryCommits, LibraryWorkspaces
+from codecompass.cluster.authentication import Authenticator, trusted_proxy
 from codecompass.cluster.calls import EngineCalls
-from codecompass.cluster.doorkeeper import Doorkeeper, trusted_proxy
-from codecompass.cluster.engine import Engine
-from codecompass.cluster.engine_watch import EngineWatch
+from codecompass.cluster.engine import Engine, EngineUnavailable
 from codecompass.cluster.generations import Generations
+from codecompass.cluster.health import EngineWatch, LibraryState
 from codecompass.cluster.library import LOOKUPS, Libraries
-from codecompass.cluster.library_health import LibraryState
-from codecompass.cluster.many_answers import LibraryAnswers
-from codecompass.cluster.rarities import EngineRarities
 from codecompass.cluster.repositories import Repositories
 from codecompass.cluster.routing import LibraryRouter
-from codecompass.cluster.webhook import note_pushed
+from codecompass.cluster.scoring import EngineRarities
+from codecompass.cluster.webhook import SIGNATURE_HEADERS, is_genuine, note_pushed, pushed_urls
+from codecompass.log import get_logger
 from codecompass.projects.caller import Caller
+from codecompass.protocol.encode import encode
+from codecompass.protocol.metadata import bare_metadata
 from codecompass.settings import Settings
 from codecompass.store.job_log import JobRecord
+from codecompass.transport.health import Moment
+from codecompass.transport.http.faults import require_method
+from codecompass.transport.http.guards import guard
+from codecompass.transport.http.limits import HttpLimits
+from codecompass.transport.http.metrics import MEDIA_TYPE, Supervision, render
+from codecompass.transport.http.request import ACCEPTED, FORBIDDEN, OK, UNAVAILABLE, HttpRefusal, HttpRequest
+from codecompass.transport.http.service import HttpTransport
 from codecompass.transport.mcp.core import Core, SessionLimits
 from codecompass.transport.measures import Measures
 from codecompass.transport.product.product_surface import product_surface
+from codecompass.transport.server import resident_bytes
 from codecompass.transport.tools.catalog import Catalog
 from codecompass.transport.tools.listing import TOOLS, listed_names
 from codecompass.transport.tools.services import Services
@@ -50,6 +68,16 @@ WEBHOOKS: Final = 2
 
 NOT_LISTED: Final = frozenset({"index_repo", "sync_repo", "index_repository", "diff_context"})
 """Tools that cannot work here and are not listed. If called, each returns an error that says what to do instead."""
+
+HEALTH: Final = "/health"
+
+READY: Final = "/ready"
+
+METRICS: Final = "/metrics"
+
+WEBHOOK: Final = "/webhook"
+
+MAX_SIGNATURE_LENGTH: Final = 1_000
 
 WHAT_IT_IS: Final = """\
 CodeCompass: code search over the repositories of this organisation that you may see, each as its newest indexed commit. Use \
@@ -82,7 +110,7 @@ class LibraryServer:
         self._repositories = Repositories(engine)
         self._writes = EngineCalls(WEBHOOKS)
         self.libraries: Final = Libraries(self._repositories, generations, Across(engine, EngineRarities(engine)))
-        self.doorkeeper: Final = Doorkeeper(Tokens(engine).find, trusted_proxy(settings.access), EngineCalls(LOOKUPS))
+        self.authenticator: Final = Authenticator(Tokens(engine).find, trusted_proxy(settings.access), EngineCalls(LOOKUPS))
         self.watch: Final = EngineWatch(engine, self.libraries)
         self.measures: Final = Measures()
         self.tools: Final = Catalog(self, self.measures)
@@ -96,7 +124,7 @@ class LibraryServer:
 
     async def of(self, caller: Caller) -> Services:
         """Returns the services of a call, which show only what its caller may see. Raises Unauthorized, EngineUnavailable."""
-        library = self.libraries.of(await self.doorkeeper.viewer(caller.identity))
+        library = self.libraries.of(await self.authenticator.viewer(caller.identity))
         return Services(
             workspaces=LibraryWorkspaces(library, self._answering),
             router=LibraryRouter(library),
@@ -159,3 +187,77 @@ async def open_library_server(launch: LibraryLaunch) -> AsyncIterator[LibrarySer
                 await trio.to_thread.run_sync(generations.close)
     finally:
         engine.close()
+
+
+async def serve_library(
+    server: LibraryServer,
+    sockets: Sequence[socket.socket],
+    *,
+    limits: HttpLimits | None = None,
+    task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Serves on listening sockets until `server.core.stop` is called and open requests had a bounded time to end. Closes the
+    sockets."""
+    settings = server.launch.settings.server
+    addresses = tuple(str(each.getsockname()[0]) for each in sockets)
+
+    def state() -> bytes:
+        return encode(health.health(server.watch, server.started_at, bare_metadata()))
+
+    async def health_page(request: HttpRequest) -> None:
+        require_method(request, "GET")
+        await request.answer(OK, state())
+
+    async def ready_page(request: HttpRequest) -> None:
+        require_method(request, "GET")
+        await request.answer(OK if server.watch.is_ready else UNAVAILABLE, state())
+
+    async def metrics_page(request: HttpRequest) -> None:
+        require_method(request, "GET")
+        body = render(
+            server.measures,
+            Moment(
+                uptime_seconds=time.monotonic() - server.started_at,
+                prewarm_status="skipped",
+                prewarm_enabled=False,
+                warmset_capacity=0,
+            ),
+            load=transport.load(),
+            supervision=Supervision(),
+            memory_bytes=resident_bytes(),
+            cpu_seconds=time.process_time(),
+            more=health.gauges(server.watch),
+        )
+        await request.answer(OK, body, media_type=MEDIA_TYPE)
+
+    async def webhook_page(request: HttpRequest) -> None:
+        require_method(request, "POST")
+        body = await request.body()
+        headers = {name: value for name in SIGNATURE_HEADERS if (value := request.header(name, MAX_SIGNATURE_LENGTH)) is not None}
+        if not is_genuine(server.launch.webhook_secret, body, headers):
+            raise HttpRefusal(FORBIDDEN, "this message is not signed with the secret of this server. Correct it in the webhook.")
+        urls = pushed_urls(body)
+        try:
+            await server.note_pushed(urls)
+        except EngineUnavailable as error:
+            # Git servers retry.
+            raise HttpRefusal(UNAVAILABLE, error.message, is_retryable=True, reason=error.code) from error
+        # The same answer whether or not the repository is known here.
+        await request.answer(ACCEPTED)
+
+    async def any_path(path: str) -> None:
+        """Accepts any `?project_path=`: it is resolved with each question, among the repositories that its viewer may see."""
+
+    transport = HttpTransport(
+        server.core,
+        guard=guard(bound=addresses, hosts=settings.allowed_hosts, origins=settings.allowed_origins),
+        check_project_path=any_path,
+        limits=limits,
+        measures=server.measures,
+        pages={HEALTH: health_page, READY: ready_page, METRICS: metrics_page, WEBHOOK: webhook_page},
+        identify=server.authenticator.identify,
+        open_routes=(HEALTH, READY, WEBHOOK),
+        keeps_sessions=False,
+    )
+    get_logger(__name__).info("http_listening", addresses=addresses, port=sockets[0].getsockname()[1])
+    await transport.serve(sockets, task_status=task_status)

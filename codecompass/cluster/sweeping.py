@@ -10,10 +10,9 @@ from typing import Final
 
 import msgspec
 
-from codecompass.cluster.bulk import write_documents
+from codecompass.cluster.documents import write_documents
 from codecompass.cluster.engine import Engine, JsonObject
-from codecompass.cluster.facts_cache import block_id
-from codecompass.cluster.manifests import Manifest, unpacked
+from codecompass.cluster.manifests import Manifest, block_id, unpacked
 from codecompass.cluster.repositories import MAX_REPOSITORIES, Repositories
 
 MAX_ORPHANS: Final = 100

@@ -91,7 +91,7 @@ class _Remembered(Struct, frozen=True):
     until: float
 
 
-class Doorkeeper:
+class Authenticator:
     """Authenticates the requests of a server. `find` reads a token from the engine by its id, blocking."""
 
     def __init__(self, find: Callable[[str], Token | None], proxy: TrustedProxy | None, calls: EngineCalls) -> None:
