@@ -25,12 +25,20 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bench.copies import MARK, RARE, changed, marked, suffix, words_in
-from codecompass.cluster.bulk import write_documents
-from codecompass.cluster.documents import DocumentMaker
+from codecompass.cluster.documents import DocumentMaker, write_documents
 from codecompass.cluster.engine import Engine
-from codecompass.cluster.facts_cache import block_document, block_id, block_key, read_blocks
-from codecompass.cluster.manifests import Averages, BlockFile, Manifest, Piece
-from codecompass.cluster.publishing import TERMS_FILE, facts_files
+from codecompass.cluster.manifests import (
+    TERMS_FILE,
+    Averages,
+    BlockFile,
+    Manifest,
+    Piece,
+    block_document,
+    block_id,
+    block_key,
+    read_blocks,
+)
+from codecompass.cluster.publishing import facts_files
 from codecompass.cluster.repositories import Head, Repository
 from codecompass.cluster.schema import SCORED
 from codecompass.store.epochs import compatibility

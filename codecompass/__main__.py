@@ -1,4 +1,4 @@
-"""`python -m codecompass`, and what the installed command calls."""
+"""The entry point of `python -m codecompass`."""
 
 import sys
 

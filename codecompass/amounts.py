@@ -33,7 +33,7 @@ def duration(seconds: float) -> str:
 
 
 def ago(moment: float, now: float | None = None) -> str:
-    """Returns `just now`, `5 minutes ago`. Both times in seconds since 1970."""
+    """Returns `just now`, `5 minutes ago`. Both times are in seconds since 1970."""
     elapsed = (time.time() if now is None else now) - moment
     if elapsed < 5:
         return "just now"

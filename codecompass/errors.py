@@ -1,7 +1,7 @@
-"""The errors that a user or an agent can get, each with its protocol code and a message that says what to do next.
+"""The errors that users and agents can get, each with its protocol code and a message that says what to do next.
 
-Raised where they are detected; turned into an exit code (`cli`) or a protocol error (`transport`) in one place. Codes are part of
-the protocol and never change their meaning.
+They are raised where they are detected, and turned into an exit code (`cli`) or a protocol error (`transport`) in one place.
+Codes are part of the protocol and never change their meaning.
 """
 
 from typing import ClassVar, Final
@@ -9,8 +9,8 @@ from typing import ClassVar, Final
 from msgspec import Struct
 
 REBUILD: Final = "Rebuild it: index_repo with force: true (on the command line: codecompass index --force)"
-"""The remedy where an index cannot be read. Messages reach agents, which have tools and no shell, and people: they name the tool
-first, then the command."""
+"""The remedy if an index cannot be read. It names the tool first, for agents, which have no shell, and then the command, for
+people."""
 
 
 class CodeCompassError(Exception):
@@ -53,20 +53,20 @@ class ProjectNotFound(CodeCompassError):
 
 
 class WorkspaceNotRegistered(CodeCompassError):
-    """The directory is not registered, and the server does not register it by itself."""
+    """The directory is not registered, and the server does not register it automatically."""
 
     code = "workspace_not_registered"
 
 
 class IndexInProgress(CodeCompassError):
-    """Another job writes this index. `data.job_id` names it where it is known."""
+    """Another job is writing this index. `data.job_id` is its id, if known."""
 
     code = "index_in_progress"
     is_retryable = True
 
 
 class SyncInProgress(CodeCompassError):
-    """A running job on this index excludes a forced one. `data.job_id` names it."""
+    """A running job on this index prevents a forced one. `data.job_id` is its id."""
 
     code = "sync_in_progress"
     is_retryable = True
@@ -193,7 +193,7 @@ class InternalError(CodeCompassError):
 
 
 def error_of(code: str, message: str, **data: object) -> CodeCompassError:
-    """Returns an error of the class with this code, the first of several. For errors of which only code and message were kept."""
+    """Returns an error of the first class with this code, for errors of which only code and message are stored."""
     known = next((kind for kind in CodeCompassError.__subclasses__() if kind.code == code), InternalError)
     return known(message, **data)
 

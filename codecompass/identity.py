@@ -1,7 +1,7 @@
-"""The ids of projects, from their roots, and of symbols and results, which a client may keep.
+"""Computes the ids of projects, symbols, results and contents.
 
-All but git's are the first 16 hexadecimal characters (64 bits) of a BLAKE3 hash. None depends on a branch, a commit or a time, so
-an unchanged file keeps its ids over a switch of branches.
+Ids that clients may store are the first 16 hexadecimal characters (64 bits) of a BLAKE3 hash. None depends on a branch, a commit
+or a time, so the ids of an unchanged file survive a switch of branches.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ ProjectId = NewType("ProjectId", str)
 
 
 ObjectFormat = Literal["sha1", "sha256"]
-"""The hash by which a git repository names its objects."""
+"""The hash algorithm of a git repository's object ids."""
 
 ID_PREFIX_LENGTH: Final = 4
 """Hexadecimal characters of a `symbol_id` that do not depend on the project."""
@@ -35,13 +35,13 @@ def project_id(root: Path) -> ProjectId:
 def symbol_id(project: str, path: str, kind: str, line_start: int, name: str, ordinal: int) -> str:
     """Returns the id of one definition in one file; it changes when the definition moves to another line."""
     place = (path, kind, str(line_start), name, str(ordinal))
-    # Indexes of several projects share their rows, which hold the prefix.
+    # Indexes of several projects share rows, which contain the prefix, so it must not depend on the project.
     return _join_hash("symbol_prefix:v1", *place)[:ID_PREFIX_LENGTH] + _join_hash("symbol:v1", project, *place)[ID_PREFIX_LENGTH:]
 
 
 def id_prefix(symbol_id: str) -> int:
-    """Returns the first 16 bits of a `symbol_id` as the facts keep them: from -32768 on, which SQLite writes in two bytes. They
-    are the same in every project.
+    """Returns the first 16 bits of a `symbol_id` as the facts store them: as a number from -32768, which takes SQLite two bytes.
+    They are the same in every project.
 
     One symbol in 65,536 has the same prefix and is compared in full. Prefixes take 1 % of an index, full ids would take 4 %.
     """
@@ -49,7 +49,7 @@ def id_prefix(symbol_id: str) -> int:
 
 
 def symbol_stable_id(language: str, kind: str, qualified_name: str, signature: str) -> str:
-    """Returns an id that stays when the symbol moves within or between files. Two symbols of a project may share it."""
+    """Returns an id that does not change when the symbol moves within or between files. Symbols of a project may share it."""
     return _join_hash("stable_id:v1", language, kind, qualified_name, signature)
 
 
@@ -64,7 +64,7 @@ def content_hash(content: bytes) -> bytes:
 
 
 def blob_id(content: bytes, object_format: ObjectFormat) -> bytes:
-    """Returns the id that git gives to a file's content where no filter changes it on its way into the repository."""
+    """Returns git's id of a file's content, provided that no filter changes it when it is added to the repository."""
     digest = hashlib.new(object_format, b"blob %d\0" % len(content), usedforsecurity=False)
     digest.update(content)
     return digest.digest()

@@ -1,10 +1,10 @@
-"""What an index job is: its states, its stages and its counters, for everything that runs, stores or shows one.
+"""The model of an index job: its states, stages and counters, for all code that runs, stores or shows jobs.
 
     queued -> running -> published | failed | cancelled
-         \\__________\\-> interrupted            noted by whoever finds that its process is gone
+         \\__________\\-> interrupted            recorded by a process that finds the job's process dead
 
-`Job` has two forms: `JobState` (actors/job_model.py) is a job of this process, `JobRecord` (store/job_log.py) its entry in the
-registry, which every process reads. Protocol, health and resources are made from a `Job`, by one function each.
+`Job` has two subclasses: `JobState` (actors/job_model.py) is a job of this process, `JobRecord` (store/job_log.py) its entry in
+the registry, which every process can read. Protocol, health and resources are each made from a `Job` by one function.
 """
 
 from typing import Final, Literal
@@ -14,7 +14,7 @@ from msgspec import Struct
 JobMode = Literal["full", "incremental"]
 JobStatus = Literal["queued", "running", "published", "failed", "interrupted", "cancelled"]
 FinalStatus = Literal["published", "failed", "cancelled"]
-"""How a process can end its own jobs; that one was interrupted is noted by another process."""
+"""The states in which a process can end its own jobs; `interrupted` is recorded by another process."""
 
 Stage = Literal["discovery", "parsing", "indexing", "finalizing"]
 
@@ -22,17 +22,17 @@ _ENDED: Final = frozenset({"published", "failed", "interrupted", "cancelled"})
 
 
 class JobCounters(Struct, frozen=True, kw_only=True):
-    """How many files and symbols a job has dealt with."""
+    """Numbers of files and symbols that a job has processed."""
 
     files_scanned: int = 0
     files_total: int = 0
-    """Files to be read; 0 until the tree has been compared with the index."""
+    """Files to read; 0 until the tree has been compared with the index."""
     files_indexed: int = 0
     symbols_extracted: int = 0
 
 
 class Progress(JobCounters, frozen=True, kw_only=True):
-    """How far a running job is. `percentage` never falls within a job."""
+    """The progress of a running job. `percentage` never decreases within a job."""
 
     stage: Stage
     files_parsed: int = 0
@@ -66,7 +66,7 @@ class Progress(JobCounters, frozen=True, kw_only=True):
                 return "Finalizing index..."
 
     def recorded(self) -> "RecordedProgress":
-        """Returns what the registry keeps of it."""
+        """Returns the progress as the registry stores it."""
         return RecordedProgress(
             percentage=self.percentage,
             files_scanned=self.files_scanned,
@@ -77,7 +77,7 @@ class Progress(JobCounters, frozen=True, kw_only=True):
 
 
 class RecordedProgress(JobCounters, frozen=True, kw_only=True):
-    """How far a job is or was, as the registry keeps it."""
+    """The progress of a running or ended job, as the registry stores it."""
 
     percentage: int = 0
     """0..100."""
@@ -89,9 +89,9 @@ class JobOutcome(Struct, frozen=True, kw_only=True):
     """What the registry records when a job ends, besides its status."""
 
     progress: RecordedProgress | None = None
-    """None keeps what was recorded last."""
+    """None keeps the progress recorded last."""
     mode: JobMode | None = None
-    """The mode that the job turned out to have; None keeps the one that it was entered with."""
+    """The actual mode of the job; None keeps the mode with which it was recorded at its start."""
     ref: str = ""
     changed_files: int = 0
     error: str = ""
@@ -99,18 +99,18 @@ class JobOutcome(Struct, frozen=True, kw_only=True):
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """What is known of a job wherever it runs. Times are seconds since 1970."""
+    """An index job of any process. Times are seconds since 1970."""
 
     job_id: str
     project_id: str
     mode: JobMode
     status: JobStatus
     cause: str
-    """What asked for the job: a tool, a command or a change of files."""
+    """What started the job: a tool, a command or a change of files."""
     error: str = ""
-    """Why it failed, a sentence."""
+    """Why it failed, as a sentence."""
     error_code: str = ""
-    """The protocol's code of that error, empty where it has none; a defect is an `internal_error`."""
+    """The protocol's code of that error, empty if it has none; a defect is an `internal_error`."""
     progress: Progress | RecordedProgress
     created_at: float
     started_at: float | None = None
@@ -118,7 +118,7 @@ class Job(Struct, frozen=True, kw_only=True):
 
     @property
     def progress_token(self) -> str:
-        """The token by which clients that opted in follow the job."""
+        """The progress token with which clients that opted in follow the job."""
         return f"index-job-{self.job_id}"
 
     @property
@@ -128,11 +128,11 @@ class Job(Struct, frozen=True, kw_only=True):
 
 
 class Interruption(Struct, frozen=True):
-    """Jobs of a project that ended with their process, since its last successful one."""
+    """The interrupted jobs of a project since its last successful one."""
 
     n_jobs: int
     last_at: float
-    """When the last of them was found, in seconds since 1970."""
+    """When the last interruption was found, in seconds since 1970."""
 
 
 def _share(part: int, total: int, of: int) -> int:

@@ -20,9 +20,9 @@ LEVELS: Final[dict[LogLevel, int]] = {
 
 
 def configure(level: LogLevel, format_: LogFormat = "auto", *, is_colored: bool = True, stream: TextIO | None = None) -> None:
-    """Sends everything of at least `level` to `stream` (stderr): lines for people on a terminal, else JSON lines.
+    """Writes all events of at least `level` to `stream` (default stderr): as text on a terminal, else as JSON lines.
 
-    Libraries that use the standard `logging` are shown from `warning` on.
+    Libraries that use the standard `logging` are logged from `warning` on.
     """
     import structlog
 
@@ -48,7 +48,7 @@ def configure(level: LogLevel, format_: LogFormat = "auto", *, is_colored: bool 
     structlog.configure(
         processors=processors,
         wrapper_class=structlog.make_filtering_bound_logger(LEVELS[level]),
-        # One write() a line: other output to the descriptor comes between lines, not into them.
+        # One write() per line, so that other output to the descriptor cannot be mixed into a line.
         logger_factory=structlog.WriteLoggerFactory(target),
         cache_logger_on_first_use=False,
     )
@@ -56,15 +56,15 @@ def configure(level: LogLevel, format_: LogFormat = "auto", *, is_colored: bool 
 
 
 def level_for(level: LogLevel, verbosity: int) -> LogLevel:
-    """Returns the level after `-v` (info) and `-vv` (debug), which only ever show more than `level`."""
+    """Returns the level for `-v` (info) and `-vv` (debug), which never log less than `level`."""
     wanted: LogLevel = "debug" if verbosity > 1 else "info" if verbosity == 1 else level
     return min(wanted, level, key=LEVELS.__getitem__)
 
 
 class Logger:
-    """structlog's logger, imported with the first event that is shown: the import takes a third of the time to a first answer.
+    """Imports structlog's logger with the first event that is logged: the import takes a third of the time to a first answer.
 
-    For modules that are imported before that answer. Until `configure` is called the default level holds.
+    For modules that are imported before that answer. Until `configure` is called the default level applies.
     """
 
     def __init__(self, name: str) -> None:
@@ -75,7 +75,7 @@ class Logger:
         self._log("info", event, values)
 
     def warning(self, event: str, **values: object) -> None:
-        """Logs something that should not be so."""
+        """Logs an unexpected condition."""
         self._log("warning", event, values)
 
     def error(self, event: str, **values: object) -> None:
@@ -83,11 +83,11 @@ class Logger:
         self._log("error", event, values)
 
     def exception(self, event: str, **values: object) -> None:
-        """Logs a failure, with the traceback of the exception that is being handled."""
+        """Logs a failure with the traceback of the exception being handled."""
         self._log("error", event, {"exc_info": True, **values})
 
     def _log(self, level: LogLevel, event: str, values: dict[str, object]) -> None:
-        # Another thread may be importing it right now: then the module exists without its attributes.
+        # While another thread imports structlog, the module exists without its attributes.
         is_configured = getattr(sys.modules.get("structlog"), "is_configured", None)
         if is_configured is None or not is_configured():
             if LEVELS[level] < LEVELS[LogSettings().level]:
@@ -99,19 +99,19 @@ class Logger:
 
 
 def get_logger(name: str) -> Logger:
-    """Returns the logger of a module, `__name__`."""
+    """Returns the logger of a module; `name` is its `__name__`."""
     return Logger(name)
 
 
 PIECE_BYTES: Final = select.PIPE_BUF
-"""A writable pipe takes this much without blocking (POSIX)."""
+"""A writable pipe accepts this many bytes without blocking (POSIX)."""
 
 
 class LogStream:
-    """Writes text to a descriptor, which it does not close; never blocks and never fails.
+    """A text stream over a descriptor, which it does not close. Writes never block and never fail.
 
     A host may start a server with a pipe for stderr and never read it, or close it. Text that does not fit is dropped, and the
-    next line that fits is preceded by the number of lines lost.
+    next line that fits is preceded by the number of lost lines.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -139,11 +139,11 @@ class LogStream:
         """Does nothing: there is no buffer."""
 
     def isatty(self) -> bool:
-        """Whether it is a terminal."""
+        """Returns whether the descriptor is a terminal."""
         return os.isatty(self._descriptor)
 
     def fileno(self) -> int:
-        """The descriptor."""
+        """Returns the descriptor."""
         return self._descriptor
 
     def _is_writable(self) -> bool:

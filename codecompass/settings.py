@@ -2,8 +2,8 @@
 
     flag > CODECOMPASS_<SECTION>_<KEY> > --config FILE > <project>/.codecompass/config.toml > user file > default
 
-The environment is read here and nowhere else. An unknown key is an error that names the nearest one: a setting with a wrong name
-must not silently do nothing. How files and variables become values is in `settings_sources.py`.
+The environment is read only here. An unknown key is an error that suggests the nearest one, so that a misspelled setting is never
+silently ignored. `settings_sources.py` reads files and variables.
 """
 
 import os
@@ -29,13 +29,13 @@ GitProtocol = Literal["https", "ssh", "git", "http", "file"]
 
 MAX_LIMIT: Final = 100
 MAX_TIMEOUT_MS: Final = 60_000
-"""The bounds of a request."""
+"""Upper bounds of a request's `limit` and `timeout_ms`."""
 
 MAX_TEXT_LENGTH: Final = 4_096
-"""Characters of any text: a path, a pattern, a URL."""
+"""Characters of any text, such as a path, a pattern or a URL."""
 
 MAX_ITEMS: Final = 1_000
-"""Of any list."""
+"""Items of any list."""
 
 Text = Annotated[str, Meta(max_length=MAX_TEXT_LENGTH)]
 
@@ -44,7 +44,7 @@ PathText = Annotated[str, Meta(max_length=MAX_TEXT_LENGTH, extra={"is_path": Tru
 
 
 class IndexSettings(Struct, frozen=True, kw_only=True):
-    """What is indexed, and how much of the machine indexing takes."""
+    """Which files are indexed, and how much of the machine indexing may use."""
 
     max_file_size: Annotated[int, Meta(ge=1, le=GIB, description="Larger files are skipped.", extra={"unit": "bytes"})] = 1 * MIB
     exclude: Annotated[
@@ -80,7 +80,7 @@ class IndexSettings(Struct, frozen=True, kw_only=True):
 
 
 class QuerySettings(Struct, frozen=True, kw_only=True):
-    """The defaults of requests, and the limits of answers."""
+    """Defaults of requests and limits of answers."""
 
     freshness_policy: Annotated[
         FreshnessPolicy,
@@ -197,7 +197,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
 
 
 class AccessSettings(Struct, frozen=True, kw_only=True):
-    """Whom a server over an organisation's code believes who its users are, besides their tokens. Nobody while this is empty."""
+    """The proxy that may authenticate users of a server over an organisation's code, besides tokens. None while this is empty."""
 
     trusted_proxies: Annotated[
         tuple[Text, ...],
@@ -249,14 +249,14 @@ class StorageSettings(Struct, frozen=True, kw_only=True):
 
 
 class LogSettings(Struct, frozen=True, kw_only=True):
-    """What is logged, to stderr."""
+    """What is logged to stderr, and how."""
 
     level: Annotated[LogLevel, Meta(description="Least severity that is logged; -v and -vv lower it.")] = "warning"
     format: Annotated[LogFormat, Meta(description="auto is text on a terminal, else JSON lines.")] = "auto"
 
 
 class SemanticSettings(Struct, frozen=True, kw_only=True):
-    """Search by meaning: which server makes vectors of your code, and how much is sent there. Off while `endpoint` is empty."""
+    """Search by meaning: which endpoint makes vectors, and how much is sent there. Off while `endpoint` is empty."""
 
     endpoint: Annotated[
         Text,
@@ -323,7 +323,7 @@ class SemanticSettings(Struct, frozen=True, kw_only=True):
 
 
 class ClusterSettings(Struct, frozen=True, kw_only=True):
-    """The search engine that an organisation's code is in, and how its workers fetch repositories. Off while `url` is empty."""
+    """The search engine with an organisation's code, and how workers fetch repositories. Off while `url` is empty."""
 
     url: Annotated[
         tuple[Text, ...],
@@ -358,7 +358,7 @@ class ClusterSettings(Struct, frozen=True, kw_only=True):
 
 
 class OrganisationSettings(Struct, frozen=True, kw_only=True):
-    """The organisation's server, which is asked for what is not on this machine. Off while `url` is empty."""
+    """The organisation's server, which answers about projects that are not on this machine. Off while `url` is empty."""
 
     url: Annotated[
         Text,
@@ -393,10 +393,11 @@ class Settings(Struct, frozen=True, kw_only=True):
 
 
 PROJECT_SECTIONS: Final = frozenset({"index", "query"})
-"""What a project's own file may set. It may come from a clone, so it must not open ports, widen roots or move the store."""
+"""Sections that a project's own file may set. It may come from a clone, so it must not open ports, widen roots or move the
+store."""
 
 USER_KEYS: Final = frozenset({"index.workers", "index.parse_timeout_ms"})
-"""Keys of these sections that it may not set: the user decides how much of the machine indexing takes."""
+"""Keys of these sections that it may not set, because the user decides how much of the machine indexing may use."""
 
 LOWERED_KEYS: Final = frozenset(
     {
@@ -408,11 +409,11 @@ LOWERED_KEYS: Final = frozenset(
         "query.timeout_ms",
     }
 )
-"""Limits of what a project may cost. Its own file may lower them below the user's file or the default, never raise them; a higher
-value is not used, which is reported."""
+"""Resource limits that a project's own file may lower below the user's file or the default, but never raise. A higher value is
+ignored, which is reported."""
 
 EXCLUDE, INCLUDE = "index.exclude", "index.include"
-"""Lists of a project's own file that are put before the user's patterns, so that what the user leaves out stays out."""
+"""Lists whose patterns from a project's own file come before the user's, so that files that the user excludes stay excluded."""
 
 ENVIRONMENT_PREFIX: Final = "CODECOMPASS_"
 HOME_VARIABLE: Final = "CODECOMPASS_HOME"
@@ -421,13 +422,13 @@ SHORT_VARIABLES: Final[Mapping[str, str]] = {
     "CODECOMPASS_ANSWERS": "server.answers",
     "WORKFLOW_MCP_URL": "server.active_project_url",
 }
-"""Variables that set a key under a shorter name, or under one that other programs use too."""
+"""Variables that set a key under a shorter name, or under a name that other programs use too."""
 
 WEBHOOK_SECRET_VARIABLE: Final = "CODECOMPASS_WEBHOOK_SECRET"
-"""What git servers sign their messages with. In no file, and shown by nothing."""
+"""Holds the secret with which git servers sign their messages. Never read from a file, never shown."""
 
 ORGANISATION_TOKEN_VARIABLE: Final = "CODECOMPASS_ORGANISATION_TOKEN"
-"""What the organisation's server knows the user by. In no file, and shown by nothing."""
+"""Holds the user's token for the organisation's server. Never read from a file, never shown."""
 
 NO_SETTING: Final = frozenset({"CODECOMPASS_PROJECT", WEBHOOK_SECRET_VARIABLE, ORGANISATION_TOKEN_VARIABLE})
 """Variables with the prefix that are not settings."""
@@ -445,7 +446,7 @@ class Setting(Struct, frozen=True):
     unit: str
     is_path: bool
     is_utf8: bool
-    """Whether a path must be UTF-8, for libraries that open no others."""
+    """Whether a path must be UTF-8, because libraries cannot open others."""
 
     @property
     def variable(self) -> str:
@@ -468,19 +469,19 @@ def read_environment() -> Mapping[str, str]:
 
 
 def wants_color(environment: Mapping[str, str]) -> bool:
-    """Returns False where the user asks for plain output: NO_COLOR (any value but the empty one) or a dumb terminal."""
+    """Returns False if the user wants plain output: NO_COLOR is set and not empty, or the terminal is dumb."""
     return not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
 
 
 def user_file() -> Path:
-    """Returns the path of the user's own configuration, which need not exist."""
+    """Returns the path of the user's configuration file, which may not exist."""
     import platformdirs  # takes 15 ms, which help does not need
 
     return Path(platformdirs.user_config_dir("codecompass", appauthor=False)) / "config.toml"
 
 
 def require_utf8(path: str, source: str) -> None:
-    """Raises InvalidInput for a directory of indexes whose name is not UTF-8: SQLite and tantivy open no others."""
+    """Raises InvalidInput for a directory of indexes whose path is not UTF-8, because SQLite and tantivy cannot open it."""
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -493,7 +494,7 @@ def require_utf8(path: str, source: str) -> None:
 
 
 def project_file(root: Path) -> Path:
-    """Returns the path of the configuration of the project at `root`, which need not exist."""
+    """Returns the path of the configuration file of the project at `root`, which may not exist."""
     return root / ".codecompass" / "config.toml"
 
 

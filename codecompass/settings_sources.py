@@ -1,6 +1,6 @@
-"""Loads the settings from flags, variables and files, and keeps the origin of each value.
+"""Loads the settings from flags, variables and files, and records the origin of each value.
 
-Each layer becomes a flat table of dotted keys first. Each value is checked by itself against the type of its field, so that an
+Each layer is first flattened to dotted keys. Each value is checked separately against the type of its field, so that an
 InvalidInput can name the file or variable, the key and what was expected.
 """
 
@@ -39,18 +39,17 @@ from codecompass.units import KIB
 Layer = Literal["flag", "environment", "config file", "project file", "user file", "default"]
 
 MAX_FILE_BYTES: Final = 64 * KIB
-"""A larger file is no configuration; one with every key set has 3 kB."""
+"""A larger file is rejected; one that sets every key has 3 kB."""
 
 MAX_KEY_PARTS: Final = 8
 MAX_DOTS: Final = 10
-"""Dots in the key of one line or the name of a table. Our keys have two parts, and tomllib takes quadratic time in the number of
-parts."""
+"""Dots in a key or the name of a table. Our keys have two parts, and tomllib takes quadratic time in the number of parts."""
 
 MAX_SHOWN: Final = 100
-"""Characters of a wrong value, or of a wrong key, that an error repeats."""
+"""Characters of an invalid value or key that an error repeats."""
 
 _NO_KEY: Final = re.compile(r"\"[^\"\n]*+\"|'[^'\n]*+'|[#=][^\n]*+")
-"""Strings, comments and values: what is no key."""
+"""Matches strings, comments and values: everything but keys."""
 
 RENAMED_SECTIONS: Final = {"search": "query", "logging": "log"}
 RENAMED_KEYS: Final = {
@@ -58,42 +57,44 @@ RENAMED_KEYS: Final = {
     "index.parallelism": "index.workers",
     "debug.ranking_reasons": "query.ranking_explain_level",
 }
-"""Older spellings of keys. Where a layer has both, the newer one counts."""
+"""Old names of keys. If a layer has both, the new name counts."""
 
 LEGACY_REASONS: Final = {True: "full", False: "off", "true": "full", "false": "off"}
 
 
 class Sources(Struct, frozen=True, kw_only=True):
-    """Where settings come from. `flags` holds dotted keys. A missing `config_file` is an error, the other files are optional."""
+    """The sources of settings. All files but `config_file` may be missing."""
 
     environment: Mapping[str, str]
     flags: Mapping[str, object] = {}
+    """By dotted keys."""
     config_file: Path | None = None
     project_root: Path | None = None
     user_file: Path | None = None
 
 
 class EffectiveValue(Struct, frozen=True):
-    """The value of one key. `where` is the file or the variable, empty for flags and defaults."""
+    """The value of one key and its origin."""
 
     key: str
     value: object
     layer: Layer
     where: str
+    """The file or variable; empty for flags and defaults."""
     unit: str
     description: str
 
 
 class Loaded(Struct, frozen=True):
-    """The settings, and each value with its origin in the order of the fields.
-
-    `warnings` are sentences about unknown variables, `refused` about values of the project's own file that are not used.
-    """
+    """The loaded settings."""
 
     settings: Settings
     values: tuple[EffectiveValue, ...]
+    """Each value with its origin, in the order of the fields."""
     warnings: tuple[str, ...] = ()
+    """Sentences about unknown variables."""
     refused: tuple[str, ...] = ()
+    """Sentences about ignored values of the project's own file."""
 
 
 class _Found(Struct, frozen=True):
@@ -103,7 +104,7 @@ class _Found(Struct, frozen=True):
 
 
 def load_settings(sources: Sources) -> Loaded:
-    """Returns the settings; the layers are in the order of `settings.py`. Raises InvalidInput."""
+    """Returns the settings; `settings.py` documents the precedence of the layers. Raises InvalidInput."""
     known = {setting.key: setting for setting in known_settings()}
     variables, warnings = _from_environment(sources.environment, known)
     layers = [
@@ -131,7 +132,7 @@ def load_settings(sources: Sources) -> Loaded:
 
 
 def _hold_to_limits(project: dict[str, _Found], user: Mapping[str, _Found], known: Mapping[str, Setting]) -> tuple[str, ...]:
-    """Removes from `project` what a project's own file may not set, and returns a sentence on each value."""
+    """Removes values from `project` that a project's own file may not set, and returns a sentence about each."""
     refused = list(_put_behind_the_users(project, user))
     for key, found in list(project.items()):
         theirs = user[key].value if key in user else known[key].default
@@ -145,8 +146,8 @@ def _hold_to_limits(project: dict[str, _Found], user: Mapping[str, _Found], know
 
 
 def _put_behind_the_users(project: dict[str, _Found], user: Mapping[str, _Found]) -> Iterator[str]:
-    """Puts the project's patterns before the user's, so that what the user leaves out stays out: the last match counts. The
-    project's `include` becomes patterns with `!`."""
+    """Puts the project's patterns before the user's, so that files that the user excludes stay excluded: the last match counts.
+    The project's `include` becomes patterns with `!`. Yields a sentence about patterns that do not fit."""
     theirs = user.get(EXCLUDE)
     own = project.get(EXCLUDE) or project.get(INCLUDE)
     if theirs is None or own is None:
@@ -167,7 +168,7 @@ def _from_environment(environment: Mapping[str, str], known: Mapping[str, Settin
     sections = {key.partition(".")[0] for key in names.values()}
     found: dict[str, _Found] = {}
     warnings = []
-    # The newest spellings last, so that they overwrite the others.
+    # New names last, so that they overwrite old ones.
     newest = {setting.variable for setting in known.values()}
     for variable, text in sorted(environment.items(), key=lambda item: (item[0] in newest, item[0])):
         is_ours = variable.startswith(ENVIRONMENT_PREFIX) or variable in SHORT_VARIABLES
@@ -205,7 +206,7 @@ def _from_file(path: Path | None, layer: Layer, known: Mapping[str, Setting], *,
     except RecursionError as error:
         raise InvalidInput(f"{path} nests lists or tables too deeply. Correct the file.", file=str(path)) from error
     found: dict[str, _Found] = {}
-    # Older spellings first, so that the newer ones of the same file overwrite them.
+    # Old names first, so that new ones in the same file overwrite them.
     for spelled in sorted(flat, key=lambda key: key in known):
         key, value = _renamed(spelled, flat[spelled])
         if key not in known:
@@ -228,7 +229,7 @@ def _from_file(path: Path | None, layer: Layer, known: Mapping[str, Setting], *,
 
 def _read(path: Path, *, is_required: bool) -> bytes | None:
     try:
-        # O_NONBLOCK: opening a pipe of this name, in a cloned project, would wait.
+        # O_NONBLOCK, because a cloned project may have a FIFO of this name, whose opening would block.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError) as error:
         if is_required:
@@ -323,7 +324,7 @@ def _bare(annotation: object) -> object:
 
 
 def _absolute(text: str, base: Path | None, source: str) -> str:
-    """Returns the absolute path. A relative one is relative to `base`, None for the current directory, which may be gone."""
+    """Returns the absolute path, empty for an empty one. `base` is the directory of relative paths, None for the current one."""
     if not text:
         return ""
     path = Path(text).expanduser()
@@ -339,14 +340,14 @@ def _absolute(text: str, base: Path | None, source: str) -> str:
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:
-    """Returns the known name that is most similar to `word`, as a whole or by one of its parts."""
+    """Returns the known name that is most similar to `word`, as a whole or in one of its parts."""
 
     word = word[:MAX_SHOWN]
 
     def likeness(candidate: str) -> float:
         last, other = word.rpartition(".")[2], candidate.rpartition(".")[2]
         whole = difflib.SequenceMatcher(None, word, candidate).ratio()
-        # A table that is not there may be a misspelled section.
+        # An unknown table may be a misspelled section.
         section = 0.0 if "." in word else difflib.SequenceMatcher(None, word, candidate.partition(".")[0]).ratio()
         return max(whole, 0.95 * difflib.SequenceMatcher(None, last, other).ratio(), 0.95 * section)
 

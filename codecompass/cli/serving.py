@@ -168,8 +168,7 @@ def _serve_organisation(
 
 
 async def _serve_library(invocation: Invocation, settings: Settings, sockets: Sequence[socket.socket]) -> None:
-    from codecompass.cluster.http_service import serve_library
-    from codecompass.cluster.server import LibraryLaunch, open_library_server
+    from codecompass.cluster.server import LibraryLaunch, open_library_server, serve_library
 
     # Servers on one machine have different ports, and the cache of one is of no use to another.
     cache = invocation.home.root / "organisation" / str(sockets[0].getsockname()[1])

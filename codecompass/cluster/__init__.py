@@ -1,1 +1,1 @@
-"""An organisation's code on OpenSearch: many repositories, machines and readers behind one address."""
+"""Indexes of an organisation's repositories in OpenSearch: any number of workers write them, any number of servers read them."""

@@ -1,10 +1,9 @@
-"""Who may see which repositories: the one decision, and the tokens that name viewers.
+"""Access control: which viewer may see which repositories, and the tokens that identify viewers.
 
     bearer token | headers of a trusted proxy -> Identity -> Viewer -> visible(viewer, repositories)
 
-A repository is in groups, and so is a viewer; who shares one with it may see it. Everything that reads code goes through
-`library.py`, which is made for one viewer and asks `visible`. A token is kept as its SHA-256 alone: whoever reads the engine
-cannot use it.
+A viewer may see the repositories that share a group with them. All code is read through `library.py`, which serves one viewer
+and calls `visible`. Only the SHA-256 of a token is stored, so somebody who can read the engine cannot use its tokens.
 """
 
 import hashlib
@@ -21,32 +20,32 @@ from codecompass.cluster.repositories import checked_groups
 from codecompass.errors import CodeCompassError, InvalidInput
 
 EVERYONE: Final = "everyone"
-"""The group whose repositories every viewer may see. Nobody need be in it."""
+"""The group whose repositories every viewer may see, a member of it or not."""
 
 MAX_GROUPS: Final = 256
-"""Of one viewer: as many as are taken from a proxy's header."""
+"""Groups of one viewer; further ones in a proxy's header are ignored."""
 
 MAX_NAME_LENGTH: Final = 200
 MAX_DAYS: Final = 3_650
 MAX_TOKENS: Final = 10_000
 SHOWN_ID_LENGTH: Final = 12
-"""Characters of a token's id that tell it from others; the id is no secret."""
+"""Characters of a token's id that are shown to identify it; the id is no secret."""
 
 _PREFIX: Final = "cct_"
-"""So that scanners for leaked secrets know what they have found."""
+"""Lets scanners for leaked secrets recognise our tokens."""
 
 _TOKEN_BYTES: Final = 32
 _DAY_SECONDS: Final = 86_400
 
 
 class Unauthorized(CodeCompassError):
-    """Nobody knows who asks: no token, one that is unknown, revoked or expired."""
+    """The caller is not identified: the token is missing, unknown, revoked or expired."""
 
     code = "unauthorized"
 
 
 class Viewer(Struct, frozen=True):
-    """Who asks, and for which groups. An administrator may see everything."""
+    """An identified caller and the groups they belong to. An administrator may see everything."""
 
     name: str
     groups: frozenset[str]
@@ -54,11 +53,11 @@ class Viewer(Struct, frozen=True):
 
 
 class Grouped(Protocol):
-    """What the decision needs of a repository."""
+    """The part of a repository that `visible` needs."""
 
     @property
     def groups(self) -> Collection[str]:
-        """The groups that may see it. In none, only administrators may."""
+        """The groups that may see it. Without any, only administrators may."""
 
 
 GroupedT = TypeVar("GroupedT", bound=Grouped)
@@ -74,7 +73,7 @@ def visible(viewer: Viewer, repositories: Iterable[GroupedT]) -> tuple[GroupedT,
 
 
 class Token(Struct, frozen=True, kw_only=True):
-    """What is kept of a token. Times are seconds since 1970; `expires_at` is 0 for one that does not expire."""
+    """A token as it is stored. Times are seconds since 1970; `expires_at` is 0 if it does not expire."""
 
     name: str
     groups: tuple[str, ...] = ()
@@ -83,21 +82,21 @@ class Token(Struct, frozen=True, kw_only=True):
     is_admin: bool = False
 
     def viewer(self, now: float) -> Viewer | None:
-        """Returns who asks with this token; None once it has expired."""
+        """Returns the viewer that this token identifies, or None if it has expired."""
         if self.expires_at and now >= self.expires_at:
             return None
         return Viewer(self.name, frozenset(self.groups), self.is_admin)
 
 
 class KnownToken(Struct, frozen=True):
-    """A token as it is listed: its id, which is the SHA-256 of its text, and what is kept of it."""
+    """A token as it is listed: its id, which is the SHA-256 of its text, and the stored token."""
 
     id: str
     token: Token
 
 
 def token_id(text: str) -> str:
-    """Returns the id under which a token is kept."""
+    """Returns the id under which a token is stored."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -109,9 +108,9 @@ class Tokens:
         self._index = engine.names.access
 
     def add(self, name: str, groups: Sequence[str], *, days: int | None = None, is_admin: bool = False) -> str:
-        """Returns a new token, which is not kept and cannot be shown again; valid for `days`, or until it is revoked.
+        """Returns the text of a new token, which is not stored and cannot be shown again. Valid for `days`, or until revoked.
 
-        Raises InvalidInput for a name or a group that is none, and for a token that could see nothing.
+        Raises InvalidInput for an invalid name, group or number of days, and for a token that could see nothing.
         """
         name = name.strip()
         if not name or len(name) > MAX_NAME_LENGTH or not name.isprintable():
@@ -137,21 +136,21 @@ class Tokens:
         return text
 
     def find(self, id_: str) -> Token | None:
-        """Returns the token with this id as it is now, expired or not; None where there is none."""
+        """Returns the current state of the token with this id, expired or not, or None if there is none."""
         found = self._engine.get(self._index, id_)
         return None if found is None else msgspec.json.decode(found.source, type=Token)
 
     def listed(self) -> tuple[KnownToken, ...]:
-        """Returns all tokens by name, the oldest of a name first."""
+        """Returns all tokens, sorted by name and then by age, the oldest first."""
         self._engine.refresh(self._index)
         found = self._engine.documents(self._index, {"match_all": {}}, MAX_TOKENS)
         known = (KnownToken(each.id, msgspec.json.decode(each.source, type=Token)) for each in found)
         return tuple(sorted(known, key=lambda each: (each.token.name, each.token.created_at, each.id)))
 
     def revoke(self, which: str) -> tuple[KnownToken, ...]:
-        """Removes the tokens of this name, or the one whose id begins so (8 characters or more), and returns them.
+        """Deletes all tokens with this name, or the one whose id starts with it (8 characters or more), and returns them.
 
-        Servers may take them for as long as `doorkeeper.KNOWN_SECONDS`. Raises InvalidInput where there are none.
+        Servers may still accept them for `authentication.KNOWN_SECONDS`. Raises InvalidInput if no single token is meant.
         """
         known = self.listed()
         named = tuple(each for each in known if each.token.name == which)

@@ -1,7 +1,7 @@
-"""Which of many repositories a question concerns, in one query of the engine for all of them.
+"""Queries over many repositories at once, which select those that a question is then put to in full.
 
-Only the best few are then asked in full. Nothing here reads the facts of a repository: there may be thousands. How rare a word is
-over all, which of its words each repository has and how many of its texts, and its best pieces of text follow from the query.
+The facts of a repository are not read, because there may be thousands: rarities of words, word counts and the best chunks all
+come from the engine.
 """
 
 import threading
@@ -12,8 +12,8 @@ from typing import Any, Final
 from msgspec import Struct
 
 from codecompass.cluster.engine import Engine, JsonObject
-from codecompass.cluster.engine_text import narrowed
-from codecompass.cluster.rarities import EngineRarities
+from codecompass.cluster.engine_queries import narrowed_filters
+from codecompass.cluster.scoring import EngineRarities
 from codecompass.protocol.replies import SearchEvidence
 from codecompass.query.merging import SAMPLED_CHUNKS, evidence_of
 from codecompass.query.query_words import query_words
@@ -22,7 +22,7 @@ from codecompass.store.schema import CHUNK_RECORD, SYMBOL_RECORD
 from codecompass.store.text_queries import Narrowing
 
 SAMPLED_REPOSITORIES: Final = 16
-"""Those whose best pieces of text are compared: four times as many as are then searched in full."""
+"""Repositories whose best chunks are compared: four times as many as are then searched in full."""
 
 MAX_REPOSITORIES: Final = 10_000
 MANIFESTS_AT_ONCE: Final = 500
@@ -32,14 +32,14 @@ _FIELDS: Final = ("body", "parts")
 
 
 class _Part(Struct, frozen=True):
-    """What is needed of a generation: its pieces, each with the files in it that are dead, and its number of chunks."""
+    """The part of a manifest that is needed here: the pieces, each with its dead files, and the number of chunks."""
 
     pieces: Mapping[str, frozenset[int]]
     n_chunks: int
 
 
 class Across:
-    """Asks about many generations at once. Threads share it."""
+    """Queries over many generations at once. Thread-safe."""
 
     def __init__(self, engine: Engine, rarities: EngineRarities) -> None:
         self._engine = engine
@@ -48,8 +48,8 @@ class Across:
         self._parts: OrderedDict[str, _Part] = OrderedDict()
 
     def sample(self, generations: Mapping[str, str], query: str) -> dict[str, SearchEvidence]:
-        """Returns what the repositories with most of a question in words have of it, by repository; `generations` are those to
-        look at, by repository. The others have less. Raises EngineUnavailable."""
+        """Returns samples of the SAMPLED_REPOSITORIES that match the words of `query` best, by repository. `generations` are
+        those to search, by repository. Raises EngineUnavailable."""
         parts = self._of(generations)
         words = query_words(query)
         if not parts or not words:
@@ -66,13 +66,13 @@ class Across:
         names = self._with_most(parts, should)
         if not names:
             return {}
-        # Of those alone, each in its own shard: in one query for all, each shard would look for the best of each repository, and
-        # count the words of all.
+        # One query for each of these repositories, in its own shard. In one query for all of them every shard would look for the
+        # best chunks of every repository, and count the words in all.
         counts: JsonObject = {f"w{number}": {"filter": _has(word.text, _FIELDS)} for number, word in enumerate(words)}
         bodies = [
             {
                 "query": {"bool": {"filter": _pieces({name: parts[name]}, CHUNK_RECORD), "must": [{"bool": {"should": should}}]}},
-                # Some may be dead.
+                # Twice as many, because files of some may be dead.
                 "size": 2 * SAMPLED_CHUNKS,
                 "_source": False,
                 "stored_fields": ["text"],
@@ -90,7 +90,7 @@ class Across:
         return found
 
     def _with_most(self, parts: Mapping[str, _Part], should: Sequence[JsonObject]) -> list[str]:
-        """Returns the repositories whose best piece of text has most of a question, the best first."""
+        """Returns the repositories whose best chunk scores highest, the best first."""
         body = {
             "query": {"bool": {"filter": _pieces(parts, CHUNK_RECORD), "must": [{"bool": {"should": should}}]}},
             "size": SAMPLED_REPOSITORIES,
@@ -104,12 +104,12 @@ class Across:
         return [hit["fields"]["repo_id"][0] for hit in said["hits"]["hits"]]
 
     def defining(self, generations: Mapping[str, str], names: Sequence[str]) -> set[str]:
-        """Returns which repositories have a definition with one of these names, ignoring case. Raises EngineUnavailable."""
+        """Returns the repositories that define one of these names, ignoring case. Raises EngineUnavailable."""
         return self._repositories(generations, SYMBOL_RECORD, {"terms": {"name": [name.lower() for name in names]}})
 
     def holding(self, generations: Mapping[str, str], narrowing: Narrowing) -> set[str]:
-        """Returns which repositories have texts that a scan would look through. Raises EngineUnavailable."""
-        return self._repositories(generations, CHUNK_RECORD, {"bool": {"filter": narrowed(narrowing)}})
+        """Returns the repositories with chunks that an exact scan would read. Raises EngineUnavailable."""
+        return self._repositories(generations, CHUNK_RECORD, {"bool": {"filter": narrowed_filters(narrowing)}})
 
     def _repositories(self, generations: Mapping[str, str], record: str, query: JsonObject) -> set[str]:
         parts = self._of(generations)
@@ -125,7 +125,7 @@ class Across:
         return {each["key"] for each in said["aggregations"]["repositories"]["buckets"]}
 
     def _of(self, generations: Mapping[str, str]) -> dict[str, _Part]:
-        """The parts of generations by repository, without those that are gone."""
+        """Returns the parts of the generations, by repository. Generations that no longer exist are left out."""
         with self._lock:
             found = {repo_id: part for repo_id, name in generations.items() if (part := self._parts.get(name)) is not None}
         missing = [repo_id for repo_id in generations if repo_id not in found]
@@ -146,7 +146,7 @@ class Across:
 
 
 def _pieces(parts: Mapping[str, _Part], record: str) -> list[JsonObject]:
-    """The filter for the documents of all these generations; files that are dead in a piece are among them."""
+    """Returns the filter for the documents of all these generations. It does not exclude dead files."""
     pieces = [piece for part in parts.values() for piece in part.pieces]
     batches = [pieces[start : start + MAX_PIECES_IN_FILTER] for start in range(0, len(pieces), MAX_PIECES_IN_FILTER)]
     return [{"term": {"record": record}}, {"bool": {"should": [{"terms": {"piece": batch}} for batch in batches]}}]
@@ -157,7 +157,7 @@ def _has(word: str, fields: Sequence[str]) -> JsonObject:
 
 
 def _texts(part: _Part, hits: Sequence[Mapping[str, Any]]) -> list[tuple[float, str]]:
-    """The scores and texts of those hits that are not dead."""
+    """Returns the scores and texts of the hits whose files are not dead."""
     return [
         (hit["_score"], hit["fields"]["text"][0])
         for hit in hits

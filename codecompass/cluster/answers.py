@@ -1,9 +1,12 @@
-"""Answers from an organisation's repositories: what tools ask of a workspace and of a commit, for one question of one viewer.
+"""Answers about repositories of an organisation: the workspaces and commits that tools see, for one question of one viewer.
 
-A generation never changes, so a workspace has no actor here: each question opens the generation that is the newest when it comes,
-in a thread, and is answered by the same query core as everywhere. There is nothing to let land, and no job.
+Generations never change, so a workspace has no actor here: each question opens the newest generation in a thread and is answered
+by the same query core as everywhere else. There are no pending changes to wait for, and no jobs. For a
+question to many repositories, one query of the engine first selects those that can answer.
 """
 
+import re
+from collections.abc import Collection, Sequence
 from typing import Final, overload
 
 from msgspec import Struct
@@ -14,49 +17,58 @@ from codecompass.actors.job_model import JobView
 from codecompass.actors.messages import CancelJob, Query, Settle, Settled, StartJob
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.amounts import iso_time
-from codecompass.cluster.library import Library
+from codecompass.cluster.library import Library, unknown
 from codecompass.cluster.repositories import Head, Repository
 from codecompass.cluster.routing import indexed_by_workers, needs_clone
-from codecompass.errors import IndexNotReady, RefNotIndexed
+from codecompass.errors import CodeCompassError, IndexNotReady, RefNotIndexed
 from codecompass.protocol.metadata import AnswerState, BareMetadata
-from codecompass.protocol.replies import Reply
-from codecompass.protocol.requests import DiffContext, IndexStatus, ListRefs
+from codecompass.protocol.replies import Reply, SearchEvidence
+from codecompass.protocol.requests import DiffContext, FindReferences, IndexStatus, ListRefs, LocateSymbol, SearchCode
 from codecompass.protocol.state_replies import IndexedRef, ListedRef, ListRefsReply, WorkingTree
+from codecompass.query.exact_scan import scan_narrowing
 from codecompass.query.options import QueryOptions
+from codecompass.query.regex_terms import regex_terms
 from codecompass.query.status import index_status
 from codecompass.scan.commit_names import NamedCommit
 from codecompass.scan.git_repository import NO_REF
 from codecompass.store.registry import Project
 from codecompass.store.schema import SCHEMA_VERSION
 from codecompass.store.snapshot import Snapshot
+from codecompass.store.text_queries import Narrowing
 from codecompass.units import SECONDS
 
 GRACE_SECONDS: Final = 5 * SECONDS
-"""How much longer than its `timeout_ms` a question may take, for what is not searching: fetching the facts of a generation that
-was not asked for here before."""
+"""How much longer than its `timeout_ms` a question may take, to fetch the facts of a generation that are not cached yet."""
 
 RETRY_MS: Final = 5_000
 
 SHORTEST_COMMIT: Final = 7
-"""Characters of a commit's id by which it can be named."""
+"""Least number of characters of an abbreviated commit id."""
 
 SHOWN_REFS: Final = 20
+
 NOT_INDEXED: Final = "no worker has indexed it yet"
+
 _DEFAULT_NAMES: Final = frozenset({"HEAD", NO_REF, ""})
+
+_PLAIN_NAME: Final = re.compile(r"\w+", re.ASCII)
+
+_NO_NAME: Final = re.compile(r"[^\w$]+")
 
 
 class Answering(Struct, frozen=True, kw_only=True):
-    """How questions are answered: the settings of the server. Seconds."""
+    """The server's settings for answering questions."""
 
     options: QueryOptions
     timeout: float
+    """Default time limit of a question in seconds."""
 
 
 class RepositoryWorkspace:
-    """A repository, or one of its refs, as the `WorkspaceHandle` of one question."""
+    """Implements `WorkspaceHandle` for a repository or one of its refs, for one question."""
 
     def __init__(self, library: Library, answering: Answering, project: Project, ref: str | None = None) -> None:
-        """`ref` is the name of a head, None for the one that answers where no ref is asked for."""
+        """`ref` is the name of a head, None for the default ref."""
         self._library = library
         self._answering = answering
         self._project = project
@@ -64,12 +76,12 @@ class RepositoryWorkspace:
 
     @property
     def project(self) -> Project:
-        """The repository as tools know it."""
+        """The repository as the project that tools see."""
         return self._project
 
     @property
     def observation(self) -> WorkspaceObservation:
-        """What was read of it for this question."""
+        """The state of the repository as this question has read it so far."""
         known = self._library.known(self._project.project_id)
         head = None if known is None else known.heads.get(self._ref or known.default_ref)
         return WorkspaceObservation(
@@ -88,7 +100,7 @@ class RepositoryWorkspace:
         )
 
     async def wait_open(self) -> None:
-        """Nothing: it is opened by each question."""
+        """Returns at once: each question opens its own snapshot."""
 
     @overload
     async def ask(self, message: Query, *, request_id: str = "") -> Reply: ...
@@ -114,7 +126,7 @@ class RepositoryWorkspace:
                 return False
 
     async def answer(self, asked: Query, seconds: float | None = None) -> Reply:
-        """Does that for a question, within `seconds` where they are given."""
+        """Returns the answer to a query, within `seconds` if given. Raises the same errors as `ask`."""
         request = asked.request
         if isinstance(request, DiffContext):
             raise needs_clone("diff_context")
@@ -166,23 +178,23 @@ class RepositoryWorkspace:
 
 
 class LibraryWorkspaces:
-    """A `services.LiveWorkspaces`: each repository that the question has been routed to."""
+    """Implements `services.LiveWorkspaces` for the repositories that a question is routed to."""
 
     def __init__(self, library: Library, answering: Answering) -> None:
         self._library = library
         self._answering = answering
 
     def route(self, project: Project) -> WorkspaceHandle:
-        """Returns the workspace of a repository."""
+        """Returns the workspace handle of a repository."""
         return RepositoryWorkspace(self._library, self._answering, project)
 
     def find(self, project_id: str, commit: NamedCommit | None = None) -> WorkspaceObservation | None:
-        """None: nothing is kept of a repository between two questions."""
+        """Returns None: no state of a repository is kept between questions."""
         return None
 
 
 class LibraryCommits:
-    """A `services.Commits`: the refs of repositories that are indexed."""
+    """Implements `services.Commits` for the indexed refs of repositories."""
 
     def __init__(self, library: Library, answering: Answering) -> None:
         self._library = library
@@ -190,10 +202,10 @@ class LibraryCommits:
         self._refs: dict[tuple[str, str], str] = {}
 
     async def resolve(self, project: Project, ref: str, field: str = "ref") -> NamedCommit | None:
-        """Returns the commit of an indexed ref; None for the one that answers where no ref is asked for.
+        """Returns the commit of an indexed ref, or None for the default ref.
 
-        `ref` is a name of a branch or tag, or the beginning of the id of a commit that one of them is at. Raises RefNotIndexed,
-        and IndexedElsewhere for a comparison.
+        `ref` is the name of a branch or tag, or the first characters of the id of a commit that one of them points to. Raises
+        RefNotIndexed, and IndexedElsewhere if the ref is the head of a comparison.
         """
         if field == "head":
             raise needs_clone("diff_context")
@@ -215,14 +227,14 @@ class LibraryCommits:
         return commit
 
     async def make_room(self, project: Project, commit: NamedCommit) -> None:
-        """Nothing: the engine keeps what is published."""
+        """Does nothing: published generations are never evicted."""
 
     def route(self, project: Project, commit: NamedCommit) -> WorkspaceHandle:
-        """Returns the workspace of a commit that `resolve` has named."""
+        """Returns the workspace handle of a commit that `resolve` has returned."""
         return RepositoryWorkspace(self._library, self._answering, project, self._refs[project.project_id, commit.name])
 
     async def list_refs(self, request: ListRefs, project: Project, metadata: BareMetadata) -> ListRefsReply:
-        """Returns the refs that are indexed, those first that were published last."""
+        """Returns the indexed refs, the most recently published first."""
         repository = await self._library.newest(project.project_id)
         wanted = (request.filter or "").lower()
         heads = sorted(repository.heads.items(), key=lambda each: (-each[1].published_at, each[0]))
@@ -258,7 +270,7 @@ class LibraryCommits:
 
 
 def _head_name(repository: Repository, ref: str) -> str | None:
-    """Returns the name of the head that `ref` means."""
+    """Returns the name of the head that `ref` means, or None if no head matches."""
     for prefix in ("", "refs/heads/", "refs/tags/", "refs/remotes/origin/", "origin/"):
         if ref.startswith(prefix) and ref[len(prefix) :] in repository.heads:
             return ref[len(prefix) :]
@@ -268,3 +280,75 @@ def _head_name(repository: Repository, ref: str) -> str | None:
         if found:
             return min(found, key=lambda name: (name != repository.default_ref, name))
     return None
+
+
+class LibraryAnswers:
+    """Implements `services.ManyAnswers` for repositories in the engine."""
+
+    def __init__(self, library: Library, answering: Answering) -> None:
+        self._library = library
+        self._answering = answering
+
+    @property
+    def are_fresh(self) -> bool:
+        """True: each answer is of the newest generation."""
+        return True
+
+    async def answer(self, project: Project, asked: Query, seconds: float, *, is_fresh: bool = False) -> Reply:
+        """Returns the answer of one repository within `seconds`. Raises the same errors as `RepositoryWorkspace.ask`."""
+        return await RepositoryWorkspace(self._library, self._answering, project).answer(asked, seconds)
+
+    async def concerned(self, projects: Sequence[Project], asked: Query, seconds: float) -> Collection[str] | None:
+        """Returns the ids of the repositories that can have an answer, found by one query of the engine, or None if every
+        repository has to be asked: for a list of files, and for a name that none defines as it was typed."""
+        wanted = {project.project_id for project in projects}
+        repositories = [each for each in await self._library.repositories() if each.repo_id in wanted]
+        found: Collection[str] | None = None
+        narrowing = _narrowing(asked)
+        if narrowing is not None:
+            found = await self._library.holding(repositories, narrowing, seconds)
+        elif (name := _defined_name(asked)) and (last := last_name(name)):
+            # If none defines the name, each repository suggests similar names.
+            found = await self._library.defining(repositories, [name, last], seconds) or None
+        # A repository without an index is asked too: its answer says so.
+        others = wanted - {each.repo_id for each in repositories if each.default_head is not None}
+        return None if found is None else {*found, *others}
+
+    async def sample(
+        self, projects: Sequence[Project], words: str, seconds: float, found: dict[str, SearchEvidence | CodeCompassError]
+    ) -> None:
+        """Puts a sample of each repository, or an error, into `found`, with one query of the engine for all."""
+        wanted = {project.project_id for project in projects}
+        repositories = [each for each in await self._library.repositories() if each.repo_id in wanted]
+        told = await self._library.sample(repositories, words, seconds)
+        gone = wanted - {each.repo_id for each in repositories}
+        found.update({repo_id: unknown(repo_id) for repo_id in gone})
+        for each in repositories:
+            # Repositories that are not among the best matches get an empty sample.
+            has_nothing = SearchEvidence(n_texts=0, words=(), hits=())
+            is_indexed = each.default_head is not None
+            found[each.repo_id] = told.get(each.repo_id, has_nothing) if is_indexed else IndexNotReady(NOT_INDEXED)
+
+
+def _narrowing(asked: Query) -> Narrowing | None:
+    """Returns the narrowing to the texts that an answer can come from, or None if words do not narrow them."""
+    request = asked.request
+    narrowing = None
+    if isinstance(request, SearchCode) and request.mode in ("literal", "regex"):
+        narrowing = scan_narrowing(request)
+    elif asked.imported is not None and _PLAIN_NAME.fullmatch(asked.imported.name):
+        narrowing = regex_terms(rf"\b{asked.imported.name}\b")
+    return None if narrowing is None or narrowing.is_everything else narrowing
+
+
+def _defined_name(asked: Query) -> str:
+    """Returns the name whose definitions a question asks for, empty if it asks for something else."""
+    request = asked.request
+    if isinstance(request, LocateSymbol):
+        return request.name
+    return request.symbol_name if isinstance(request, FindReferences) and asked.imported is None else ""
+
+
+def last_name(name: str) -> str:
+    """Returns the last part of a name qualified in any language's notation: `close` of `Session.close`."""
+    return next((part for part in reversed(_NO_NAME.split(name)) if part), name)

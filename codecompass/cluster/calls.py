@@ -1,8 +1,7 @@
 """Calls to the engine from the event loop: in threads, bounded in number, each with a deadline.
 
-A call whose deadline is over is given up, and its thread goes on until the client of the engine gives up too. Until then it
-counts among those that run, so an engine that does not answer takes no more threads than there may be, and the others wait no
-longer than they may.
+A call that misses its deadline is abandoned; its thread runs until the engine's client times out and counts towards the limit
+until then. So an engine that does not answer occupies a bounded number of threads, and waiting calls keep their deadlines.
 """
 
 from collections.abc import Callable
@@ -17,13 +16,13 @@ from codecompass.units import MILLISECONDS, SECONDS
 T = TypeVar("T")
 
 LOOKUP_SECONDS: Final = 5 * SECONDS
-"""Of a call that reads one document, or a list of them."""
+"""Deadline of a call that reads one document or a list of documents."""
 
 RETRY_SECONDS: Final = 1 * SECONDS
 
 
 class _Shared:
-    """A call for all who want the same at that moment. Neither result nor failure where its caller has left."""
+    """A call that several callers wait for. Has neither result nor failure if the caller that ran it was cancelled."""
 
     def __init__(self) -> None:
         self.done = trio.Event()
@@ -32,7 +31,7 @@ class _Shared:
 
 
 class EngineCalls:
-    """Some calls at a time, of one kind. `answered_at` is when one was answered last, by the clock of the event loop."""
+    """Runs at most `at_once` calls of one kind at a time. `answered_at` is when the last one was answered, in trio's time."""
 
     def __init__(self, at_once: int) -> None:
         self._limiter = trio.CapacityLimiter(at_once)
@@ -40,7 +39,7 @@ class EngineCalls:
         self.answered_at: float | None = None
 
     async def run_shared(self, key: str, work: Callable[[], T], seconds: float = LOOKUP_SECONDS) -> T:
-        """Does what `run` does, once for all who ask with this `key` meanwhile: they get its result or its failure."""
+        """Like `run`, but concurrent calls with the same `key` share one run and get its result or its failure."""
         while (shared := self._shared.get(key)) is not None:
             await shared.done.wait()
             if shared.failure is not None:
@@ -62,7 +61,7 @@ class EngineCalls:
             shared.done.set()
 
     async def run(self, work: Callable[[], T], seconds: float = LOOKUP_SECONDS) -> T:
-        """Returns what `work` returns, run in a thread. Raises EngineUnavailable after `seconds`, and what `work` raises."""
+        """Runs `work` in a thread and returns its result. Raises EngineUnavailable after `seconds`, and what `work` raises."""
         with trio.move_on_after(seconds):
             result = await trio.to_thread.run_sync(work, limiter=self._limiter, abandon_on_cancel=True)
             self.answered_at = trio.current_time()

@@ -1,8 +1,8 @@
-"""The search engine that an organisation's indexes are in: OpenSearch, spoken to by its own client, in the caller's thread.
+"""The client of OpenSearch, the search engine that holds an organisation's indexes. All calls block.
 
-Every call has a deadline. A node that does not answer is passed over; where none does, `EngineUnavailable` says so. Writers wait
-while the engine is busy or its disk is full, for as long as their patience lasts. Only what the plain distribution can do is
-used: no scripts, no reindexing.
+Every call has a deadline. Nodes that do not answer are skipped; if none answers, `EngineUnavailable` is raised. Writers wait
+while the engine is busy or its disk is full, up to the client's patience. Only features of the minimal distribution are used: no
+scripts, no reindexing.
 """
 
 import contextlib
@@ -26,21 +26,21 @@ from codecompass.units import MINUTES, SECONDS
 
 REQUEST_SECONDS: Final = 10 * SECONDS
 WRITE_SECONDS: Final = 60 * SECONDS
-"""Of one bulk request; the engine may wait for a replica."""
+"""Deadline of one bulk request; the engine may wait for a replica."""
 
 PATIENCE_SECONDS: Final = 10 * MINUTES
-"""For how long a writer waits for an engine that takes nothing: busy, without some of its nodes, or its disk full."""
+"""How long a writer waits for an engine that accepts nothing: it is busy, lacks nodes, or its disk is full."""
 
 COPIES_SECONDS: Final = 30 * SECONDS
-"""For how long new indexes are waited for until each shard has its copy."""
+"""How long to wait until each shard of a new index has its copy."""
 
 FIRST_PAUSE_SECONDS: Final = 0.25 * SECONDS
 LONGEST_PAUSE_SECONDS: Final = 10 * SECONDS
 LOOK_SECONDS: Final = 0.5 * SECONDS
-"""Between two looks at whether the work was given up meanwhile."""
+"""Interval of the checks whether the work was given up meanwhile."""
 
 VIEW_KEPT: Final = "2m"
-"""How long the engine keeps its place in a long list between two pages."""
+"""How long the engine keeps a scroll open between two pages."""
 
 MAX_LISTED: Final = 10_000
 """Documents of one page: the engine's own limit (`index.max_result_window`)."""
@@ -50,24 +50,24 @@ T = TypeVar("T")
 
 
 class EngineUnavailable(CodeCompassError):
-    """The engine cannot be reached, or refuses for a reason that will pass."""
+    """The engine cannot be reached, or refuses for a temporary reason."""
 
     code = "engine_unavailable"
     is_retryable = True
 
 
 class EngineRefused(CodeCompassError):
-    """The engine will not do what was asked, now or later: no permission, an index of another shape."""
+    """The engine refuses for a permanent reason, such as a missing permission or an index of another shape."""
 
     code = "engine_refused"
 
 
 class Conflict(Exception):
-    """The document was changed, made or removed by somebody else since it was read."""
+    """The document was changed, created or deleted by somebody else since it was read."""
 
 
 class Document(Struct, frozen=True):
-    """A document, and what a compare-and-set needs: it succeeds only where both numbers are still these."""
+    """A document with its version: a compare-and-set succeeds only if both numbers are unchanged."""
 
     id: str
     source: bytes
@@ -77,17 +77,21 @@ class Document(Struct, frozen=True):
 
 
 class EngineHealth(Struct, frozen=True, kw_only=True):
-    """What the engine says of itself. `status` is green, yellow (a copy is missing) or red (data is missing)."""
+    """The health that the engine reports for its nodes and our indexes."""
 
     status: str
+    """`green`, `yellow` (a copy is missing) or `red` (data is missing)."""
     nodes: int
     shards: int
+    """Active shards."""
     missing_shards: int
+    """Shards without a node."""
     pending_tasks: int
+    """Cluster-level changes that the engine's manager has not made yet."""
 
 
 class _JsonBytes(Serializer):
-    """Passes JSON as bytes; the client would decode with `json`."""
+    """Encodes and decodes with msgspec; the client would use `json`."""
 
     mimetype = "application/json"
 
@@ -99,7 +103,7 @@ class _JsonBytes(Serializer):
 
 
 _PASSING_BLOCKS: Final = frozenset({"cluster_block_exception", "index_create_block_exception"})
-"""The engine sets them when its disks are full, and takes them away some seconds after there is room again."""
+"""The engine sets these when its disks are full, and clears them some seconds after there is room again."""
 
 _SHARD_IS_NOT_THERE: Final = frozenset(
     {
@@ -112,14 +116,14 @@ _SHARD_IS_NOT_THERE: Final = frozenset(
         "shard_not_found_exception",
     }
 )
-"""While nodes come and go. The engine says these with the status 404, or as the cause of a failure with 500."""
+"""Errors while nodes join or leave. The engine reports them with status 404, or as the cause of a failure with status 500."""
 
 _WAIT_STATUS: Final = frozenset({408, 429, 502, 503, 504})
-"""The engine says these while it is busy, elects, or lacks a shard."""
+"""Status codes of an engine that is busy, elects a manager, or lacks a shard."""
 
 
 class Engine:
-    """One client of the engine, which threads may share. `urls` are those of some of its nodes."""
+    """A client of the engine. Thread-safe. `urls` are those of some of its nodes."""
 
     def __init__(
         self,
@@ -129,7 +133,7 @@ class Engine:
         timeout: float = REQUEST_SECONDS,
         patience: float = PATIENCE_SECONDS,
     ) -> None:
-        """Connects to nothing yet. Raises InvalidInput for an address that is not http or https."""
+        """Opens no connection yet. Raises InvalidInput for an address that is not http or https, and if there is none."""
         for url in urls:
             if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
                 raise InvalidInput(
@@ -144,7 +148,7 @@ class Engine:
         self._patience = patience
         self._random = random.Random()
         self._closing = threading.Event()
-        # It warns of every answer that is none of 2xx, also of those that are looked for: a document that is not there.
+        # It warns of every answer that is not 2xx, even of expected ones such as a missing document.
         logging.getLogger("opensearch").setLevel(logging.CRITICAL)
         self._client = opensearchpy.OpenSearch(
             list(urls),
@@ -159,19 +163,19 @@ class Engine:
         )
 
     def stop_waiting(self) -> None:
-        """Ends writers that wait for the engine, now and from now on. What it takes at once it still takes."""
+        """Makes waiting writers fail, now and from now on. Writes that need not wait still succeed."""
         self._closing.set()
 
     def close(self) -> None:
-        """Ends waiting writers and closes the connections."""
+        """Makes waiting writers fail and closes the connections."""
         self._closing.set()
         self._client.close()
 
-    # what is there
+    # the indexes and the engine's state
 
     def prepare(self) -> None:
-        """Makes the indexes that are missing. Several processes may do it at once. Waits for an engine that begins, and until
-        what it made has its copies: before that, what the engine acknowledges is lost with one node."""
+        """Creates missing indexes; several processes may do so at once. Waits for an engine that is starting, and until the
+        new indexes have their copies: before that, acknowledged writes would be lost with one node."""
         made = [self.patiently(partial(self._create, name, body)) for name, body in index_bodies(self.names).items()]
         if any(made):
             self._wait_for_copies()
@@ -187,7 +191,7 @@ class Engine:
     def _wait_for_copies(self) -> None:
         n_nodes = self._request("GET", "/_cluster/health")["number_of_data_nodes"]
         if n_nodes > COPIES:
-            # Where a copy has no place, because of a full disk, the index serves without it.
+            # If there is no room for a copy, because of a full disk, the index works without it.
             with contextlib.suppress(EngineUnavailable):
                 params = {"wait_for_status": "green", "timeout": f"{COPIES_SECONDS:.0f}s"}
                 self._request("GET", f"/_cluster/health/{self.names.all}", params=params, timeout=2 * COPIES_SECONDS)
@@ -200,7 +204,7 @@ class Engine:
                 raise
 
     def health(self) -> EngineHealth:
-        """Returns what the engine says of its nodes and of our indexes."""
+        """Returns the health of the engine and of our indexes."""
         said = self._request("GET", f"/_cluster/health/{self.names.all}", params={"timeout": "1s", "level": "cluster"})
         return EngineHealth(
             status=said["status"],
@@ -213,7 +217,7 @@ class Engine:
     # single documents
 
     def get(self, index: str, key: str) -> Document | None:
-        """Returns a document as it is now, published or not; None where there is none."""
+        """Returns the current state of a document, refreshed or not, or None if there is none."""
         try:
             found = self._request("GET", f"/{index}/_doc/{quote(key, safe='')}")
         except _Missing:
@@ -221,8 +225,8 @@ class Engine:
         return Document(found["_id"], msgspec.json.encode(found["_source"]), found["_seq_no"], found["_primary_term"])
 
     def get_many(self, index: str, keys: Sequence[str], fields: Sequence[str] = ()) -> dict[str, JsonObject]:
-        """Returns the contents of those of the documents `keys` that exist, by key; only these of their fields, if any are named.
-        Raises EngineUnavailable where one cannot be read now."""
+        """Returns the contents of the documents `keys`, by key, without those that do not exist; only `fields` if any are given.
+        Raises EngineUnavailable if one cannot be read now."""
         if not keys:
             return {}
         params = {"_source_includes": ",".join(fields)} if fields else {}
@@ -233,9 +237,10 @@ class Engine:
         return {each["_id"]: each["_source"] for each in said["docs"] if each.get("found")}
 
     def put(self, index: str, key: str, source: bytes, *, expected: Document | None) -> Document:
-        """Writes a document where it is still `expected` (None: where there is none), and returns it.
+        """Writes a document if it is still `expected` (None: if it does not exist), and returns it.
 
-        Raises Conflict where it is not. A write whose answer was lost is read again: it counts as ours if its content is.
+        Raises Conflict otherwise. After a conflict the document is read: if it has our content, our write succeeded and only its
+        answer was lost.
         """
         params: dict[str, object] = {"op_type": "create"}
         if expected is not None:
@@ -243,7 +248,7 @@ class Engine:
         try:
             said = self._request("PUT", f"/{index}/_doc/{quote(key, safe='')}", source, params=params)
         except Conflict:
-            # The client repeats a request whose answer did not come; the first one may have been heeded.
+            # The client repeats a request that got no answer, and the first attempt may have been executed.
             now = self.get(index, key)
             if now is None or now.source != msgspec.json.encode(msgspec.json.decode(source)):
                 raise
@@ -251,7 +256,7 @@ class Engine:
         return Document(key, source, said["_seq_no"], said["_primary_term"])
 
     def delete(self, index: str, key: str, *, expected: Document | None = None) -> None:
-        """Removes a document, if `expected` is given only where it is still that. Raises Conflict."""
+        """Deletes a document, if it exists. Raises Conflict if it is no longer `expected`, if that is given."""
         params = {} if expected is None else {"if_seq_no": expected.seq_no, "if_primary_term": expected.primary_term}
         try:
             self._request("DELETE", f"/{index}/_doc/{quote(key, safe='')}", params=params)
@@ -259,7 +264,7 @@ class Engine:
             pass
 
     def documents(self, index: str, query: JsonObject, limit: int = MAX_LISTED) -> list[Document]:
-        """Returns the documents of an index that a query finds, as the last refresh left them, by no order."""
+        """Returns the documents that a query finds, as of the last refresh, in no particular order."""
         body = {"query": query, "size": min(limit, MAX_LISTED), "seq_no_primary_term": True}
         hits = self.search(index, body)["hits"]["hits"]
         return [Document(hit["_id"], msgspec.json.encode(hit["_source"]), hit["_seq_no"], hit["_primary_term"]) for hit in hits]
@@ -269,9 +274,9 @@ class Engine:
     def search(
         self, index: str, body: JsonObject | bytes, *, routing: str = "", copy: str = "", timeout: float | None = None
     ) -> JsonObject:
-        """Returns the engine's answer to a search, from any copies of the shards or from that of the node `copy`.
+        """Returns the engine's answer to a search, from any copies of the shards or from those of the node `copy`.
 
-        Raises EngineUnavailable where a shard did not answer: half is no answer.
+        Raises EngineUnavailable if a shard did not answer: a partial answer is never returned.
         """
         params: dict[str, object] = {"allow_partial_search_results": "false"}
         if routing:
@@ -284,19 +289,19 @@ class Engine:
         return said
 
     def copies(self, index: str, routing: str) -> list[str]:
-        """Returns the nodes that answer searches for what has this routing."""
+        """Returns the nodes with a copy of the shards of this routing that can answer searches."""
         said = self._request("GET", f"/{index}/_search_shards", params={"routing": routing})
         return sorted({copy["node"] for shard in said["shards"] for copy in shard if copy["state"] != "INITIALIZING"})
 
     def search_all(
         self, index: str, bodies: Sequence[JsonObject], *, routing: str | Sequence[str] = "", is_of_one_copy: bool = False
     ) -> list[JsonObject]:
-        """Returns the answers to several searches of one index, in one request. `routing` is that of all, or one of each.
+        """Returns the answers to several searches of one index, sent in one request. `routing` is one for all or one for each.
 
-        With `is_of_one_copy` the same copy of a shard answers all of them, another one from call to call.
+        With `is_of_one_copy` the same copy of a shard answers all of them; different calls get different copies.
         """
         routings = [routing] * len(bodies) if isinstance(routing, str) else routing
-        # The engine chooses by a hash of such a word, if all nodes that it knows of are there.
+        # The engine chooses the copy by a hash of this string, as long as all nodes that it knows of are up.
         choice = {"preference": f"c{self._random.getrandbits(32)}"} if is_of_one_copy else {}
         lines = b"".join(
             msgspec.json.encode({"routing": each, "allow_partial_search_results": False, **choice} if each else choice)
@@ -312,8 +317,8 @@ class Engine:
         return answers
 
     def found(self, index: str, query: JsonObject, *, routing: str = "") -> Iterator[JsonObject]:
-        """Yields the hits of all documents that a query finds, in no order, as they are before the first one is yielded: with
-        what a compare-and-set needs, `_seq_no` and `_primary_term`, and without their contents."""
+        """Yields a hit for every document that a query finds, in no order, with `_seq_no` and `_primary_term` for compare-and-set
+        and without its content. All hits are of one point in time, before the first is yielded."""
         params: dict[str, object] = {"scroll": VIEW_KEPT, **({"routing": routing} if routing else {})}
         body: JsonObject = {"query": query, "size": MAX_LISTED, "_source": False, "seq_no_primary_term": True, "sort": ["_doc"]}
         said = self._request("POST", f"/{index}/_search", body, params=params, timeout=WRITE_SECONDS)
@@ -323,19 +328,19 @@ class Engine:
                 more = {"scroll": VIEW_KEPT, "scroll_id": said["_scroll_id"]}
                 said = self._request("POST", "/_search/scroll", more, timeout=WRITE_SECONDS)
         finally:
-            # One that is not given up here the engine forgets by itself.
+            # A scroll that is not deleted here expires.
             with contextlib.suppress(EngineUnavailable, _Missing):
                 self._request("DELETE", "/_search/scroll", {"scroll_id": said["_scroll_id"]})
 
     def term_statistics(self, index: str, body: JsonObject, *, routing: str) -> JsonObject:
-        """Returns what a shard knows of the words of an artificial document (the engine's term vectors)."""
+        """Returns a shard's statistics for the words of an artificial document (the engine's term vectors)."""
         said: JsonObject = self._request("POST", f"/{index}/_termvectors", body, params={"routing": routing, "realtime": "false"})
         return said
 
     # writing
 
     def refresh(self, index: str, *, is_patient: bool = True) -> None:
-        """Makes what was written visible to searches. Raises EngineUnavailable, after one attempt where it is not patient."""
+        """Makes earlier writes visible to searches. Raises EngineUnavailable: after one attempt unless `is_patient`."""
 
         def attempt() -> None:
             self._request("POST", f"/{index}/_refresh", timeout=WRITE_SECONDS)
@@ -348,7 +353,7 @@ class Engine:
     def write(
         self, index: str, actions: Sequence[bytes], *, routing: str = "", is_given_up: Callable[[], bool] = lambda: False
     ) -> None:
-        """Makes one bulk request; what the engine was too busy for it sends again. See `bulk.write_documents`."""
+        """Sends one bulk request, and sends rejected actions again while the client's patience lasts."""
         left = list(actions)
 
         def attempt() -> None:
@@ -361,7 +366,7 @@ class Engine:
             failure: JsonObject = {}
             for action, item in zip(left, said["items"], strict=True):
                 result = next(iter(item.values()))
-                # 404 without an error answers the deletion of what is gone, 409 the making of what is there.
+                # 404 without an error: the document to delete does not exist. 409: the document to create exists.
                 is_gone = result["status"] == 404 and "error" not in result
                 if result["status"] >= 300 and result["status"] != 409 and not is_gone:
                     refused.append(action)
@@ -375,7 +380,8 @@ class Engine:
     def patiently(
         self, work: Callable[[], T], *, is_given_up: Callable[[], bool] = lambda: False, pause: float = FIRST_PAUSE_SECONDS
     ) -> T:
-        """Runs `work` again, after a `pause` that doubles, while it raises EngineUnavailable and patience lasts."""
+        """Returns the result of `work`, retried while it raises EngineUnavailable and the client's patience lasts. `pause`, in
+        seconds, doubles after each attempt."""
         began = time.monotonic()
         while True:
             try:
@@ -446,7 +452,7 @@ def _kind(info: JsonObject) -> str:
 
 
 def _causes(info: JsonObject) -> set[str]:
-    """Returns the kinds of the error and of what caused it."""
+    """Returns the types of the error and of its causes."""
     kinds = set()
     cause: object = _error(info)
     while isinstance(cause, dict):

@@ -1,26 +1,37 @@
-"""The text of one generation in the engine: a `TextIndex`, whose answers are those of the embedded store.
+"""Implements `TextIndex` for one generation in the engine, with the same results as the embedded store.
 
-A document is visible to a generation that lists its piece, unless its file is among the piece's dead. A search asks the engine
-for candidates and scores them here (`scoring.py`). Texts that came with a search are kept, as the answer is made of some of them.
+A document is visible to a generation that lists its piece, unless its file is dead in that piece. The engine finds candidates,
+which are scored here (`scoring.py`). Texts that come with a search are cached, because the answer shows some of them.
 """
 
-import re
+from bisect import bisect_right, insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 from msgspec import Struct
 
-from codecompass.cluster.chunk_texts import ChunkTexts, keys_with_lines
 from codecompass.cluster.engine import Engine, JsonObject
+from codecompass.cluster.engine_queries import (
+    BY_SCORE,
+    KEYS_ONLY,
+    Order,
+    any_of,
+    batched_keys,
+    constant_score,
+    file_filters,
+    narrowed_filters,
+    record_filter,
+    search_body,
+    visible_filters,
+)
 from codecompass.cluster.manifests import Manifest, Piece
-from codecompass.cluster.rarities import EngineRarities
 from codecompass.cluster.schema import K1, MAX_CANDIDATES, field_k1
-from codecompass.cluster.scoring import Counts, Scorer, rarity
+from codecompass.cluster.scoring import Counts, EngineRarities, Scorer, rarity
 from codecompass.errors import IndexNotReady
+from codecompass.languages.chunk import MAX_LINES as LONGEST_CHUNK
 from codecompass.languages.records import Chunk
-from codecompass.languages.words import ASCII_MARK, ODD_WORD_MARK
 from codecompass.store.schema import CHUNK_RECORD, index_tokens
 from codecompass.store.snapshot import (
     FILE_SHIFT,
@@ -35,37 +46,30 @@ from codecompass.store.snapshot import (
     unpack_chunk_key,
 )
 from codecompass.store.term_counts import TermCounts
-from codecompass.store.text_queries import BETWEEN_PIECES, TOKEN_MARKS, Filter, Narrowing, Need, TermPattern, WordQuery
+from codecompass.store.text_queries import Filter, Narrowing, WordQuery
 
 MORE_THAN_WANTED: Final = 1.1
-AT_LEAST_MORE: Final = 20
-"""Documents that the engine is asked for beyond those wanted: its averages are not those of the repository."""
 
-MAX_IDS: Final = 60_000
-"""Of one list in a filter; the engine takes 65,536."""
+AT_LEAST_MORE: Final = 20
+"""The engine is asked for more documents than are wanted, because it ranks with other averages than those of the repository: the
+factor, and the number added to it."""
 
 TEXTS_AT_ONCE: Final = 200
-"""Chunks whose texts one request brings: 300 kB."""
+"""Chunk texts fetched in one request: 300 kB."""
 
 COPIES_ASKED: Final = 4
-"""Each by another node. One of three may be behind."""
+"""Attempts to find an up-to-date copy, each on another node. One of three may be behind."""
 
 NO_PIECE: Final = Piece("")
 
-_RESERVED: Final = re.compile(r'[.?+*|(){}\[\]"\\#@&<>~^$-]')
-"""Characters that mean something in the engine's regular expressions."""
-
-
-Order = Literal["key", "score", "about"]
-
-BY_SCORE: Final = ["_score", {"key": "asc"}]
+_BEHIND_ALL: Final = (1 << LENGTH_BITS) - 1
 
 _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "chunks": ("text", "parts", "path_words"),
     "symbols": ("name_words", "signature", "doc"),
     "files": ("file_words",),
 }
-"""What documents are scored by, as it is stored."""
+"""Stored fields that documents are scored by; `body` is made from `text`."""
 
 
 class _Found(Struct, frozen=True):
@@ -75,26 +79,26 @@ class _Found(Struct, frozen=True):
 
 
 class EngineText:
-    """The text of a generation. For one thread at a time, like the snapshot that it is part of."""
+    """The text index of a generation. Not thread-safe, like the snapshot that it is part of."""
 
     def __init__(self, engine: Engine, manifest: Manifest, counts: TermCounts, rarities: EngineRarities) -> None:
         self._engine = engine
         self._manifest = manifest
         self._counts = counts
         self._rarities = rarities
-        self._visible = visible(manifest)
+        self._visible = visible_filters(manifest)
         self._texts = ChunkTexts()
         self._ahead: dict[bytes, JsonObject] = {}
-        """Answers of the engine to searches that were announced, by their bodies, until they are asked for."""
+        """Answers to searches that `expect_searches` has sent ahead, by their bodies, until they are used."""
 
     def document_frequency(self, field: str, word: str) -> int:
-        """Returns how many documents hold `word` in `field`."""
+        """Returns the number of documents with `word` in `field`."""
         return self._counts.count(field, word)
 
     # ranked search
 
     def expect_searches(self, searches: Iterable[Search]) -> None:
-        """See `TextIndex`: all of them are one request, and the engine works on them at the same time."""
+        """Sends all searches in one request, so that the engine works on them in parallel."""
         made = [each for each in searches if each.words and each.limit > 0 and each.where.file_ids != ()]
         scored = [each for each in made if not _are_constant(each.words)]
         self._rarities_of([word for each in scored for word in each.words])
@@ -123,7 +127,7 @@ class EngineText:
         """See `TextIndex`."""
         if not worth or limit < 1 or where.file_ids == ():
             return []
-        should = [_constant({"term": {"body": word}}, weight) for word, weight in worth.items()]
+        should = [constant_score({"term": {"body": word}}, weight) for word, weight in worth.items()]
         found = self._search({"bool": {"filter": self._filters(where), "must": [{"bool": {"should": should}}]}}, limit)
         hits = [unpack_chunk_key(each.key, each.score, each.key) for each in found if each.score >= least]
         hits.sort(key=lambda hit: (-hit.score, hit.file_id, hit.line_start))
@@ -162,7 +166,7 @@ class EngineText:
         least, behind = keys_with_lines(file_id, line_start, line_end)
         keys: JsonObject = {"range": {"key": {"gte": least, "lt": behind}}}
         found = self._search(
-            {"bool": {"filter": [*self._visible, _record(CHUNK_RECORD), keys]}}, MAX_CANDIDATES, ("text",), order="key"
+            {"bool": {"filter": [*self._visible, record_filter(CHUNK_RECORD), keys]}}, MAX_CANDIDATES, ("text",), order="key"
         )
         chunks = []
         for each in sorted(found, key=lambda each: each.key):
@@ -185,9 +189,9 @@ class EngineText:
 
     def chunks_holding(self, narrowing: Narrowing, where: Filter = Filter()) -> "EngineCandidates":  # noqa: B008 (frozen)
         """See `TextIndex`."""
-        filters = [*self._filters(where), _record(CHUNK_RECORD), *narrowed(narrowing)]
+        filters = [*self._filters(where), record_filter(CHUNK_RECORD), *narrowed_filters(narrowing)]
         keys: list[int] = []
-        body = {"query": {"bool": {"filter": filters}}, "size": MAX_CANDIDATES, "sort": ["key"], **_KEYS_ONLY}
+        body = {"query": {"bool": {"filter": filters}}, "size": MAX_CANDIDATES, "sort": ["key"], **KEYS_ONLY}
         while True:
             hits = self._asked([body])[0]["hits"]["hits"]
             keys += [hit["sort"][0] for hit in hits]
@@ -196,11 +200,11 @@ class EngineText:
             body["search_after"] = hits[-1]["sort"]
 
     def _texts_of(self, keys: Iterable[int]) -> dict[int, str]:
-        """The texts of chunks by their keys. Raises IndexNotReady where one is gone."""
+        """Returns the texts of chunks by their keys. Raises IndexNotReady if one is missing."""
         wanted = list(keys)
         missing = self._texts.missing(wanted)
         for batch in batched_keys(missing, TEXTS_AT_ONCE):
-            query = {"bool": {"filter": [*self._visible, _record(CHUNK_RECORD), {"terms": {"key": batch}}]}}
+            query = {"bool": {"filter": [*self._visible, record_filter(CHUNK_RECORD), {"terms": {"key": batch}}]}}
             for each in self._search(query, len(batch), ("text",), order="key"):
                 self._texts.keep(each.key, each.fields["text"][0])
         if self._texts.missing(missing):
@@ -212,7 +216,7 @@ class EngineText:
     def _ranked(
         self, words: Sequence[WordQuery], limit: int, where: Filter, fields: Sequence[str], *, is_constant: bool = False
     ) -> list[_Found]:
-        """Returns `limit` documents or some more, with their exact scores, in no order."""
+        """Returns the best documents, at least `limit` if there are so many, with exact scores."""
         if not words or limit < 1 or where.file_ids == ():
             return []
         found = self._found(self._ranked_body(words, limit, where, fields, is_constant=is_constant))
@@ -228,12 +232,12 @@ class EngineText:
         self, words: Sequence[WordQuery], limit: int, where: Filter, fields: Sequence[str], *, is_constant: bool
     ) -> JsonObject:
         if is_constant:
-            return _body(self._ranking(words, where, {}), limit, (), "score")
+            return search_body(self._ranking(words, where, {}), limit, (), "score")
         wanted = int(limit * MORE_THAN_WANTED) + AT_LEAST_MORE
-        return _body(self._ranking(words, where, self._rarities_of(words)), wanted, fields, "about")
+        return search_body(self._ranking(words, where, self._rarities_of(words)), wanted, fields, "about")
 
     def _rarities_of(self, words: Sequence[WordQuery]) -> dict[tuple[str, str], float]:
-        """How rare words are to the engine."""
+        """Returns the engine's inverse document frequencies of words."""
         if not words:
             return {}
         return self._rarities.of(self._manifest.repo_id, {item.field: None for word in words for item in word.fields}, words)
@@ -250,13 +254,13 @@ class EngineText:
         return document
 
     def _ranking(self, words: Sequence[WordQuery], where: Filter, theirs: Mapping[tuple[str, str], float]) -> JsonObject:
-        """The engine's query; `theirs` is how rare each word is to the engine."""
+        """Returns the engine's query; `theirs` are the engine's inverse document frequencies."""
         must: list[JsonObject] = []
         should: list[JsonObject] = []
         for word in words:
             clauses = [self._clause(item.field, item.boost, word, theirs) for item in word.fields]
             best = clauses[0] if len(clauses) == 1 else {"dis_max": {"queries": clauses, "tie_breaker": word.tie_breaker}}
-            clause = _constant(best, word.boost) if word.is_constant else best
+            clause = constant_score(best, word.boost) if word.is_constant else best
             (must if word.is_required else should).append(clause)
         if should:
             must.append({"bool": {"should": should}})
@@ -275,9 +279,9 @@ class EngineText:
         if where.languages:
             filters.append({"terms": {"language": list(where.languages)}})
         if where.left_out:
-            filters.append({"bool": {"must_not": _files(where.left_out)}})
+            filters.append({"bool": {"must_not": file_filters(where.left_out)}})
         elif where.file_ids is not None:
-            filters.append(_any_of(_files(where.file_ids)))
+            filters.append(any_of(file_filters(where.file_ids)))
         return filters
 
     def _symbol_ids(self, query: JsonObject, limit: int) -> list[int]:
@@ -285,11 +289,11 @@ class EngineText:
         return sorted(each.key for each in found)
 
     def _search(self, query: JsonObject, limit: int, fields: Sequence[str] = (), *, order: Order = "score") -> list[_Found]:
-        """Returns the documents of a query, see `_body`."""
-        return self._found(_body(query, limit, fields, order))
+        """Returns the documents that a query finds, see `search_body`."""
+        return self._found(search_body(query, limit, fields, order))
 
     def _found(self, body: JsonObject) -> list[_Found]:
-        """Returns the documents of a search, with their scores where they are sorted by them."""
+        """Returns the documents that a search finds, with their scores if it sorts by score."""
         said = self._ahead.pop(msgspec.json.encode(body), None) if self._ahead else None
         if said is None:
             said = self._asked([body])[0]
@@ -298,10 +302,11 @@ class EngineText:
         return [_Found(hit["fields"]["key"][0], hit["sort"][0] if has_score else 0.0, hit["fields"]) for hit in hits]
 
     def _asked(self, bodies: Sequence[JsonObject]) -> list[JsonObject]:
-        """Returns the answers of one copy of the shard, which has the whole generation.
+        """Returns the answers of one copy of the shard that has the whole generation.
 
-        A node that stood still, and does not know yet that others went on without it, answers from the copy that it had. So each
-        request counts the documents of the newest piece too: a copy that has these has all before them. Raises IndexNotReady.
+        A node that was paused, and does not know yet that others went on without it, answers from an outdated copy. So each
+        request also counts the documents of the newest piece: a copy with all of these has all earlier ones too. Raises
+        IndexNotReady if no copy has them.
         """
         newest = self._manifest.pieces[-1] if self._manifest.pieces else NO_PIECE
         count: JsonObject = {"query": {"term": {"piece": newest.id}}, "size": 0, "track_total_hits": True}
@@ -318,38 +323,18 @@ def _gone() -> IndexNotReady:
     return IndexNotReady("a part of this generation is gone from the search engine: it was replaced long ago. Ask again.")
 
 
-def _body(query: JsonObject, limit: int, fields: Sequence[str], order: Order) -> JsonObject:
-    """A search for documents by their keys, or by score and key. `about` leaves the order to the engine, which then passes over
-    documents that cannot be among the best, and gives no scores."""
-    body: JsonObject = {
-        "query": query,
-        "size": min(limit, MAX_CANDIDATES),
-        "_source": False,
-        "track_total_hits": False,
-        # Without the stored fields not even the id of a document is read: a tenth of the time.
-        "stored_fields": list(fields) or "_none_",
-        "docvalue_fields": ["key"],
-    }
-    if order != "about":
-        body["sort"] = BY_SCORE if order == "score" else ["key"]
-    return body
-
-
-_KEYS_ONLY: Final[JsonObject] = {"_source": False, "track_total_hits": False, "stored_fields": "_none_"}
-
-
 class EngineCandidates(KeyedChunks):
-    """See `ChunkCandidates`. Texts are fetched some hundred at a time, as they are read."""
+    """Implements `ChunkCandidates`. Texts are fetched in batches as they are read."""
 
     def __init__(self, text: EngineText, keys: Sequence[int]) -> None:
-        """`keys` in order."""
+        """`keys` are sorted."""
         super().__init__(keys)
         self._text = text
 
     def passages(self, numbers: Iterable[int]) -> Iterator[Passage]:
         """See `ChunkCandidates`."""
         remaining = iter(numbers)
-        # The first few are often enough.
+        # The first batch is small, because it is often enough.
         size = TEXTS_AT_ONCE // 8
         while batch := list(islice(remaining, size)):
             texts = self._text._texts_of(self._keys[number] for number in batch)
@@ -359,75 +344,69 @@ class EngineCandidates(KeyedChunks):
             size = TEXTS_AT_ONCE
 
 
-def visible(manifest: Manifest) -> list[JsonObject]:
-    """Returns the filter for the documents of a generation."""
-    whole = [piece.id for piece in manifest.pieces if not piece.dead]
-    choices: list[JsonObject] = [{"terms": {"piece": whole}}] if whole else []
-    choices += [
-        {"bool": {"filter": {"term": {"piece": piece.id}}, "must_not": _files(piece.dead)}}
-        for piece in manifest.pieces
-        if piece.dead
-    ]
-    return [_any_of(choices)]
-
-
-def narrowed(narrowing: Narrowing) -> list[JsonObject]:
-    """Returns the filter for the chunks that are candidates of a scan; none where all are."""
-    if narrowing.is_everything:
-        return []
-    choices = [_all_needs(needs, narrowing.is_by_ascii) for needs in narrowing.alternatives]
-    return [_any_of([{"term": {"names": ODD_WORD_MARK}}, *choices])]
-
-
-def batched_keys(keys: Sequence[int], size: int) -> Iterator[list[int]]:
-    """Yields the keys, `size` at a time."""
-    for start in range(0, len(keys), size):
-        yield list(keys[start : start + size])
-
-
 def _are_constant(words: Sequence[WordQuery]) -> bool:
     return all(word.is_constant for word in words)
-
-
-def _files(ids: Sequence[int]) -> list[JsonObject]:
-    return [{"terms": {"file_id": batch}} for batch in batched_keys(ids, MAX_IDS)]
-
-
-def _record(record: str) -> JsonObject:
-    return {"term": {"record": record}}
-
-
-def _constant(query: JsonObject, boost: float) -> JsonObject:
-    return {"constant_score": {"filter": query, "boost": boost}}
 
 
 def _counted(tokens: Sequence[str], sought: frozenset[str]) -> tuple[int, dict[str, int]]:
     return len(tokens), {word: tokens.count(word) for word in sought.intersection(tokens)}
 
 
-def _any_of(choices: Sequence[JsonObject]) -> JsonObject:
-    return choices[0] if len(choices) == 1 else {"bool": {"should": list(choices), "minimum_should_match": 1}}
+class ChunkTexts:
+    """Chunk texts by the keys of their chunks (`store.snapshot.pack_chunk_key`)."""
+
+    def __init__(self) -> None:
+        self._texts: dict[int, str] = {}
+        self._keys: dict[int, list[int]] = {}
+        """Sorted keys of the known chunks, by file."""
+
+    def keep(self, key: int, text: str) -> None:
+        """Adds a text. The text of a key never changes."""
+        if key not in self._texts:
+            insort(self._keys.setdefault(key >> FILE_SHIFT, []), key)
+        self._texts[key] = text
+
+    def __getitem__(self, key: int) -> str:
+        """Returns a text. Raises KeyError if it is not cached."""
+        return self._texts[key]
+
+    def missing(self, keys: Iterable[int]) -> list[int]:
+        """Returns the keys whose texts are not cached, without duplicates, in their order."""
+        return [key for key in dict.fromkeys(keys) if key not in self._texts]
+
+    def between(self, file_id: int, line_start: int, line_end: int) -> tuple[Chunk, ...] | None:
+        """Returns the chunks that contain the lines, in order, or None if one of them is not cached."""
+        found = []
+        line = line_start
+        for key in self._from(file_id, line_start):
+            chunk = _chunk(key, self._texts[key])
+            if not chunk.line_start <= line <= chunk.line_end:
+                return None
+            found.append(chunk)
+            if chunk.line_end >= line_end:
+                return tuple(found)
+            line = chunk.line_end + 1
+        return None
+
+    def _from(self, file_id: int, line: int) -> Iterator[int]:
+        """Iterates over the keys of a file's cached chunks, from the last that begins at `line` or before it."""
+        keys = self._keys.get(file_id, [])
+        at = bisect_right(keys, _first_key(file_id, line) | _BEHIND_ALL)
+        return iter(keys[max(0, at - 1) :])
 
 
-def _all_needs(needs: Sequence[Need], is_by_ascii: bool) -> JsonObject:
-    return {"bool": {"filter": [_any_of([query for term in need for query in _of_term(term, is_by_ascii)]) for need in needs]}}
+def keys_with_lines(file_id: int, line_start: int, line_end: int) -> tuple[int, int]:
+    """Returns the range of keys, the end excluded, that chunks with these lines of a file can have. Chunks that end before the
+    lines can be in it too."""
+    first = max(1, line_start - LONGEST_CHUNK + 1)
+    behind = _first_key(file_id, line_end + 1) if line_end < MAX_LINE else _first_key(file_id + 1, 0)
+    return _first_key(file_id, first), behind
 
 
-def _of_term(term: TermPattern, is_by_ascii: bool) -> list[JsonObject]:
-    field = "names" if term.field == "calls" else term.field
-    mark = TOKEN_MARKS[term.field]
-    found = [_of_token(field, mark, term)]
-    if is_by_ascii and term.field != "parts":
-        found.append(_of_token("names", ASCII_MARK + mark, term))
-    return found
+def _first_key(file_id: int, line: int) -> int:
+    return (file_id << FILE_SHIFT) | (line << LENGTH_BITS)
 
 
-def _of_token(field: str, mark: str, term: TermPattern) -> JsonObject:
-    if len(term.pieces) == 1 and not (term.is_start_open or term.is_end_open):
-        return {"term": {field: mark + term.pieces[0]}}
-    # Pieces are letters, digits and underscores alone, so nothing in them needs to be escaped.
-    pattern = (".*" if term.is_start_open else "") + BETWEEN_PIECES[term.field].join(term.pieces)
-    escaped = _RESERVED.sub(r"\\\g<0>", mark)
-    return {
-        "regexp": {field: {"value": escaped + pattern + (".*" if term.is_end_open else ""), "max_determinized_states": 100_000}}
-    }
+def _chunk(key: int, text: str) -> Chunk:
+    hit = unpack_chunk_key(key, 0.0)
+    return Chunk(hit.line_start, hit.line_end, text)

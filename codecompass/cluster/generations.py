@@ -1,35 +1,58 @@
-"""Generations as this process reads them: a manifest gives a `Snapshot` over the engine's text and the facts kept here."""
+"""Opens generations for reading: a `Snapshot` is made of the manifest, the text in the engine and facts cached on disk.
 
+The cache consists of files assembled from the engine's blocks, bounded in bytes. Nothing in it is state: all of it can be deleted
+at any moment and is fetched again. A generation differs little from the previous one, so most of its blocks are copied from files
+that are already in the cache.
+"""
+
+import os
+import shutil
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from codecompass.cluster.engine import Engine
 from codecompass.cluster.engine_text import EngineText
-from codecompass.cluster.facts_cache import DEFAULT_CACHE_BYTES, FactsCache
-from codecompass.cluster.manifests import Manifest, unpacked
-from codecompass.cluster.publishing import FACTS_FILE, TERMS_FILE
-from codecompass.cluster.rarities import EngineRarities
+from codecompass.cluster.manifests import (
+    BLOCK_BYTES,
+    FACTS_FILE,
+    TERMS_FILE,
+    BlockFile,
+    Manifest,
+    block_id,
+    block_key,
+    damaged,
+    unpack_block,
+    unpacked,
+)
+from codecompass.cluster.scoring import EngineRarities
 from codecompass.errors import IndexIncompatible, IndexNotReady
 from codecompass.store.facts import FactsReader
 from codecompass.store.file_table import TableCache
+from codecompass.store.layout import make_private_directory
 from codecompass.store.overlay import connect_to_facts
 from codecompass.store.schema import SCHEMA_VERSION
 from codecompass.store.snapshot import Snapshot
 from codecompass.store.term_counts import TermCounts
+from codecompass.units import GIB
+
+BLOCKS_AT_ONCE: Final = 64
+"""Blocks fetched in one request: 4 MiB, about 1.5 MiB compressed."""
+
+DEFAULT_CACHE_BYTES: Final = 8 * GIB
 
 KEPT_MANIFESTS: Final = 256
-"""Manifests and file tables that are kept, the most recently used."""
+"""Manifests and file tables kept in memory, the most recently used."""
 
 
 class Generations:
-    """The read side of one process, which threads share."""
+    """Reads the generations of all repositories. Thread-safe."""
 
     def __init__(self, engine: Engine, directory: Path, max_bytes: int = DEFAULT_CACHE_BYTES) -> None:
-        """`directory` is for facts, and is emptied."""
+        """`directory` is for the facts cache, and is emptied."""
         self._engine = engine
         self.cache: Final = FactsCache(engine, directory, max_bytes)
         self._rarities = EngineRarities(engine)
@@ -37,19 +60,19 @@ class Generations:
         self._kept: OrderedDict[str, tuple[Manifest, TableCache]] = OrderedDict()
 
     def close(self) -> None:
-        """Removes what was kept on disk."""
+        """Deletes the facts cache."""
         self.cache.close()
 
     def manifest(self, generation: str) -> Manifest:
         """Returns the manifest of a generation.
 
-        Raises IndexNotReady where it is gone (it was replaced long ago), IndexIncompatible, IndexDamaged, EngineUnavailable.
+        Raises IndexNotReady if it was removed (long after it was replaced), IndexIncompatible, IndexDamaged, EngineUnavailable.
         """
         return self._kept_or_read(generation)[0]
 
     @contextmanager
     def snapshot(self, generation: str) -> Iterator[Snapshot]:
-        """Gives a generation, whole, for one thread at a time. Raises what `manifest` and `FactsCache.files_of` raise."""
+        """Yields a snapshot of a generation, which is not thread-safe. Raises what `manifest` and `FactsCache.files_of` raise."""
         manifest, tables = self._kept_or_read(generation)
         with self.cache.files_of(manifest) as directory:
             opened = connect_to_facts(directory / FACTS_FILE)
@@ -87,3 +110,121 @@ class Generations:
             while len(self._kept) > KEPT_MANIFESTS:
                 self._kept.popitem(last=False)
             return kept
+
+
+class FactsCache:
+    """A cache directory of one process. Thread-safe."""
+
+    def __init__(self, engine: Engine, directory: Path, max_bytes: int = DEFAULT_CACHE_BYTES) -> None:
+        """Empties the directory, because files of a killed process may be incomplete."""
+        self._engine = engine
+        self._directory = directory
+        self._max_bytes = max_bytes
+        self._lock = threading.Lock()
+        self._making: dict[str, threading.Lock] = {}
+        self._held: dict[str, int] = {}
+        self._kept: dict[str, Manifest] = {}
+        """Manifests of the generations on disk, the least recently used first."""
+        shutil.rmtree(directory, ignore_errors=True)
+        make_private_directory(directory)
+
+    @contextmanager
+    def files_of(self, manifest: Manifest) -> Iterator[Path]:
+        """Yields the directory with the files of a generation, which are fetched if necessary and not evicted meanwhile.
+
+        Raises EngineUnavailable, IndexDamaged if a block is missing or corrupt, OSError if the disk is full.
+        """
+        generation = manifest.generation
+        with self._lock:
+            making = self._making.setdefault(generation, threading.Lock())
+            self._held[generation] = self._held.get(generation, 0) + 1
+        try:
+            with making:
+                if generation not in self._kept:
+                    self._make(manifest)
+            with self._lock:
+                self._kept[generation] = self._kept.pop(generation, manifest)
+            yield self._directory / generation
+        finally:
+            with self._lock:
+                self._held[generation] -= 1
+                if not self._held[generation]:
+                    del self._held[generation]
+                    self._making.pop(generation, None)
+            self._shrink()
+
+    def close(self) -> None:
+        """Deletes the directory."""
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _make(self, manifest: Manifest) -> None:
+        target = self._directory / manifest.generation
+        begun = self._directory / f"{manifest.generation}.new"
+        shutil.rmtree(begun, ignore_errors=True)
+        begun.mkdir(mode=0o700)
+        try:
+            here = self._blocks_here(manifest.repo_id)
+            for file in manifest.files:
+                self._write(manifest, file, begun / file.name, here)
+            begun.rename(target)
+        except BaseException:
+            shutil.rmtree(begun, ignore_errors=True)
+            raise
+        with self._lock:
+            self._kept[manifest.generation] = manifest
+
+    def _blocks_here(self, repo_id: str) -> dict[bytes, tuple[Path, int]]:
+        """Returns the files and offsets of blocks of the repository's last two cached generations, by their keys."""
+        with self._lock:
+            others = [each for each in self._kept.values() if each.repo_id == repo_id][-2:]
+        return {
+            key: (self._directory / other.generation / file.name, number * BLOCK_BYTES)
+            for other in others
+            for file in other.files
+            for number, key in enumerate(file.blocks)
+        }
+
+    def _write(self, manifest: Manifest, file: BlockFile, path: Path, here: dict[bytes, tuple[Path, int]]) -> None:
+        with path.open("wb") as out:
+            for start in range(0, len(file.blocks), BLOCKS_AT_ONCE):
+                keys = file.blocks[start : start + BLOCKS_AT_ONCE]
+                found = {key: block for key in set(keys) if key in here and (block := _read(*here[key], key)) is not None}
+                found |= self._fetch(manifest, (key for key in dict.fromkeys(keys) if key not in found))
+                for key in keys:
+                    out.write(found[key])
+        if path.stat().st_size != file.size:
+            raise damaged(manifest.generation, f"{file.name} has another size")
+        os.chmod(path, 0o600)
+
+    def _fetch(self, manifest: Manifest, keys: Iterable[bytes]) -> dict[bytes, bytes]:
+        wanted = {block_id(manifest.repo_id, key): key for key in keys}
+        said = self._engine.get_many(self._engine.names.blocks, list(wanted))
+        if len(said) < len(wanted):
+            raise damaged(manifest.generation, f"{len(wanted) - len(said)} blocks are gone")
+        return {key: unpack_block(manifest, key, said[name]) for name, key in wanted.items()}
+
+    def _shrink(self) -> None:
+        with self._lock:
+            total = sum(each.facts_bytes for each in self._kept.values())
+            gone = []
+            for generation, manifest in list(self._kept.items()):
+                if total <= self._max_bytes:
+                    break
+                if generation not in self._held:
+                    del self._kept[generation]
+                    total -= manifest.facts_bytes
+                    gone.append(generation)
+            for generation in gone:
+                # Under the lock, or another thread would use the directory while it is deleted.
+                shutil.rmtree(self._directory / generation, ignore_errors=True)
+
+
+def _read(path: Path, offset: int, key: bytes) -> bytes | None:
+    """Returns a block of a file on disk, or None if its content has changed or cannot be read."""
+    try:
+        with path.open("rb") as file:
+            file.seek(offset)
+            block = file.read(BLOCK_BYTES)
+    except OSError:
+        return None
+    return block if block_key(block) == key else None

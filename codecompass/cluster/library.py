@@ -1,10 +1,10 @@
-"""What one viewer may read: the only way from a question to a repository, and to what stands in it.
+"""The repositories that one viewer may read: the only way from a question to a repository and its content.
 
-    Libraries.of(viewer) -> Library -> repositories(), newest(id)      those that the viewer may see, and no others
+    Libraries.of(viewer) -> Library -> repositories(), newest(id)      only those that the viewer may see
                                     -> read(repository, head, work)    a snapshot of one generation, in a thread
 
-One is made for each question. Which repositories there are is known from a list that is a moment old; which generation answers is
-read when the question comes, once for each repository, with who may see it. No other module opens a snapshot for a server.
+One is made for each question. The list of repositories is cached for a moment; the groups and the newest generation of a
+repository are read once for each question. No other module opens a snapshot for a server.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -25,17 +25,17 @@ from codecompass.store.text_queries import Narrowing
 from codecompass.units import SECONDS
 
 LISTED_SECONDS: Final = 2 * SECONDS
-"""How long a list of the repositories holds. The engine shows what was written after up to a second more."""
+"""How long the list of repositories is cached. The engine itself may show a change up to a second late."""
 
 LOOKUPS: Final = 8
 QUESTIONS: Final = 16
-"""Threads that read from snapshots. Each waits for the engine most of the time."""
+"""Threads that read snapshots. They wait for the engine most of the time."""
 
 T = TypeVar("T")
 
 
 class Libraries:
-    """All of a server: what is shared by the questions of all viewers, and shows nothing by itself."""
+    """State that the questions of all viewers share. Its methods check no access; `Library` does."""
 
     def __init__(self, repositories: Repositories, generations: Generations, across: Across) -> None:
         self._repositories = repositories
@@ -47,13 +47,13 @@ class Libraries:
         self._listed_until = float("-inf")
 
     def of(self, viewer: Viewer) -> "Library":
-        """Returns what a viewer may read, for one question."""
+        """Returns the library of a viewer, for one question."""
         return Library(viewer, self)
 
     # for Library
 
     async def all(self) -> tuple[Repository, ...]:
-        """Returns all repositories, as they were LISTED_SECONDS ago at most. Raises EngineUnavailable."""
+        """Returns all repositories, at most LISTED_SECONDS old. Raises EngineUnavailable."""
         asked_at = trio.current_time()
         if asked_at >= self._listed_until:
             self._listed = await self.lookups.run_shared("repositories", self._repositories.listed)
@@ -61,12 +61,12 @@ class Libraries:
         return self._listed
 
     async def find(self, repo_id: str) -> Repository | None:
-        """Returns a repository as it is now; None where there is none any more."""
+        """Returns the current state of a repository, or None if it does not exist or was removed. Raises EngineUnavailable."""
         found = await self.lookups.run(lambda: self._repositories.get(repo_id))
         return None if found is None or found.is_removed else found
 
     async def read(self, generation: str, work: Callable[[Snapshot], T], seconds: float) -> T:
-        """Returns what `work` returns of a generation, in a thread."""
+        """Runs `work` on a snapshot of a generation in a thread and returns its result."""
 
         def in_thread() -> T:
             with self._generations.snapshot(generation) as snapshot:
@@ -75,12 +75,12 @@ class Libraries:
         return await self.questions.run(panics_as_errors(in_thread), seconds)
 
     async def ask_across(self, work: Callable[[Across], T], seconds: float) -> T:
-        """Returns what `work` returns of many generations at once, in a thread."""
+        """Runs `work`, which queries many generations, in a thread and returns its result."""
         return await self.questions.run(lambda: panics_as_errors(work)(self._across), seconds)
 
 
 class Library:
-    """What one viewer may read. Get one from `Libraries.of`, for one question: what it has read once it reads no more."""
+    """The repositories that one viewer may read. Get one from `Libraries.of` for each question: it caches what it has read."""
 
     def __init__(self, viewer: Viewer, libraries: Libraries) -> None:
         self.viewer: Final = viewer
@@ -88,13 +88,13 @@ class Library:
         self._newest: dict[str, Repository] = {}
 
     async def repositories(self) -> tuple[Repository, ...]:
-        """Returns the repositories that the viewer may see, by name, as they were a moment ago. Raises EngineUnavailable."""
+        """Returns the repositories that the viewer may see, by name, a moment old. Raises EngineUnavailable."""
         return visible(self.viewer, await self._libraries.all())
 
     async def newest(self, repo_id: str) -> Repository:
-        """Returns a repository as it was when this question asked first.
+        """Returns a repository as of its first use by this question.
 
-        Raises ProjectNotFound where there is none that the viewer may see, with the same words whether or not there is one.
+        Raises ProjectNotFound if the viewer may not see it, with the same message as if it did not exist; EngineUnavailable.
         """
         found = self._newest.get(repo_id)
         if found is None:
@@ -105,14 +105,14 @@ class Library:
         return found
 
     def known(self, repo_id: str) -> Repository | None:
-        """Returns what `newest` has read of a repository; None where it was not asked. Never waits."""
+        """Returns what `newest` has returned for a repository, or None if it was not called. Never waits."""
         return self._newest.get(repo_id)
 
     async def read(self, repository: Repository, head: Head, work: Callable[[Snapshot], T], seconds: float) -> T:
-        """Returns what `work` returns of the snapshot of one head, in a thread that is given up after `seconds`.
+        """Runs `work` on a snapshot of one head in a thread and returns its result.
 
-        A generation that was replaced so long ago that it is gone is read again from what has replaced it. Raises what
-        `Generations.snapshot` and `work` raise, EngineUnavailable after `seconds`, ProjectNotFound as `newest` does.
+        If the generation was replaced and removed meanwhile, its successor is read instead. Raises what `Generations.snapshot`
+        and `work` raise, EngineUnavailable after `seconds`, ProjectNotFound as `newest` does.
         """
         self._require_visible(repository, head)
         try:
@@ -125,22 +125,22 @@ class Library:
             return await self._libraries.read(again.generation, work, seconds)
 
     async def sample(self, repositories: Iterable[Repository], words: str, seconds: float) -> Mapping[str, SearchEvidence]:
-        """Returns what the repositories with most of a question in words have of it, by id. Raises EngineUnavailable."""
+        """Returns samples of the repositories that match the words of a question best, by id. Raises EngineUnavailable."""
         generations = self._generations_of(repositories)
         return await self._libraries.ask_across(lambda across: across.sample(generations, words), seconds) if generations else {}
 
     async def defining(self, repositories: Iterable[Repository], names: Sequence[str], seconds: float) -> Collection[str]:
-        """Returns the ids of those with a definition of one of these names, ignoring case. Raises EngineUnavailable."""
+        """Returns the ids of the repositories that define one of these names, ignoring case. Raises EngineUnavailable."""
         generations = self._generations_of(repositories)
         return await self._libraries.ask_across(lambda across: across.defining(generations, names), seconds)
 
     async def holding(self, repositories: Iterable[Repository], narrowing: Narrowing, seconds: float) -> Collection[str]:
-        """Returns the ids of those with texts that a scan would look through. Raises EngineUnavailable."""
+        """Returns the ids of the repositories with chunks that an exact scan would read. Raises EngineUnavailable."""
         generations = self._generations_of(repositories)
         return await self._libraries.ask_across(lambda across: across.holding(generations, narrowing), seconds)
 
     def _generations_of(self, repositories: Iterable[Repository]) -> dict[str, str]:
-        """What answers by default for each that the viewer may see and that has been indexed."""
+        """Returns the default generation of each indexed repository that the viewer may see, by id."""
         shown = visible(self.viewer, repositories)
         return {each.repo_id: head.generation for each in shown if (head := each.default_head) is not None}
 
@@ -150,13 +150,13 @@ class Library:
 
 
 def _successor(repository: Repository, head: Head, newest: Repository) -> Head | None:
-    """What answers now for the ref that `head` answered for."""
+    """Returns the newest head of the ref that `head` belonged to, or None if the ref has none."""
     ref = next((ref for ref, each in repository.heads.items() if each == head), "")
     return newest.heads.get(ref)
 
 
 def unknown(name: str) -> ProjectNotFound:
-    """Returns the error for a repository that there is not, or that the viewer may not see."""
+    """Returns the error for a repository that does not exist or that the viewer may not see."""
     return ProjectNotFound(
         f"no repository here is called {name[:200]!r}. health_check lists those that you may ask; workspace '*' means all.",
         project_id=name[:200],

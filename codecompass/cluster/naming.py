@@ -1,7 +1,7 @@
-"""What repositories are called in questions and answers, among those that one viewer may see. Pure.
+"""Resolves the names of repositories in questions, and labels them in answers, among those that one viewer may see. Pure.
 
-A repository answers to its name (`pallets/flask`), the end of its address (`flask`, `github.com/pallets/flask`), the whole
-address, its id, and the label that answers show: the shortest of these that no other one has.
+A repository can be named by its name (`pallets/flask`), the end of its address (`flask`, `github.com/pallets/flask`), the whole
+address, its id, and the label that answers show: the shortest of these that is unique.
 """
 
 import difflib
@@ -24,7 +24,7 @@ from codecompass.scan.repository_urls import parse_url
 from codecompass.store.registry import Project
 
 MAX_SELECTED: Final = 10_000
-"""Repositories that one question may be about: all that an organisation can have."""
+"""Repositories that one question may be about: as many as an organisation can have."""
 
 SHOWN_NAMES: Final = 20
 """Names that an error lists."""
@@ -33,17 +33,20 @@ _PROTOCOLS: Final = ("https", "http", "ssh", "git", "file")
 
 
 class Shelf(Struct, frozen=True):
-    """The repositories that a viewer may see, by name, with their labels by id and the groups that the viewer can name."""
+    """The repositories that a viewer may see."""
 
     repositories: tuple[Repository, ...]
+    """Sorted by name."""
     labels: Mapping[str, str]
+    """By the ids of repositories."""
     groups: Mapping[str, tuple[Repository, ...]]
+    """The groups that the viewer can name, with their members."""
 
 
 def shelf(viewer: Viewer, repositories: Sequence[Repository]) -> Shelf:
-    """Returns the shelf of a viewer; `repositories` are those that the viewer may see, and no others.
+    """Returns the shelf of a viewer; `repositories` are exactly those that the viewer may see.
 
-    Of their groups only those of the viewer can be named: the names of others are nobody else's business.
+    A viewer can name only their own groups, so that the names of other groups are not revealed.
     """
     nameable = {EVERYONE, *viewer.groups, *(group for each in repositories if viewer.is_admin for group in each.groups)}
     groups: dict[str, list[Repository]] = {}
@@ -55,7 +58,7 @@ def shelf(viewer: Viewer, repositories: Sequence[Repository]) -> Shelf:
 
 
 def project_of(repository: Repository, label: str, now: float) -> Project:
-    """Returns a repository as the project that tools know; its root is no directory of this machine and never looked at."""
+    """Returns a repository as the project that tools see. Its root is not a directory of this machine and never accessed."""
     return Project(
         project_id=ProjectId(repository.repo_id),
         alias=label,
@@ -68,7 +71,7 @@ def project_of(repository: Repository, label: str, now: float) -> Project:
 
 
 def address_key(text: str) -> str:
-    """Returns `host/path` of an address, without what differs between addresses of one repository; of other text the text."""
+    """Returns `host/path` of an address, the same for all addresses of one repository; other text is returned trimmed."""
     try:
         return parse_url(text, _PROTOCOLS).key.strip("/")
     except InvalidInput:
@@ -77,12 +80,12 @@ def address_key(text: str) -> str:
 
 @lru_cache(maxsize=MAX_SELECTED)
 def _key_of(url: str) -> str:
-    """The `address_key` of a repository: each question to all takes those of all."""
+    """Like `address_key`, cached: a question to all repositories needs the keys of all."""
     return address_key(url)
 
 
 def named(on: Shelf, text: str) -> Repository | None:
-    """Returns the repository that `text` means; None where it means none. Raises ProjectNotFound where it means several."""
+    """Returns the repository that `text` names, or None if there is none. Raises ProjectNotFound if it names several."""
     wanted = text.strip()
     for each in on.repositories:
         if wanted in (each.repo_id, each.name, on.labels[each.repo_id]):
@@ -99,7 +102,7 @@ def named(on: Shelf, text: str) -> Repository | None:
 
 
 def several(on: Shelf, workspace: str | None) -> tuple[str, ...] | None:
-    """Returns the names where `workspace` means several repositories: `*`, a list, a group; None where it is one or none."""
+    """Returns the names in `workspace` if it means several repositories (`*`, a list, a group), or None if one or none."""
     names = several_projects(workspace)
     if names is not None or workspace is None:
         return names
@@ -111,9 +114,10 @@ def several(on: Shelf, workspace: str | None) -> tuple[str, ...] | None:
 
 
 def select(on: Shelf, names: Sequence[str], now: float) -> tuple[SelectedProject, ...]:
-    """Returns the repositories that `names` mean, each once: in the order of the names, those of a group and all by name.
+    """Returns the repositories that `names` mean, without duplicates, in the order of `names`; those of a group and of `*` are
+    sorted by name.
 
-    Raises ProjectNotFound for a name that none has, InvalidInput for more than MAX_SELECTED.
+    Raises ProjectNotFound for an unknown name, InvalidInput for more than MAX_SELECTED.
     """
     chosen: dict[str, SelectedProject] = {}
     for name in names:
@@ -136,7 +140,7 @@ def select(on: Shelf, names: Sequence[str], now: float) -> tuple[SelectedProject
 
 
 def not_found(on: Shelf, name: str) -> ProjectNotFound:
-    """Returns the error for a name that means nothing that the viewer may see, whether or not there is such a repository."""
+    """Returns the error for a name that the viewer may not see, the same whether or not such a repository exists."""
     if not on.repositories:
         return ProjectNotFound(
             "no repository is open to you here. Ask whoever runs this server which group you are in, and to have repositories "
@@ -153,7 +157,7 @@ def not_found(on: Shelf, name: str) -> ProjectNotFound:
 
 
 def _labels(repositories: Sequence[Repository]) -> dict[str, str]:
-    """The last part of the name where no other repository has it, else the whole name, else the id."""
+    """Returns labels by id: the last part of the name if it is unique, else the whole name, else the id."""
     last = {each.repo_id: each.name.rpartition("/")[2] for each in repositories}
     taken = Counter(last.values())
     taken.update(each.name for each in repositories if "/" in each.name)

@@ -1,10 +1,10 @@
-"""From an index on this machine to a generation in the engine.
+"""Publishes an index on this machine as a generation in the engine.
 
-    index on disk --what differs from the last generation--> a piece of text, blocks of facts --> manifest
+    index on disk --difference to the last generation--> a piece of text, blocks of facts --> manifest
 
-Nothing is visible before the caller names the manifest in the repository's document. Until then everything written is rubbish
-that `sweeping.py` removes, so a publication may end at any moment. What does not differ is not written again: documents of
-unchanged files stay in their pieces, and blocks are known by their content.
+Nothing is visible before the caller names the generation in the repository's document. Until then everything written is garbage
+that `sweeping.py` removes, so a publication may stop at any moment. Only differences are written: documents of unchanged files
+stay in their pieces, and blocks are identified by their content.
 """
 
 import os
@@ -20,14 +20,26 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.cluster.bulk import LOOK_SECONDS, write_documents
-from codecompass.cluster.documents import DocumentMaker
+from codecompass.cluster.documents import LOOK_SECONDS, DocumentMaker, write_documents
 from codecompass.cluster.engine import Conflict, Engine, EngineUnavailable, JsonObject
-from codecompass.cluster.engine_text import EngineText, visible
-from codecompass.cluster.facts_cache import FactsCache, block_document, block_id, block_key, read_blocks
-from codecompass.cluster.manifests import Averages, BlockFile, Manifest, Piece
-from codecompass.cluster.rarities import EngineRarities
+from codecompass.cluster.engine_queries import visible_filters
+from codecompass.cluster.engine_text import EngineText
+from codecompass.cluster.generations import FactsCache
+from codecompass.cluster.manifests import (
+    BASE_FILE,
+    FACTS_FILE,
+    TERMS_FILE,
+    Averages,
+    BlockFile,
+    Manifest,
+    Piece,
+    block_document,
+    block_id,
+    block_key,
+    read_blocks,
+)
 from codecompass.cluster.schema import SCORED
+from codecompass.cluster.scoring import EngineRarities
 from codecompass.errors import IndexNotReady
 from codecompass.store.databases import base_path, log_size, settle
 from codecompass.store.epochs import require_compatible
@@ -41,22 +53,19 @@ from codecompass.store.snapshot import Snapshot
 from codecompass.store.term_counts import FIELDS, Term, TermCounts, write_term_counts
 from codecompass.units import SECONDS
 
-FACTS_FILE: Final = "facts.db"
-BASE_FILE: Final = "base.db"
-TERMS_FILE: Final = "terms.db"
-
 MAX_PIECES: Final = 16
+
 MAX_DEAD_SHARE: Final = 0.3
-"""Of a repository's files, beyond which all are written anew into one piece: each search passes over the dead ones."""
+"""Share of dead files from which all files are written again into one piece, because every search has to skip dead ones."""
 
 BLOCKS_AT_ONCE: Final = 256
 
 COPY_SECONDS: Final = 0.05 * SECONDS
-"""Before the second look at whether all copies have what was written; then longer."""
+"""Pause before the second check whether all copies have the new documents; later pauses are longer."""
 
 
 class PublishCounts(Struct, frozen=True):
-    """What a publication cost."""
+    """What a publication has written."""
 
     files: int
     documents: int
@@ -66,22 +75,25 @@ class PublishCounts(Struct, frozen=True):
 
 
 class Published(Struct, frozen=True):
-    """A generation that is ready to be named."""
+    """A generation that is completely written, to be named in the repository's document."""
 
     manifest: Manifest
     counts: PublishCounts
 
 
 _WrittenFiles = tuple[tuple[BlockFile, ...], int]
-"""The files, and how many blocks of them the engine did not have."""
+"""The files, and the number of their blocks that the engine did not have."""
 
 
 class _Difference(Struct, frozen=True):
-    """What to write: the ids of `files`, into a new piece beside `pieces`. Files of the last generation that are `gone` go."""
+    """What a publication has to write."""
 
     files: tuple[int, ...]
+    """Ids of the files to write into a new piece."""
     pieces: tuple[Piece, ...]
+    """Pieces of the last generation that are kept, with the files in `gone` marked dead."""
     gone: tuple[int, ...] = ()
+    """Ids of the last generation's files that have changed or were removed."""
 
 
 def publish(
@@ -97,8 +109,8 @@ def publish(
 ) -> Published:
     """Writes the index in `layout`, which nobody else may be writing, as `generation` (a new random name).
 
-    `previous` is a generation of the repository that is read now, of the same ref or of one that is near. `checkpoint` is
-    called often and may raise, which ends the publication. Raises EngineUnavailable when the engine took nothing for long,
+    `previous` is a published generation of the repository, of the same ref or a similar one. `checkpoint` is called often and may
+    raise, which ends the publication. Raises EngineUnavailable if the engine accepted nothing for the client's patience,
     EngineRefused, and what reading the index and `previous` raises.
     """
     index = WorkspaceIndex(layout, project_id)
@@ -193,7 +205,7 @@ class _Publication:
         return self._documents.of_file(file, chunks, self._snapshot.facts.symbols_in_file(file.id))
 
     def _new_counts(self, previous: Manifest, known: Path, gone: Sequence[int]) -> Mapping[Term, int]:
-        """The counts, over all documents of the generation, of the words in what was written and in what is gone."""
+        """Returns the counts over all documents of the generation, for the words in new and removed documents."""
         opened, counts = connect_to_facts(known / FACTS_FILE), TermCounts(known / TERMS_FILE)
         try:
             facts = FactsReader(opened.connection)
@@ -214,7 +226,7 @@ class _Publication:
 
     @contextmanager
     def _meanwhile(self, paths: Mapping[str, Path], previous: Manifest | None) -> Iterator[Callable[[], _WrittenFiles]]:
-        """Writes files of facts in a thread, which packs them while documents are made. Gives what waits for the end of it."""
+        """Writes files of facts in a thread while documents are made. Yields a function that waits for the result."""
         is_over = threading.Event()
 
         def checkpoint() -> None:
@@ -254,7 +266,7 @@ class _Publication:
         return tuple(files), n_written
 
     def _write_blocks(self, blocks: Mapping[bytes, bytes], checkpoint: Callable[[], None]) -> int:
-        """Writes the blocks that the engine does not have. Returns how many."""
+        """Writes blocks to the engine and returns their number."""
         if not blocks:
             return 0
         names = self._engine.names
@@ -265,14 +277,14 @@ class _Publication:
         return write_documents(self._engine, names.blocks, actions, checkpoint=checkpoint)
 
     def _with_averages(self, manifest: Manifest, n_documents: int) -> Manifest:
-        """Fills in the averages, as the engine counts them, when each copy shows the `n_documents` that were written now.
+        """Returns the manifest with averages counted by the engine, once every copy shows the `n_documents` new documents.
 
-        A copy may not have been refreshed, on a machine that stood still; one that joins later has all before it answers.
+        A copy on a machine that was paused may not be refreshed yet; a copy that joins later is complete before it answers.
         """
         sums: JsonObject = {field: {"sum": {"field": f"n_{field}"}} for field in SCORED}
         sums["chunks"] = {"filter": {"term": {"record": CHUNK_RECORD}}}
         sums["new"] = {"filter": {"term": {"piece": self._generation}}}
-        body = {"query": {"bool": {"filter": visible(manifest)}}, "size": 0, "track_total_hits": True, "aggs": sums}
+        body = {"query": {"bool": {"filter": visible_filters(manifest)}}, "size": 0, "track_total_hits": True, "aggs": sums}
 
         def counted_by_all() -> JsonObject:
             self._checkpoint()
@@ -310,7 +322,7 @@ def _contents(directory: Path) -> dict[int, FileContent]:
 
 
 def facts_files(layout: ProjectLayout) -> dict[str, Path]:
-    """The files of the facts, which nobody writes. Raises IndexNotReady where SQLite's log is not in them yet."""
+    """Returns the files of the facts by name; nobody may be writing them. Raises IndexNotReady if SQLite's log is not empty."""
     facts = layout.facts(require_compatible(layout).epoch)
     settle(facts)
     if log_size(facts):

@@ -1,4 +1,4 @@
-"""Which refs a remote has, as `git ls-remote` prints them, and which of them are wanted."""
+"""Parses the refs that `git ls-remote` prints, and selects those that are wanted. Pure."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ from blake3 import blake3
 from msgspec import Struct
 
 MAX_REFS: Final = 50
-"""Of one repository. Each is an index of its own, though it shares what does not differ."""
+"""Refs of one repository. Each has its own index, which shares what does not differ."""
 
 DEFAULT_REF: Final = "HEAD"
 
@@ -23,44 +23,50 @@ _NUMBER: Final = re.compile(r"(\d+)")
 
 
 class RemoteRef(Struct, frozen=True):
-    """A ref of a remote. `name` is what people call it; `object_id` that of the commit, also for an annotated tag."""
+    """A ref of a remote."""
 
     name: str
+    """Short name, for people."""
     reference: str
+    """Full name, such as `refs/heads/main`."""
     object_id: str
+    """Of the commit, even if the ref is an annotated tag."""
 
     @property
     def local(self) -> str:
-        """Where a mirror keeps it. Names of remotes can exclude each other (`a` and `a/b`, `A` and `a` on some disks)."""
+        """The ref in a mirror. It is a hash, because names can clash (`a` and `a/b`, or `A` and `a` on some disks)."""
         return f"refs/wanted/{blake3(self.reference.encode('utf-8', 'surrogateescape')).hexdigest(16)}"
 
 
 class Listing(Struct, frozen=True):
-    """What a remote said. `default` is the full name of the branch that its HEAD is; empty where it does not say, or has none."""
+    """The refs that a remote has listed."""
 
     default: str
+    """Full name of the branch that its HEAD points to; empty if unknown."""
     refs: dict[str, str]
     """Object ids of commits by full names; `HEAD` is one of them."""
 
 
 class Selection(Struct, frozen=True, kw_only=True):
-    """What of a remote is wanted, the default first, then as asked for. `missing` are wanted names that it does not have, and
-    `n_left_out` how many refs more match than are taken."""
+    """The wanted refs of a remote."""
 
     refs: tuple[RemoteRef, ...]
+    """The default first, the others in the order in which they were asked for."""
     default: str
-    """The name of the ref that answers where none is asked for; empty without refs."""
+    """Name of the ref that is used if a question names none; empty without refs."""
     missing: tuple[str, ...] = ()
+    """Wanted names that the remote does not have."""
     n_left_out: int = 0
+    """Number of matching refs beyond MAX_REFS."""
 
     @property
     def seen(self) -> dict[str, str]:
-        """Object ids by names."""
+        """Object ids by short names."""
         return {ref.name: ref.object_id for ref in self.refs}
 
 
 def listing_patterns(wanted: Sequence[str]) -> tuple[str, ...]:
-    """Returns the patterns for `git ls-remote --symref` that find what is wanted, and more."""
+    """Returns patterns for `git ls-remote --symref` that match at least the wanted refs."""
     patterns = [DEFAULT_REF]
     for name in wanted:
         if name == DEFAULT_REF:
@@ -71,7 +77,7 @@ def listing_patterns(wanted: Sequence[str]) -> tuple[str, ...]:
 
 
 def parse_listing(output: bytes) -> Listing:
-    """Returns what `git ls-remote --symref` printed. Lines that are none of a ref are passed over."""
+    """Parses the output of `git ls-remote --symref`. Lines that describe no ref are ignored."""
     default = ""
     refs: dict[str, str] = {}
     for line in output.decode("utf-8", "surrogateescape").split("\n"):
@@ -80,7 +86,7 @@ def parse_listing(output: bytes) -> Listing:
             default = value.removeprefix("ref: ")
         elif _OBJECT_ID.fullmatch(value) and name:
             refs[name] = value
-    # The line of what an annotated tag is of follows the tag's own.
+    # For an annotated tag, `name^{}` has the id of its commit.
     for name in [each for each in refs if each.endswith(_PEELED)]:
         refs[name.removesuffix(_PEELED)] = refs.pop(name)
     if default and (default not in refs and DEFAULT_REF in refs):
@@ -89,10 +95,10 @@ def parse_listing(output: bytes) -> Listing:
 
 
 def select_refs(listing: Listing, wanted: Sequence[str]) -> Selection:
-    """Returns the refs that `wanted` names: of branches and tags by the same name, the branch; without any, the default branch.
+    """Returns the refs that `wanted` names; a branch if a tag has the same name; the default branch if `wanted` is empty.
 
-    Of those that match a pattern the highest come first, numbers counting as numbers. A default branch that is not wanted is
-    not taken: then the first of the refs answers where none is asked for.
+    Refs that match a pattern are sorted in descending order, with numbers compared as numbers. If the remote's default branch is
+    not wanted, the first ref is the default.
     """
     found: dict[str, RemoteRef] = {}
     missing = []
@@ -143,7 +149,7 @@ def _short(reference: str) -> str:
 
 
 def _distinct(refs: Sequence[RemoteRef]) -> tuple[RemoteRef, ...]:
-    """Gives a tag that is called like a branch its longer name."""
+    """Returns the refs with unique names: a tag with the name of a branch gets its longer name."""
     taken: set[str] = set()
     named = []
     for ref in sorted(refs, key=lambda each: each.reference.startswith(_TAGS)):

@@ -1,8 +1,8 @@
-"""Remotes, by the git of this machine: which refs they have, and a mirror of the commits that are wanted.
+"""Access to remotes with this machine's git: listing their refs, and mirrors of the wanted commits.
 
-Credentials are the business of git's own helpers and of ssh; nobody is prompted. A remote may be slow, endless or hostile: each
-command has a deadline, ends when nothing moves any more, and brings a bounded number of bytes. Mirrors hold the newest commit
-of each wanted ref and nothing older, since the index of a commit needs no history.
+Credentials come from git's own helpers and from ssh; nobody is prompted. A remote may be slow, endless or hostile: each command
+has a deadline, is ended if nothing arrives any more, and transfers a bounded number of bytes. Mirrors are shallow: they hold only
+the newest commit of each wanted ref, because an index needs no history.
 """
 
 import os
@@ -34,47 +34,48 @@ _LOOK_SECONDS: Final = 1 * SECONDS
 _WANTED: Final = "refs/wanted/"
 
 MAX_PACKS: Final = 20
-"""Of a mirror, beyond which they are made one, without what no wanted commit has."""
+"""Packs of a mirror from which they are repacked into one, without unreachable objects."""
 
 _ALLOWED_VARIABLES: Final = re.compile(
     r"GIT_(?:SSH|SSH_COMMAND|SSH_VARIANT|SSL_\w+|ASKPASS|PROXY_\w+|HTTP_\w+|CONFIG_(?:GLOBAL|SYSTEM|NOSYSTEM|COUNT|KEY_\d+|VALUE_\d+))"
 )
-"""Of git's own variables those that say how to reach a remote. The others name a repository, and not this one."""
+"""Git's variables that say how to reach a remote. The others are dropped, because they refer to another repository."""
 
 
 class RemoteError(CodeCompassError):
-    """A remote did not give what was asked for. The message says what to do, on the machine of the worker."""
+    """A git command on a remote failed. The message says what to do on the worker's machine."""
 
     code = "remote_failed"
     is_retryable = True
 
 
 class RemoteLimits(Struct, frozen=True, kw_only=True):
-    """What a remote may cost. `protocols` are those that git may speak to any."""
+    """Limits of the access to a remote."""
 
     protocols: tuple[str, ...] = DEFAULT_PROTOCOLS
+    """Protocols that git may use."""
     listing_seconds: float = 1 * MINUTES
     fetch_seconds: float = 2 * HOURS
     silence_seconds: float = 5 * MINUTES
-    """Without a word or a byte. A server may compress a large repository for minutes."""
+    """Time without any output or data. A server may compress a large repository for minutes."""
     max_bytes: int = 20 * GIB
-    """Of a mirror on disk."""
+    """Size of a mirror on disk."""
 
 
 class Mirror:
-    """The commits of one repository on this machine, in a git directory without files beside it.
+    """The commits of one repository on this machine, in a git directory without a working tree.
 
-    Whoever holds the lock of the repository in this home is its only user.
+    Only the holder of the repository's lock in this home may use it.
     """
 
     def __init__(self, root: Path, limits: RemoteLimits) -> None:
         self.root: Final = root
-        """Can stand for the root of a workspace: it has the `.git` that one has."""
+        """Can be used as the root of a workspace, because it has a `.git`."""
         self._git: Final = root / ".git"
         self._limits = limits
 
     async def fetch(self, url: str, refs: Sequence[RemoteRef]) -> None:
-        """Brings the commits that the remote now has for `refs`. Raises RemoteError, OSError."""
+        """Fetches the remote's current commits of `refs`. Raises RemoteError, OSError."""
         if not refs:
             return
         await self._prepare(is_long=len(refs[0].object_id) > 40)
@@ -85,12 +86,12 @@ class Mirror:
             await _run(command, self._limits, url=url, seconds=self._limits.fetch_seconds, size=self._size)
         except RemoteError as error:
             if not error.data.get("is_remotes"):
-                # Perhaps the mirror is damaged. It is a copy: the next attempt makes another.
+                # The mirror may be damaged. It is only a copy, and the next attempt creates it again.
                 await trio.to_thread.run_sync(self.remove)
             raise
 
     async def keep_only(self, refs: Collection[RemoteRef]) -> None:
-        """Forgets the commits of other refs than these, and makes few packs of many. Raises RemoteError."""
+        """Deletes all other refs, and repacks if there are more than MAX_PACKS packs. Raises RemoteError."""
         kept = {ref.local for ref in refs}
         listed = await self._local("for-each-ref", "--format=%(refname)", _WANTED)
         for name in listed.decode("ascii", "replace").split():
@@ -105,7 +106,7 @@ class Mirror:
         shutil.rmtree(self.root, ignore_errors=True)
 
     def repository(self) -> Repository | None:
-        """Returns the mirror for reading, None before the first fetch."""
+        """Returns the mirror for reading, or None before the first fetch."""
         return repository_at(os.path.realpath(self.root))
 
     async def _prepare(self, *, is_long: bool) -> None:
@@ -122,7 +123,7 @@ class Mirror:
         await self._local("config", "core.bare", "true")
 
     def _remove_leftovers(self) -> None:
-        """Removes what a fetch that was killed left behind."""
+        """Removes temporary files and locks of a killed fetch."""
         pack = self._git / "objects" / "pack"
         for path in (*pack.glob("tmp_*"), *pack.glob(".tmp-*"), *self._git.glob("*.lock")):
             path.unlink(missing_ok=True)
@@ -141,13 +142,13 @@ class Mirror:
 
 
 async def list_remote(url: str, wanted: Sequence[str], limits: RemoteLimits) -> Listing:
-    """Returns what the remote has of the wanted refs. Raises RemoteError."""
+    """Returns the remote's refs, at least the wanted ones. Raises RemoteError."""
     command = _command(limits, None, "ls-remote", "--symref", "--", url, *listing_patterns(wanted))
     return parse_listing(await _run(command, limits, url=url, seconds=limits.listing_seconds))
 
 
 def mirror_path(home: Path, repo_id: str) -> Path:
-    """Returns where the mirror of a repository is in the home of a worker."""
+    """Returns the path of a repository's mirror in the home of a worker."""
     return home / "mirrors" / repo_id
 
 
@@ -178,14 +179,14 @@ def _environment(limits: RemoteLimits, directory: Path | None) -> dict[str, str]
         "GIT_ALLOW_PROTOCOL": ":".join(limits.protocols),
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_NO_REPLACE_OBJECTS": "1",
-        # A mirror that is damaged must not have git take a repository around it for it.
+        # If a mirror is damaged, git must not fall back to a repository in a parent directory.
         "GIT_CEILING_DIRECTORIES": "/" if directory is None else str(directory.parent),
         "LC_ALL": "C",
     }
 
 
 class _Progress:
-    """What a command has written, and whether anything still moves."""
+    """The output of a command so far, and the number of bytes read."""
 
     def __init__(self) -> None:
         self.output = bytearray()
@@ -196,9 +197,9 @@ class _Progress:
 async def _run(
     command: _Command, limits: RemoteLimits, *, url: str, seconds: float, size: Callable[[], int] | None = None
 ) -> bytes:
-    """Runs git to its end, and returns its output. `size` are the bytes that it has brought so far.
+    """Runs git and returns its output. `size` returns the bytes that it has stored so far. Raises RemoteError.
 
-    It has no terminal: neither it nor ssh can ask anybody. Cancelled or at an end for another reason, its children end with it.
+    It runs without a terminal, so neither git nor ssh can prompt. Its child processes are killed in any case, also if cancelled.
     """
     try:
         process = await trio.lowlevel.open_process(
@@ -254,7 +255,7 @@ async def _collect(
     progress: _Progress,
     end: Callable[[str], None] | None,
 ) -> None:
-    """Reads a stream to its end, and keeps the last bytes of it; where more than `max_bytes` come `end` is called, if given."""
+    """Reads a stream to its end. Beyond `max_bytes` it calls `end` and stops or, without `end`, keeps only the last bytes."""
     assert stream is not None
     async with stream:
         async for piece in stream:
@@ -268,7 +269,7 @@ async def _collect(
 
 
 async def _watch(progress: _Progress, limits: RemoteLimits, size: Callable[[], int] | None, end: Callable[[str], None]) -> None:
-    """Ends the command when nothing has come for `silence_seconds`, or too much has."""
+    """Ends the command if nothing has arrived for `silence_seconds`, or if it has stored more than `max_bytes`."""
     state, since = (0, 0), trio.current_time()
     while True:
         await trio.sleep(min(_LOOK_SECONDS, limits.silence_seconds))
@@ -285,7 +286,7 @@ async def _watch(progress: _Progress, limits: RemoteLimits, size: Callable[[], i
 
 
 def _kill(process: trio.Process) -> None:
-    """Ends git and the programs that it has started. Nothing where it has ended: its number may be another's by now."""
+    """Kills git and its child processes. Does nothing if git has ended, because its process id may have been reused."""
     if process.returncode is None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -330,5 +331,5 @@ def _failure(url: str, ended_for: str, errors: str) -> RemoteError:
 
 
 def require_protocol(url: str, limits: RemoteLimits) -> None:
-    """Raises InvalidInput for an address that this worker may not use. Git refuses it as well; this says what to do."""
+    """Raises InvalidInput if this worker may not use the address's protocol. Git would refuse too, without saying what to do."""
     parse_url(url, limits.protocols)

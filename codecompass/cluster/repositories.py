@@ -1,11 +1,11 @@
-"""The repositories of an organisation: one document each, which alone decides what is visible and who is at it.
+"""The repositories of an organisation: one document each, which alone decides what is visible and which worker holds the lease.
 
-Every change is one compare-and-set: whoever decided upon an older document reads again and decides anew. No time of one machine
-is compared with that of another; what is pending is said by counters, and times are for people.
+Every change is one compare-and-set; after a conflict the document is read again and the change is made anew. Clocks of different
+machines are never compared: counters show what is pending, and times are for people only.
 
-    changes != done_changes   something may be new: added, pushed, or found by polling; a worker is to take a turn
-    heads                     which generation answers for which ref
-    retired                   generations and attempts that nothing refers to any more: removed once no reader can be at them
+    changes != done_changes   something may be new (added, pushed or found by polling), and a worker has to take a turn
+    heads                     the generation that answers for each ref
+    retired                   generations and attempts that nothing refers to any more: removed once no reader can use them
 """
 
 import difflib
@@ -30,7 +30,7 @@ MAX_WANTED_REFS: Final = 50
 MAX_GROUPS: Final = 50
 
 MAX_ATTEMPTS: Final = 30
-"""Of one compare-and-set. Each failure means that somebody else succeeded, so this many in a row say that something is wrong."""
+"""Attempts of one compare-and-set. Each failure means that somebody else succeeded, so this many in a row indicate a fault."""
 
 LONGEST_PAUSE_SECONDS: Final = 0.05
 
@@ -42,32 +42,37 @@ _REPO_ID: Final = re.compile(r"[0-9a-f]{16}")
 
 
 class Head(Struct, frozen=True, kw_only=True):
-    """What answers for a ref. `published_at` is in seconds since 1970 by the worker's clock."""
+    """The generation that answers for a ref."""
 
     generation: str
     commit: str
     published_at: float
+    """Seconds since 1970 by the worker's clock."""
     file_count: int
     symbol_count: int
     source_bytes: int
     made_by: tuple[int, int] = (0, 0)
-    """The versions of the program that made the index: of what is stored, and of what is read from sources."""
+    """SCHEMA_VERSION and PARSER_VERSION of the program that built the index."""
 
 
 class Lease(Struct, frozen=True, kw_only=True):
-    """Who works on a repository. `renewals` counts up as long as that worker lives; `owner` is for people."""
+    """A worker's lease of a repository."""
 
     owner: str
+    """Host and process, for people."""
     token: str
     renewals: int = 0
+    """Counts up while the worker is alive."""
 
 
 class Trouble(Struct, frozen=True, kw_only=True):
-    """What went wrong last. `failures` counts turns that failed since one did not; 0 for what stopped nothing."""
+    """The last problem with a repository."""
 
     message: str
     at: float
+    """Seconds since 1970."""
     failures: int = 0
+    """Failed turns since the last successful one; 0 if the problem did not stop the turn."""
 
 
 class Repository(Struct, frozen=True, kw_only=True):
@@ -77,71 +82,72 @@ class Repository(Struct, frozen=True, kw_only=True):
     name: str
     url: str
     wanted_refs: tuple[str, ...] = ()
-    """Names of branches and tags, or patterns like `release/*`; none for the remote's default branch."""
+    """Names of branches and tags, or patterns like `release/*`; empty for the remote's default branch."""
     groups: tuple[str, ...] = ()
     added_at: float
     changed_at: float
     changes: int = 1
     done_changes: int = 0
-    """The number of changes that there were when the last turn that succeeded began."""
+    """The value of `changes` when the last successful turn began."""
     rebuild: int = 0
-    """The number of the change from which on nothing that is there is to be used."""
+    """The value of `changes` at which a rebuild was requested: earlier generations are not reused."""
     polls: int = 0
-    """How often the remote was found as it was; counts up."""
+    """Number of polls that found the remote unchanged."""
     lease: Lease | None = None
     heads: dict[str, Head] = {}
     """By the short names of refs."""
     default_ref: str = ""
-    """The name of the head that answers where no ref is asked for; empty before there is one."""
+    """Name of the head that answers if no ref is asked for; empty before the first is published."""
     seen: dict[str, str] = {}
-    """What the last turn that succeeded saw at the remote: object ids by short names of refs, of those that are wanted."""
+    """Object ids of the wanted refs at the remote by short name, as of the last successful turn."""
     retired: tuple[str, ...] = ()
+    """Replaced generations and abandoned attempts to be removed."""
     trouble: Trouble | None = None
     is_removed: bool = False
-    """Invisible, and being cleaned away."""
+    """Whether it is invisible, and workers delete its documents."""
 
     @property
     def is_pending(self) -> bool:
-        """Whether a worker is to take a turn."""
+        """Whether a worker has to take a turn."""
         return self.changes != self.done_changes
 
     @property
     def failures(self) -> int:
-        """How many turns have failed since one did not."""
+        """Failed turns since the last successful one."""
         return 0 if self.trouble is None else self.trouble.failures
 
     @property
     def default_head(self) -> Head | None:
-        """What answers where no ref is asked for."""
+        """The head that answers if no ref is asked for."""
         return self.heads.get(self.default_ref)
 
 
 class Added(Struct, frozen=True):
-    """A repository after `add`, and whether it was not there before."""
+    """A repository after `add`, and whether it is new."""
 
     repository: Repository
     is_new: bool
 
 
 Change = Callable[[Repository], Repository]
-"""Returns what a repository becomes; the same object for no change. Called again for each version that it meets. May raise."""
+"""Returns the changed repository, or the same object for no change. Called again after a conflict. May raise."""
 
 
 class Repositories:
-    """The documents, for one process; threads may share it. All methods block."""
+    """Reads and changes the documents of repositories. Thread-safe. All methods block."""
 
     def __init__(self, engine: Engine, protocols: Collection[str] = DEFAULT_PROTOCOLS) -> None:
         self._engine = engine
         self._index = engine.names.repositories
         self._lock = threading.Lock()
         self._newest: dict[str, tuple[int, int]] = {}
-        """The newest version of each document that `get` has returned: as many as there are repositories."""
+        """The newest version of each document that `get` has returned; bounded by the number of repositories."""
         self.protocols: Final = protocols
 
     # reading
 
     def listed(self, *, with_removed: bool = False, is_current: bool = False) -> tuple[Repository, ...]:
-        """Returns all repositories by name, as they were up to a second ago; with `is_current` as they are now."""
+        """Returns all repositories, sorted by name, up to a second old or, with `is_current`, current."""
         if is_current:
             self._engine.refresh(self._index, is_patient=False)
         found = []
@@ -149,15 +155,16 @@ class Repositories:
             try:
                 found.append(_decoded(document))
             except DamagedRepository as error:
-                # One that cannot be read must not hide the others.
+                # A document that cannot be read must not hide the others.
                 _log.warning("repository_unreadable", repository=document.id, cause=error.message)
         return tuple(sorted((each for each in found if with_removed or not each.is_removed), key=lambda each: each.name))
 
     def get(self, repo_id: str) -> Repository | None:
-        """Returns a repository as it is now, removed ones too; None where there is none.
+        """Returns the current state of a repository, removed or not, or None if there is none.
 
-        A node that was stopped, and does not know yet that others went on without it, answers with what it has: nothing older is
-        returned than was returned before: another node is asked. Raises EngineUnavailable where none knows better.
+        A node that was paused, and does not know yet that others went on without it, answers with an outdated document. So an
+        older version than was returned before is discarded, and another node is asked. Raises EngineUnavailable if all are
+        outdated.
         """
         for _ in range(MAX_ATTEMPTS):
             document = self._engine.get(self._index, repo_id)
@@ -173,7 +180,7 @@ class Repositories:
         raise EngineUnavailable("a part of the search engine is behind. Ask again in a moment.")
 
     def health(self) -> EngineHealth:
-        """Returns how the engine is."""
+        """Returns the health of the engine."""
         return self._engine.health()
 
     def find(self, name: str) -> Repository:
@@ -200,9 +207,9 @@ class Repositories:
     def add(
         self, url: str, *, refs: Sequence[str] | None = None, groups: Sequence[str] | None = None, name: str | None = None
     ) -> Added:
-        """Adds a repository, or gives one that is there what is not None here; either way a worker looks at it soon.
+        """Adds a repository, or updates an existing one with the arguments that are not None. A worker takes a turn at it soon.
 
-        Raises InvalidInput for an address, name, ref or group that is not allowed, or a name that is taken.
+        Raises InvalidInput for an invalid address, name, ref or group, or a name that is taken.
         """
         parsed = self._parsed(url)
         wanted, grouped = checked_refs(refs), checked_groups(groups)
@@ -218,7 +225,7 @@ class Repositories:
         while True:
             there = self.get(parsed.repo_id)
             if there is not None and not there.url and "name" not in given:
-                # Only what nobody knew was there of it, without a name.
+                # Its document was made by `bury`, without a name.
                 given["name"] = self._new(parsed, given).name
             if there is not None:
 
@@ -237,7 +244,7 @@ class Repositories:
             return Added(self._with_unique_name(fresh), is_new=True)
 
     def remove(self, name: str) -> Repository:
-        """Makes a repository invisible at once; workers clean it away. Raises ProjectNotFound."""
+        """Makes a repository invisible at once and returns it; workers delete its documents. Raises ProjectNotFound."""
         found = self.find(name)
 
         def removed(old: Repository) -> Repository:
@@ -249,7 +256,8 @@ class Repositories:
         return self.update(found.repo_id, removed) or found
 
     def bury(self, repo_id: str) -> bool:
-        """Makes the document of a removed repository, for workers to clean away what there is of it. False where there is one."""
+        """Creates the document of a removed repository, so that workers delete its orphaned documents. Returns False if the
+        repository has a document."""
         now = time.time()
         removed = Repository(repo_id=repo_id, name=repo_id, url="", added_at=now, changed_at=now, is_removed=True)
         try:
@@ -259,9 +267,9 @@ class Repositories:
         return True
 
     def note_changed(self, repo_id: str, *, rebuild: bool = False, is_urgent: bool = False) -> Repository | None:
-        """Has a worker look at a repository soon. None where there is none.
+        """Requests a turn at a repository and returns it, or None if there is none.
 
-        With `rebuild` nothing that is there is used; with `is_urgent` earlier failures delay nothing.
+        With `rebuild` earlier generations are not reused; with `is_urgent` there is no backoff after earlier failures.
         """
 
         def noted(old: Repository) -> Repository:
@@ -273,8 +281,8 @@ class Repositories:
         return self.update(repo_id, noted)
 
     def note_polled(self, seen: Repository, *, has_moved: bool) -> None:
-        """Notes what a look at the remote of `seen` has shown, so that no other worker looks soon, or one takes a turn. Does
-        nothing where somebody else has noted anything since."""
+        """Records that the remote of `seen` was polled: if it has moved, a turn is requested; if not, no other worker polls it
+        soon. Does nothing if the repository was polled or changed since `seen` was read."""
 
         def polled(old: Repository) -> Repository:
             if (old.polls, old.changes) != (seen.polls, seen.changes):
@@ -284,9 +292,9 @@ class Repositories:
         self.update(seen.repo_id, polled)
 
     def update(self, repo_id: str, change: Change) -> Repository | None:
-        """Returns the repository after `change`, by compare-and-set; None where there is none.
+        """Changes a repository by compare-and-set and returns it, or None if there is none.
 
-        Raises what `change` raises, and EngineUnavailable where others change it all the time.
+        Raises what `change` raises, and EngineUnavailable after MAX_ATTEMPTS conflicts.
         """
         for attempt in range(MAX_ATTEMPTS):
             document = self._engine.get(self._index, repo_id)
@@ -305,7 +313,7 @@ class Repositories:
         raise EngineUnavailable("this repository is changed by too many at a time. Try again in a moment.")
 
     def delete(self, repo_id: str, allows: Callable[[Repository], bool]) -> bool:
-        """Deletes the document, where `allows` says so of what it is now. Returns whether it is gone."""
+        """Deletes the document if `allows` returns True for its current state. Returns whether it does not exist any more."""
         for attempt in range(MAX_ATTEMPTS):
             document = self._engine.get(self._index, repo_id)
             if document is None:
@@ -338,9 +346,9 @@ class Repositories:
         return replace(fresh, **fields)
 
     def _with_unique_name(self, mine: Repository) -> Repository:
-        """Renames what has just been written, where another one of the same name was written at the same time.
+        """Renames the repository that was just added if another one was added under the same name at the same time.
 
-        Each looks after it has written, so at least the later one sees the other.
+        Both check after they have written, so at least the later one sees the other.
         """
         others = (each for each in self.listed(with_removed=True, is_current=True) if each.repo_id != mine.repo_id)
         if all(each.name != mine.name for each in others):
@@ -359,7 +367,7 @@ class Repositories:
 
 
 def checked_name(name: str) -> str:
-    """Returns the name of a repository. Raises InvalidInput."""
+    """Returns `name` if it is a valid name of a repository. Raises InvalidInput."""
     if not _NAME.fullmatch(name):
         raise InvalidInput(
             f"{name[:100]!r} is no name of a repository. Use up to 100 letters, digits, dots, dashes, underscores and slashes, "
@@ -371,7 +379,7 @@ def checked_name(name: str) -> str:
 
 
 def checked_refs(refs: Sequence[str] | None) -> tuple[str, ...] | None:
-    """Returns wanted refs, each once. `HEAD` stands for the default branch, as none does. Raises InvalidInput."""
+    """Returns valid wanted refs without duplicates. `HEAD`, like an empty list, is the default branch. Raises InvalidInput."""
     if refs is None:
         return None
     found = tuple(dict.fromkeys(refs))
@@ -391,7 +399,7 @@ def checked_refs(refs: Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 def checked_groups(groups: Sequence[str] | None) -> tuple[str, ...] | None:
-    """Returns the names of groups, sorted, each once. Raises InvalidInput."""
+    """Returns valid names of groups, sorted and without duplicates. Raises InvalidInput."""
     if groups is None:
         return None
     found = tuple(sorted(set(groups)))

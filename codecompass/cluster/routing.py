@@ -1,9 +1,9 @@
-"""Which repository a question means, among those that its viewer may see. A `services.Routing`, made for one question.
+"""Selects the repository that a question means, among those that its viewer may see.
 
-    project_id > workspace > ?project_path= > the only one there is
+    project_id > workspace > ?project_path= > the only repository
 
-A repository that may not be seen is not among those that are looked through, so it answers as one that does not exist: with the
-same words, after the same work.
+Invisible repositories are not searched at all, so they cannot be told from ones that do not exist: the message and the time
+taken are the same.
 """
 
 import time
@@ -26,13 +26,13 @@ SHOWN_NAMES: Final = 20
 
 
 class IndexedElsewhere(CodeCompassError):
-    """A tool that changes an index, or needs a working tree, was asked of a server that has neither."""
+    """The tool changes an index or needs a working tree, and this server has neither."""
 
     code = "not_here"
 
 
 def indexed_by_workers() -> IndexedElsewhere:
-    """Returns the refusal of a tool that would index."""
+    """Returns the error for a tool that would index."""
     return IndexedElsewhere(
         "nothing is indexed from here: the workers of this organisation keep each repository at its newest commit by themselves. "
         "index_status says which commit answers; ask whoever runs them to have a repository added (codecompass cluster add URL)."
@@ -40,7 +40,7 @@ def indexed_by_workers() -> IndexedElsewhere:
 
 
 def needs_clone(what: str) -> IndexedElsewhere:
-    """Returns the refusal of a question that only git can answer."""
+    """Returns the error for a question that needs git."""
     return IndexedElsewhere(
         f"{what} needs a clone of the repository, and this server answers from an index alone. Ask a codecompass that runs "
         "beside a clone; without a comparison, search_code and the others answer here."
@@ -48,16 +48,16 @@ def needs_clone(what: str) -> IndexedElsewhere:
 
 
 class LibraryRouter:
-    """Names repositories to the tools. `library` is the viewer's, for this question."""
+    """Implements `services.Routing` for one question. `library` is the viewer's, for this question."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
         self._shelf: Shelf | None = None
 
     async def route(self, request: Request, caller: Caller) -> Routed:
-        """Returns the repository that `request` means, as it is now.
+        """Returns the repository that `request` means, in its current state.
 
-        Raises ProjectNotFound, InvalidInput where arguments contradict each other, IndexedElsewhere for a tool that indexes,
+        Raises ProjectNotFound, InvalidInput if arguments contradict each other, IndexedElsewhere for a tool that indexes,
         EngineUnavailable.
         """
         if isinstance(request, IndexRepo | SyncRepo | IndexRepository):
@@ -81,18 +81,18 @@ class LibraryRouter:
         )
 
     async def several(self, workspace: str | None) -> tuple[str, ...] | None:
-        """Returns the names where `workspace` means several repositories, or a group."""
+        """Returns the names in `workspace` if it means several repositories or a group, else None."""
         return naming.several(await self._on_shelf(), workspace)
 
     async def select(self, names: Sequence[str]) -> tuple[SelectedProject, ...]:
-        """Returns the repositories that these names mean. Raises what `naming.select` raises."""
+        """Returns the repositories that these names mean. Raises the same errors as `naming.select`."""
         return naming.select(await self._on_shelf(), names, time.time())
 
     async def require_present(self, project: Project) -> None:
-        """Nothing: a repository has no directory here."""
+        """Does nothing: a repository has no directory here."""
 
     async def head_ref(self, project: Project) -> str:
-        """Returns the ref that answers where none is asked for."""
+        """Returns the ref that answers if none is asked for."""
         return (await self._library.newest(project.project_id)).default_ref
 
     async def _one(self, name: str) -> Repository:

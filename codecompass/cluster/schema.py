@@ -1,7 +1,7 @@
 """The indexes in the engine: their names, fields and settings.
 
-Texts arrive as tokens that blanks separate, made by the analysers of the embedded store (`store/schema.py`), so that both stores
-hold the same words. Everything that decides what is visible is in one document of `repositories`; what that refers to never
+Texts are sent as tokens separated by spaces, made by the analysers of the embedded store (`store/schema.py`), so that both stores
+hold the same words. What is visible of a repository is decided by its document in `repositories` alone; what that refers to never
 changes.
 """
 
@@ -12,11 +12,11 @@ from msgspec import Struct
 JsonObject = dict[str, Any]
 
 CLUSTER_VERSION: Final = 1
-"""Of everything below. A program reads and writes only its own: another version has indexes of its own beside these."""
+"""Version of everything below, part of the names of indexes: programs of other versions use other indexes."""
 
 K1: Final = 1.2
 B: Final = 0.75
-"""Of BM25, as tantivy has them (bm25.rs). The engine gets others, see DOCUMENTS_PER_HOLDER."""
+"""BM25 parameters of tantivy (bm25.rs). The engine's differ, see DOCUMENTS_PER_HOLDER."""
 
 SCORED: Final = ("body", "parts", "path_words", "name_words", "signature", "doc", "file_words")
 """The fields that BM25 ranks by."""
@@ -30,10 +30,10 @@ DOCUMENTS_PER_HOLDER: Final = {
     "doc": 9.9,
     "file_words": 17.8,
 }
-"""For each field that is ranked by: how many documents there are for one that has it (medians of 28 repositories, 2026-11-23).
+"""For each ranked field, the number of all documents per document with the field (medians of 28 repositories, 2026-11-23).
 
-tantivy's mean length of a field is over all documents, the engine's over those that have it. With a `k1` and `b` of its own for
-each field, the engine weighs lengths nearly as tantivy does."""
+tantivy's mean length of a field is over all documents, the engine's over those with the field. With its own `k1` and `b` for each
+field, the engine weighs lengths nearly as tantivy does."""
 
 
 def field_k1(field: str) -> float:
@@ -49,13 +49,13 @@ def _similarity(field: str) -> JsonObject:
 TEXT_SHARDS: Final = 6
 SMALL_SHARDS: Final = 1
 COPIES: Final = 1
-"""Beside each shard: any one machine may be lost."""
+"""Replicas of each shard, so that any one machine may be lost."""
 
 MAX_PATTERN: Final = 10_000
-"""Characters of a regular expression over tokens. The engine's default, 1,000, is less than a long name in a pattern can need."""
+"""Characters of a regular expression over tokens. The engine's default of 1,000 is too small for patterns with long names."""
 
 MAX_CANDIDATES: Final = 50_000
-"""Chunks that one search may return: those that a literal search reads."""
+"""Chunks that one search may return: as many as an exact scan reads."""
 
 
 class IndexNames(Struct, frozen=True):
@@ -65,17 +65,17 @@ class IndexNames(Struct, frozen=True):
 
     @property
     def repositories(self) -> str:
-        """What is indexed, who is at it, and which generation is read."""
+        """The documents of repositories: leases and heads."""
         return self._named("repositories")
 
     @property
     def manifests(self) -> str:
-        """What each generation consists of."""
+        """The manifests of generations."""
         return self._named("manifests")
 
     @property
     def blocks(self) -> str:
-        """Pieces of the files of facts, by repository and content."""
+        """Blocks of the files of facts, by repository and content."""
         return self._named("blocks")
 
     @property
@@ -85,12 +85,12 @@ class IndexNames(Struct, frozen=True):
 
     @property
     def access(self) -> str:
-        """Tokens, hashed, and what each may see."""
+        """Access tokens, hashed, with their groups."""
         return self._named("access")
 
     @property
     def all(self) -> str:
-        """A pattern for all of them."""
+        """A pattern that matches all indexes."""
         return f"{self.prefix}-v{CLUSTER_VERSION}-*"
 
     def _named(self, what: str) -> str:
@@ -99,11 +99,11 @@ class IndexNames(Struct, frozen=True):
 
 _KEYWORD: Final = {"type": "keyword"}
 _FILTER: Final = {"type": "keyword", "doc_values": False}
-"""Of which nothing but documents is asked."""
+"""A keyword that is only filtered by, never sorted or aggregated."""
 
 
 def _tokens(field: str, *, is_stored: bool = True) -> JsonObject:
-    # No question is about two words beside each other, and the places of words are the largest part of an index.
+    # No phrase queries are made, and positions of words would be the largest part of an index.
     return {"type": "text", "analyzer": "whitespace", "index_options": "freqs", "similarity": field, "store": is_stored}
 
 
@@ -116,7 +116,7 @@ TEXT_FIELDS: Final[JsonObject] = {
     "file_id": {"type": "integer"},
     "key": {"type": "long"},
     "language": _FILTER,
-    # chunks; `text` is what they are made of, and only stored
+    # chunks; `text` is the source of the other fields, and only stored
     "text": {"type": "keyword", "index": False, "doc_values": False, "store": True},
     "body": _tokens("body", is_stored=False),
     "names": _FLAGS,
@@ -135,7 +135,7 @@ TEXT_FIELDS: Final[JsonObject] = {
 
 
 def index_bodies(names: IndexNames) -> dict[str, JsonObject]:
-    """Returns how each index is made, by its name."""
+    """Returns the settings and mappings of each index, by its name."""
     text = {
         "number_of_shards": TEXT_SHARDS,
         "max_result_window": MAX_CANDIDATES,
@@ -150,7 +150,7 @@ def index_bodies(names: IndexNames) -> dict[str, JsonObject]:
             "repo_id": _KEYWORD,
             "made_at": {"type": "double"},
             "data": {"type": "binary"},
-            # for questions about many repositories, whose manifests are not read whole
+            # for questions about many repositories, which do not read whole manifests
             "pieces": {"type": "object", "enabled": False},
             "n_chunks": {"type": "integer", "index": False},
         },

@@ -1,22 +1,28 @@
-"""BM25 as the embedded store has it, over documents that the engine found.
+"""Scores documents that the engine found with the BM25 of the embedded store.
 
-The engine ranks by the words of all repositories in a shard; a repository is ranked by its own. So the engine is given weights
-that make up for its own rarity of each word, is asked for some more documents than are wanted, and those are scored here with the
-counts and averages of their generation. The numbers are tantivy's (`bm25.rs`, `fieldnorm/code.rs`).
+The engine ranks with the word statistics of all repositories in a shard, but a repository must be ranked with its own. So the
+query's weights compensate for the engine's rarity of each word, the engine is asked for some more documents than are wanted, and
+these are scored here with the counts and averages of their generation. The constants are tantivy's (`bm25.rs`,
+`fieldnorm/code.rs`). `EngineRarities` caches the engine's rarities, from its term statistics for an artificial document.
 """
 
 import math
+import threading
+import time
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
+from codecompass.cluster.engine import Engine, JsonObject
 from codecompass.cluster.manifests import Averages
 from codecompass.cluster.schema import K1, B
 from codecompass.store.text_queries import WordQuery
+from codecompass.units import MINUTES
 
 
 def _length_classes() -> tuple[int, ...]:
-    """The lengths that are told apart: exact up to 40, then with three bits behind the first."""
+    """Returns the lengths that one byte distinguishes: exact up to 40, then with three bits after the leading one."""
     classes = list(range(40))
     base, step = 40, 2
     while len(classes) < 256:
@@ -29,26 +35,26 @@ def _length_classes() -> tuple[int, ...]:
 
 
 LENGTHS: Final = _length_classes()
-"""The length of a field is kept in a byte, in both engines: the place of the largest of these that is not larger."""
+"""Both engines store the length of a field in a byte: the index of the largest of these that is not larger."""
 
 
 def kept_length(n_tokens: int) -> int:
-    """Returns the length as it is kept."""
+    """Returns the length of a field as it is after being stored in a byte."""
     return LENGTHS[bisect_right(LENGTHS, n_tokens) - 1]
 
 
 def rarity(n_having: int, n_documents: int) -> float:
-    """Returns the inverse document frequency; a word that no document has is as rare as can be."""
+    """Returns the inverse document frequency, which is highest for a word that no document has."""
     n_having = min(n_having, n_documents)
     return math.log(1.0 + (n_documents - n_having + 0.5) / (n_having + 0.5))
 
 
 Counts = Mapping[str, tuple[int, Mapping[str, int]]]
-"""Of one document: by field, how many tokens it has there, and how often each word of the query is among them."""
+"""One document's number of tokens in each field, and how often each word of the query occurs among them."""
 
 
 class Scorer:
-    """Scores documents for one query in one generation. `count(field, word)` says how many documents have a word."""
+    """Scores documents for one query in one generation. `count(field, word)` returns the number of documents with a word."""
 
     def __init__(self, words: Sequence[WordQuery], averages: Averages, count: Callable[[str, str], int]) -> None:
         self._words = {word.word: word for word in words}
@@ -62,7 +68,7 @@ class Scorer:
                 self._weights[item.field][word.word] = (1.0 + K1) * item.boost * word.boost * rare
 
     def score(self, document: Counts) -> float:
-        """Returns the score of a document; 0 where it lacks a required word, or has none of the others."""
+        """Returns the score of a document: 0 if it lacks a required word, or all of the optional ones."""
         found: dict[str, list[float]] = {}
         for field, (n_tokens, counts) in document.items():
             weights = self._weights.get(field)
@@ -81,3 +87,63 @@ class Scorer:
             return word.boost
         best = max(values)
         return best + word.tie_breaker * (sum(values) - best)
+
+
+KEPT_WORDS: Final = 200_000
+"""Cached words of all shards: 30 MB."""
+
+KEPT_SECONDS: Final = 10 * MINUTES
+"""Rarities change slowly, and only the choice of candidates depends on them."""
+
+LEAST_RARITY: Final = 1e-3
+"""Lower bound of rarities, because weights are divided by them."""
+
+
+class EngineRarities:
+    """Cached rarities. Thread-safe."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[str, str, str], tuple[float, float]] = OrderedDict()
+
+    def of(self, routing: str, fields: Iterable[str], words: Sequence[WordQuery]) -> dict[tuple[str, str], float]:
+        """Returns the inverse document frequencies in the shard of `routing`, by field and word."""
+        now = time.monotonic()
+        names = list(fields)
+        sought = list(dict.fromkeys(word.word for word in words))
+        found: dict[tuple[str, str], float] = {}
+        with self._lock:
+            for field in names:
+                for word in sought:
+                    kept = self._kept.get((routing, field, word))
+                    if kept is not None and now - kept[1] < KEPT_SECONDS:
+                        found[field, word] = kept[0]
+        if len(found) < len(names) * len(sought):
+            found |= self._read(routing, names, sought)
+            with self._lock:
+                for (field, word), value in found.items():
+                    self._kept[routing, field, word] = (value, now)
+                while len(self._kept) > KEPT_WORDS:
+                    self._kept.popitem(last=False)
+        return found
+
+    def _read(self, routing: str, fields: Sequence[str], words: Sequence[str]) -> dict[tuple[str, str], float]:
+        body: JsonObject = {
+            "doc": dict.fromkeys(fields, " ".join(words)),
+            "term_statistics": True,
+            "field_statistics": True,
+            "offsets": False,
+            "payloads": False,
+            "positions": False,
+        }
+        said = self._engine.term_statistics(self._engine.names.text, body, routing=routing)
+        found = {}
+        for field in fields:
+            vector = said.get("term_vectors", {}).get(field)
+            if vector is None:
+                continue
+            n_documents = max(1, vector.get("field_statistics", {}).get("doc_count", 1))
+            for word, term in vector["terms"].items():
+                found[field, word] = max(rarity(term.get("doc_freq", 0), n_documents), LEAST_RARITY)
+        return found

@@ -1,9 +1,17 @@
-"""One server over an organisation's code: the engine, who asks, the tools and the protocol, put together. It keeps no state that
-another one would miss: any number of them answer behind one address.
+"""The server over an organisation's code: puts together the engine, authentication, tools and protocol. It is stateless, so any
+number of servers can answer behind one address.
 
     open_library_server -> LibraryServer.core --> sessions --> tools --> services of the caller --> Library --> engine
+
+`serve_library` serves it over HTTP: the routes of every server, with authentication.
+
+    POST /, POST /mcp, /ws      questions, with a token or through a trusted proxy
+    GET /metrics                with the same authentication
+    GET /health, GET /ready     open; they reveal nothing about repositories
+    POST /webhook               open; the signature of the message is verified
 """
 
+import socket
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -16,40 +24,60 @@ from msgspec import Struct
 from codecompass.actors.answering import query_settings
 from codecompass.actors.failures import run_again_after_failure
 from codecompass.actors.job_model import JobView
+from codecompass.cluster import health
 from codecompass.cluster.access import Tokens
 from codecompass.cluster.across import Across
-from codecompass.cluster.answers import Answering, LibraryCommits, LibraryWorkspaces
+from codecompass.cluster.answers import Answering, LibraryAnswers, LibraryCommits, LibraryWorkspaces
+from codecompass.cluster.authentication import Authenticator, trusted_proxy
 from codecompass.cluster.calls import EngineCalls
-from codecompass.cluster.doorkeeper import Doorkeeper, trusted_proxy
-from codecompass.cluster.engine import Engine
-from codecompass.cluster.engine_watch import EngineWatch
+from codecompass.cluster.engine import Engine, EngineUnavailable
 from codecompass.cluster.generations import Generations
+from codecompass.cluster.health import EngineWatch, LibraryState
 from codecompass.cluster.library import LOOKUPS, Libraries
-from codecompass.cluster.library_health import LibraryState
-from codecompass.cluster.many_answers import LibraryAnswers
-from codecompass.cluster.rarities import EngineRarities
 from codecompass.cluster.repositories import Repositories
 from codecompass.cluster.routing import LibraryRouter
-from codecompass.cluster.webhook import note_pushed
+from codecompass.cluster.scoring import EngineRarities
+from codecompass.cluster.webhook import SIGNATURE_HEADERS, is_genuine, note_pushed, pushed_urls
+from codecompass.log import get_logger
 from codecompass.projects.caller import Caller
+from codecompass.protocol.encode import encode
+from codecompass.protocol.metadata import bare_metadata
 from codecompass.settings import Settings
 from codecompass.store.job_log import JobRecord
+from codecompass.transport.health import Moment
+from codecompass.transport.http.faults import require_method
+from codecompass.transport.http.guards import guard
+from codecompass.transport.http.limits import HttpLimits
+from codecompass.transport.http.metrics import MEDIA_TYPE, Supervision, render
+from codecompass.transport.http.request import ACCEPTED, FORBIDDEN, OK, UNAVAILABLE, HttpRefusal, HttpRequest
+from codecompass.transport.http.service import HttpTransport
 from codecompass.transport.mcp.core import Core, SessionLimits
 from codecompass.transport.measures import Measures
 from codecompass.transport.product.product_surface import product_surface
+from codecompass.transport.server import resident_bytes
 from codecompass.transport.tools.catalog import Catalog
 from codecompass.transport.tools.listing import TOOLS, listed_names
 from codecompass.transport.tools.services import Services
 from codecompass.units import MILLISECONDS, SECONDS
 
 READ_SECONDS: Final = 4 * SECONDS
-"""Of one request to one node. Another node is asked then, so one that hangs costs a question this long once."""
+"""Deadline of one request to one node. Then another node is asked, so a hanging node delays a question by this once."""
 
 WEBHOOKS: Final = 2
-"""Messages of git servers at a time: they wait for each other, and never a question for them."""
+"""Webhook messages processed at a time. They have their own limit, so that questions never wait for them."""
 
 NOT_LISTED: Final = frozenset({"index_repo", "sync_repo", "index_repository", "diff_context"})
-"""Tools that have nothing to do here. Called all the same, each says who does it."""
+"""Tools that cannot work here and are not listed. If called, each returns an error that says what to do instead."""
+
+HEALTH: Final = "/health"
+
+READY: Final = "/ready"
+
+METRICS: Final = "/metrics"
+
+WEBHOOK: Final = "/webhook"
+
+MAX_SIGNATURE_LENGTH: Final = 1_000
 
 WHAT_IT_IS: Final = """\
 CodeCompass: code search over the repositories of this organisation that you may see, each as its newest indexed commit. Use \
@@ -62,18 +90,19 @@ search_code and locate_symbol to find how others do it, who uses an interface, a
 
 
 class LibraryLaunch(Struct, frozen=True, kw_only=True):
-    """What a server over an engine is started with. `cache` is a directory of its own, which is emptied; `webhook_secret` is what
-    git servers sign their messages with, empty where none is believed."""
+    """Options of a server over the engine."""
 
     settings: Settings
     cache: Path
+    """A directory for this server alone, which is emptied."""
     limits: SessionLimits = SessionLimits()
     webhook_secret: str = ""
+    """The secret with which git servers sign their messages. If empty, all messages are rejected."""
 
 
 class LibraryServer:
-    """Get one from `open_library_server`. The `calls.OpenServer` of its sessions, their `calls.ServerAccess` and the
-    `services.ServiceSource` of its tools."""
+    """A server; get one from `open_library_server`. Implements `calls.OpenServer` and `calls.ServerAccess` for its sessions and
+    `services.ServiceSource` for its tools."""
 
     def __init__(self, launch: LibraryLaunch, engine: Engine, generations: Generations) -> None:
         settings = launch.settings
@@ -81,7 +110,7 @@ class LibraryServer:
         self._repositories = Repositories(engine)
         self._writes = EngineCalls(WEBHOOKS)
         self.libraries: Final = Libraries(self._repositories, generations, Across(engine, EngineRarities(engine)))
-        self.doorkeeper: Final = Doorkeeper(Tokens(engine).find, trusted_proxy(settings.access), EngineCalls(LOOKUPS))
+        self.authenticator: Final = Authenticator(Tokens(engine).find, trusted_proxy(settings.access), EngineCalls(LOOKUPS))
         self.watch: Final = EngineWatch(engine, self.libraries)
         self.measures: Final = Measures()
         self.tools: Final = Catalog(self, self.measures)
@@ -94,8 +123,8 @@ class LibraryServer:
         self.core: Final = Core(product_surface(self, listing, settings.server.answers, what_it_is=WHAT_IT_IS), launch.limits)
 
     async def of(self, caller: Caller) -> Services:
-        """Returns the parts of a call: in them is nothing but what its caller may see. Raises Unauthorized, EngineUnavailable."""
-        library = self.libraries.of(await self.doorkeeper.viewer(caller.identity))
+        """Returns the services of a call, which show only what its caller may see. Raises Unauthorized, EngineUnavailable."""
+        library = self.libraries.of(await self.authenticator.viewer(caller.identity))
         return Services(
             workspaces=LibraryWorkspaces(library, self._answering),
             router=LibraryRouter(library),
@@ -106,12 +135,12 @@ class LibraryServer:
         )
 
     async def note_pushed(self, urls: Sequence[str]) -> None:
-        """Has workers look soon at the repositories at these addresses. Raises EngineUnavailable."""
+        """Requests turns at the repositories with these addresses. Raises EngineUnavailable."""
         await self._writes.run(lambda: note_pushed(self._repositories, urls))
 
     @property
     def server(self) -> "LibraryServer":
-        """Itself: it is open."""
+        """The server itself, because it is already open."""
         return self
 
     async def opened(self) -> "LibraryServer":
@@ -119,26 +148,26 @@ class LibraryServer:
         return self
 
     def tools_listed(self) -> None:
-        """Nothing: it is open."""
+        """Does nothing, because the server is already open."""
 
     def find_job(self, job_id: str) -> JobView | None:
-        """None: nothing is indexed here."""
+        """Returns None: no jobs run here."""
         return None
 
     async def recorded_job(self, job_id: str) -> JobRecord | None:
-        """None: what the workers do is not recorded by jobs."""
+        """Returns None: workers do not record jobs."""
         return None
 
     async def cancel_job(self, job_id: str) -> bool:
-        """False: no job runs here."""
+        """Returns False: no jobs run here."""
         return False
 
 
 @asynccontextmanager
 async def open_library_server(launch: LibraryLaunch) -> AsyncIterator[LibraryServer]:
-    """Gives a server, also while its engine is away; when the block is left all that it has kept is gone.
+    """Yields a server, even while the engine is down; its cache is deleted at the end.
 
-    Raises InvalidInput where the settings name no engine, no proxy that can be trusted, or tools that there are not.
+    Raises InvalidInput if the settings name no engine, an invalid proxy, or unknown tools.
     """
     settings = launch.settings
     engine = Engine(settings.cluster.url, prefix=settings.cluster.prefix, timeout=READ_SECONDS)
@@ -158,3 +187,77 @@ async def open_library_server(launch: LibraryLaunch) -> AsyncIterator[LibrarySer
                 await trio.to_thread.run_sync(generations.close)
     finally:
         engine.close()
+
+
+async def serve_library(
+    server: LibraryServer,
+    sockets: Sequence[socket.socket],
+    *,
+    limits: HttpLimits | None = None,
+    task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Serves on listening sockets until `server.core.stop` is called and open requests had a bounded time to end. Closes the
+    sockets."""
+    settings = server.launch.settings.server
+    addresses = tuple(str(each.getsockname()[0]) for each in sockets)
+
+    def state() -> bytes:
+        return encode(health.health(server.watch, server.started_at, bare_metadata()))
+
+    async def health_page(request: HttpRequest) -> None:
+        require_method(request, "GET")
+        await request.answer(OK, state())
+
+    async def ready_page(request: HttpRequest) -> None:
+        require_method(request, "GET")
+        await request.answer(OK if server.watch.is_ready else UNAVAILABLE, state())
+
+    async def metrics_page(request: HttpRequest) -> None:
+        require_method(request, "GET")
+        body = render(
+            server.measures,
+            Moment(
+                uptime_seconds=time.monotonic() - server.started_at,
+                prewarm_status="skipped",
+                prewarm_enabled=False,
+                warmset_capacity=0,
+            ),
+            load=transport.load(),
+            supervision=Supervision(),
+            memory_bytes=resident_bytes(),
+            cpu_seconds=time.process_time(),
+            more=health.gauges(server.watch),
+        )
+        await request.answer(OK, body, media_type=MEDIA_TYPE)
+
+    async def webhook_page(request: HttpRequest) -> None:
+        require_method(request, "POST")
+        body = await request.body()
+        headers = {name: value for name in SIGNATURE_HEADERS if (value := request.header(name, MAX_SIGNATURE_LENGTH)) is not None}
+        if not is_genuine(server.launch.webhook_secret, body, headers):
+            raise HttpRefusal(FORBIDDEN, "this message is not signed with the secret of this server. Correct it in the webhook.")
+        urls = pushed_urls(body)
+        try:
+            await server.note_pushed(urls)
+        except EngineUnavailable as error:
+            # Git servers retry.
+            raise HttpRefusal(UNAVAILABLE, error.message, is_retryable=True, reason=error.code) from error
+        # The same answer whether or not the repository is known here.
+        await request.answer(ACCEPTED)
+
+    async def any_path(path: str) -> None:
+        """Accepts any `?project_path=`: it is resolved with each question, among the repositories that its viewer may see."""
+
+    transport = HttpTransport(
+        server.core,
+        guard=guard(bound=addresses, hosts=settings.allowed_hosts, origins=settings.allowed_origins),
+        check_project_path=any_path,
+        limits=limits,
+        measures=server.measures,
+        pages={HEALTH: health_page, READY: ready_page, METRICS: metrics_page, WEBHOOK: webhook_page},
+        identify=server.authenticator.identify,
+        open_routes=(HEALTH, READY, WEBHOOK),
+        keeps_sessions=False,
+    )
+    get_logger(__name__).info("http_listening", addresses=addresses, port=sockets[0].getsockname()[1])
+    await transport.serve(sockets, task_status=task_status)

@@ -1,8 +1,8 @@
-"""What no generation of a repository needs: removed from the engine by the holder of the repository's lease.
+"""Garbage collection: removes documents from the engine that no generation of a repository needs, under the repository's lease.
 
-Whoever holds the lease is the only one who can make anything of a repository visible, so what is not kept now is never needed
-again, whoever wrote it. But a process can be stopped anywhere, and go on when another one has the lease and has published: so the
-lease is confirmed after each look at what there is, and only what is still as it was then is removed.
+Only the holder of the lease can make anything of a repository visible, so a document that is not needed now will never be needed,
+whoever wrote it. But a process can be paused anywhere and resume when another one has the lease and has published. So the lease
+is confirmed after each listing of documents, and only documents that have not changed since then are removed.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -10,14 +10,13 @@ from typing import Final
 
 import msgspec
 
-from codecompass.cluster.bulk import write_documents
+from codecompass.cluster.documents import write_documents
 from codecompass.cluster.engine import Engine, JsonObject
-from codecompass.cluster.facts_cache import block_id
-from codecompass.cluster.manifests import Manifest, unpacked
+from codecompass.cluster.manifests import Manifest, block_id, unpacked
 from codecompass.cluster.repositories import MAX_REPOSITORIES, Repositories
 
 MAX_ORPHANS: Final = 100
-"""Of one look for them; the next one finds the others."""
+"""Orphaned repositories handled in one search; the next search finds the others."""
 
 
 def sweep(
@@ -28,12 +27,12 @@ def sweep(
     confirm: Callable[[], object],
     checkpoint: Callable[[], None] = lambda: None,
 ) -> int:
-    """Removes everything of a repository but the generations `keep`, and returns how many documents that were.
+    """Removes all documents of a repository except those of the generations `keep`, and returns the number removed.
 
-    `keep` are those that are named now, and those that were until lately: questions that began before may still read them. Where
-    one of them is not seen, on a node that is behind or because it is lost, nothing is removed: what it names would be taken for
-    rubbish. `confirm` raises where the lease is lost; `checkpoint` is called often and may raise.
-    Raises EngineUnavailable, IndexDamaged where a manifest of `keep` cannot be read.
+    `keep` are the current generations and recently replaced ones, which running questions may still read. If the manifest of one
+    is not found, because a node is behind or it is lost, nothing is removed: what it names would be taken for garbage.
+    `confirm` raises if the lease is lost; `checkpoint` is called often and may raise.
+    Raises EngineUnavailable, IndexDamaged if a manifest of `keep` cannot be read.
     """
     names = engine.names
     kept = _manifests(engine, keep)
@@ -46,7 +45,7 @@ def sweep(
     own: JsonObject = {"term": {"repo_id": repo_id}}
     unread: JsonObject = {"bool": {"filter": own, "must_not": {"terms": {"piece": pieces}}}}
     n_removed = 0
-    # Manifests last: what they name would be rubbish without a trace.
+    # Manifests last: without them, what they name could not be told from what is still needed.
     for index, query, routing, spared in (
         (names.text, unread, repo_id, frozenset()),
         (names.blocks, own, "", blocks),
@@ -59,21 +58,21 @@ def sweep(
 
 
 def bury_orphans(engine: Engine, repositories: Repositories) -> list[str]:
-    """Has workers remove what nothing in the list of repositories knows, and returns the ids that it has: a worker wrote it that
-    was stopped while its repository was removed and swept, and that went on afterwards.
+    """Makes workers remove documents of repositories that do not exist, and returns the ids of these repositories. Such documents
+    are written by a worker that was paused while its repository was removed and swept, and resumed afterwards.
 
-    The document of the removed repository is made again, and everything else is as after any removal: after the grace a worker
-    sweeps under a lease, and deletes the document. So a repository that is added again meanwhile keeps all.
+    The document of the removed repository is created again, and the rest is as after any removal: after the grace a worker sweeps
+    under a lease and deletes the document. So a repository that is added again meanwhile loses nothing.
     Raises EngineUnavailable.
     """
     found: set[str] = set()
     for index in (engine.names.text, engine.names.blocks, engine.names.manifests):
-        # What was deleted a moment ago is nobody's rubbish.
+        # Recently deleted documents must not be found.
         engine.refresh(index, is_patient=False)
         ids: JsonObject = {"terms": {"field": "repo_id", "size": 2 * MAX_REPOSITORIES}}
         said = engine.search(index, {"size": 0, "track_total_hits": False, "aggs": {"ids": ids}})
         found.update(bucket["key"] for bucket in said["aggregations"]["ids"]["buckets"])
-    # Listed after that: what a repository has was written after its document.
+    # Listed afterwards, because a repository's documents are written after its own document.
     known = {each.repo_id for each in repositories.listed(with_removed=True, is_current=True)}
     return [repo_id for repo_id in sorted(found - known)[:MAX_ORPHANS] if repositories.bury(repo_id)]
 
@@ -84,7 +83,7 @@ def _manifests(engine: Engine, generations: Collection[str]) -> list[Manifest]:
 
 
 def _confirmed(hits: Iterator[JsonObject], confirm: Callable[[], object]) -> Iterator[JsonObject]:
-    """Yields `hits`, once it is confirmed that nobody else can have published when they were looked up."""
+    """Yields `hits`, after confirming that nobody else can have published before they were listed."""
     for number, hit in enumerate(hits):
         if number == 0:
             confirm()
@@ -92,6 +91,6 @@ def _confirmed(hits: Iterator[JsonObject], confirm: Callable[[], object]) -> Ite
 
 
 def _deletion(hit: JsonObject) -> bytes:
-    """The action that deletes a document unless it was written again: a block of the same content has the same id."""
+    """Returns the action that deletes a document unless it was written again: a block with the same content has the same id."""
     condition = {"if_seq_no": hit["_seq_no"], "if_primary_term": hit["_primary_term"]}
     return msgspec.json.encode({"delete": {"_id": hit["_id"], **condition}}) + b"\n"

@@ -1,10 +1,10 @@
-"""What a worker does with a repository that it has claimed: fetch, index, publish; and remove what nobody reads any more.
+"""The work of a worker on a repository that it has claimed: fetch, index and publish, and remove retired generations.
 
-    what the remote has -> commits into the mirror -> for each ref that moved: the index of its commit, from the nearest one here
-    -> a generation in the engine -> one compare-and-set, and it is what answers
+    list the remote's refs -> fetch commits into the mirror -> for each ref that moved: build the index of its commit, as a fork
+    of the nearest one here -> write a generation to the engine -> make it visible by one compare-and-set
 
-Nothing is visible before that last step, and it fails where the lease was lost. What a turn leaves half-written is noted as
-retired, or found so by whoever takes the lease over.
+Nothing is visible before the last step, which fails if the lease was lost. A generation that was not published is noted in
+`retired`, by this worker or by the one that takes the lease over.
 """
 
 import secrets
@@ -38,11 +38,11 @@ from codecompass.scan.git_repository import GitError
 from codecompass.store.schema import PARSER_VERSION, SCHEMA_VERSION
 
 MADE_BY: Final = (SCHEMA_VERSION, PARSER_VERSION)
-"""Of heads that this program makes."""
+"""The value of `Head.made_by` in heads that this program publishes."""
 
 
 class Tools(Struct, frozen=True, kw_only=True):
-    """What the turns of one worker share."""
+    """Resources that the turns of one worker share."""
 
     engine: Engine
     generations: Generations
@@ -52,12 +52,13 @@ class Tools(Struct, frozen=True, kw_only=True):
     remotes: RemoteLimits
     blocking: BlockingCalls
     threads: trio.CapacityLimiter
-    """Of those that publish and sweep."""
+    """Limits the threads that publish and sweep."""
     owner: str
+    """Host and process, for people."""
 
 
 class Turn:
-    """One turn at one repository. Make it, await `run()` once; `unfinished` then says what it left behind, if anything."""
+    """One turn at one repository. Await `run()` once; `unfinished` then records a generation that was not published."""
 
     def __init__(self, tools: Tools, claim: Claim) -> None:
         self._tools = tools
@@ -69,13 +70,13 @@ class Turn:
         self._log = structlog.get_logger(__name__)
 
     def unfinished(self, repository: Repository) -> Repository:
-        """Returns the repository with a note of what this turn has written and not made visible."""
+        """Returns the repository with the unpublished generation of this turn, if any, added to `retired`."""
         return with_attempt(repository, abandoned(self._attempt)) if self._attempt else repository
 
     async def run(self) -> Change:
-        """Brings the heads up to the remote. Returns what the document becomes when the repository is released.
+        """Brings the heads up to date with the remote. Returns the change of the document with which to release the repository.
 
-        Raises LeaseLost, and CodeCompassError for the first thing that went wrong, when all that could be done is done.
+        Raises LeaseLost, and the first CodeCompassError of a ref after the other refs were tried.
         """
         url, tools = self._begun.url, self._tools
         require_protocol(url, tools.remotes)
@@ -104,7 +105,7 @@ class Turn:
                 raise
             except CodeCompassError as error:
                 if isinstance(error, RefNotIndexed):
-                    # Objects that were fetched before are gone or damaged, and the remote does not send them again.
+                    # Objects fetched earlier are missing or damaged, and git would not fetch them again into this mirror.
                     await trio.to_thread.run_sync(mirror.remove)
                 self._log.warning("ref_failed", repository=self._begun.name, ref=ref.name, cause=error.message)
                 failures.append(error)
@@ -119,7 +120,7 @@ class Turn:
         return not self._is_rebuild and head is not None and (head.commit, head.made_by) == (ref.object_id, MADE_BY)
 
     async def _resolve(self, mirror: Mirror, ref: RemoteRef) -> NamedCommit | None:
-        """Returns the commit that was fetched, which may be newer than the one that was listed; None for a tag of no commit."""
+        """Returns the fetched commit, which may be newer than the listed one, or None for a tag of something else."""
         repository = mirror.repository()
         if repository is None:
             raise RefNotIndexed(f"the mirror of {ref.name} was removed meanwhile. Workers try again by themselves.")
@@ -132,7 +133,7 @@ class Turn:
         return NamedCommit(ref.name, found.commit, found.tree)
 
     async def _bring(self, ref: RemoteRef, commit: NamedCommit, mirror: Mirror, selection: Selection) -> None:
-        """Makes the commit what answers for the ref."""
+        """Indexes the commit if no head has it, and publishes it for the ref."""
         heads = self._claim.repository.heads
         head = next((each for each in heads.values() if self._serves(each, commit)), None)
         if head is None:
@@ -145,7 +146,7 @@ class Turn:
         return is_usable and (head.commit, head.made_by) == (commit.commit, MADE_BY)
 
     async def _index(self, ref: RemoteRef, commit: NamedCommit, mirror: Mirror) -> Head:
-        """Builds the index of a commit and writes it to the engine, where nothing names it yet."""
+        """Builds the index of a commit and writes it to the engine as a generation that is not visible yet."""
         tools, repo_id = self._tools, self._begun.repo_id
         began = time.monotonic()
         report = await CommitJob(
@@ -201,7 +202,7 @@ class Turn:
         )
 
     async def _previous(self, ref: str) -> Manifest | None:
-        """Returns what the ref has now, or another head of the repository, None where nothing of it can be used."""
+        """Returns the manifest of the ref's head, or of another one if it has none, or None if it cannot be reused."""
         repository = self._claim.repository
         head = repository.heads.get(ref) or repository.default_head or next(iter(repository.heads.values()), None)
         if head is None or head.made_by != MADE_BY or (self._is_rebuild and head.generation not in self._fresh):
@@ -217,7 +218,7 @@ class Turn:
         self._log.info("ref_published", repository=self._begun.name, ref=ref.name, commit=head.commit, generation=head.generation)
 
     async def _settle(self, selection: Selection) -> None:
-        """Takes out the heads of refs that the remote does not have or nobody wants any more."""
+        """Removes the heads of refs that do not exist or are not wanted any more."""
         repository = self._claim.repository
         gone = repository.heads.keys() - selection.seen.keys()
         default = selection.default if selection.default in repository.heads else repository.default_ref
@@ -228,11 +229,11 @@ class Turn:
 
     async def _change_heads(self, heads: dict[str, Head], default: str, gone: Collection[str] = ()) -> None:
         change = partial(self._claim.publish, heads, default_ref=default, gone=gone)
-        # Not for nothing was all of this written: an engine that is busy now is waited for.
+        # Waits while the engine is busy: otherwise all that was written would be wasted.
         await trio.to_thread.run_sync(self._tools.engine.patiently, change, limiter=self._tools.threads)
 
     async def _clean(self, selection: Selection, mirror: Mirror) -> None:
-        """Removes from this machine what the next turn does not need."""
+        """Removes files from this machine that the next turn does not need."""
         commits = {head.commit for head in self._claim.repository.heads.values()}
         await trio.to_thread.run_sync(self._tools.home.keep_commits, self._begun.repo_id, commits)
         if mirror.repository() is not None:
@@ -240,9 +241,9 @@ class Turn:
 
 
 async def remove_retired(tools: Tools, claim: Claim, ripe: Collection[str]) -> Change:
-    """Removes what of a repository nothing names, but for the generations that were named lately: those not in `ripe`.
+    """Removes all documents of a repository except those of its heads and of retired generations that are not in `ripe`.
 
-    Returns what the document becomes when the repository is released. Raises LeaseLost, EngineUnavailable, IndexDamaged.
+    Returns the change of the document with which to release the repository. Raises LeaseLost, EngineUnavailable, IndexDamaged.
     """
     repository = claim.repository
     keep = {head.generation for head in repository.heads.values()} | (set(repository.retired) - set(ripe))
@@ -256,7 +257,7 @@ async def remove_retired(tools: Tools, claim: Claim, ripe: Collection[str]) -> C
 
 def _without(ripe: frozenset[str], repository: Repository) -> Repository:
     left = tuple(entry for entry in repository.retired if entry not in ripe)
-    # Where nothing else is to be done, what went wrong before went wrong here.
+    # If no turn is pending, the earlier failure was one of sweeping, which has now succeeded.
     trouble = repository.trouble if repository.is_pending or not repository.failures else None
     return replace(repository, retired=left, trouble=trouble)
 
@@ -272,7 +273,7 @@ def _done(changes: int, selection: Selection, missing: tuple[str, ...], reposito
 
 
 def _remark(selection: Selection, missing: tuple[str, ...], repository: Repository) -> str:
-    """Returns what whoever has added the repository should know although nothing failed."""
+    """Returns a message for the person who added the repository if something needs attention although nothing failed."""
     if not selection.refs and not repository.wanted_refs:
         return "the remote has no commit yet. It is indexed when something is pushed to its default branch."
     remarks = []

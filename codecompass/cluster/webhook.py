@@ -1,8 +1,8 @@
-"""Messages of git servers about pushes: whether one is genuine, and which repositories it is about. Polling finds the rest.
+"""Push webhooks of git servers: verifies messages and finds the repositories that were pushed to. Polling finds missed pushes.
 
-    body, headers -> is_genuine(secret) -> pushed_urls -> note_pushed: a worker looks soon
+    body, headers -> is_genuine(secret) -> pushed_urls -> note_pushed: a worker takes a turn soon
 
-The addresses in a message only say where to look: nothing is fetched from them, only from those that somebody has added.
+The addresses in a message only identify repositories: fetches use the addresses that were added, never those of a message.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from codecompass.settings import GitProtocol
 from codecompass.units import MIB
 
 MAX_MESSAGE_BYTES: Final = 8 * MIB
-"""Of a body. A push of hundreds of commits has some; what is longer is left to polling."""
+"""Size of a body. A push of hundreds of commits takes some MiB; larger ones are left to polling."""
 
 _SIGNATURES: Final = ("x-hub-signature-256", "x-gitea-signature", "x-forgejo-signature", "x-gogs-signature", "x-hub-signature")
 """HMAC-SHA256 of the body in hexadecimal, after `sha256=` or alone: GitHub, Gitea, Forgejo, Gogs, Bitbucket."""
@@ -29,7 +29,7 @@ _TOKEN: Final = "x-gitlab-token"
 """The secret itself, as GitLab sends it."""
 
 SIGNATURE_HEADERS: Final = (*_SIGNATURES, _TOKEN)
-"""All headers that are looked at."""
+"""All headers that `is_genuine` reads."""
 
 _PREFIX: Final = "sha256="
 _PROTOCOLS: Final = get_args(GitProtocol)
@@ -56,13 +56,13 @@ _decoder = msgspec.json.Decoder(_Message)
 
 
 def is_genuine(secret: str, body: bytes, headers: Mapping[str, str]) -> bool:
-    """Returns whether whoever sent `body` knows the secret; False for an empty one. The names in `headers` are in lower case."""
+    """Returns whether the sender of `body` knows the secret; False if the secret is empty. Names of headers are in lower case."""
     if not secret:
         return False
     expected = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest().encode()
     for name in _SIGNATURES:
         given = headers.get(name, "")
-        # `x-hub-signature` is SHA-1 with GitHub, beside the other; that one alone proves nothing.
+        # GitHub sends SHA-1 in `x-hub-signature` beside the SHA-256 one; it does not match, so it proves nothing.
         if given and hmac.compare_digest(given.removeprefix(_PREFIX).strip().lower().encode("utf-8", "replace"), expected):
             return True
     token = headers.get(_TOKEN)
@@ -70,10 +70,10 @@ def is_genuine(secret: str, body: bytes, headers: Mapping[str, str]) -> bool:
 
 
 def pushed_urls(body: bytes) -> tuple[str, ...]:
-    """Returns the addresses of the repository that a message is about, as GitHub, GitLab, Gitea and Bitbucket write it.
+    """Returns the addresses of the repository in a message of GitHub, GitLab, Gitea or Bitbucket.
 
-    Empty for a message about none, such as the first one that tries whether anybody listens. Raises InvalidInput for a body that
-    is no such message.
+    Empty for a message without a repository, such as the ping after a webhook was created. Raises InvalidInput for a malformed
+    body.
     """
     if len(body) > MAX_MESSAGE_BYTES:
         raise InvalidInput(f"the message is larger than {MAX_MESSAGE_BYTES // MIB} MiB. Send less; polling finds the push.")
@@ -88,7 +88,7 @@ def pushed_urls(body: bytes) -> tuple[str, ...]:
 
 
 def note_pushed(repositories: Repositories, urls: Iterable[str]) -> tuple[str, ...]:
-    """Has workers look soon at the repositories at these addresses. Returns the names of those that are known. Blocking.
+    """Requests turns at the repositories with these addresses, and returns the names of the known ones. Blocking.
 
     Raises EngineUnavailable.
     """

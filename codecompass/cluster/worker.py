@@ -1,13 +1,13 @@
-"""A worker: watches all repositories of the cluster, claims those that need something, and sees to them.
+"""The cluster worker: watches all repositories, claims those with pending work, and does it.
 
     run_worker
-     |- looks at the documents every few seconds, decides (`schedule.py`), starts:
-     |   |- turns and sweeps, `jobs` at a time, each under a lease that it renews meanwhile
+     |- reads the documents every few seconds, decides (`schedule.py`), starts:
+     |   |- turns and sweeps, `jobs` at a time, each under a lease that is renewed meanwhile
      |   `- polls of remotes, a few at a time, without a lease
-     `- keeps this machine's copies within their bounds
+     `- keeps the disk use of this machine's copies within limits
 
-Any number of workers on any machines. Each may be killed, stopped or cut off at any moment: others take its repositories over,
-and what it has half-written is removed later. What the engine refuses for the moment is tried again.
+Any number of workers run on any machines. Each may be killed, paused or cut off at any moment: others take over its repositories,
+and unpublished generations are removed later. Work that the engine refuses temporarily is tried again.
 """
 
 import os
@@ -46,30 +46,34 @@ T = TypeVar("T")
 
 LOOK_SECONDS: Final = 3 * SECONDS
 LONGEST_LOOK_SECONDS: Final = 30 * SECONDS
-"""Between looks while the engine does not answer."""
+"""Longest pause between two reads of the documents while the engine does not answer."""
 
 POLLS: Final = 8
-"""Remotes that are asked at a time; nearly all of it is waiting."""
+"""Remotes polled at a time; nearly all of the time is spent waiting."""
 
 TURN_SECONDS: Final = 6 * HOURS
 UPKEEP_SECONDS: Final = 5 * MINUTES
 STOP_SECONDS: Final = 10 * SECONDS
-"""What is at work when the worker is told to stop may end within this; then it is given back unfinished."""
+"""How long running work may continue when the worker is told to stop; then it is released unfinished."""
 
 RELEASE_SECONDS: Final = 5 * SECONDS
 LEASE_THREADS: Final = 4
-"""Of their own: renewals never wait behind writes."""
+"""Separate threads for leases, so that renewals never wait for writes."""
 
 NOT_ANSWERED: Final = "cluster_unavailable"
 
 
 class WorkerOptions(Struct, frozen=True, kw_only=True):
-    """What a worker does at a time, and its times."""
+    """Options of a worker."""
 
     jobs: int = 1
+    """Turns and sweeps at a time."""
     times: Times | None = None
+    """None takes the poll interval from the settings and defaults for the others."""
     look_seconds: float = LOOK_SECONDS
+    """Interval at which the documents are read."""
     remotes: RemoteLimits | None = None
+    """None takes the limits from the settings."""
 
 
 async def run_worker(
@@ -79,9 +83,9 @@ async def run_worker(
     stop: trio.Event,
     options: WorkerOptions | None = None,
 ) -> None:
-    """Works until `stop` is set, then ends or gives back what it is at.
+    """Works until `stop` is set, then finishes running work or releases it after STOP_SECONDS.
 
-    Raises EngineUnavailable where the engine cannot be reached at the start, PermissionDenied where the home cannot be written.
+    Raises EngineUnavailable if the engine cannot be reached at the start, PermissionDenied if the home cannot be written.
     """
     chosen = options or WorkerOptions()
     times = chosen.times or Times(poll=settings.cluster.poll_seconds)
@@ -132,7 +136,7 @@ class _Worker:
         self._log = structlog.get_logger(__name__)
 
     async def run(self, stop: trio.Event) -> None:
-        """Looks and works until `stop` is set and what is under way has ended."""
+        """Works until `stop` is set and running work has ended."""
         self._log.info("worker_started", owner=self._tools.owner, jobs=self._options.jobs)
         async with trio.open_nursery() as background:
             background.start_soon(self._keep_house)
@@ -155,7 +159,7 @@ class _Worker:
         self._changed.set()
 
     async def _look(self, nursery: trio.Nursery) -> bool:
-        """Starts what is to be done now. Returns whether the engine answered."""
+        """Reads the documents and starts due work. Returns whether the engine answered."""
         try:
             found = await self._in_thread(partial(self._repositories.listed, with_removed=True))
         except CodeCompassError as error:
@@ -183,7 +187,7 @@ class _Worker:
         return True
 
     async def _poll(self, repository: Repository) -> None:
-        """Asks a remote whether it is as it was. Where that cannot be told a turn finds out why, and records it."""
+        """Checks whether a remote has changed. If the check fails, it counts as changed, and a turn records the error."""
         try:
             has_moved = True
             try:
@@ -210,7 +214,7 @@ class _Worker:
             self._working.discard(repository.repo_id)
 
     async def _work_under(self, held: Claim, action: Action) -> None:
-        """Does one piece of work and gives the repository back, whatever becomes of it."""
+        """Does one piece of work and releases the repository, whether it succeeds or not."""
         name = held.repository.name
         self._log.info("repository_claimed", repository=name, action=action)
         began = trio.current_time()
@@ -222,13 +226,13 @@ class _Worker:
                 ending = await self._end_of(turn, held, action)
                 nursery.cancel_scope.cancel()
         finally:
-            # Cancelled as well: the lease would keep others away for LEASE_SECONDS.
+            # Even if cancelled, because the lease would keep other workers away for LEASE_SECONDS.
             with trio.CancelScope(shield=True), trio.move_on_after(RELEASE_SECONDS):
                 await self._release(held, ending)
         self._log.info("repository_released", repository=name, action=action, seconds=round(trio.current_time() - began, 3))
 
     async def _end_of(self, turn: Turn, held: Claim, action: Action) -> Change:
-        """Returns what the document becomes after the work; a failure is one of these, not an exception."""
+        """Does the work and returns the change of the document. A failure is returned as a change, not raised."""
         error: CodeCompassError
         try:
             with trio.fail_after(TURN_SECONDS):
@@ -257,7 +261,7 @@ class _Worker:
         return lambda repository: failed(turn.unfinished(repository), error.message, time.time())
 
     async def _renew(self, held: Claim, action: Action, scope: trio.CancelScope) -> None:
-        """Renews the lease until it is cancelled; cancels the work where the lease is lost, or the repository was removed."""
+        """Renews the lease until cancelled. Cancels the work if the lease is lost, or a turn's repository was removed."""
         while True:
             await trio.sleep(self._schedule.times.lease / RENEWALS)
             try:
@@ -271,7 +275,7 @@ class _Worker:
                 scope.cancel()
                 return
             except EngineUnavailable as error:
-                # The work goes on: while nobody can renew, nobody finds a lease abandoned either.
+                # The work continues: while leases cannot be renewed, other workers cannot find one abandoned either.
                 self._log.warning(NOT_ANSWERED, repository=held.repository.name, cause=error.message)
 
     async def _release(self, held: Claim, ending: Change) -> None:
@@ -283,12 +287,12 @@ class _Worker:
                 )
                 self._log.info("repository_deleted", repository=released.name)
         except LeaseLost:
-            pass  # said where it was noticed first
+            pass  # already logged where it was noticed
         except CodeCompassError as error:
             self._log.warning(NOT_ANSWERED, repository=held.repository.name, cause=error.message)
 
     async def _keep_house(self) -> None:
-        """Removes what is not needed on this machine, now and then."""
+        """Removes unneeded files from this machine every UPKEEP_SECONDS."""
         while True:
             try:
                 await trio.to_thread.run_sync(self._clean_up)
@@ -297,7 +301,7 @@ class _Worker:
             await trio.sleep(UPKEEP_SECONDS)
 
     async def _look_for_orphans(self) -> None:
-        """Has what no repository knows removed, now and then: not all workers at once."""
+        """Searches for documents of unknown repositories, at random intervals so that not all workers do so at once."""
         while True:
             await trio.sleep(self._schedule.times.orphans * random.uniform(0.5, 1.5))
             try:

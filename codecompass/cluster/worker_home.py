@@ -1,10 +1,10 @@
-"""What a worker keeps on its machine: mirrors of repositories and the indexes made of them. All of it can be made again.
+"""The files of a worker on its machine: mirrors of repositories and the indexes built from them. All of it can be built again.
 
     <home>/cluster/<prefix>/projects/<repo_id>/mirror/.git    commits of the remote
-    <home>/cluster/<prefix>/projects/<repo_id>/refs/<commit>/ the index of a commit, which the next one is begun as
-    <home>/cluster/<prefix>/facts-<process>/                  facts of generations, while the process lives
+    <home>/cluster/<prefix>/projects/<repo_id>/refs/<commit>/ the index of a commit, of which the next one is a fork
+    <home>/cluster/<prefix>/facts-<process>/                  facts cache, while the process is alive
 
-A home of its own, because nothing in it belongs to a project of the registry. Workers on one machine may share it.
+It is apart from other indexes, because nothing in it belongs to a project of the registry. Workers on one machine may share it.
 """
 
 import os
@@ -35,18 +35,18 @@ class WorkerHome:
         return self.layout.project(repo_id)
 
     def mirror(self, repo_id: str) -> Path:
-        """Returns where the mirror of a repository is."""
+        """Returns the path of a repository's mirror."""
         return self.project(repo_id).root / "mirror"
 
     def has(self, repo_id: str) -> bool:
-        """Returns whether this machine has the index of some commit of a repository."""
+        """Returns whether this machine has an index of any commit of a repository."""
         return bool(commit_layouts(self.project(repo_id)))
 
     @contextmanager
     def alone(self, repo_id: str, owner: str) -> Iterator[None]:
-        """Keeps all other processes of this machine from the files of a repository.
+        """Locks the files of a repository against all other processes of this machine.
 
-        Raises IndexInProgress where one is at them: a worker that was stopped and has lost its lease may still be.
+        Raises IndexInProgress if another process has the lock: a paused worker that has lost its lease may still hold it.
         """
         try:
             with writer_lock(self.project(repo_id), owner):
@@ -58,14 +58,14 @@ class WorkerHome:
             ) from error
 
     def keep_commits(self, repo_id: str, commits: Collection[str]) -> None:
-        """Removes the indexes of other commits than these."""
+        """Removes the indexes of all other commits."""
         for layout in commit_layouts(self.project(repo_id)):
             if layout.root.name not in commits:
                 remove_commit(layout)
         remove_leftovers(self.project(repo_id))
 
     def forget_all_but(self, known: Collection[str]) -> int:
-        """Removes the files of repositories that are not `known`, and leftovers of earlier processes. Returns the bytes freed."""
+        """Removes the files of all other repositories, and leftovers of dead processes. Returns the bytes freed."""
         freed = sum(remove_orphan(orphan) for orphan in orphans(self.layout, frozenset(known)))
         with suppress(OSError):
             for path in self.layout.root.iterdir():
@@ -74,9 +74,9 @@ class WorkerHome:
         return freed
 
     def trim(self, max_bytes: int) -> int:
-        """Removes the files of the repositories that were worked on longest ago, until all take `max_bytes` at most.
+        """Removes the files of the least recently used repositories until all files take at most `max_bytes`; 0 is no limit.
 
-        0 is no limit. What a process is at stays. Returns the bytes freed.
+        Skips repositories that a process is using. Returns the bytes freed.
         """
         if not max_bytes:
             return 0
@@ -98,7 +98,7 @@ class WorkerHome:
         return freed
 
     def facts_directory(self) -> Path:
-        """Returns a directory for this process alone, which `forget_all_but` of a later one removes."""
+        """Creates and returns a directory for this process alone, which `forget_all_but` removes when the process is dead."""
         mark = this_process()
         path = self.layout.root / f"{_FACTS}{mark.pid}-{mark.started.replace('/', '-')}"
         make_private_directory(path)

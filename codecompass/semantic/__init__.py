@@ -1,4 +1,4 @@
-"""Search by meaning, for those who name an endpoint that makes embeddings: what is sent there, how, and how ranks are fused.
+"""Search by meaning with embeddings from a configured endpoint: what is sent there, how, and how rankings are fused.
 
-Imports nothing heavy by itself. The vectors lie in `store/vectors.py`; `actors/` decides when something is sent.
+This package's own import is cheap. Vectors are stored by `store/vectors.py`; `actors/` decides when something is sent.
 """

@@ -1,10 +1,10 @@
-"""Asks an endpoint for embeddings: one request, one answer, which is checked before anything is done with it.
+"""The client of an embedding endpoint: sends one request for some texts and validates the answer.
 
     openai    POST /v1/embeddings  {"model", "input": [..], "encoding_format": "float"}  ->  {"data": [{"index", "embedding"}]}
     ollama    POST /api/embed      {"model", "input": [..]}                               ->  {"embeddings": [[..]]}
 
-Redirects are not followed, proxies of the environment not used, compressed answers not taken, and no answer is read beyond
-the size that its vectors can have. No deadline of its own: callers have one.
+Redirects are not followed, proxies of the environment not used, compressed answers rejected, and no answer is read beyond the
+size that its vectors can have. It sets no deadline: callers do.
 """
 
 import math
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     import httpx2
 
 MAX_NUMBER_BYTES: Final = 32
-"""A number of a vector in JSON, with what is around it."""
+"""A number of a vector in JSON, with separators."""
 
 ENVELOPE_BYTES: Final = 64 * KIB
-"""What an answer may hold besides its numbers."""
+"""Size of an answer without its numbers."""
 
 MAX_CONNECTIONS: Final = 8
 
 KEPT_SECONDS: Final = 4 * SECONDS
-"""How long an idle connection is kept: many servers close theirs after five, and a request that crosses that would fail."""
+"""How long an idle connection is kept. Many servers close theirs after 5 s, and a request sent at that moment would fail."""
 
 Vector = bytes
 """32-bit floats in the byte order of SQLite's extension, which is little-endian, of length 1 as a vector."""
@@ -54,14 +54,14 @@ class _OllamaAnswer(Struct, frozen=True):
 
 
 class EmbeddingEndpoint:
-    """A client of one endpoint, for one event loop. Opens no connection before it is asked."""
+    """A client of one endpoint, for one event loop. Opens no connection before the first request."""
 
     def __init__(self, target: SemanticTarget) -> None:
         self._target = target
         self._client: httpx2.AsyncClient | None = None
 
     def prepare(self) -> None:
-        """Makes the client, once. Takes 0.2 s the first time; may be called in a thread. Raises SemanticUnavailable."""
+        """Creates the HTTP client if there is none. Takes 0.2 s; may be called in a thread. Raises SemanticUnavailable."""
         if self._client is not None:
             return
         try:
@@ -74,7 +74,7 @@ class EmbeddingEndpoint:
             trust_env=False,
             follow_redirects=False,
             limits=httpx2.Limits(max_connections=MAX_CONNECTIONS, keepalive_expiry=KEPT_SECONDS),
-            # Reading the system's certificates takes most of the time; without them no server is trusted.
+            # Reading the system's certificates takes most of the time; the bare context trusts no server.
             verify=True if is_encrypted else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
         )
 
@@ -92,7 +92,7 @@ class EmbeddingEndpoint:
         return [self._checked(vector) for vector in vectors]
 
     async def close(self) -> None:
-        """Closes its connections."""
+        """Closes all connections."""
         if self._client is not None:
             await self._client.aclose()
             self._client = None
@@ -121,7 +121,7 @@ class EmbeddingEndpoint:
                 self._require_success(response.status_code)
                 if response.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
                     raise SemanticUnavailable("invalid_answer", "it is compressed, which was not asked for")
-                # Cancelled rather than left: generators of the client that are not exhausted would be closed by nobody.
+                # Cancelled instead of left by `break`: nobody would close the client's unexhausted generators.
                 with trio.CancelScope() as reading:
                     async for part in response.aiter_raw():
                         body += part
@@ -173,5 +173,5 @@ class EmbeddingEndpoint:
 
 
 def not_installed() -> SemanticUnavailable:
-    """Returns the failure where the libraries of this lane are missing."""
+    """Returns the failure for missing libraries."""
     return SemanticUnavailable("not_installed", "pip install 'codecompass[semantic]'")

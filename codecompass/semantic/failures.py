@@ -1,4 +1,4 @@
-"""Why there is no answer by meaning: a word for programs, and for people what to do."""
+"""The error of search by meaning: a code for programs, and a hint for people."""
 
 from typing import Literal
 
@@ -17,15 +17,15 @@ FailureCode = Literal[
     "not_installed",
     "store",
 ]
-"""`refused` is any other status than success, `busy` too many questions at a time, `no_vectors` an index whose texts have not
-been sent yet, `store` a file of vectors that cannot be used."""
+"""`refused`: any other status than success. `busy`: too many questions at a time. `no_vectors`: the texts of the index have not
+been sent yet. `store`: the file of vectors cannot be used."""
 
 
 class SemanticUnavailable(Exception):
-    """There is no vector, or there are none to compare it with. Never holds a key or what an endpoint wrote."""
+    """A vector could not be made, or there are none to compare it with. Never contains a key or text from an endpoint."""
 
     def __init__(self, code: FailureCode, hint: str = "", *, is_of_text: bool = False) -> None:
-        """`is_of_text` says that the endpoint may take other texts, and did not take these."""
+        """`is_of_text`: whether the endpoint rejected these texts and may accept others."""
         super().__init__(f"{code}: {hint}" if hint else code)
         self.code: FailureCode = code
         self.hint = hint
@@ -33,5 +33,5 @@ class SemanticUnavailable(Exception):
 
     @property
     def warning(self) -> str:
-        """What an answer says that was made from words alone."""
+        """The warning for an answer that was found by words alone."""
         return f"semantic: unavailable ({self})"

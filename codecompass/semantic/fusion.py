@@ -7,21 +7,21 @@ from collections.abc import Hashable, Sequence
 from typing import Final, TypeVar
 
 K: Final = 5
-"""How little the first ranks differ. The paper has 60, for long lists of equal worth; with 5 the first ranks of the better list
-stay the first (measured, see ADR 0025)."""
+"""Larger values make the first ranks differ less. The paper uses 60, for long lists of equal quality; with 5 the first ranks of
+the better list stay first (measured, see ADR 0025)."""
 
 Item = TypeVar("Item", bound=Hashable)
 
 
 def reciprocal(rank: int, weight: float) -> float:
-    """Returns what a rank, from 1, adds to the score of an item."""
+    """Returns what a rank, counted from 1, adds to the score of an item."""
     return weight / (K + rank)
 
 
 def fused(rankings: Sequence[tuple[Sequence[Item], float]]) -> list[Item]:
-    """Returns the items of all rankings, best first: by the sum of weight / (K + rank) over the rankings that have them.
+    """Returns the items of all rankings, best first: by the sum of weight / (K + rank) over the rankings that contain them.
 
-    Each ranking comes with its weight; ranks count from 1. Ties are in the order of the first ranking that has them. An item
+    Each ranking comes with its weight; ranks count from 1. Ties keep the order of the first ranking that contains them. An item
     counts once in each ranking, at its first place.
     """
     scores: dict[Item, float] = {}

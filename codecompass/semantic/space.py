@@ -1,4 +1,4 @@
-"""Which vectors of a project can be compared with each other: those of one model, length and way of reading files."""
+"""The vector space of the settings: vectors are comparable if model, length and text extraction are the same."""
 
 from typing import Final
 
@@ -6,11 +6,11 @@ from codecompass.settings import SemanticSettings
 from codecompass.store.vectors import VectorSpace
 
 READING: Final = 1
-"""Of `texts.py`: raise it where the same file gives other texts."""
+"""Version of `texts.py`: to be raised when it makes other texts from the same file."""
 
 
 def vector_space(settings: SemanticSettings) -> VectorSpace:
-    """Returns the space of the vectors that these settings make."""
+    """Returns the space of the vectors that are made with these settings."""
     return VectorSpace(
         model=settings.model.strip(),
         dimensions=settings.dimensions,

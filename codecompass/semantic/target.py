@@ -1,7 +1,7 @@
-"""Where embeddings are made: the endpoint that the settings name, checked once, with its key from the environment.
+"""The embedding endpoint that the settings name: validated once, with its key from the environment.
 
-Nothing is sent unless `semantic.endpoint` is set, and never over plain http to another machine unless that is allowed. The
-key is read from the variable that the settings name; no file, log, status or error has it.
+Nothing is sent unless `semantic.endpoint` is set, and never over plain http to another machine unless that is allowed. The key is
+read from the variable that the settings name; it appears in no file, log, status or error.
 """
 
 import ipaddress
@@ -17,14 +17,14 @@ from codecompass.settings import EmbeddingApi, SemanticSettings
 
 _PATHS: Final[Mapping[EmbeddingApi, str]] = {"openai": "/v1/embeddings", "ollama": "/api/embed"}
 _KEPT_ENDS: Final = ("/v1", "/v1/embeddings", "/api", "/api/embed")
-"""Ends of a URL as people copy them, which the interface's own path replaces."""
+"""Ends of URLs that people copy from documentation; the path of the chosen API replaces them."""
 
 
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class Secret:
-    """A key that no log and no error shows."""
+    """A key that is not shown by logs and errors."""
 
     __slots__ = ("_value",)
 
@@ -32,7 +32,7 @@ class Secret:
         self._value = value
 
     def reveal(self) -> str:
-        """Returns the key, empty where there is none. For the header of a request alone."""
+        """Returns the key, empty if there is none. Only for the header of a request."""
         return self._value
 
     def __repr__(self) -> str:
@@ -40,24 +40,24 @@ class Secret:
 
 
 class SemanticTarget(Struct, frozen=True, kw_only=True):
-    """An endpoint that may be asked."""
+    """A validated endpoint."""
 
     settings: SemanticSettings
     url: str
-    """Of the request, the interface's path included."""
+    """URL of requests, including the API's path."""
     host: str
-    """Name or address and port: what people are told."""
+    """Name or address, and port, for messages."""
     is_loopback: bool
-    """Whether nothing leaves this machine."""
+    """Whether the endpoint is on this machine."""
     key: Secret
     lacks_key: bool = False
-    """The settings name a variable, and it holds no usable key."""
+    """Whether the settings name a variable that holds no usable key."""
 
 
 def semantic_target(settings: SemanticSettings, environment: Mapping[str, str]) -> SemanticTarget | None:
-    """Returns the endpoint that the settings name; None where they name none, and the lane is off.
+    """Returns the endpoint that the settings name, or None if they name none and search by meaning is off.
 
-    Raises InvalidInput for what is no URL of a server, lacks a model or its dimensions, or would send text in the clear.
+    Raises InvalidInput for an invalid URL, if the model or its dimensions are missing, or if text would be sent unencrypted.
     """
     url = settings.endpoint.strip()
     if not url:
@@ -78,7 +78,7 @@ def semantic_target(settings: SemanticSettings, environment: Mapping[str, str]) 
                 key=f"semantic.{key}",
             )
     if settings.api_key_env and _VARIABLE.fullmatch(settings.api_key_env) is None:
-        # Not repeated: it may be the key itself.
+        # The value is not repeated, because it may be the key itself.
         raise InvalidInput(
             "semantic.api_key_env must be the name of an environment variable that holds the key, such as OPENAI_API_KEY. A key "
             "itself belongs into no file: put it into a variable.",
@@ -121,7 +121,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _no_endpoint(url: str) -> InvalidInput:
-    # Not repeated as it is: a URL may hold a password.
+    # The user part is not repeated, because it may hold a password.
     shown = url.rpartition("@")[2] if "@" in url else url
     return InvalidInput(
         f"semantic.endpoint must be a URL such as http://127.0.0.1:11434, without user, query or fragment, not {shown!r}. "

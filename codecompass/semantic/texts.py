@@ -1,7 +1,7 @@
-"""Which texts of a file get a vector: its definitions, and those chunks that are mostly outside of them.
+"""Extracts the texts of a file that get vectors: its definitions, and the chunks that are mostly outside of definitions.
 
-A text is the path, the qualified name, the comment and the lines, cut at a length. It holds no line numbers: what only moves
-is not sent again.
+A text consists of the path, the qualified name, the doc comment and the lines, truncated. It has no line numbers, so code that
+only moves is not sent again.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,35 +18,37 @@ from codecompass.store.snapshot import Snapshot
 DEFINITION_KINDS: Final[frozenset[SymbolKind]] = frozenset(
     {"fn", "method", "macro", "test", "class", "struct", "enum", "trait", "interface", "type"}
 )
-"""Kinds that have a vector. Fields, constants and the like say little by themselves and lie inside of these or of a chunk."""
+"""Kinds that get vectors. Fields, constants and the like say little alone and are part of one of these or of a chunk."""
 
 MAX_TEXTS_OF_FILE: Final = 2_000
 
 MAX_COVERED: Final = 0.5
-"""Share of a chunk's lines inside of definitions from which it has no vector of its own."""
+"""A chunk gets a vector if at most this share of its lines is inside definitions."""
 
 MAX_DOC_CHARACTERS: Final = 400
 
 
 class EmbeddedText(Struct, frozen=True):
-    """A text of a file that gets a vector, and its place: lines are 1-based and inclusive, `kind` is empty for a chunk."""
+    """A text that gets a vector, and its place in the file."""
 
     hash: bytes
-    """Of `text`, 16 bytes."""
+    """Hash of `text`, 16 bytes."""
     text: str
     line_start: int
+    """Lines are 1-based and inclusive."""
     line_end: int
     kind: str
+    """Kind of the symbol; empty for a chunk."""
 
 
 def is_embedded(path: str, paths: PathReader) -> bool:
-    """Returns whether a file's texts get vectors: not those of generated, vendored and data files."""
+    """Returns whether a file's texts get vectors: False for generated, vendored and data files."""
     role = paths.role(path)
     return not (role.is_generated or role.is_vendored or role.is_data)
 
 
 def texts_of(snapshot: Snapshot, file: FileRow, max_characters: int, prefix: str = "") -> list[EmbeddedText]:
-    """Returns the texts of an indexed file by line, each of `max_characters` at most, besides the `prefix` before it."""
+    """Returns the texts of an indexed file by line, each of at most `max_characters` plus the `prefix` before it."""
     chunks = snapshot.text.file_chunks(file.id)
     lines = [line for chunk in chunks for line in _lines(chunk.text)]
     rows = [row for row in snapshot.facts.symbols_in_file(file.id) if row.kind in DEFINITION_KINDS]

@@ -1,6 +1,6 @@
 """The worker's main loop: reads batches from stdin and writes answers to stdout until stdin ends.
 
-Exits when the server ends: between files because of the end of stdin or a broken pipe, inside a parse because of the CPU limit.
+Exits when the server has ended: between files because stdin ends or a pipe breaks, during a parse because of the CPU limit.
 Nothing else writes to stdout.
 """
 
@@ -18,7 +18,7 @@ from codecompass.worker.parsing import Parsers, ending_limit, parse_file
 from codecompass.worker.reading import read_file, reading_limit
 
 ADDRESS_SPACE: Final = 8 * GIB
-"""A parse that needs more memory fails, instead of using up the machine's."""
+"""A parse that needs more memory fails instead of exhausting the machine's."""
 
 
 def main() -> None:

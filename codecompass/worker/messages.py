@@ -1,7 +1,7 @@
 """Messages between the server and a worker: frames of a 4-byte little-endian length and a msgpack body.
 
-For each file of a batch the worker sends, in order, one `FileText` and then, where the file is to be parsed, one `FileSymbols`.
-The first is sent before the parse begins, so that the server has the text and the content hash when a parse kills the worker.
+For each file of a batch the worker sends, in order, one `FileText` and then, if the file is parsed, one `FileSymbols`. The first
+is sent before the parse begins, so that the server has the text and the content hash if the parse kills the worker.
 """
 
 import struct
@@ -19,8 +19,8 @@ from codecompass.languages.records import Chunk, Import, Symbol
 class FileTask(Struct, frozen=True, array_like=True):
     """One file to read. `size` in bytes is from the scan; `known_hash` is the content hash in the index, empty if new.
 
-    Where the content still has the known hash, the answer has no text, and no symbols unless `needs_symbols`. `content` is the
-    whole file where it is not read from the working tree but from a commit.
+    If the content still has the known hash, the answer has no text, and no symbols unless `needs_symbols`. `content` is the whole
+    file if it comes from a commit instead of the working tree.
     """
 
     path: str
@@ -36,9 +36,9 @@ class FileText(Struct, frozen=True, array_like=True, tag="text"):
     - `status`: `indexed`, `unchanged` (the hash is the known one), `skipped` (with `reason`) or `vanished`.
     - `language`: empty for text in no known language.
     - `size`, `mtime_ns`, `ctime_ns`, `inode`: from `fstat` before reading, in bytes and nanoseconds; `mtime_ns` is 0 where it is
-      unreliable. All but `size` are 0 where the task brought its content.
-    - `content_hash`: of the whole content, of a binary file only of its beginning.
-    - `blob_id`: git's id of the whole content; empty where only a part was read.
+      unreliable. All but `size` are 0 if the task contained the content.
+    - `content_hash`: of the whole content; of a binary file only of its beginning.
+    - `blob_id`: git's id of the whole content; empty if only a part was read.
     - `line_count`, `chunks`: of the text; no chunks when unchanged.
     - `roots`: what the file says about module names, if it is a configuration file.
     - `has_symbols`: whether the language has symbols; `will_parse`: whether a `FileSymbols` follows.
@@ -64,7 +64,7 @@ class FileText(Struct, frozen=True, array_like=True, tag="text"):
 class FileSymbols(Struct, frozen=True, array_like=True, tag="symbols"):
     """The result of parsing a file. `reason` says why it is empty: `no_grammar`, `quarantined` or `parse_failed`.
 
-    `uses` are where it uses names (see `languages.packed_uses`).
+    `uses` are the places where it uses names (see `languages.packed_uses`).
     """
 
     path: str
@@ -78,7 +78,7 @@ class FileSymbols(Struct, frozen=True, array_like=True, tag="symbols"):
 LENGTH: Final = struct.Struct("<I")
 
 MAX_FRAME_BYTES: Final = 1 << 30
-"""A frame holds the text of one file; a length near this is not a frame but damaged data."""
+"""A frame holds the text of one file, so a length near this means corrupt data."""
 
 
 class Batch(Struct, frozen=True, array_like=True):
@@ -88,7 +88,7 @@ class Batch(Struct, frozen=True, array_like=True):
     - `max_file_bytes`, `max_line_characters`: files beyond these are skipped.
     - `parse_cpu_seconds`: CPU time after which the parse of one file ends the worker.
     - `quarantined`: content hashes that are never parsed.
-    - `object_format`: the hash of git's ids in this workspace.
+    - `object_format`: the hash algorithm of git's ids in this workspace.
     """
 
     root: bytes
@@ -109,7 +109,7 @@ _encoder: Final = msgspec.msgpack.Encoder()
 
 
 def encode_frame(message: Batch | Answer) -> bytes:
-    """Returns a frame: length and body."""
+    """Returns the frame of a message: length and body."""
     body = _encoder.encode(message)
     return LENGTH.pack(len(body)) + body
 
@@ -125,7 +125,7 @@ def decode_answer(body: bytes | memoryview) -> Answer:
 
 
 def decode_answers(output: bytes) -> Iterator[Answer]:
-    """Yields the answers in the output of a worker. Raises msgspec.DecodeError or struct.error where it is incomplete."""
+    """Yields the answers in the output of a worker. Raises msgspec.DecodeError or struct.error if it is incomplete."""
     offset = 0
     while offset < len(output):
         (length,) = LENGTH.unpack_from(output, offset)

@@ -1,4 +1,4 @@
-"""Parses one file in the worker process, under a limit of CPU time that the kernel enforces."""
+"""Parses one file in the worker process, under a CPU time limit enforced by the kernel."""
 
 import signal
 from collections.abc import Iterator
@@ -21,12 +21,12 @@ RETRY_SECONDS: Final = 0.2 * SECONDS
 
 
 class CpuTimeExceeded(Exception):
-    """The block of `interrupting_limit` took too long."""
+    """The block of `interrupting_limit` exceeded its CPU time."""
 
 
 @contextmanager
 def ending_limit(seconds: float) -> Iterator[None]:
-    """Ends the process when the block uses more than `seconds` of CPU time (user and system).
+    """Kills the process if the block uses more than `seconds` of CPU time (user and system).
 
     It relies on the signal's default action: inside a parser or a regular expression no Python code runs, so a Python handler
     would not be called.
@@ -41,7 +41,7 @@ def ending_limit(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def interrupting_limit(seconds: float) -> Iterator[None]:
-    """Raises CpuTimeExceeded in the block when it uses more than `seconds` of user CPU time, between two Python instructions."""
+    """Raises CpuTimeExceeded in the block, between two Python instructions, if it uses more than `seconds` of user CPU time."""
     is_over = False
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
@@ -59,28 +59,28 @@ def interrupting_limit(seconds: float) -> Iterator[None]:
         finally:
             is_over = True
     finally:
-        # Again: the signal may have come just before, and the next one is RETRY_SECONDS away. From here on it does nothing, so
-        # that nothing keeps the timer from being stopped and the handler from being taken back.
+        # Set again, because the signal may have interrupted the inner `finally`. From here on the handler does nothing, so the
+        # timer is stopped and the old handler restored.
         is_over = True
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
 
 
 class Parsers:
-    """The parsers that this process has used so far. A grammar that cannot be loaded is tried only once."""
+    """A cache of parsers by language. A grammar that cannot be loaded is tried only once."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[Language, tree_sitter.Parser] | None] = {}
 
     def get(self, name: str) -> tuple[Language, tree_sitter.Parser] | None:
-        """Returns the description and a parser of a language, None where its grammar cannot be loaded."""
+        """Returns the description and a parser of a language, or None if its grammar cannot be loaded."""
         if name not in self._known:
             self._known[name] = _load(name)
         return self._known[name]
 
 
 def parse_file(batch: Batch, text: FileText, source: bytes, parsers: Parsers) -> FileSymbols:
-    """Returns the symbols and imports of a file. Ends the process when the parse takes too long."""
+    """Returns the symbols, imports and uses of a file. Kills the process if the parse exceeds its CPU time."""
     if text.content_hash in batch.quarantined:
         return FileSymbols(text.path, text.content_hash, reason="quarantined")
     known = parsers.get(text.language)
@@ -101,7 +101,7 @@ def parse_file(batch: Batch, text: FileText, source: bytes, parsers: Parsers) ->
 
 
 _DEFECTS: Final = (ValueError, RecursionError, AttributeError, IndexError, TypeError, KeyError)
-"""What a defect in the rules of one language raises: it costs a file its symbols or its uses, not the job."""
+"""Exceptions that a defect in the rules of a language raises. The file loses its symbols or uses, but the job continues."""
 
 
 def _extract(language: Language, parser: tree_sitter.Parser, source: bytes, path: str) -> Extraction:

@@ -1,4 +1,4 @@
-"""Reads one file for the index: its kind, its text in chunks, its content hash."""
+"""Reads one file for the index: classifies it, splits its text into chunks and hashes its content."""
 
 import os
 import stat
@@ -21,17 +21,18 @@ from codecompass.worker.messages import Batch, FileTask, FileText
 from codecompass.worker.parsing import CpuTimeExceeded, interrupting_limit
 
 GROWTH_BYTES: Final = 64 * KIB
-"""Size of the read at the expected end of a file, where nearly always nothing follows."""
+"""Least size of a read. At the expected end of a file it nearly always returns nothing."""
 
 CONFIGURATION_CPU_SECONDS: Final = 2 * SECONDS
-"""For the module roots of a configuration file; real ones take milliseconds. One that takes longer is indexed as text only."""
+"""Limit for extracting the module roots of a configuration file, which takes milliseconds for real ones. A file that takes longer
+is indexed without module roots."""
 
 READ_BYTES_PER_SECOND: Final = 2 * MIB
-"""The least that reading, classifying and chunking manage per second of CPU time on a slow machine."""
+"""Lower bound of the throughput of reading, classifying and chunking per second of CPU time on a slow machine."""
 
 
 class ReadFile(Struct, frozen=True):
-    """The answer for a file and, where it is text, what the parser needs."""
+    """The answer for a file and, if it is text, its UTF-8 source for the parser."""
 
     answer: FileText
     source: bytes = b""
@@ -42,13 +43,13 @@ class ReadFile(Struct, frozen=True):
 
 
 def reading_limit(batch: Batch) -> float:
-    """Returns the CPU seconds that reading one file may take: a parse's limit plus what the largest file needs."""
+    """Returns the limit of CPU seconds for reading one file: that of a parse plus the time needed for the largest file."""
     return batch.parse_cpu_seconds + CONFIGURATION_CPU_SECONDS + batch.max_file_bytes / READ_BYTES_PER_SECOND
 
 
 class _Stamp(Struct, frozen=True):
-    """What the answer says about a file besides its content; zeros where it is no file of the tree. `blob_id` is empty until
-    all of it was read."""
+    """The metadata of a file in its answer; all but the size are zero if the content does not come from the working tree.
+    `blob_id` is empty until the whole content was read."""
 
     size: int
     mtime_ns: int = 0
@@ -58,8 +59,8 @@ class _Stamp(Struct, frozen=True):
 
 
 def read_file(batch: Batch, task: FileTask, splitter: WordSplitter) -> ReadFile:
-    """Reads `task.path` below the batch's root, or takes the content that the task brings. Never follows a symlink, never
-    blocks on a FIFO, never raises OSError."""
+    """Reads `task.path` below the batch's root, or uses the task's content. Never follows a symlink, blocks on a FIFO or raises
+    OSError."""
     if task.content is not None:
         return _answered(batch, task, _Stamp(len(task.content)), task.content, splitter)
     began = time.time_ns()
@@ -87,7 +88,7 @@ def read_file(batch: Batch, task: FileTask, splitter: WordSplitter) -> ReadFile:
 
 
 def _answered(batch: Batch, task: FileTask, stamp: _Stamp, content: bytes, splitter: WordSplitter) -> ReadFile:
-    """Answers with what is in a file; of a binary one the beginning is enough."""
+    """Returns the answer for a file's content; for a binary file its beginning is enough."""
     head = content[:BINARY_PROBE_BYTES]
     if looks_binary(head):
         # The hash of the head is enough: a file with the same beginning is binary too.
@@ -156,12 +157,12 @@ def _answer(
 
 
 def _read_rest(descriptor: int, head: bytes, size: int, max_bytes: int) -> bytes:
-    """Returns the whole content, or more than `max_bytes` bytes where the file grows beyond them while it is read."""
+    """Returns the whole content, or more than `max_bytes` bytes if the file grows beyond them while it is read."""
     if len(head) < BINARY_PROBE_BYTES:
         return head
     pieces = [head]
     n_bytes = len(head)
-    # Asking for one byte more than `fstat` said detects a file that grows.
+    # Requesting one byte more than the size from `fstat` detects a growing file.
     while n_bytes <= max_bytes and (piece := os.read(descriptor, max(size + 1 - n_bytes, GROWTH_BYTES))):
         pieces.append(piece)
         n_bytes += len(piece)

@@ -8,8 +8,7 @@ import pytest
 
 from bench.copies import MARK, suffix
 from bench.filling import PIECE_MARK, REPO_MARK, Copy, Real, own_actions, own_files, template_of
-from codecompass.cluster.facts_cache import block_key
-from codecompass.cluster.publishing import FACTS_FILE, TERMS_FILE
+from codecompass.cluster.manifests import FACTS_FILE, TERMS_FILE, block_key
 from codecompass.store.layout import HomeLayout
 from codecompass.store.schema import CHUNK_RECORD
 from codecompass.store.term_counts import TermCounts

@@ -12,11 +12,10 @@ from msgspec.structs import replace
 
 from codecompass.cluster.access import Tokens
 from codecompass.cluster.engine import Engine
-from codecompass.cluster.facts_cache import FactsCache
-from codecompass.cluster.http_service import serve_library
+from codecompass.cluster.generations import FactsCache
 from codecompass.cluster.publishing import publish
 from codecompass.cluster.repositories import Head, Repositories, Repository
-from codecompass.cluster.server import LibraryLaunch, LibraryServer, open_library_server
+from codecompass.cluster.server import LibraryLaunch, LibraryServer, open_library_server, serve_library
 from codecompass.settings import AccessSettings, ClusterSettings, ServerSettings, Settings
 from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.http.server import open_sockets

@@ -11,14 +11,14 @@ from msgspec import Struct
 
 import codecompass.cluster
 from codecompass.cluster.access import EVERYONE, Token, Unauthorized, Viewer, token_id, visible
-from codecompass.cluster.calls import EngineCalls
-from codecompass.cluster.doorkeeper import (
+from codecompass.cluster.authentication import (
     KNOWN_SECONDS,
     MAX_KNOWN,
     UNKNOWN_SECONDS,
-    Doorkeeper,
+    Authenticator,
     trusted_proxy,
 )
+from codecompass.cluster.calls import EngineCalls
 from codecompass.cluster.engine import EngineUnavailable
 from codecompass.errors import InvalidInput
 from codecompass.projects.caller import Identity
@@ -55,8 +55,8 @@ class Kept:
         return self.tokens.get(id_)
 
 
-def doorkeeper(kept=None, settings=PROXY) -> Doorkeeper:
-    return Doorkeeper((kept or Kept()).find, trusted_proxy(settings), EngineCalls(4))
+def authenticator(kept=None, settings=PROXY) -> Authenticator:
+    return Authenticator((kept or Kept()).find, trusted_proxy(settings), EngineCalls(4))
 
 
 def heading(peer="192.0.2.7", **headers) -> Heading:
@@ -67,7 +67,7 @@ def heading(peer="192.0.2.7", **headers) -> Heading:
 async def who(keeper, **headers):
     """Returns the viewer behind headers; None where nothing is answered."""
     try:
-        return await keeper.viewer(await keeper.identify(heading(**headers)))
+        return await keeper.viewer(await checking.identify(heading(**headers)))
     except HttpRefusal as refusal:
         return None if (refusal.status, refusal.headers[0][0]) == (401, "www-authenticate") else refusal
 
@@ -119,10 +119,10 @@ def test_a_token_ends_when_it_expires():
     assert Token(name="anna").viewer(1e12) is not None
 
 
-READING = {"across", "engine_text", "facts_cache", "generations", "manifests"}
+READING = {"across", "engine_queries", "engine_text", "generations", "manifests"}
 """The modules that read what repositories hold."""
 
-READERS = READING | {"publishing", "rarities", "scoring", "sweeping", "turns", "worker"}
+READERS = READING | {"publishing", "scoring", "sweeping", "turns", "worker"}
 """They themselves, and what workers do. `server` makes them, and passes them to `library` alone."""
 
 
@@ -141,7 +141,7 @@ def test_no_module_of_a_server_reads_past_the_library():
 
 
 async def test_a_token_names_its_viewer():
-    keeper = doorkeeper(Kept(secret=Token(name="anna", groups=("red",)), root=Token(name="olga", is_admin=True)))
+    keeper = authenticator(Kept(secret=Token(name="anna", groups=("red",)), root=Token(name="olga", is_admin=True)))
 
     assert await who(keeper, authorization="Bearer secret") == Viewer("anna", frozenset({"red"}))
     assert await who(keeper, authorization="bearer   secret ") == Viewer("anna", frozenset({"red"}))
@@ -153,7 +153,7 @@ async def test_a_token_names_its_viewer():
 
 
 async def test_headers_count_from_the_proxy_alone():
-    keeper = doorkeeper(Kept(secret=Token(name="anna", groups=("red",))))
+    keeper = authenticator(Kept(secret=Token(name="anna", groups=("red",))))
     said = {"x_forwarded_user": "ben", "x_forwarded_groups": " blue,green , ,blue"}
 
     assert await who(keeper, peer="10.1.2.3", **said) == Viewer("ben", frozenset({"blue", "green"}))
@@ -165,7 +165,7 @@ async def test_headers_count_from_the_proxy_alone():
 
 
 async def test_where_the_proxy_names_somebody_that_is_who_asks():
-    keeper = doorkeeper(Kept(secret=Token(name="anna", groups=("red",))))
+    keeper = authenticator(Kept(secret=Token(name="anna", groups=("red",))))
     proxied = {"peer": "10.1.2.3", "authorization": "Bearer secret"}
 
     assert (await who(keeper, **proxied, x_forwarded_user="ben")).name == "ben"
@@ -178,7 +178,7 @@ async def test_where_the_proxy_names_somebody_that_is_who_asks():
 
 
 async def test_without_a_proxy_in_the_settings_headers_are_nothing():
-    keeper = doorkeeper(settings=AccessSettings())
+    keeper = authenticator(settings=AccessSettings())
 
     assert await who(keeper, peer="10.1.2.3", x_forwarded_user="ben", x_forwarded_groups="red") is None
 
@@ -202,7 +202,7 @@ def test_a_proxy_that_is_half_configured_is_refused(settings):
 
 async def test_a_revoked_token_is_taken_no_longer_than_promised(mock_clock):
     kept = Kept(secret=Token(name="anna", groups=("red",)))
-    keeper = doorkeeper(kept)
+    keeper = authenticator(kept)
     identity = await keeper.identify(heading(authorization="Bearer secret"))
     kept.tokens.clear()
 
@@ -216,7 +216,7 @@ async def test_a_revoked_token_is_taken_no_longer_than_promised(mock_clock):
 
 async def test_other_groups_of_a_token_count_as_soon(mock_clock):
     kept = Kept(secret=Token(name="anna", groups=("red",)))
-    keeper = doorkeeper(kept)
+    keeper = authenticator(kept)
     identity = await keeper.identify(heading(authorization="Bearer secret"))
     kept.tokens[token_id("secret")] = Token(name="anna", groups=("blue",))
 
@@ -226,7 +226,7 @@ async def test_other_groups_of_a_token_count_as_soon(mock_clock):
 
 async def test_a_new_token_counts_soon_though_it_was_tried_before(mock_clock):
     kept = Kept()
-    keeper = doorkeeper(kept)
+    keeper = authenticator(kept)
     assert await who(keeper, authorization="Bearer early") is None
     kept.tokens[token_id("early")] = Token(name="ida", groups=("red",))
 
@@ -238,7 +238,7 @@ async def test_a_new_token_counts_soon_though_it_was_tried_before(mock_clock):
 
 async def test_guesses_crowd_out_no_token_and_are_bounded():
     kept = Kept(secret=Token(name="anna", groups=("red",)))
-    keeper = doorkeeper(kept)
+    keeper = authenticator(kept)
     await who(keeper, authorization="Bearer secret")
     for number in range(MAX_KNOWN + 10):
         identity = Identity(token=f"{number:064x}")
@@ -253,7 +253,7 @@ async def test_guesses_crowd_out_no_token_and_are_bounded():
 
 async def test_many_who_ask_at_once_with_one_token_are_one_question_to_the_engine():
     kept = Kept(secret=Token(name="anna", groups=("red",)))
-    keeper = doorkeeper(kept)
+    keeper = authenticator(kept)
 
     async with trio.open_nursery() as nursery:
         for _ in range(50):
@@ -265,7 +265,7 @@ async def test_many_who_ask_at_once_with_one_token_are_one_question_to_the_engin
 async def test_while_the_engine_is_away_nobody_is_refused_for_a_wrong_token():
     kept = Kept(secret=Token(name="anna", groups=("red",)))
     kept.failure = EngineUnavailable("away")
-    keeper = doorkeeper(kept)
+    keeper = authenticator(kept)
 
     with pytest.raises(HttpRefusal) as refused:
         await keeper.identify(heading(authorization="Bearer secret"))
@@ -278,4 +278,4 @@ async def test_while_the_engine_is_away_nobody_is_refused_for_a_wrong_token():
 
 async def test_a_caller_without_identity_is_nobody():
     with pytest.raises(Unauthorized):
-        await doorkeeper().viewer(None)
+        await authenticator().viewer(None)

@@ -4,7 +4,7 @@ import pytest
 
 from codecompass.cluster.across import SAMPLED_REPOSITORIES, Across
 from codecompass.cluster.engine import Engine
-from codecompass.cluster.rarities import EngineRarities
+from codecompass.cluster.scoring import EngineRarities
 from tests.cluster.organisation import files_of, organisation
 
 pytestmark = pytest.mark.cluster

@@ -267,7 +267,7 @@ async def test_a_socket_that_is_open_ends_with_its_token(house, tmp_path):
         assert (await socket.head()).status == 101
         before = await said_on(socket, status)
         house.tokens.revoke("ida")
-        served.server.doorkeeper._known.clear()  # as after the seconds for which a token is known
+        served.server.authenticator._known.clear()  # as after the seconds for which a token is known
         after = await said_on(socket, status)
 
     assert "alpha_engine" in before

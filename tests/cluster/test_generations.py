@@ -13,7 +13,7 @@ from codecompass.cluster.engine import Engine
 from codecompass.cluster.generations import Generations
 from codecompass.cluster.manifests import Manifest
 from codecompass.cluster.publishing import Published, publish
-from codecompass.cluster.rarities import EngineRarities
+from codecompass.cluster.scoring import EngineRarities
 from codecompass.cluster.sweeping import sweep
 from codecompass.errors import IndexDamaged, IndexNotReady
 from codecompass.protocol.metadata import AnswerState

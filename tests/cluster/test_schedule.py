@@ -2,9 +2,8 @@
 
 from msgspec.structs import replace
 
-from codecompass.cluster.leases import Watch
 from codecompass.cluster.repositories import Head, Lease, Repository, Trouble
-from codecompass.cluster.schedule import Schedule, Times
+from codecompass.cluster.schedule import Schedule, Times, Watch
 
 TIMES = Times(lease=30, poll=60, grace=300, first_backoff=10, longest_backoff=100, affinity=5)
 MINE = (6, 7)

@@ -15,11 +15,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from codecompass.cluster.access import Tokens
+from codecompass.cluster.access import Tokens, visible
 from codecompass.cluster.engine import Engine, EngineUnavailable
-from codecompass.cluster.engine_text import visible
-from codecompass.cluster.facts_cache import block_id
 from codecompass.cluster.generations import Generations
+from codecompass.cluster.manifests import block_id
 from codecompass.cluster.repositories import Repositories, Repository
 from codecompass.cluster.schedule import Times
 from tests.cluster.git_remote import GitRemote

@@ -1,28 +1,107 @@
-"""How a server over an engine is: for everybody without a word of repositories, for a viewer with those that it may show."""
+"""The health of a server over the engine: for anybody without repositories, for a viewer with those that they may see.
+
+The engine is polled in the background (`EngineWatch`), so that health checks are answered without waiting.
+"""
 
 import time
 from collections.abc import Sequence
 from typing import Final
 
+import trio
+
 from codecompass import __version__
 from codecompass.amounts import iso_time
 from codecompass.cluster import naming
-from codecompass.cluster.engine_watch import EngineWatch
-from codecompass.cluster.library import Library
+from codecompass.cluster.calls import EngineCalls
+from codecompass.cluster.engine import Engine, EngineHealth
+from codecompass.cluster.library import Libraries, Library
 from codecompass.cluster.repositories import Repository
 from codecompass.errors import CodeCompassError
 from codecompass.languages import SYMBOL_LANGUAGES
+from codecompass.log import get_logger
 from codecompass.protocol.metadata import BareMetadata
-from codecompass.protocol.state_replies import Grammars, HealthProject, HealthReply, IndexCheck, StartupChecks, WarmsetReport
+from codecompass.protocol.state_replies import (
+    EngineReport,
+    Grammars,
+    HealthProject,
+    HealthReply,
+    IndexCheck,
+    StartupChecks,
+    WarmsetReport,
+)
 from codecompass.store.registry import Project
 from codecompass.store.schema import SCHEMA_VERSION
 from codecompass.transport.http.metrics import Gauge
+from codecompass.units import SECONDS
+
+LOOK_SECONDS: Final = 2 * SECONDS
+"""Between two polls."""
+
+PATIENCE_SECONDS: Final = 3 * SECONDS
+"""Deadline of one poll."""
+
+READY_SECONDS: Final = 10 * SECONDS
+"""A server whose engine has not answered for this long is not ready, so that a load balancer uses others."""
 
 _STATUS_VALUES: Final = {"green": 3, "yellow": 2, "red": 1}
 
 
+class EngineWatch:
+    """The engine's last known health. Only `work` waits."""
+
+    def __init__(self, engine: Engine, libraries: Libraries) -> None:
+        self._engine = engine
+        self._libraries = libraries
+        self._calls = EngineCalls(1)
+        self._health: EngineHealth | None = None
+        self._error = "it was not asked yet"
+
+    @property
+    def answered_seconds_ago(self) -> float | None:
+        """Seconds since the engine last answered any call of this server; None if it never did."""
+        calls = (self._calls, self._libraries.lookups, self._libraries.questions)
+        answered = [each.answered_at for each in calls if each.answered_at is not None]
+        return trio.current_time() - max(answered) if answered else None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the engine has answered within READY_SECONDS."""
+        ago = self.answered_seconds_ago
+        return ago is not None and ago < READY_SECONDS
+
+    def report(self) -> EngineReport:
+        """Returns the last known health, for `health_check`."""
+        ago = self.answered_seconds_ago
+        seconds = None if ago is None else int(ago)
+        if self._health is None:
+            return EngineReport(status="unavailable", answered_seconds_ago=seconds, error=self._error)
+        return EngineReport(
+            status=self._health.status,
+            nodes=self._health.nodes,
+            missing_shards=self._health.missing_shards,
+            pending_tasks=self._health.pending_tasks,
+            answered_seconds_ago=seconds,
+        )
+
+    async def work(self) -> None:
+        """Polls until cancelled."""
+        while True:
+            was_there = self._health is not None
+            try:
+                self._health = await self._calls.run(self._engine.health, PATIENCE_SECONDS)
+                self._error = ""
+            except CodeCompassError as error:
+                self._health, self._error = None, error.message
+                if was_there:
+                    get_logger(__name__).error("engine_unavailable", cause=error.message)
+            else:
+                if not was_there:
+                    get_logger(__name__).info("engine_available", status=self._health.status, nodes=self._health.nodes)
+            await trio.sleep(LOOK_SECONDS)
+
+
 class LibraryState:
-    """A `services.ServerState`, made for one question of one viewer."""
+    """Implements `services.ServerState` for one question of one viewer."""
 
     def __init__(self, library: Library, watch: EngineWatch, started_at: float) -> None:
         self._library = library
@@ -30,15 +109,15 @@ class LibraryState:
         self._started_at = started_at
 
     async def health(self, *, about: Project | None, limit: int, metadata: BareMetadata) -> HealthReply:
-        """Returns the state of the server and of the repositories that the viewer may see; without those while the engine is
-        away."""
+        """Returns the state of the server and of the repositories that the viewer may see; without repositories while the engine
+        is down."""
         try:
             repositories = await self._library.repositories()
         except CodeCompassError:
             repositories = ()
         on = naming.shelf(self._library.viewer, repositories)
         shown = [each for each in repositories if about is None or each.repo_id == about.project_id]
-        # Those in trouble and those without an index first: they are why somebody looks.
+        # Repositories in trouble or without an index first, because these are why somebody checks.
         shown.sort(key=lambda each: (each.trouble is None, each.default_head is not None, each.name))
         entries = [_entry(each, naming.project_of(each, on.labels[each.repo_id], 0.0)) for each in shown]
         return health(self._watch, self._started_at, metadata, entries, limit)
@@ -80,7 +159,7 @@ def health(
 
 
 def gauges(watch: EngineWatch) -> tuple[Gauge, ...]:
-    """Returns what `/metrics` says of the engine. Nothing is of a single repository."""
+    """Returns the gauges about the engine for `/metrics`. None is about a single repository."""
     engine, ago = watch.report(), watch.answered_seconds_ago
     return (
         Gauge("codecompass_engine_ready", "1 where the search engine answers.", float(watch.is_ready)),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from codecompass.cluster.bulk import AT_ONCE, BULK_BYTES, write_documents
+from codecompass.cluster.documents import AT_ONCE, BULK_BYTES, write_documents
 from codecompass.cluster.engine import Engine, EngineRefused, EngineUnavailable
 
 pytestmark = pytest.mark.cluster

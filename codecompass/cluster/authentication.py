@@ -1,11 +1,11 @@
-"""Who sends a request, and who that is now: headers -> Identity -> Viewer.
+"""Authentication of requests: headers -> Identity -> Viewer.
 
-    peer in the configured networks, and it names a user -> name and groups as its headers say
-    Authorization: Bearer ...                            -> the token, as the engine has it
+    peer in the configured networks, and it names a user -> name and groups from its headers
+    Authorization: Bearer ...                            -> the token as the engine stores it
     neither                                              -> 401
 
-Headers of a proxy count from the configured addresses alone; from anywhere else they are as good as absent. What a token may see
-is looked up again for every question, so that a connection that lasts ends with its token.
+A proxy's headers are ignored unless they come from the configured networks. What a token may see is looked up for every
+question, so that a long connection loses access when its token is revoked or expires.
 """
 
 import ipaddress
@@ -27,13 +27,13 @@ from codecompass.transport.http.request import UNAUTHORIZED, UNAVAILABLE, Headin
 from codecompass.units import SECONDS
 
 KNOWN_SECONDS: Final = 10 * SECONDS
-"""How long what the engine said of a token holds: one that was revoked is taken no longer than this."""
+"""How long a token read from the engine is cached: a revoked token is accepted no longer than this."""
 
 UNKNOWN_SECONDS: Final = 2 * SECONDS
-"""The same for a token that the engine does not have: one that was just made counts soon."""
+"""How long it is cached that a token does not exist; short, so that a new token is accepted soon."""
 
 MAX_KNOWN: Final = 4_096
-"""Tokens that are remembered, the most recently used; unknown ones are apart, so that nobody can crowd out the others."""
+"""Cached tokens, the most recently used. Unknown ones have their own cache, so that they cannot push out the others."""
 
 MAX_HEADER_LENGTH: Final = 8_000
 
@@ -41,7 +41,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class TrustedProxy(Struct, frozen=True, kw_only=True):
-    """A proxy that has found out who its users are. Names of headers are in lower case."""
+    """A proxy that authenticates its users and names them in headers. Names of headers are in lower case."""
 
     networks: tuple[Network, ...]
     user_header: str
@@ -49,7 +49,7 @@ class TrustedProxy(Struct, frozen=True, kw_only=True):
     admin_groups: frozenset[str]
 
     def sends_from(self, peer: str) -> bool:
-        """Whether an address is one of its own."""
+        """Returns whether `peer` is an address in the proxy's networks."""
         try:
             address = ipaddress.ip_address(peer.partition("%")[0])
         except ValueError:
@@ -59,9 +59,9 @@ class TrustedProxy(Struct, frozen=True, kw_only=True):
 
 
 def trusted_proxy(settings: AccessSettings) -> TrustedProxy | None:
-    """Returns the proxy that is configured; None unless both its networks and the header with the user are.
+    """Returns the configured proxy, or None if neither its networks nor the user header is set.
 
-    Raises InvalidInput for a network that is none, and where one of the two is missing.
+    Raises InvalidInput for an invalid network, or if one of the two is missing.
     """
     if not settings.trusted_proxies and not settings.user_header:
         return None
@@ -91,8 +91,8 @@ class _Remembered(Struct, frozen=True):
     until: float
 
 
-class Doorkeeper:
-    """One for a server. `find` reads a token from the engine by its id, blocking."""
+class Authenticator:
+    """Authenticates the requests of a server. `find` reads a token from the engine by its id, blocking."""
 
     def __init__(self, find: Callable[[str], Token | None], proxy: TrustedProxy | None, calls: EngineCalls) -> None:
         self._find = find
@@ -102,7 +102,7 @@ class Doorkeeper:
         self._unknown: OrderedDict[str, _Remembered] = OrderedDict()
 
     async def identify(self, heading: Heading) -> Identity:
-        """Returns who sends a request. Raises HttpRefusal: 401 where nobody knows, 503 while the engine cannot be asked."""
+        """Returns the identity of a request's sender. Raises HttpRefusal: 401 if there is none, 503 if the engine is down."""
         identity = self._named_by_proxy(heading) or self._bearer(heading)
         if identity is None:
             raise _refused(
@@ -118,7 +118,7 @@ class Doorkeeper:
         return identity
 
     async def viewer(self, identity: Identity | None) -> Viewer:
-        """Returns who that is now, and for which groups. Raises Unauthorized, EngineUnavailable."""
+        """Returns the viewer with their current groups. Raises Unauthorized, EngineUnavailable."""
         if identity is None:
             raise Unauthorized("nobody knows who asks. Connect with a token.")
         if not identity.token:
@@ -156,7 +156,7 @@ class Doorkeeper:
             if found is not None and trio.current_time() < found.until:
                 remembered.move_to_end(id_)
                 return found.token
-        # Counts from the question: the answer may have been under way for long.
+        # Cached from the time of the request, because its answer may have taken long.
         asked_at = trio.current_time()
         token = await self._calls.run_shared(id_, lambda: self._find(id_))
         self._known.pop(id_, None)

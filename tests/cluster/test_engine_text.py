@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codecompass.cluster.chunk_texts import ChunkTexts, keys_with_lines
+from codecompass.cluster.engine_text import ChunkTexts, keys_with_lines
 from codecompass.languages.chunk import MAX_LINES as LONGEST_CHUNK
 from codecompass.languages.records import Chunk
 from codecompass.store.snapshot import MAX_LINE, pack_chunk_key
