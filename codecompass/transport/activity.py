@@ -1,6 +1,7 @@
-"""The last calls of each client, so that a person sees on the page what an agent asked and how it was answered.
+"""The last calls of each client, for the page that shows people what an agent asked and what it was answered.
 
-In memory only, bounded by clients, calls and characters, and gone with the server. `server.activity = false` keeps none.
+Kept in memory only, bounded by clients, calls and characters, and lost when the server stops. `server.activity = false` turns it
+off.
 """
 
 import time
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    # A session is there before anything that answers a call is loaded.
+    # Sessions start before the modules that answer calls are loaded.
     from codecompass.protocol.replies import Reply
 
 MAX_CLIENTS: Final = 20
@@ -21,14 +22,14 @@ MAX_CALLS: Final = 50
 MAX_NAME: Final = 60
 MAX_VALUE: Final = 200
 MAX_ARGUMENTS: Final = 500
-"""Characters that are kept of the name of a client, of one argument, and of all arguments of a call. With MAX_CLIENTS and
-MAX_CALLS, about 1 MB in the worst case."""
+"""Characters kept of a client's name, of one argument, and of all arguments of a call. With MAX_CLIENTS and MAX_CALLS, about 1 MB
+in the worst case."""
 
 
 class NotedCall(Struct, frozen=True, kw_only=True):
-    """One call. `at` is in seconds since 1970; `characters` are those of the text that the client got.
+    """One call. `at` is in seconds since 1970; `characters` counts the text that the client got.
 
-    `outcome` is `ok` or the code of the error; `workspace` the root that answered, empty where none did.
+    `outcome` is `ok` or the code of the error; `workspace` is the root that answered, empty if none did.
     """
 
     at: float
@@ -42,7 +43,7 @@ class NotedCall(Struct, frozen=True, kw_only=True):
 
 
 class NotedClient(Struct, frozen=True, kw_only=True):
-    """A client by the name that it gives itself, and how it is connected; its calls, the newest first."""
+    """A client, by the name that it gives itself and its transport, with its calls, newest first."""
 
     name: str
     transport: str
@@ -50,7 +51,7 @@ class NotedClient(Struct, frozen=True, kw_only=True):
 
 
 class ActivityLog:
-    """Takes a call in microseconds: nothing is encoded or looked up."""
+    """Records calls; each takes microseconds, as nothing is encoded or looked up."""
 
     def __init__(self) -> None:
         self._calls: dict[tuple[str, str], deque[NotedCall]] = {}
@@ -65,7 +66,7 @@ class ActivityLog:
         seconds: float,
         n_characters: int,
     ) -> None:
-        """Keeps a call. The client that has been silent for longest makes room for a new one."""
+        """Records a call. Above MAX_CLIENTS the client that has been silent longest is dropped."""
         key = (client[:MAX_NAME], transport)
         calls = self._calls.pop(key, None) or deque(maxlen=MAX_CALLS)
         self._calls[key] = calls
@@ -87,7 +88,7 @@ class ActivityLog:
         )
 
     def clients(self) -> tuple[NotedClient, ...]:
-        """Returns what is kept, the client that has called last first."""
+        """Returns the recorded calls by client, the client with the latest call first."""
         return tuple(
             NotedClient(name=name, transport=transport, calls=tuple(reversed(calls)))
             for (name, transport), calls in reversed(self._calls.items())
@@ -95,7 +96,7 @@ class ActivityLog:
 
 
 def _shown(arguments: Mapping[str, object]) -> str:
-    """Returns the beginning of the arguments as people write them."""
+    """Returns the arguments in readable form, cut at MAX_ARGUMENTS characters."""
     text = ""
     for part in _parts(arguments):
         text = f"{text} {part}" if text else part

@@ -1,7 +1,7 @@
-"""Bytes -> lines, for connections that have a message on each. No input or output in here.
+"""Splits bytes into lines, for connections with one message a line. Does no I/O.
 
-Invariants: the same frames come out however the bytes are cut; never more than one frame and one piece of input is kept.
-A line that is too long is reported once, when that is known, and dropped up to its end.
+Invariants: the frames do not depend on how the bytes are cut; no more than one frame and one piece of input is held at a time.
+A line that is too long is reported once, as soon as that is known, and dropped up to its end.
 """
 
 from collections.abc import Iterator
@@ -12,11 +12,11 @@ from codecompass.transport.mcp.jsonrpc import oversized
 from codecompass.units import KIB
 
 KEPT_BYTES: Final = 64 * KIB
-"""A buffer that grew beyond this is given back after its line."""
+"""A buffer that grew beyond this is freed after its line."""
 
 
 class LineFrames:
-    """Collects one connection's input. Lines end with LF, or CRLF; blank ones are no frames."""
+    """Collects the input of one connection. Lines end with LF or CRLF; blank lines are skipped."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
@@ -24,7 +24,7 @@ class LineFrames:
         self._is_skipping = False
 
     def feed(self, data: bytes) -> Iterator[Input]:
-        """Gives what `data` completes, in order. To be exhausted before the next call."""
+        """Yields the frames that `data` completes, in order. Must be exhausted before the next call."""
         start = 0
         while (end := data.find(b"\n", start)) >= 0:
             yield from self._add(data, start, end)
@@ -33,13 +33,13 @@ class LineFrames:
         yield from self._add(data, start, len(data))
 
     def end(self) -> Iterator[Input]:
-        """Gives the last line, where the input ended without an end of line."""
+        """Yields the last line if the input ended without an end of line."""
         yield from self._finish_line()
 
     def _add(self, data: bytes, start: int, end: int) -> Iterator[Input]:
         if self._is_skipping:
             return
-        # One more than fits: the carriage return of an end of line.
+        # One byte more than the limit: the carriage return of a line end.
         if len(self._begun) + end - start > self._max_bytes + 1:
             yield self._skip()
         else:

@@ -1,4 +1,4 @@
-"""What is wrong between a bridge and its server, in words that say what to do next, and as JSON-RPC errors."""
+"""Failures between a bridge and its server, with messages that say what to do next, and as JSON-RPC errors."""
 
 import socket
 from typing import Final
@@ -13,7 +13,7 @@ from codecompass.transport.mcp.jsonrpc import Fault
 from codecompass.transport.mcp.protocol import SERVER_GONE
 
 RETRY_MS: Final = 1000
-"""When to call again. A server that is started again listens after half of it."""
+"""When to call again, in milliseconds. A restarted server listens after half of it."""
 
 _BAD_REQUEST: Final = 400
 _NOT_FOUND: Final = 404
@@ -21,14 +21,14 @@ _SHOWN_LENGTH: Final = 300
 
 
 class Trouble(Struct, frozen=True):
-    """Why there is no connection. `reason` is a word for programs; with `is_retryable` it can go away by itself."""
+    """Why there is no connection. `reason` is a code for programs; with `is_retryable` it may be temporary."""
 
     reason: str
     message: str
     is_retryable: bool = True
 
     def fault(self, target: BridgeTarget) -> Fault:
-        """Returns the error for a request that cannot be served because of this."""
+        """Returns the error for a request that fails because of this."""
         hint: dict[str, object] = {"retry_after_ms": RETRY_MS} if self.is_retryable else {}
         return Fault(SERVER_GONE, self.message, reason=self.reason, is_retryable=self.is_retryable, server_url=target.url, **hint)
 
@@ -45,7 +45,7 @@ _BODIES: Final = msgspec.json.Decoder(_Body)
 
 
 def lost(target: BridgeTarget) -> Trouble:
-    """Returns the trouble of requests that were under way when the connection ended."""
+    """Returns the trouble of requests that were in flight when the connection ended."""
     return Trouble(
         "server_gone",
         f"the connection to the CodeCompass server at {target.url} was lost before it answered. Call again: the bridge connects "
@@ -54,7 +54,7 @@ def lost(target: BridgeTarget) -> Trouble:
 
 
 def unreachable(target: BridgeTarget, cause: BaseException) -> Trouble:
-    """Returns the trouble of an attempt to connect that failed."""
+    """Returns the trouble of a failed attempt to connect."""
     if isinstance(cause, ConnectionRejected):
         return _rejected(target, cause)
     reason = "it did not answer in time" if isinstance(cause, trio.TooSlowError) else _cause_text(cause)
@@ -67,7 +67,7 @@ def unreachable(target: BridgeTarget, cause: BaseException) -> Trouble:
 
 
 def changed_revision(target: BridgeTarget, revision: str, other: str) -> Trouble:
-    """Returns the trouble of a server that was replaced by one with which this session cannot go on."""
+    """Returns the trouble of a server that was replaced by one with which this session cannot continue."""
     return Trouble(
         "server_changed",
         f"the CodeCompass server at {target.url} was replaced: it speaks {other}, this session {revision}. Connect the editor "
@@ -91,7 +91,7 @@ def _rejected(target: BridgeTarget, rejection: ConnectionRejected) -> Trouble:
 
 
 def _cause_text(cause: BaseException) -> str:
-    """Returns the words of the system's error that is the reason of all the others."""
+    """Returns the message of the system error at the root of a failure."""
     seen = _system_errors(cause)
     if any(isinstance(error, ConnectionRefusedError) for error in seen):
         return "connection refused"

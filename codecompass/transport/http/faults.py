@@ -1,4 +1,4 @@
-"""Responses to requests that HTTP itself refuses: JSON-RPC errors, on `POST /` with text codes such as `invalid_input`."""
+"""Responses to requests that the HTTP layer refuses: JSON-RPC errors, on `POST /` with text codes such as `invalid_input`."""
 
 from typing import Final
 
@@ -13,7 +13,7 @@ from codecompass.transport.mcp.protocol import INTERNAL_ERROR, INVALID_REQUEST, 
 INVALID_INPUT: Final = "invalid_input"
 
 BROKEN_RESPONSE: Final = "a response needs an id and one of result and error."
-"""To what cannot be answered as a message: HTTP answers everything."""
+"""The answer to malformed responses, which other transports do not answer: HTTP answers everything."""
 
 
 class _Error(Struct):
@@ -56,12 +56,12 @@ def refusal_body(refusal: HttpRefusal) -> bytes:
 
 
 def defect_body() -> bytes:
-    """Returns the error response to a request that met a defect of ours."""
+    """Returns the error response to a request that hit a defect of ours."""
     return encode_fault(None, Fault(INTERNAL_ERROR, "internal error. The server's log has the details.", reason="internal_error"))
 
 
 def plain_body(frame: Frame) -> bytes:
-    """Returns the answer of `POST /` to bytes that were no message: `error.code` is a string there, and nowhere else."""
+    """Returns the answer of `POST /` to bytes that were not a message: only there `error.code` is a string."""
     decoded = _FRAMES.decode(frame.body)
     error = decoded.error
     plain = _PlainError(INVALID_INPUT, error.message, _PlainData(error.code, error.data))
@@ -69,12 +69,12 @@ def plain_body(frame: Frame) -> bytes:
 
 
 def plain_refusal(message: str) -> bytes:
-    """Returns the answer of `POST /` to a request with status 400 whose body was not looked at."""
+    """Returns the answer of `POST /` to a request that is refused with status 400 before its body is parsed."""
     return plain_body(Frame(encode_fault(None, Fault(INVALID_REQUEST, message)), "response"))
 
 
 def require_method(request: HttpRequest, *allowed: str) -> None:
-    """Raises HttpRefusal for other methods than these."""
+    """Raises HttpRefusal unless the method is one of `allowed`."""
     if request.method not in allowed:
         names = ", ".join(allowed)
         raise HttpRefusal(
@@ -83,7 +83,7 @@ def require_method(request: HttpRequest, *allowed: str) -> None:
 
 
 def require_json(request: HttpRequest, *, may_be_missing: bool) -> None:
-    """Raises HttpRefusal for a body that says it is something else than JSON."""
+    """Raises HttpRefusal if the body is declared to be something other than JSON."""
     if request.media_type == "application/json" or (may_be_missing and request.media_type is None):
         return
     raise HttpRefusal(UNSUPPORTED_TYPE, "the body must be JSON. Send it with Content-Type: application/json.")

@@ -47,7 +47,7 @@ class RootEndpoint:
             await request.answer(BAD_REQUEST, plain_refusal(BROKEN_RESPONSE))
 
     async def _receive_while_there(self, body: bytes, delivery: Delivery, request: HttpRequest) -> Received:
-        """As `receive`; a client of the modern era cancels by going away."""
+        """Receives the message; a client of the modern era cancels it by disconnecting."""
         kind: Received = "request"
         async with trio.open_nursery() as nursery:
 
@@ -62,7 +62,7 @@ class RootEndpoint:
 
 
 class _SingleOutgoing:
-    """The Outgoing of an exchange that carries the response and nothing else."""
+    """The Outgoing of an exchange that carries only the response."""
 
     can_push = False
 
@@ -74,9 +74,9 @@ class _SingleOutgoing:
         self.frame = frame
 
     def finish(self) -> None:
-        """Nothing: the frame is read when the call has returned."""
+        """Does nothing: the frame is read when the call has returned."""
 
 
 def _status_of(frame: Frame) -> int:
-    """Returns the status on `POST /`: every answer is a success of HTTP, but for bytes that were no message."""
+    """Returns the status on `POST /`: 200 for every answer, except to bytes that were not a message."""
     return frame.http_status if frame.is_malformed else OK

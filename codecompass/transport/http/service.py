@@ -1,6 +1,4 @@
-"""A whole server over HTTP: routes, sessions and connections from the first request to the last, and the pages that say how
-the server is. Nothing in them waits for a disk.
-"""
+"""A whole server over HTTP: routes, sessions, connections, and the pages `/health` and `/metrics`, which never wait for disks."""
 
 import socket
 import time
@@ -35,8 +33,8 @@ from codecompass.transport.ui.door import PAGE_PATH, PageDoor
 class HttpTransport:
     """Serves one core over HTTP.
 
-    `check_project_path` raises InvalidInput for a `?project_path=` that is answered with status 400. `identify` and `open_routes`
-    as in `HttpApp`, `keeps_sessions` as in `StreamableEndpoint`.
+    `check_project_path` raises InvalidInput for a `?project_path=` that is answered with status 400. `areas`, `identify` and
+    `open_routes` as in `HttpApp`, `keeps_sessions` as in `StreamableEndpoint`; `pages` are further routes.
     """
 
     def __init__(
@@ -78,7 +76,7 @@ class HttpTransport:
         self._server = HttpServer(self._app, limits)
 
     def load(self) -> Load:
-        """Returns what it carries now."""
+        """Returns the current load, and the totals since the start."""
         return Load(
             connections=self._server.n_open,
             connections_accepted=self._server.n_accepted,
@@ -93,7 +91,7 @@ class HttpTransport:
     async def serve(
         self, sockets: Sequence[socket.socket], *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> None:
-        """Serves until `core.stop` is called, and a bounded time longer. Closes the sockets."""
+        """Serves until `core.stop` is called, and for a bounded time after it. Closes the sockets."""
         async with trio.open_nursery() as nursery:
             await nursery.start(self._sessions.run)
             await nursery.start(self._server.serve, sockets, self._core.stopping.wait)
@@ -113,7 +111,7 @@ async def serve_http(
     limits: HttpLimits | None = None,
     task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serves on listening sockets until `server.core.stop` is called, and a bounded time longer. Closes the sockets."""
+    """Serves on listening sockets until `server.core.stop` is called, and for a bounded time after it. Closes the sockets."""
     settings: ServerSettings = server.launch.settings.server
     addresses = tuple(str(each.getsockname()[0]) for each in sockets)
     guarding = guard(bound=addresses, hosts=settings.allowed_hosts, origins=settings.allowed_origins)

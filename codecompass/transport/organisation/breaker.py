@@ -1,10 +1,10 @@
-"""Whether a server that has failed is asked again: only after a pause, which grows with each further failure.
+"""A circuit breaker: after a failure the server is only queried again after a pause, which grows with each further failure.
 
-    asked --fails--> resting --the pause is over--> one question tries it --answers--> asked
-                        ^                                 |
-                        '------------- fails -------------'   twice the pause, up to a minute
+    closed --fails--> open --the pause is over--> one question tries it --answers--> closed
+                       ^                                 |
+                       '------------- fails -------------'   twice the pause, up to a minute
 
-While it rests questions go without it, at once.
+While it is open, questions fail at once.
 """
 
 from collections.abc import Iterator
@@ -20,14 +20,14 @@ FIRST_PAUSE_SECONDS: Final = 5 * SECONDS
 LONGEST_PAUSE_SECONDS: Final = 60 * SECONDS
 
 FAIR_SECONDS: Final = 1 * SECONDS
-"""Whoever waits less than this and goes has learned nothing of the server, where questions usually wait longer."""
+"""A timeout shorter than this does not count as a failure of the server, unless questions usually wait less."""
 
 
 class Breaker:
-    """One for a server. For one event loop."""
+    """The breaker of one server, for one event loop."""
 
     def __init__(self, usual_seconds: float = FAIR_SECONDS) -> None:
-        """`usual_seconds` is how long questions usually wait: whoever has waited so long has learned that it does not answer."""
+        """`usual_seconds` is how long questions usually wait: a timeout after that counts as a failure."""
         self._fair_seconds = min(FAIR_SECONDS, usual_seconds)
         self._failure: OrganisationUnavailable | None = None
         self._rests_until = float("-inf")
@@ -36,8 +36,8 @@ class Breaker:
 
     @contextmanager
     def asking(self, seconds: float) -> Iterator[None]:
-        """Wraps one question that waits `seconds`; its OrganisationUnavailable counts. Raises the last one again in the pause
-        after it, with how long that lasts, and while another question tries the server."""
+        """Wraps one question that waits `seconds`; its OrganisationUnavailable counts as a failure. Raises the last failure
+        again, with the time left, during the pause after it and while another question tries the server."""
         is_trial = self._failure is not None
         if self._failure is not None:
             left = self._rests_until - trio.current_time()
@@ -64,6 +64,6 @@ class Breaker:
     def _failed(self, failure: OrganisationUnavailable) -> None:
         self._failure = failure
         if trio.current_time() < self._rests_until:
-            return  # asked before the pause began, as others whose failure began it
+            return  # asked before the pause began, like the question whose failure began it
         self._rests_until = trio.current_time() + self._pause
         self._pause = min(2 * self._pause, LONGEST_PAUSE_SECONDS)

@@ -1,4 +1,4 @@
-"""Why the organisation's server has not answered: a word for the log, and for people and agents what to do."""
+"""Why the organisation's server has not answered: a code for the log, and for people and agents what to do."""
 
 from typing import ClassVar, Final, Literal
 
@@ -20,17 +20,17 @@ FailureReason = Literal[
 ]
 
 UNSETTLED: Final[frozenset[FailureReason]] = frozenset({"too_large"})
-"""Failures of one question, which say nothing of the next."""
+"""Failures of one question, which say nothing about the next one."""
 
 
 class OrganisationUnavailable(CodeCompassError):
-    """The organisation's server gave no answer. Nothing that it wrote is in the message, and no token."""
+    """The organisation's server gave no answer. The message contains nothing that the server wrote, and no token."""
 
     code: ClassVar[str] = "organisation_unavailable"
     is_retryable = True
 
     def __init__(self, reason: FailureReason, message: str, *, retry_after_ms: int | None = None) -> None:
-        """`message` is a clause: "it refused the token; ...". `retry_after_ms` is given where it was not even asked, because it
+        """`message` is a clause: "it refused the token; ...". `retry_after_ms` is given if it was not queried at all, because it
         has just failed."""
         super().__init__(message, reason=reason, retry_after_ms=retry_after_ms)
         self.reason: Final = reason

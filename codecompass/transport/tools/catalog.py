@@ -1,7 +1,7 @@
-"""All tools of a server: one call from its arguments to its typed reply, counted.
+"""Runs and counts the tool calls of a server: from the arguments of a call to its typed reply.
 
-Every call ends in a reply. An error of ours becomes an ErrorReply with its code; anything else is a defect, is logged with its
-trace, and becomes `internal_error`.
+Every call ends in a reply. A CodeCompassError becomes an ErrorReply with its code; any other exception is a defect, is logged
+with its trace, and becomes `internal_error`.
 """
 
 import time
@@ -31,7 +31,7 @@ _TOOLS: Final = {tool.name: tool for tool in TOOLS}
 
 
 class Catalog:
-    """The `calls.ToolCalls` of a server. Owns no state."""
+    """The `calls.ToolCalls` of a server. Has no state."""
 
     def __init__(self, source: ServiceSource, measures: Measures) -> None:
         self._source = source
@@ -39,7 +39,7 @@ class Catalog:
         self._log = structlog.get_logger(__name__)
 
     async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> Outcome:
-        """Runs a tool. Raises nothing but a cancellation: every failure is an ErrorReply."""
+        """Runs a tool. Raises nothing but a cancellation: every failure becomes an ErrorReply."""
 
         def begin(services: Services) -> Call:
             decoded = decode(name, arguments)
@@ -48,7 +48,7 @@ class Catalog:
         return await self._run(name, caller, begin)
 
     async def part(self, name: str, arguments: Mapping[str, object], caller: Caller, part: PartRequest) -> Outcome:
-        """Runs a tool for a server that merges the answer with its own: about several projects, the reply is a PartsReply."""
+        """Runs a tool for a server that merges the answer with its own: if it is about several projects, returns a PartsReply."""
 
         def begin(services: Services) -> Call:
             decoded = decode(name, arguments)
@@ -57,8 +57,8 @@ class Catalog:
         return await self._run(name, caller, begin)
 
     async def show(self, name: str, arguments: Mapping[str, object], caller: Caller, answers: AnswerForm) -> Outcome:
-        """Runs a tool for a page: as `call`, with a reply of this form whatever that of the server is. As text, replies have
-        lines of code, else ids. Nobody else is asked: a page has no places for what is not here.
+        """Runs a tool for a page: like `call`, with a reply in this form whatever that of the server is. Replies as text have
+        lines of code, others have ids. Queries no other server, as pages cannot show its projects.
         """
 
         def begin(services: Services) -> Call:
@@ -68,7 +68,7 @@ class Catalog:
         return await self._run(name, caller, begin)
 
     async def read_file(self, request: ReadFile, caller: Caller) -> Outcome:
-        """Returns the text of a file as it is indexed, on the way of all questions."""
+        """Returns the indexed text of a file. Routed and counted like a tool."""
         return await self._run(request.tool, caller, lambda services: Call(services, request, caller))
 
     async def _run(self, name: str, caller: Caller, begin: Callable[[Services], Call]) -> Outcome:
@@ -98,7 +98,7 @@ class Catalog:
             return self._error_reply(error, call)
 
     def _known(self, error: Exception, name: str, caller: Caller) -> CodeCompassError:
-        """Returns the error of ours that it is or holds, else one that says that there is a defect, which is logged."""
+        """Returns the CodeCompassError in `error`; logs any other error and returns an InternalError."""
         known: Exception = error
         while isinstance(known, ExceptionGroup) and len(known.exceptions) == 1:  # as a nursery wraps it
             known = known.exceptions[0]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 async def run(call: "Call") -> "Outcome":
-    """Answers from what is published. Only a caller who names a project is routed: all others are about the server."""
+    """Answers from the published state. Only calls that name a project are routed: all others are about the server."""
     from codecompass.protocol.metadata import bare_metadata
     from codecompass.transport.calls import Outcome
     from codecompass.transport.health import MAX_PROJECTS

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 async def run(call: "Call") -> "Outcome":
-    """Asks git and the store; the workspace need be neither live nor indexed."""
+    """Answers from git and the store; the workspace need be neither live nor indexed."""
     from codecompass.protocol.metadata import bare_metadata
     from codecompass.transport.calls import Outcome
 

@@ -1,4 +1,4 @@
-"""Which tools there are, which of them a server lists, and how `tools/list` shows them. Imports nothing that answers a call."""
+"""The tools that a server lists, and how `tools/list` shows them. Imports nothing that answers a call."""
 
 from collections.abc import Collection, Mapping
 from typing import Final, cast
@@ -42,10 +42,10 @@ TOOLS: Final[tuple[Tool, ...]] = (
     health_check.TOOL,
     index_repository.TOOL,
 )
-"""In the order in which they are listed: what agents need most comes first."""
+"""In listing order: the tools that agents need most come first."""
 
 _ONLY_IN_ALL: Final = (index_repository.TOOL, list_refs.TOOL, diff_context.TOOL)
-"""Tools that the default listing has no room for in its 12 kB. They can be called all the same."""
+"""Tools for which the default listing has no room in its 12 kB. They can be called nevertheless."""
 
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "default": tuple(tool.name for tool in TOOLS if tool not in _ONLY_IN_ALL),
@@ -53,26 +53,26 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "core": ("search_code", "locate_symbol", "get_file_outline", "find_references", "get_code_context", "index_status"),
     "all": tuple(tool.name for tool in TOOLS),
 }
-"""What `serve-mcp --tools` takes besides the names of tools."""
+"""The groups that `serve-mcp --tools` accepts besides the names of tools."""
 
 _ABOUT_THE_TREE: Final = frozenset({"list_refs", "index_status", "index_repo", "sync_repo", "health_check", "index_repository"})
 """Tools that are about the working tree, the repository or the server: no listing shows their `ref`."""
 
 _REF_IN_DEFAULT: Final = frozenset({"search_code", "locate_symbol", "get_file_outline", "get_code_context"})
-"""Tools whose `ref` has room in the groups but `all`. The others take it all the same."""
+"""Tools that show their `ref` in all groups; the others only in `all`, but accept it nevertheless."""
 
 _NOT_IN_DEFAULT: Final = frozenset({"changed_since"})
 NOT_IN_CORE: Final = _NOT_IN_DEFAULT | frozenset({
     "compact", "confidence", "docs", "freshness_policy", "include_tests", "language", "offset", "project_id",
     "ranking_explain_level", "ref", "strategy", "timeout_ms", "why_not",
 })  # fmt: skip
-"""Those that `core` does not show, for its 5 kB. It has no titles either, which are for people."""
+"""Arguments that `core` does not show, to stay within 5 kB. It shows no titles either, which are for people."""
 
 
 def describe(listing: str, answers: AnswerForm = "json") -> tuple[ToolDescription, ...]:
-    """Returns the tools of a listing as `tools/list` shows them: answers as text have no schema.
+    """Returns the tools of a listing as `tools/list` shows them, without output schemas if answers are text.
 
-    Raises InvalidInput as `listed_names` does.
+    Raises the same errors as `listed_names`.
     """
     names = listed_names(listing)
     groups = {word.strip() for word in listing.split(",")} & GROUPS.keys()
@@ -91,9 +91,9 @@ def _left_out(tool: Tool, groups: Collection[str]) -> frozenset[str]:
 
 
 def listed_names(listing: str) -> frozenset[str]:
-    """Returns the tools that a listing means: a group, or names with commas, which may be groups too.
+    """Returns the names of the tools in a listing: groups and tools, separated by commas.
 
-    Raises InvalidInput for what is neither.
+    Raises InvalidInput for a name that is neither.
     """
     names: set[str] = set()
     for word in (part.strip() for part in listing.split(",")):

@@ -1,4 +1,4 @@
-"""What all tools that index do: order a job, wait for it as long as the caller wants, reply with its state."""
+"""The common part of all tools that index: start a job, wait for it as long as the caller wants, reply with its state."""
 
 from collections.abc import Callable
 from typing import Final
@@ -18,11 +18,11 @@ from codecompass.transport.calls import Outcome
 from codecompass.transport.tools.toolkit import Call
 
 SETTLING_QUERY: Final = "main"
-"""Any query does; this one is cheap."""
+"""Any query would do; this one is cheap."""
 
 
 class Ordered(Struct, frozen=True):
-    """A job that was ordered, as it stands in `state`."""
+    """A job that was started or joined, with its current `state`."""
 
     project: Project
     state: JobState
@@ -30,12 +30,12 @@ class Ordered(Struct, frozen=True):
 
     @property
     def status(self) -> str:
-        """The job's status in a reply: one that is queued is `running` for its caller."""
+        """The job's status in a reply: a queued one is `running` for its caller."""
         return "running" if self.state.status == "queued" else self.state.status
 
     @property
     def file_count(self) -> int | None:
-        """Files of the project; None until they have been counted. Only a full job counts them before its end."""
+        """Number of files of the project; None until they are counted. Only a full job counts them before its end."""
         if self.state.report is not None:
             return self.state.report.file_count
         is_counted = self.state.mode == "full" and self.state.progress.stage != "discovery"
@@ -43,29 +43,29 @@ class Ordered(Struct, frozen=True):
 
     @property
     def changed_files(self) -> int | None:
-        """Files that were new, edited or gone; None until the job has ended."""
+        """Number of new, edited and removed files; None until the job has ended."""
         return None if self.state.report is None else self.state.report.files_changed
 
     @property
     def symbol_count(self) -> int | None:
-        """Symbols of the index; None until the job has ended."""
+        """Number of symbols in the index; None until the job has ended."""
         return None if self.state.report is None else self.state.report.symbol_count
 
     @property
     def source_bytes(self) -> int | None:
-        """Size of what is indexed; None until the job has ended."""
+        """Total size of the indexed files; None until the job has ended."""
         return None if self.state.report is None else self.state.report.source_bytes
 
     @property
     def duration_seconds(self) -> float | None:
-        """Wall time of the job; None until it has ended."""
+        """Wall time of the job, rounded to milliseconds; None until it has ended."""
         return None if self.state.report is None else round(self.state.report.duration_seconds, 3)
 
 
 async def order(call: Call, *, force: bool, wait_seconds: float, render: Callable[[Ordered], Reply]) -> Outcome:
-    """Returns what `render` makes of the job that the workspace runs, a new one or one that was there.
+    """Starts an index job of the workspace, or joins a running one, and returns it as rendered by `render`.
 
-    Raises RefNotIndexed, IndexInProgress where `force` meets a job that is not forced, what routing and `render` raise.
+    Raises RefNotIndexed, IndexInProgress if `force` meets a job that is not forced, and the errors of routing and `render`.
     """
     await call.require_ref()
     workspace = await call.workspace()
@@ -87,18 +87,18 @@ async def order(call: Call, *, force: bool, wait_seconds: float, render: Callabl
 
 
 async def _settle(workspace: WorkspaceHandle) -> None:
-    """Waits, as any query does, until what changed while the job ran is indexed: a first index is followed by another scan."""
+    """Waits, like any query, until changes made during the job are indexed: a first index is followed by another scan."""
     try:
         request = SearchCode(query=SETTLING_QUERY, limit=1, freshness_policy="balanced")
         await workspace.ask(Query(request=request, is_internal=True))
     except CodeCompassError:
-        pass  # the job has succeeded; whatever this is, the next question says it
+        pass  # the job has succeeded; the next question reports this failure
 
 
 def _as_of(state: JobState, seen: WorkspaceObservation) -> WorkspaceObservation:
-    """What the workspace has published, with the job in it: one that was just started may not have been published yet.
+    """Returns the workspace's observation, adjusted to the job: one that was just started may not be in it yet.
 
-    What a job after this one takes in is not in what this one has published: that is `stale`, not `syncing`.
+    If a later job is already running, what this job has published is `stale`, not `syncing`.
     """
     if not state.has_ended:
         return replace(seen, indexing_status="indexing", freshness_status="syncing")

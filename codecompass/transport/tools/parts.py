@@ -1,4 +1,4 @@
-"""Answers about several projects to a server that merges them with its own: each project's by itself, with what merging needs."""
+"""Answers about several projects for a server that merges them with its own: one part a project, with the data for merging."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -18,18 +18,18 @@ from codecompass.transport.tools.toolkit import Call
 
 MAX_PACKAGES: Final = 10_000
 MAX_IMPORTED_LENGTH: Final = 1_000
-"""Packages of a definition that another server names, and characters of each text in it."""
+"""Maximum number of packages in another server's ImportedSymbol, and of characters of each of its texts."""
 
 
 async def parts_reply(call: Call, request: SharedRequest, selected: Sequence[SelectedProject], part: PartRequest) -> PartsReply:
-    """Returns what the selected projects answer, but those that `part` leaves out. Raises InvalidInput for an impossible part."""
+    """Returns the answers of the selected projects but those that `part` leaves out. Raises InvalidInput for an invalid part."""
     if part.imported is not None:
         _check(part.imported)
     ids = await _ids(call, selected)
     left_out = frozenset(part.leave_out)
     wanted = [each for each in selected if left_out.isdisjoint(ids[each.project.project_id])]
     answers = await ask_all(call, request, wanted, deadline_of(call, request), part.imported)
-    # That a name is not defined in a project is no trouble of that project.
+    # A project that does not define the name has not failed.
     troubled = [each for each in answers if not isinstance(each.failure, SymbolNotFound | AmbiguousSymbol)]
     metadata = several_metadata(call, request, Answers(tuple(troubled)), ())
     return PartsReply(
@@ -43,7 +43,7 @@ async def parts_reply(call: Call, request: SharedRequest, selected: Sequence[Sel
 
 
 async def _ids(call: Call, selected: Sequence[SelectedProject]) -> Mapping[str, frozenset[str]]:
-    """The ids by which each project can be left out: its own, and those of the repositories that it is a checkout of."""
+    """Returns the ids by which each project can be left out: its own, and those of the repositories that it is a checkout of."""
     projects = [each.project for each in selected]
     tell = call.services.repository_ids
     known: Mapping[str, frozenset[str]] = {} if tell is None else await tell(projects)

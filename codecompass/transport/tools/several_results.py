@@ -1,4 +1,4 @@
-"""One answer from several projects: a page of hits, or the uses of a definition wherever it is imported."""
+"""Merges the answers of several projects into one: a page of hits, or the uses of a definition in all projects that import it."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -21,14 +21,13 @@ from codecompass.transport.tools.several_projects import (
 from codecompass.transport.tools.toolkit import Call, ask_index
 
 SHOWN_CANDIDATES: Final = 20
-"""Definitions of a name in several projects that an error lists."""
+"""Definitions of a name in several projects that an AmbiguousSymbol lists."""
 
 
 async def ask_projects(call: Call) -> Outcome:
-    """Returns what the index of the project says that is meant, or those of all that are.
+    """Returns the answer of the project that the question addresses, or the merged one of several.
 
-    Raises what `asked_projects` raises, what `toolkit.ask_index` raises where one project is meant, and why none answered
-    where all of several failed.
+    Raises the same errors as `asked_projects`, as `toolkit.ask_index` for one project, and as `require_an_answer` for several.
     """
     request = call.request
     assert isinstance(request, SearchCode | LocateSymbol | FindReferences)
@@ -60,7 +59,7 @@ def _page(call: Call, request: SearchCode | LocateSymbol, answers: Answers) -> S
     if page is not None:
         metadata = replace(metadata, projects=(*metadata.projects, *page.metadata.projects))
     if replies and not merged.results:
-        # What all say of the question, such as that none has a word of it.
+        # Warnings that all projects share, such as that none of the words is known.
         said = [reply.metadata.warnings for _, reply in replies]
         shared = tuple(warning for warning in said[0] if all(warning in others for others in said))
         metadata = replace(metadata, warnings=(*metadata.warnings, *shared))
@@ -75,13 +74,13 @@ def _page(call: Call, request: SearchCode | LocateSymbol, answers: Answers) -> S
 
 
 async def _references(call: Call, request: FindReferences, asked: Asked) -> FindReferencesReply:
-    """Returns the uses of a definition: product code in projects that import its package, then in its own; last tests.
+    """Returns the uses of a definition: product code in projects that import its package, then in its own project, then tests.
 
-    Raises SymbolNotFound where no project defines it, AmbiguousSymbol where several do and the first that is named does not.
+    Raises SymbolNotFound if no project defines it, AmbiguousSymbol if several do and the first named one does not.
     """
     deadline = deadline_of(call, request)
     enough = replace(request, offset=0, limit=request.offset + request.limit)
-    # Whoever names a project first means its definition, and need not wait for what others have.
+    # The project that is named first is the one whose definition is meant, so the others are not waited for.
     first, rest = _named_first(asked)
     answers = await ask_everybody(call, enough, first, deadline, beside=asked.here if first.here else ())
     if not any(each.reply for each in answers.each):
@@ -128,7 +127,7 @@ async def _references(call: Call, request: FindReferences, asked: Asked) -> Find
 
 
 def _named_first(asked: Asked) -> tuple[Asked, Asked]:
-    """Returns the one whose definition is meant because it is named first, if any, and the others."""
+    """Returns the project that is named first, if any, whose definition is preferred, and the others."""
     if asked.is_elsewhere_first:
         return Asked((), asked.elsewhere[:1]), Asked(asked.here, asked.elsewhere[1:])
     n_first = 1 if asked.here and asked.here[0].is_named else 0

@@ -1,4 +1,4 @@
-"""Lines of code as pages show them: numbered, highlighted, with gaps between what does not follow on each other."""
+"""Lines of code as pages show them: numbered, highlighted, with gaps between lines that are not adjacent."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -12,15 +12,15 @@ from codecompass.protocol.replies import MatchedLine, Result
 from codecompass.transport.ui.highlighting import highlighted
 
 NO_NUMBER: Final = 0
-"""Of a line of which only the text is known."""
+"""The number of a line of which only the text is known."""
 
 INDENTATION: Final = "    "
-"""Of lines below a signature."""
+"""The indentation of lines below a signature."""
 
 
 class CodeLine(Struct, frozen=True):
-    """A line. `number` counts from 1, NO_NUMBER where it is not known; `follows` is false for the first one behind a
-    gap; `html` is escaped."""
+    """A line. `number` counts from 1, NO_NUMBER if it is not known; `follows` is False for the first one after a gap; `html` is
+    escaped."""
 
     number: int
     html: Markup
@@ -28,7 +28,7 @@ class CodeLine(Struct, frozen=True):
 
 
 def code_lines(lines: Sequence[MatchedLine], language: str, wanted: re.Pattern[str] | None = None) -> tuple[CodeLine, ...]:
-    """Returns the lines, highlighted: those that follow on each other together. What `wanted` finds is marked."""
+    """Returns the lines, highlighted, adjacent ones together. Matches of `wanted` are marked."""
     return tuple(
         CodeLine(line.line, html, follows=position > 0 or line.line == lines[0].line)
         for run in _runs(lines)
@@ -39,16 +39,16 @@ def code_lines(lines: Sequence[MatchedLine], language: str, wanted: re.Pattern[s
 def lines_of_hit(hit: Result, wanted: re.Pattern[str] | None = None) -> tuple[CodeLine, ...]:
     """Returns the lines of a hit: those that matched, or all of a short definition, else its signature with the best lines.
 
-    They stand as far left as they can.
+    Common indentation is removed.
     """
     language = hit.language or language_of(hit.path, b"")
     shown = hit.excerpt
     if shown is None:
-        # Of a project that is not live: without lines of code.
+        # A project that is not live returns no lines of code.
         text = hit.signature or hit.snippet
         number = hit.line_start if hit.signature else NO_NUMBER
         return code_lines(hit.matched_lines or (MatchedLine(line=number, text=text),), language, wanted) if text else ()
-    # Lines are what the index says, whatever else in them looks like the end of one.
+    # Lines are those of the index, whatever other line separators they contain.
     margins = [_indentation(line.text) for line in shown.lines if line.text.strip()]
     margin = min(margins, key=len, default="")
     margin = margin if all(each.startswith(margin) for each in margins) else ""

@@ -1,4 +1,4 @@
-"""Source code as HTML: Pygments says which part is what, MarkupSafe escapes every part. Nothing of the code is ever markup.
+"""Source code as HTML: Pygments classifies the tokens, MarkupSafe escapes each of them. No part of the code ever becomes markup.
 
 A lexer is loaded when the first file of its language is shown. Code that is too large or too slow to lex is shown plain.
 """
@@ -18,13 +18,14 @@ from codecompass.units import MILLISECONDS
 
 MAX_CHARACTERS: Final = 100_000
 MAX_LINES: Final = 1_000
-"""Of a text that is lexed. Some lexers take quadratic time for what begins again and again and never ends (here documents)."""
+"""Bounds of a text that is lexed. Some lexers take quadratic time for constructs that are opened repeatedly and never closed
+(here documents)."""
 
 MAX_LINE_CHARACTERS: Final = 2_000
-"""A text with a longer line is data: no person reads its colours."""
+"""A text with a longer line is data, for which colours are of no use."""
 
 MAX_SECONDS: Final = 300 * MILLISECONDS
-"""What follows after this long stays plain."""
+"""The rest of a text after this time stays plain."""
 
 _LEXERS: Final = {
     "bash": "bash", "c": "c", "cmake": "cmake", "cpp": "cpp", "csharp": "csharp", "css": "css", "dockerfile": "docker",
@@ -51,13 +52,13 @@ _CLASSES: Final[tuple[tuple[_TokenType, str], ...]] = (
     (Name.Attribute, "p"),
     (Name.Builtin.Pseudo, "m"),
 )
-"""The class of a part by its token, the first that fits: few, so that a page is small and its contrast can be checked."""
+"""CSS classes by token type; the first match counts. Few, so that pages are small and their contrast can be checked."""
 
 
 def highlighted(lines: Sequence[str], language: str, wanted: re.Pattern[str] | None = None) -> list[Markup]:
     """Returns each line as HTML, escaped, with its keywords, comments, strings, numbers and names of definitions marked.
 
-    What `wanted` finds is marked too; it has to be linear in the length of a line.
+    Matches of `wanted` are marked too; matching must be linear in the length of a line.
     """
     lexer = _lexer(_LEXERS.get(language, ""))
     n_characters = sum(map(len, lines))
@@ -90,7 +91,7 @@ def _add(parts: list[str], kind: str, text: str, wanted: re.Pattern[str] | None)
 
 
 def _marked(text: str, wanted: re.Pattern[str] | None) -> str:
-    """Returns a text escaped, with what is wanted in it marked."""
+    """Returns a text, escaped, with the matches of `wanted` marked."""
     if wanted is None:
         return str(escape(text))
     parts: list[str] = []
@@ -104,7 +105,7 @@ def _marked(text: str, wanted: re.Pattern[str] | None) -> str:
 
 
 def _tokens(lexer: Lexer, text: str) -> Iterator[tuple[str, str]]:
-    """Yields the parts of a text with their classes, neighbours of one class together. All of the text comes out, in order."""
+    """Yields the parts of a text with their classes; neighbours of one class are joined. Covers the whole text, in order."""
     ends = time.monotonic() + MAX_SECONDS
     at, kind, begun = 0, "", 0
     for position, token, value in lexer.get_tokens_unprocessed(text):
@@ -135,7 +136,7 @@ def _class_of(token: _TokenType) -> str:
 def _lexer(name: str) -> Lexer | None:
     if not name:
         return None
-    # What it is called with is a constant of ours; its defaults would strip and end the text.
+    # `name` is one of our constants. The default options would strip the text and add a line end.
     options = {"startinline": True} if name == "php" else {}
     lexer: Lexer = get_lexer_by_name(name, stripnl=False, ensurenl=False, **options)
     return lexer
