@@ -62,9 +62,9 @@ from codecompass.transport.calls import Outcome
 from codecompass.transport.organisation.failure import OrganisationUnavailable
 from codecompass.transport.organisation.link import OrganisationLink, Replied
 from codecompass.transport.organisation.target import ON_THE_WAY
+from codecompass.transport.tools.call import Call
 from codecompass.transport.tools.listing import TOOLS
 from codecompass.transport.tools.project_answers import OtherAnswers, ProjectAnswer, SharedReply, SharedRequest
-from codecompass.transport.tools.toolkit import Call
 from codecompass.units import MILLISECONDS, SECONDS
 
 ALONE_SECONDS: Final = 15 * SECONDS

@@ -5,7 +5,7 @@ with its trace, and becomes `internal_error`.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Final
 
@@ -19,15 +19,16 @@ from codecompass.protocol.decode import decode
 from codecompass.protocol.metadata import BareMetadata, Metadata, bare_metadata
 from codecompass.protocol.parts import PartRequest
 from codecompass.protocol.replies import ErrorReply, Reply
-from codecompass.protocol.requests import ReadFile
+from codecompass.protocol.requests import HealthCheck, ListRefs, ReadFile
 from codecompass.settings import AnswerForm
 from codecompass.transport.calls import Outcome
+from codecompass.transport.health import MAX_PROJECTS
 from codecompass.transport.measures import CANCELLED, OK, Measures
-from codecompass.transport.tools.listing import TOOLS
+from codecompass.transport.tools import job_tools
+from codecompass.transport.tools.call import Call, ask_index
 from codecompass.transport.tools.services import Services, ServiceSource
-from codecompass.transport.tools.toolkit import Call, ask_index
 
-_TOOLS: Final = {tool.name: tool for tool in TOOLS}
+Run = Callable[[Call], Awaitable[Outcome]]
 
 
 class Catalog:
@@ -77,7 +78,7 @@ class Catalog:
         call: Call | None = None
         try:
             call = begin(await self._source.of(caller))
-            run = ask_index if isinstance(call.request, ReadFile) else _TOOLS[name].run
+            run = _RUN.get(name, ask_index)
             elsewhere = call.elsewhere
             outcome = await (run(call) if elsewhere is None else elsewhere.run(call, run))
             counted_as = OK
@@ -112,3 +113,42 @@ class Catalog:
         if call is not None:
             metadata = call.metadata(call.observed())
         return ErrorReply(error=error_body(error), metadata=metadata)
+
+
+async def _ask_projects(call: Call) -> Outcome:
+    # Loaded with the first question that may be about several projects.
+    from codecompass.transport.tools.several_results import ask_projects
+
+    return await ask_projects(call)
+
+
+async def _health_check(call: Call) -> Outcome:
+    """Answers from the published state. Only calls that name a project are routed: all others are about the server."""
+    assert isinstance(call.request, HealthCheck)
+    project = None
+    if call.request.workspace is not None or call.request.project_id is not None:
+        await call.require_ref()
+        project = (await call.route()).project
+    metadata = bare_metadata("" if project is None else str(project.root), call.warnings, call.hint)
+    return Outcome(await call.services.state.health(about=project, limit=MAX_PROJECTS, metadata=metadata))
+
+
+async def _list_refs(call: Call) -> Outcome:
+    """Answers from git and the store; the workspace need be neither live nor indexed."""
+    assert isinstance(call.request, ListRefs)
+    routed = await call.route()
+    metadata = bare_metadata(str(routed.project.root), call.warnings, call.hint)
+    return Outcome(await call.services.commits.list_refs(call.request, routed.project, metadata))
+
+
+_RUN: Final[Mapping[str, Run]] = {
+    "search_code": _ask_projects,
+    "locate_symbol": _ask_projects,
+    "find_references": _ask_projects,
+    "list_refs": _list_refs,
+    "health_check": _health_check,
+    "index_repo": job_tools.index_repo,
+    "sync_repo": job_tools.sync_repo,
+    "index_repository": job_tools.index_repository,
+}
+"""What answers the calls of tools that do more than to ask one index."""

@@ -12,9 +12,9 @@ from codecompass.protocol.encode import encode, one_line
 from codecompass.protocol.parts import PartRequest
 from codecompass.protocol.replies import AnswerPart, ImportedSymbol, PartsReply
 from codecompass.query.package_names import FAMILIES
+from codecompass.transport.tools.call import Call
 from codecompass.transport.tools.project_answers import Answers, ProjectAnswer, SharedRequest
 from codecompass.transport.tools.several_projects import ask_all, deadline_of, several_metadata
-from codecompass.transport.tools.toolkit import Call
 
 MAX_PACKAGES: Final = 10_000
 MAX_IMPORTED_LENGTH: Final = 1_000

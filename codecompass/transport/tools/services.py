@@ -25,8 +25,8 @@ from codecompass.store.registry import Project
 if TYPE_CHECKING:
     # These modules import this one.
     from codecompass.transport.calls import Outcome
+    from codecompass.transport.tools.call import Call
     from codecompass.transport.tools.project_answers import OtherAnswers
-    from codecompass.transport.tools.toolkit import Call
 
 
 class Routing(Protocol):

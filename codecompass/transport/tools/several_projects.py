@@ -23,6 +23,7 @@ from codecompass.protocol.named_projects import asked_elsewhere, several_project
 from codecompass.protocol.replies import FindReferencesReply, ImportedSymbol, SearchEvidence
 from codecompass.protocol.requests import ALL_PROJECTS, FindReferences, SearchCode
 from codecompass.query.merging import most_promising
+from codecompass.transport.tools.call import Call
 from codecompass.transport.tools.project_answers import (
     Answers,
     Asked,
@@ -31,7 +32,6 @@ from codecompass.transport.tools.project_answers import (
     SharedReply,
     SharedRequest,
 )
-from codecompass.transport.tools.toolkit import Call
 from codecompass.units import MILLISECONDS, SECONDS
 
 SEVERAL_SECONDS: Final = 5 * SECONDS

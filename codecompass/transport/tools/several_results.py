@@ -10,6 +10,7 @@ from codecompass.protocol.replies import FindReferencesReply, LocateSymbolReply,
 from codecompass.protocol.requests import FindReferences, LocateSymbol, SearchCode
 from codecompass.query.merging import MergedResults, Part, in_turns, merged_results
 from codecompass.transport.calls import Outcome
+from codecompass.transport.tools.call import Call, ask_index
 from codecompass.transport.tools.project_answers import Answers, Asked, OtherAnswers, ProjectAnswer
 from codecompass.transport.tools.several_projects import (
     ask_everybody,
@@ -18,7 +19,6 @@ from codecompass.transport.tools.several_projects import (
     require_an_answer,
     several_metadata,
 )
-from codecompass.transport.tools.toolkit import Call, ask_index
 
 SHOWN_CANDIDATES: Final = 20
 """Definitions of a name in several projects that an AmbiguousSymbol lists."""
@@ -27,7 +27,7 @@ SHOWN_CANDIDATES: Final = 20
 async def ask_projects(call: Call) -> Outcome:
     """Returns the answer of the project that the question addresses, or the merged one of several.
 
-    Raises the same errors as `asked_projects`, as `toolkit.ask_index` for one project, and as `require_an_answer` for several.
+    Raises the same errors as `asked_projects`, as `call.ask_index` for one project, and as `require_an_answer` for several.
     """
     request = call.request
     assert isinstance(request, SearchCode | LocateSymbol | FindReferences)

@@ -1,21 +1,12 @@
-"""The description of a tool for models, with short, inline, bounded JSON Schema, and the function that answers its calls.
+"""The description of a tool for models: texts, short inline JSON Schema, hints for hosts. Imports nothing that answers a call."""
 
-Hosts request the list of tools first of all, and some do not wait for it: neither this module nor the top of a tool's module
-imports what only a call needs.
-"""
-
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Final, assert_never
+from collections.abc import Mapping
+from typing import Final, assert_never
 
 from msgspec import Struct
 
 from codecompass.protocol.arguments import ARGUMENTS, Argument
 from codecompass.protocol.requests import AnyRequest
-
-if TYPE_CHECKING:
-    from codecompass.transport.calls import Outcome
-    from codecompass.transport.tools.toolkit import Call
-
 
 Schema = Mapping[str, object]
 
@@ -82,7 +73,6 @@ class Tool(Struct, frozen=True, kw_only=True):
     output: the schema of its JSON answers
     is_read_only: whether it changes neither the index nor the registry
     meta: hints for hosts that support them
-    run: answers a call
     """
 
     request: type[AnyRequest]
@@ -91,7 +81,6 @@ class Tool(Struct, frozen=True, kw_only=True):
     output: Schema
     is_read_only: bool = True
     meta: Mapping[str, object] = {}
-    run: "Callable[[Call], Awaitable[Outcome]]"
 
     @property
     def name(self) -> str:
@@ -102,20 +91,6 @@ class Tool(Struct, frozen=True, kw_only=True):
     def arguments(self) -> Schema:
         """The schema of its arguments."""
         return input_schema(self.name)
-
-
-async def ask_index(call: "Call") -> "Outcome":
-    """Answers from the index of the workspace that the call addresses."""
-    from codecompass.transport.tools import toolkit
-
-    return await toolkit.ask_index(call)
-
-
-async def ask_projects(call: "Call") -> "Outcome":
-    """Answers from the index of the project that the call addresses, or from those of several."""
-    from codecompass.transport.tools import several_results
-
-    return await several_results.ask_projects(call)
 
 
 def shown_by_hosts(search_hint: str, *, is_always_shown: bool = False) -> dict[str, object]:

@@ -150,7 +150,6 @@ def test_a_tool_has_all_that_a_client_needs_to_choose_it(tool):
     assert re.fullmatch(r"[a-z_]{1,32}", tool.name)
     assert tool.title
     assert 150 <= len(tool.description) <= 260
-    assert tool.run.__doc__
     (listed,) = [each for each in encoded("all") if each["name"] == tool.name]
     assert listed["annotations"]["openWorldHint"] is False
     assert listed["annotations"]["readOnlyHint"] is tool.is_read_only

@@ -1,6 +1,9 @@
-"""The common part of all tools that index: start a job, wait for it as long as the caller wants, reply with its state."""
+"""`index_repo`, `sync_repo` and `index_repository`: start an index job or join the running one, wait for it as long as the caller
+wants, reply with its state.
+"""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from msgspec import Struct
@@ -9,19 +12,20 @@ from msgspec.structs import replace
 from codecompass.actors.job_model import JobState
 from codecompass.actors.messages import Query, StartJob
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
-from codecompass.errors import CodeCompassError
+from codecompass.errors import CodeCompassError, IndexInProgress, SyncInProgress, error_of
 from codecompass.protocol.metadata import Metadata
 from codecompass.protocol.replies import Reply
-from codecompass.protocol.requests import SearchCode
+from codecompass.protocol.requests import MAX_WAIT_SECONDS, IndexRepo, IndexRepository, SearchCode, SyncRepo
+from codecompass.protocol.state_replies import IndexRepoReply, IndexRepositoryReply, SyncRepoReply
 from codecompass.store.registry import Project
 from codecompass.transport.calls import Outcome
-from codecompass.transport.tools.toolkit import Call
+from codecompass.transport.tools.call import Call
 
 SETTLING_QUERY: Final = "main"
 """Any query would do; this one is cheap."""
 
 
-class Ordered(Struct, frozen=True):
+class StartedJob(Struct, frozen=True):
     """A job that was started or joined, with its current `state`."""
 
     project: Project
@@ -62,7 +66,76 @@ class Ordered(Struct, frozen=True):
         return None if self.state.report is None else round(self.state.report.duration_seconds, 3)
 
 
-async def order(call: Call, *, force: bool, wait_seconds: float, render: Callable[[Ordered], Reply]) -> Outcome:
+async def index_repo(call: Call) -> Outcome:
+    """Starts or joins an index job. Raises the same errors as `_start_job`."""
+    assert isinstance(call.request, IndexRepo)
+    return await _start_job(
+        call, force=call.request.force, wait_seconds=call.request.wait_seconds, render=partial(_job_reply, IndexRepoReply)
+    )
+
+
+async def sync_repo(call: Call) -> Outcome:
+    """Starts or joins an index job. Raises SyncInProgress instead of IndexInProgress."""
+    assert isinstance(call.request, SyncRepo)
+    try:
+        return await _start_job(
+            call, force=call.request.force, wait_seconds=call.request.wait_seconds, render=partial(_job_reply, SyncRepoReply)
+        )
+    except IndexInProgress as error:
+        raise SyncInProgress(error.message, **error.data) from error
+
+
+def _job_reply(reply_type: type[IndexRepoReply | SyncRepoReply], job: StartedJob) -> Reply:
+    return reply_type(
+        job_id=job.state.job_id,
+        progress_token=job.state.progress_token,
+        status=job.status,
+        mode=job.state.mode,
+        file_count=job.file_count,
+        changed_files=job.changed_files,
+        symbol_count=job.symbol_count,
+        source_bytes=job.source_bytes,
+        duration_seconds=job.duration_seconds,
+        error_code=job.state.error_code,
+        error_message=job.state.error,
+        metadata=job.metadata,
+    )
+
+
+_NUMBER_DIGITS: Final = 12
+"""Hexadecimal digits of a project's id that make its number: 48 bits, which every JSON reader takes as a whole number."""
+
+
+async def index_repository(call: Call) -> Outcome:
+    """Starts or joins an index job and waits for its end, at most MAX_WAIT_SECONDS."""
+    assert isinstance(call.request, IndexRepository)
+    named = call.request.project_id
+    return await _start_job(
+        call, force=False, wait_seconds=MAX_WAIT_SECONDS, render=lambda job: _index_repository_reply(job, named)
+    )
+
+
+def _index_repository_reply(job: StartedJob, named: str | None) -> IndexRepositoryReply:
+    """Raises the error of a job that has ended without success."""
+    state = job.state
+    if state.has_ended and state.status != "published":
+        reason = f": {state.error}" if state.error else ". Call again."
+        raise error_of(state.error_code, f"indexing {job.project.root} ended as {state.status}{reason}", job_id=state.job_id)
+    return IndexRepositoryReply(
+        status="running" if state.report is None else "success",
+        repository_id=int(job.project.project_id[:_NUMBER_DIGITS], 16),
+        project_id=named,
+        schema_name=job.project.schema_name,
+        files_indexed=job.file_count,
+        chunks_created=None if state.report is None else state.report.counts.documents_written,
+        duration_seconds=job.duration_seconds,
+        job_id=state.job_id,
+        progress_token=state.progress_token,
+        metadata=job.metadata,
+    )
+
+
+async def _start_job(call: Call, *, force: bool, wait_seconds: float, render: Callable[[StartedJob], Reply]) -> Outcome:
     """Starts an index job of the workspace, or joins a running one, and returns it as rendered by `render`.
 
     Raises RefNotIndexed, IndexInProgress if `force` meets a job that is not forced, and the errors of routing and `render`.
@@ -81,7 +154,7 @@ async def order(call: Call, *, force: bool, wait_seconds: float, render: Callabl
     def as_of(state: JobState) -> Reply:
         metadata = call.metadata(_as_of(state, workspace.observation), ref if state.report is None else state.report.ref)
         assert isinstance(metadata, Metadata)
-        return render(Ordered(project, state, metadata))
+        return render(StartedJob(project, state, metadata))
 
     return Outcome(as_of(ticket.job.state), ticket.job, as_of)
 
