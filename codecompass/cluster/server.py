@@ -34,8 +34,8 @@ from codecompass.cluster.webhook import note_pushed
 from codecompass.projects.caller import Caller
 from codecompass.settings import Settings
 from codecompass.store.job_log import JobRecord
+from codecompass.transport.call_records import Measures
 from codecompass.transport.mcp.core import Core, SessionLimits
-from codecompass.transport.measures import Measures
 from codecompass.transport.product.product_surface import product_surface
 from codecompass.transport.tools.catalog import Catalog
 from codecompass.transport.tools.listing import TOOLS, listed_names

@@ -48,10 +48,9 @@ from codecompass.store.job_log import JobLog, JobRecord
 from codecompass.store.layout import HomeLayout
 from codecompass.store.mapped_files import guard_mapped_files
 from codecompass.store.registry import Project, Registry
-from codecompass.transport.activity import ActivityLog
+from codecompass.transport.call_records import ActivityLog, Measures
 from codecompass.transport.health import Moment, PrewarmStatus, health
 from codecompass.transport.mcp.core import Core, SessionLimits
-from codecompass.transport.measures import Measures
 from codecompass.transport.product.product_surface import product_surface
 from codecompass.transport.tools.catalog import Catalog
 from codecompass.transport.tools.listing import listed_names

@@ -13,6 +13,7 @@ from hypercorn.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope, S
 from codecompass.errors import InvalidInput
 from codecompass.log import get_logger
 from codecompass.projects.caller import Identity
+from codecompass.transport.call_records import Measures
 from codecompass.transport.http.faults import defect_body, refusal_body, require_method
 from codecompass.transport.http.guards import Guard, allowance, answer_preflight, is_preflight
 from codecompass.transport.http.limits import HttpLimits
@@ -30,7 +31,6 @@ from codecompass.transport.http.request import (
     HttpRequest,
 )
 from codecompass.transport.http.websocket import WebSocketEndpoint, reject
-from codecompass.transport.measures import Measures
 
 WEBSOCKET_PATH: Final = "/ws"
 

@@ -12,8 +12,8 @@ from msgspec import Struct
 from codecompass import __version__
 from codecompass.actors.observation import WorkspaceObservation
 from codecompass.projects.survey import SurveyedProject
+from codecompass.transport.call_records import BOUNDS, Measures
 from codecompass.transport.health import Moment
-from codecompass.transport.measures import BOUNDS, Measures
 
 MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 

@@ -11,6 +11,7 @@ from codecompass.log import get_logger
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import bare_metadata
 from codecompass.settings import ServerSettings
+from codecompass.transport.call_records import Measures
 from codecompass.transport.health import health
 from codecompass.transport.http.app import Handler, HttpApp, Identify
 from codecompass.transport.http.faults import require_method
@@ -25,7 +26,6 @@ from codecompass.transport.http.sessions import HttpSessions
 from codecompass.transport.http.streamable import StreamableEndpoint
 from codecompass.transport.http.websocket import WebSocketEndpoint
 from codecompass.transport.mcp.core import Core
-from codecompass.transport.measures import Measures
 from codecompass.transport.server import Server, resident_bytes
 from codecompass.transport.ui.door import PAGE_PATH, PageDoor
 

@@ -59,7 +59,7 @@ from codecompass.scan.repository_urls import is_named
 from codecompass.settings import AnswerForm, Settings
 from codecompass.store.registry import Project
 from codecompass.transport.calls import Outcome
-from codecompass.transport.organisation.failure import OrganisationUnavailable
+from codecompass.transport.organisation.failures import OrganisationUnavailable
 from codecompass.transport.organisation.link import OrganisationLink, Replied
 from codecompass.transport.organisation.target import ON_THE_WAY
 from codecompass.transport.tools.call import Call

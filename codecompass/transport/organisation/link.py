@@ -24,8 +24,7 @@ from codecompass.transport.mcp.protocol import (
     MODERN_REVISION,
     TOOLS_CALL,
 )
-from codecompass.transport.organisation.breaker import Breaker
-from codecompass.transport.organisation.failure import OrganisationUnavailable
+from codecompass.transport.organisation.failures import Breaker, OrganisationUnavailable
 from codecompass.transport.organisation.target import OrganisationTarget
 from codecompass.units import MIB, SECONDS
 

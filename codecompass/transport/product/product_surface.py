@@ -10,10 +10,10 @@ from codecompass.transport.mcp.surface import Surface
 from codecompass.transport.mcp.wire import Implementation
 from codecompass.transport.product.prompts import ProductCompletions, ProductPrompts
 from codecompass.transport.product.resources import ProductResources
-from codecompass.transport.product.tool_calls import ProductTools
+from codecompass.transport.product.tools import ProductTools
 
 if TYPE_CHECKING:
-    from codecompass.transport.activity import ActivityLog
+    from codecompass.transport.call_records import ActivityLog
 
 WHAT_IT_IS: Final = """\
 CodeCompass: code search in a local index of this repository that follows every edit. Use search_code and locate_symbol before \

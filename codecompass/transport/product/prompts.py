@@ -12,7 +12,7 @@ from codecompass.transport.mcp.jsonrpc import Fault
 from codecompass.transport.mcp.protocol import INVALID_PARAMS
 from codecompass.transport.mcp.wire import CompleteParams, GetPromptResult, Prompt, PromptArgument, PromptMessage, TextContent
 from codecompass.transport.product.resources import OUTLINE_TEMPLATE
-from codecompass.transport.product.tool_calls import SessionCaller
+from codecompass.transport.product.tools import SessionCaller
 from codecompass.units import SECONDS
 
 MAX_HITS: Final = 50

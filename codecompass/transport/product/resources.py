@@ -23,7 +23,7 @@ from codecompass.transport.mcp.protocol import INTERNAL_ERROR
 from codecompass.transport.mcp.surface import InputRequired, ResourceText
 from codecompass.transport.mcp.tasks import JobWatch
 from codecompass.transport.mcp.wire import Resource, ResourceTemplate, TextResourceContents
-from codecompass.transport.product.tool_calls import SessionCaller, asked_roots
+from codecompass.transport.product.tools import SessionCaller, asked_roots
 
 WORKSPACES_URI: Final = "codecompass://workspaces"
 JOB_PREFIX: Final = "codecompass://jobs/"

@@ -21,9 +21,9 @@ from codecompass.protocol.parts import PartRequest
 from codecompass.protocol.replies import ErrorReply, Reply
 from codecompass.protocol.requests import HealthCheck, ListRefs, ReadFile
 from codecompass.settings import AnswerForm
+from codecompass.transport.call_records import CANCELLED, OK, Measures
 from codecompass.transport.calls import Outcome
 from codecompass.transport.health import MAX_PROJECTS
-from codecompass.transport.measures import CANCELLED, OK, Measures
 from codecompass.transport.tools import job_tools
 from codecompass.transport.tools.call import Call, ask_index
 from codecompass.transport.tools.services import Services, ServiceSource

@@ -21,7 +21,7 @@ from codecompass.transport.ui.shown_projects import ShownProject, chosen, shown_
 from codecompass.units import MILLISECONDS, MINUTES
 
 if TYPE_CHECKING:
-    from codecompass.transport.activity import NotedCall
+    from codecompass.transport.call_records import NotedCall
     from codecompass.transport.server import Server
 
 MAX_STREAMS: Final = 8

@@ -29,10 +29,10 @@ from codecompass.protocol.state_replies import (
     SyncRepoReply,
 )
 from codecompass.settings import ServerSettings
+from codecompass.transport.call_records import Measures
 from codecompass.transport.deferred import DeferredServer
 from codecompass.transport.mcp.core import _encoded_tools
 from codecompass.transport.mcp.protocol import HANDSHAKE_REVISIONS, MODERN_REVISION
-from codecompass.transport.measures import Measures
 from codecompass.transport.product.product_surface import INSTRUCTIONS, product_surface
 from codecompass.transport.tools.catalog import Catalog
 from codecompass.transport.tools.listing import GROUPS, NOT_IN_CORE, TOOLS, describe, listed_names

@@ -1,15 +1,19 @@
-"""The last calls of each client, for the page that shows people what an agent asked and what it was answered.
+"""What a server records of its calls, in memory: counters for `/metrics`, and the last calls of each client for the page that
+shows people what an agent asked and what it was answered.
 
-Kept in memory only, bounded by clients, calls and characters, and lost when the server stops. `server.activity = false` turns it
-off.
+Counters only grow, and their labels come from closed lists: nothing that a client sends creates a new one. The last calls are
+bounded by clients, calls and characters; `server.activity = false` turns them off.
 """
 
+import bisect
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
+
+from codecompass.projects.caller import TransportName
 
 if TYPE_CHECKING:
     # Sessions start before the modules that answer calls are loaded.
@@ -117,3 +121,43 @@ def _parts(arguments: Mapping[str, object]) -> Iterator[str]:
             case _:
                 shown = "{…}"
         yield f"{name[:MAX_NAME]}={shown}"
+
+
+BOUNDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
+"""Upper bounds of the buckets in seconds, from an exact lookup to a call that waits for a job."""
+
+OK: Final = "ok"
+CANCELLED: Final = "cancelled"
+
+
+class Histogram:
+    """Durations in seconds, counted by bucket; the last bucket holds those above all bounds."""
+
+    def __init__(self) -> None:
+        self.counts = [0] * (len(BOUNDS) + 1)
+        self.sum_seconds = 0.0
+
+    def add(self, seconds: float) -> None:
+        """Counts one duration."""
+        self.counts[bisect.bisect_left(BOUNDS, seconds)] += 1
+        self.sum_seconds += seconds
+
+
+class Measures:
+    """The counters of one server."""
+
+    def __init__(self) -> None:
+        self.calls: dict[tuple[str, TransportName, str], int] = {}
+        self.call_seconds: dict[tuple[str, TransportName], Histogram] = {}
+        self.responses: dict[tuple[str, int], int] = {}
+
+    def count_call(self, tool: str, transport: TransportName, outcome: str, seconds: float) -> None:
+        """Counts a tool call; `outcome` is `ok`, `cancelled` or the code of its error."""
+        key = (tool, transport, outcome)
+        self.calls[key] = self.calls.get(key, 0) + 1
+        self.call_seconds.setdefault((tool, transport), Histogram()).add(seconds)
+
+    def count_response(self, route: str, status: int) -> None:
+        """Counts an HTTP response."""
+        key = (route, status)
+        self.responses[key] = self.responses.get(key, 0) + 1

@@ -1,4 +1,5 @@
-"""A circuit breaker: after a failure the server is only queried again after a pause, which grows with each further failure.
+"""Failures of the organisation's server, with what people and agents can do about them, and the circuit breaker: after a failure
+the server is only queried again after a pause, which grows with each further failure.
 
     closed --fails--> open --the pause is over--> one question tries it --answers--> closed
                        ^                                 |
@@ -9,12 +10,45 @@ While it is open, questions fail at once.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import ClassVar, Final, Literal
 
 import trio
 
-from codecompass.transport.organisation.failure import UNSETTLED, OrganisationUnavailable
+from codecompass.errors import CodeCompassError
 from codecompass.units import MILLISECONDS, SECONDS
+
+FailureReason = Literal[
+    "timeout",
+    "unreachable",
+    "certificate_refused",
+    "token_refused",
+    "forbidden",
+    "not_found",
+    "busy",
+    "server_error",
+    "refused",
+    "invalid_answer",
+    "too_large",
+    "not_installed",
+]
+
+UNSETTLED: Final[frozenset[FailureReason]] = frozenset({"too_large"})
+"""Failures of one question, which say nothing about the next one."""
+
+
+class OrganisationUnavailable(CodeCompassError):
+    """The organisation's server gave no answer. The message contains nothing that the server wrote, and no token."""
+
+    code: ClassVar[str] = "organisation_unavailable"
+    is_retryable = True
+
+    def __init__(self, reason: FailureReason, message: str, *, retry_after_ms: int | None = None) -> None:
+        """`message` is a clause: "it refused the token; ...". `retry_after_ms` is given if it was not queried at all, because it
+        has just failed."""
+        super().__init__(message, reason=reason, retry_after_ms=retry_after_ms)
+        self.reason: Final = reason
+        self.was_asked: Final = retry_after_ms is None
+
 
 FIRST_PAUSE_SECONDS: Final = 5 * SECONDS
 LONGEST_PAUSE_SECONDS: Final = 60 * SECONDS

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     # Sessions start before the modules that answer calls are loaded.
     from codecompass.protocol.parts import PartRequest
     from codecompass.protocol.replies import Reply
-    from codecompass.transport.activity import ActivityLog
+    from codecompass.transport.call_records import ActivityLog
 
 ROOTS_INPUT: Final = "roots"
 """The name under which roots are requested, and returned, in the modern era."""
