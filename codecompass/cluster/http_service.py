@@ -21,11 +21,10 @@ from codecompass.log import get_logger
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import bare_metadata
 from codecompass.transport.health import Moment
-from codecompass.transport.http.faults import require_method
 from codecompass.transport.http.guards import guard
 from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.http.metrics import MEDIA_TYPE, Supervision, render
-from codecompass.transport.http.request import ACCEPTED, FORBIDDEN, OK, UNAVAILABLE, HttpRefusal, HttpRequest
+from codecompass.transport.http.request import ACCEPTED, FORBIDDEN, OK, UNAVAILABLE, HttpRefusal, HttpRequest, require_method
 from codecompass.transport.http.service import HttpTransport
 from codecompass.transport.server import resident_bytes
 

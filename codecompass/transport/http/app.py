@@ -14,7 +14,6 @@ from codecompass.errors import InvalidInput
 from codecompass.log import get_logger
 from codecompass.projects.caller import Identity
 from codecompass.transport.call_records import Measures
-from codecompass.transport.http.faults import defect_body, refusal_body, require_method
 from codecompass.transport.http.guards import Guard, allowance, answer_preflight, is_preflight
 from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.http.request import (
@@ -29,8 +28,11 @@ from codecompass.transport.http.request import (
     Heading,
     HttpRefusal,
     HttpRequest,
+    refusal_body,
+    require_method,
 )
 from codecompass.transport.http.websocket import WebSocketEndpoint, reject
+from codecompass.transport.mcp.jsonrpc import encode_fault, internal_error
 
 WEBSOCKET_PATH: Final = "/ws"
 
@@ -109,7 +111,7 @@ class HttpApp:
         except Exception:  # noqa: BLE001 (the boundary of a request: a defect of ours costs one of them)
             self._log.exception("http_request_failed", path=request.path, method=request.method)
             if request.status is None:
-                await request.refuse(SERVER_ERROR, defect_body())
+                await request.refuse(SERVER_ERROR, encode_fault(None, internal_error()))
         finally:
             self.n_requests -= is_counted
             if request.status is not None:

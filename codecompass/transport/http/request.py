@@ -1,8 +1,9 @@
 """One HTTP request as handlers see it: method, path, headers, `?project_path=`, a body of bounded size, and methods to answer it
-once.
+once; and the refusals of requests by the HTTP layer, as JSON-RPC errors.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Final
 from urllib.parse import parse_qs
 
@@ -11,6 +12,8 @@ from hypercorn.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope, W
 
 from codecompass.projects.caller import Identity
 from codecompass.transport.http.limits import HEADER_LENGTHS, PARAMETER_LENGTHS, HttpLimits
+from codecompass.transport.mcp.jsonrpc import Fault, encode_fault
+from codecompass.transport.mcp.protocol import INVALID_REQUEST, SESSION_BUSY
 
 JSON_TYPE: Final = "application/json"
 EVENT_STREAM_TYPE: Final = "text/event-stream"
@@ -34,6 +37,9 @@ UNAVAILABLE: Final = 503
 
 Header = tuple[str, str]
 
+BROKEN_RESPONSE: Final = "a response needs an id and one of result and error."
+"""The answer to malformed responses, which other transports do not answer: HTTP answers everything."""
+
 MAX_PARAMETERS: Final = 100
 """Maximum number of parameters in a query string."""
 
@@ -51,6 +57,13 @@ class HttpRefusal(Exception):
         self.headers = tuple(headers)
         self.is_retryable = is_retryable
         self.reason = reason or ("session_busy" if is_retryable else "invalid_input")
+
+
+def refusal_body(refusal: HttpRefusal) -> bytes:
+    """Returns the error response of a refusal."""
+    code = SESSION_BUSY if refusal.is_retryable else INVALID_REQUEST
+    more: dict[str, object] = {"is_retryable": True} if refusal.is_retryable else {}
+    return encode_fault(None, Fault(code, refusal.message, reason=refusal.reason, **more))
 
 
 class ClientGone(Exception):
@@ -167,6 +180,20 @@ class HttpRequest(Heading):
             # This event was the end of the response, not of the connection; the client is still connected.
             await trio.sleep_forever()
 
+    @asynccontextmanager
+    async def cancelled_when_gone(self) -> AsyncIterator[trio.Nursery]:
+        """Cancels the block, and the tasks in the nursery that it yields, when the client has closed the connection or the block
+        ends. May only be used after the body has been read."""
+        async with trio.open_nursery() as nursery:
+
+            async def watch() -> None:
+                await self.wait_gone()
+                nursery.cancel_scope.cancel()
+
+            nursery.start_soon(watch)
+            yield nursery
+            nursery.cancel_scope.cancel()
+
     async def refuse(self, status: int, body: bytes, *, headers: Sequence[Header] = ()) -> None:
         """Answers without using the body, which is discarded first as long as that takes less than `linger` seconds.
 
@@ -217,6 +244,22 @@ class HttpRequest(Heading):
 
     def _too_large(self) -> HttpRefusal:
         return HttpRefusal(TOO_LARGE, f"the message is larger than {self._limits.body_bytes} bytes. Send less.")
+
+
+def require_method(request: HttpRequest, *allowed: str) -> None:
+    """Raises HttpRefusal unless the method is one of `allowed`."""
+    if request.method not in allowed:
+        names = ", ".join(allowed)
+        raise HttpRefusal(
+            METHOD_NOT_ALLOWED, f"{request.method} is not for {request.path}. Use {names}.", headers=(("allow", names),)
+        )
+
+
+def require_json(request: HttpRequest, *, may_be_missing: bool) -> None:
+    """Raises HttpRefusal if the body is declared to be something other than JSON."""
+    if request.media_type == "application/json" or (may_be_missing and request.media_type is None):
+        return
+    raise HttpRefusal(UNSUPPORTED_TYPE, "the body must be JSON. Send it with Content-Type: application/json.")
 
 
 def _parsed_query(query: bytes) -> Mapping[str, list[str]] | None:

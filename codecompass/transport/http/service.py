@@ -14,12 +14,11 @@ from codecompass.settings import ServerSettings
 from codecompass.transport.call_records import Measures
 from codecompass.transport.health import health
 from codecompass.transport.http.app import Handler, HttpApp, Identify
-from codecompass.transport.http.faults import require_method
 from codecompass.transport.http.guards import Guard, guard
 from codecompass.transport.http.legacy_sse import LegacySse
 from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.http.metrics import MEDIA_TYPE, Load, Supervision, render
-from codecompass.transport.http.request import OK, Check, HttpRequest, ProjectPaths
+from codecompass.transport.http.request import OK, Check, HttpRequest, ProjectPaths, require_method
 from codecompass.transport.http.root_endpoint import RootEndpoint
 from codecompass.transport.http.server import HttpServer
 from codecompass.transport.http.sessions import HttpSessions

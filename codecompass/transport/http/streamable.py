@@ -15,13 +15,13 @@ import msgspec
 import trio
 from msgspec import Struct, field
 
-from codecompass.transport.http.faults import BROKEN_RESPONSE, refusal_body, require_json, require_method
 from codecompass.transport.http.legacy_sse import LegacySse
 from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.http.outgoing import COMMENT, HttpOutgoing
 from codecompass.transport.http.request import (
     ACCEPTED,
     BAD_REQUEST,
+    BROKEN_RESPONSE,
     EVENT_STREAM_TYPE,
     METHOD_NOT_ALLOWED,
     NO_CONTENT,
@@ -31,6 +31,9 @@ from codecompass.transport.http.request import (
     HttpRefusal,
     HttpRequest,
     ProjectPaths,
+    refusal_body,
+    require_json,
+    require_method,
 )
 from codecompass.transport.http.sessions import HttpSession, HttpSessions, TooManySessions
 from codecompass.transport.mcp.core import Core
@@ -131,24 +134,18 @@ class StreamableEndpoint:
     async def _answer_alone(self, request: HttpRequest, body: bytes, delivery: Delivery, out: HttpOutgoing) -> None:
         """Answers one exchange, which the client cancels by disconnecting."""
         kind: Received = "request"
-        async with trio.open_nursery() as nursery:
 
-            async def watch() -> None:
-                await request.wait_gone()
-                nursery.cancel_scope.cancel()
+        async def receive() -> None:
+            nonlocal kind
+            try:
+                kind = await ClientSession(self._core, "http").receive(body, delivery)
+            except OutgoingClosed:
+                pass
 
-            async def receive() -> None:
-                nonlocal kind
-                try:
-                    kind = await ClientSession(self._core, "http").receive(body, delivery)
-                except OutgoingClosed:
-                    pass
-
-            nursery.start_soon(watch)
+        async with request.cancelled_when_gone() as nursery:
             nursery.start_soon(receive)
             first = await out.first()
             await self._answer(request, kind, out, first)
-            nursery.cancel_scope.cancel()
 
     async def _open_session(self, request: HttpRequest, body: bytes, delivery: Delivery, out: HttpOutgoing) -> None:
         if self._core.stopping.is_set():
@@ -179,17 +176,10 @@ class StreamableEndpoint:
         out = HttpOutgoing(can_push=True, is_lasting=True)
         session.listen(out)
         try:
-            async with trio.open_nursery() as nursery:
-
-                async def watch() -> None:
-                    await request.wait_gone()
-                    nursery.cancel_scope.cancel()
-
-                nursery.start_soon(watch)
+            async with request.cancelled_when_gone():
                 await request.begin_stream()
                 await request.write(COMMENT)
                 await out.stream(request, self._limits.comment)
-                nursery.cancel_scope.cancel()
         finally:
             session.unlisten(out)
             out.abandon()

@@ -2,14 +2,12 @@
 messages (in characters and items). No other module spells them.
 """
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from msgspec import Meta
 
 from codecompass.protocol.requests import MAX_PATH_LENGTH, MAX_QUERY_LENGTH
 from codecompass.units import MIB
-
-Era = Literal["handshake", "modern"]
 
 MODERN_REVISION: Final = "2026-07-28"
 """Stateless: `_meta` on every request, `server/discover`, no requests from the server. basic/versioning."""

@@ -5,9 +5,8 @@ a result that are UNSET or have their default are left out.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Final
+from typing import Annotated
 
-import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType, field
 
 from codecompass.transport.mcp.protocol import MAX_ARGUMENTS, MAX_WATCHED, Id, Name, Text, Uri
@@ -348,7 +347,3 @@ class TaskResult(Result, frozen=True, kw_only=True, rename="camel", omit_default
     ttl_ms: int
     poll_interval_ms: int
     result: CallToolResult | UnsetType = UNSET
-
-
-NO_PARAMS: Final = msgspec.json.Decoder(dict[str, Raw])
-"""For methods whose parameters do not matter: they are an object, that is all."""

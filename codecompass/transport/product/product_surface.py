@@ -39,9 +39,8 @@ file exactly, `in class C 5-90` is the definition that the lines below it lie in
 """
 
 HOW_IT_ANSWERS: Final[Mapping[AnswerForm, str]] = {"json": _JSON_ANSWERS, "text": _TEXT_ANSWERS}
-INSTRUCTIONS: Final[Mapping[AnswerForm, str]] = {form: WHAT_IT_IS + how for form, how in HOW_IT_ANSWERS.items()}
-"""The instructions sent to models, by form of answers. Short, and the first paragraph says all that matters: some hosts show only
-that, and one repeats it for each tool."""
+"""The instructions for models after `what_it_is`, by form of answers. Both parts are short, and the first paragraph says what
+matters most: some hosts show only that, and one repeats it for each tool."""
 
 
 def product_surface(

@@ -14,9 +14,16 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from codecompass.transport.http.faults import require_method
 from codecompass.transport.http.guards import LOOPBACK_NAMES, Guard, host_name
-from codecompass.transport.http.request import FORBIDDEN, MISDIRECTED, UNAVAILABLE, Header, HttpRefusal, HttpRequest
+from codecompass.transport.http.request import (
+    FORBIDDEN,
+    MISDIRECTED,
+    UNAVAILABLE,
+    Header,
+    HttpRefusal,
+    HttpRequest,
+    require_method,
+)
 
 if TYPE_CHECKING:
     from codecompass.transport.server import Server

@@ -12,8 +12,7 @@ from codecompass.protocol.requests import (
     MAX_WORD_LENGTH,
     MAX_WORDS_LENGTH,
 )
-from codecompass.transport.http.faults import require_method
-from codecompass.transport.http.request import BAD_REQUEST, TOO_LARGE, UNSUPPORTED_TYPE, HttpRefusal, HttpRequest
+from codecompass.transport.http.request import BAD_REQUEST, TOO_LARGE, UNSUPPORTED_TYPE, HttpRefusal, HttpRequest, require_method
 
 LENGTHS: Final = {
     "q": MAX_QUERY_LENGTH,

@@ -131,24 +131,18 @@ class ProjectPages:
         self._n_streams += 1
         try:
             await request.body()
-            async with trio.open_nursery() as nursery:
-
-                async def watch() -> None:
-                    await request.wait_gone()
-                    nursery.cancel_scope.cancel()
+            async with request.cancelled_when_gone() as nursery:
 
                 async def stop() -> None:
                     await self._server.core.stopping.wait()
                     told.cancel()
 
-                nursery.start_soon(watch)
                 with trio.move_on_after(STREAM_SECONDS) as told:
                     nursery.start_soon(stop)
                     await request.begin_stream()
                     await request.write(COMMENT)
                     await self._tell(request)
                 await request.end_stream()
-                nursery.cancel_scope.cancel()
         finally:
             self._n_streams -= 1
 

@@ -14,10 +14,7 @@ Loaded by the first request.
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
-import trio
-
-from codecompass.transport.http.faults import require_method
-from codecompass.transport.http.request import NOT_FOUND, HttpRefusal, HttpRequest
+from codecompass.transport.http.request import NOT_FOUND, HttpRefusal, HttpRequest, require_method
 from codecompass.transport.ui.asking import Asking, Trouble
 from codecompass.transport.ui.code_pages import CodePages
 from codecompass.transport.ui.door import PAGE_PATH
@@ -83,18 +80,11 @@ class Site:
             return
         await request.body()
         failure: Exception | None = None
-        async with trio.open_nursery() as nursery:
-
-            async def watch() -> None:
-                await request.wait_gone()
-                nursery.cancel_scope.cancel()
-
-            nursery.start_soon(watch)
+        async with request.cancelled_when_gone():
             try:
                 await self._answer(request, page)
             except Exception as error:  # noqa: BLE001 (raised again outside the nursery, which would make it a group)
                 failure = error
-            nursery.cancel_scope.cancel()
         if failure is not None:
             raise failure
 
