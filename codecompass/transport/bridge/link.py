@@ -15,8 +15,8 @@ from trio_websocket import ConnectionClosed, ConnectionRejected, HandshakeError,
 from wsproto.utilities import LocalProtocolError
 
 from codecompass.log import get_logger
+from codecompass.transport.bridge.failures import LinkFailure, lost, unreachable
 from codecompass.transport.bridge.target import BridgeTarget
-from codecompass.transport.bridge.trouble import Trouble, lost, unreachable
 from codecompass.transport.mcp.protocol import WEBSOCKET_SUBPROTOCOL
 from codecompass.units import MIB, MILLISECONDS, SECONDS
 
@@ -49,9 +49,9 @@ class LinkLimits(Struct, frozen=True, kw_only=True):
 class Refused(Exception):
     """The server answers, but this session cannot continue with it."""
 
-    def __init__(self, trouble: Trouble) -> None:
-        super().__init__(trouble.message)
-        self.trouble: Final = trouble
+    def __init__(self, failure: LinkFailure) -> None:
+        super().__init__(failure.message)
+        self.failure: Final = failure
 
 
 _GONE: Final = (ConnectionClosed, HandshakeError, LocalProtocolError, OSError, trio.BrokenResourceError, trio.ClosedResourceError)
@@ -71,7 +71,7 @@ class BridgeLink:
         *,
         opening: Callable[[WebSocketConnection], Awaitable[None]],
         deliver: Callable[[str | bytes], Awaitable[None]],
-        on_lost: Callable[[Trouble], Awaitable[None]],
+        on_lost: Callable[[LinkFailure], Awaitable[None]],
     ) -> None:
         self._target = target
         self._limits = limits
@@ -79,7 +79,7 @@ class BridgeLink:
         self._deliver = deliver
         self._on_lost = on_lost
         self._socket: WebSocketConnection | None = None
-        self.trouble = unreachable(target, TimeoutError("it has not answered yet"))
+        self.failure = unreachable(target, TimeoutError("it has not answered yet"))
         self._scope = trio.CancelScope()
         self._is_used = False
         self._wanted = trio.Event()
@@ -112,7 +112,7 @@ class BridgeLink:
                 await self._wanted.wait()
 
     async def wait_open(self, *, briefly: bool = False) -> WebSocketConnection | None:
-        """Returns the connection; None if there is none within the limits, for the reason in `trouble`.
+        """Returns the connection; None if there is none within the limits, for the reason in `failure`.
 
         `briefly` is for requests that can be answered without it: waits for one attempt, at most `glance` seconds.
         """
@@ -122,7 +122,7 @@ class BridgeLink:
         # On a busy machine a running server may answer late: only an attempt that has ended shows that there is none.
         with trio.move_on_after(limits.glance if briefly else limits.patience + limits.connect):
             while self.socket is None:
-                is_hopeless = trio.current_time() >= give_up_at or not self.trouble.is_retryable
+                is_hopeless = trio.current_time() >= give_up_at or not self.failure.is_retryable
                 if self._n_failed > seen and is_hopeless:
                     break
                 self._wanted.set()
@@ -143,22 +143,22 @@ class BridgeLink:
 
     async def _connect(self) -> bool:
         """Makes one connection and uses it until it ends. Returns whether it was open."""
-        failure: Exception | None = None
+        cause: Exception | None = None
         self._is_used = False
         with trio.CancelScope() as self._scope:
             try:
                 await self._connect_and_use()
             except Exception as error:  # noqa: BLE001 (the boundary: whatever a server says costs one connection)
-                failure = _cause(error)
+                cause = _cause(error)
         self._socket = None
         if self._is_used:
             self._down_since = trio.current_time()
-            self._set_trouble(unreachable(self._target, ConnectionResetError(0, "the connection was lost")))
+            self._set_failure(unreachable(self._target, ConnectionResetError(0, "the connection was lost")))
             await self._on_lost(lost(self._target))
-        elif isinstance(failure, Refused):
-            self._set_trouble(failure.trouble)
+        elif isinstance(cause, Refused):
+            self._set_failure(cause.failure)
         else:
-            self._set_trouble(unreachable(self._target, failure or TimeoutError("it ended the connection")))
+            self._set_failure(unreachable(self._target, cause or TimeoutError("it ended the connection")))
         return self._is_used
 
     async def _connect_and_use(self) -> None:
@@ -199,10 +199,10 @@ class BridgeLink:
         self._socket = socket
         self._notify()
 
-    def _set_trouble(self, trouble: Trouble) -> None:
-        if trouble != self.trouble:
-            self._log.warning("server_gone", url=self._target.url, reason=trouble.reason, cause=trouble.message)
-        self.trouble = trouble
+    def _set_failure(self, failure: LinkFailure) -> None:
+        if failure != self.failure:
+            self._log.warning("server_gone", url=self._target.url, reason=failure.reason, cause=failure.message)
+        self.failure = failure
 
     def _notify(self) -> None:
         self._changed.set()

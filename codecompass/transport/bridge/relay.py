@@ -16,16 +16,15 @@ import trio
 from msgspec import UNSET, Raw, Struct, UnsetType
 from trio_websocket import WebSocketConnection
 
+from codecompass.transport.bridge.failures import LinkFailure, changed_revision
 from codecompass.transport.bridge.link import BridgeLink, LinkLimits, Refused
 from codecompass.transport.bridge.session import BridgeSession, revision_of
 from codecompass.transport.bridge.stand_in import StandIn
 from codecompass.transport.bridge.target import BridgeTarget
-from codecompass.transport.bridge.trouble import Trouble, changed_revision
 from codecompass.transport.mcp.connection import Receive
 from codecompass.transport.mcp.core import SessionLimits
 from codecompass.transport.mcp.jsonrpc import (
     EMPTY_OBJECT,
-    Fault,
     Malformed,
     Notification,
     Request,
@@ -39,13 +38,11 @@ from codecompass.transport.mcp.jsonrpc import (
 from codecompass.transport.mcp.outgoing import Frame, FrameWriter, OutgoingClosed
 from codecompass.transport.mcp.protocol import (
     CANCELLED,
-    INVALID_REQUEST,
     META_REVISION,
     PING,
     ROOTS_LIST,
-    SESSION_BUSY,
 )
-from codecompass.transport.mcp.session import RETRY_MS
+from codecompass.transport.mcp.session import duplicate_id, session_busy
 from codecompass.transport.mcp.unusual_json import without_lone_surrogates
 from codecompass.transport.mcp.wire import CancelledParams
 from codecompass.transport.stdio import Pipes, open_frames
@@ -161,12 +158,9 @@ class Bridge:
 
     async def _take_request(self, request: Request, frame: bytes) -> None:
         if request.id in self._asked:
-            fault = Fault(INVALID_REQUEST, "a request with this id is in flight. Use a new id for each request.")
-            await self._reply(encode_fault(request.id, fault))
+            await self._reply(encode_fault(request.id, duplicate_id()))
         elif len(self._asked) >= self._limits.in_flight + self._limits.listening:
-            busy = "too many requests in flight on this connection. Wait for answers, then call again."
-            fault = Fault(SESSION_BUSY, busy, reason="session_busy", is_retryable=True, retry_after_ms=RETRY_MS)
-            await self._reply(encode_fault(request.id, fault))
+            await self._reply(encode_fault(request.id, session_busy()))
         elif request.method == PING and self._link.socket is None and META_REVISION.encode() not in bytes(request.params):
             # Checks whether this process is alive: a host that gets no answer ends it.
             await self._reply(encode_result(request.id, EMPTY_OBJECT))
@@ -215,14 +209,14 @@ class Bridge:
         socket = await self._link.wait_open(briefly=can_do_without)
         if self._asked.get(asked.request.id) is not asked:
             return  # cancelled meanwhile
-        if socket is None and can_do_without and self._link.trouble.is_retryable:
+        if socket is None and can_do_without and self._link.failure.is_retryable:
             await self._deliver(await self._stand_in.answer(asked.frame))
         elif socket is None:
-            await self._fail([asked], self._link.trouble)
+            await self._fail([asked], self._link.failure)
         else:
             asked.socket = socket
             if not await self._link.send(socket, asked.frame):
-                await self._fail([asked], self._link.trouble)
+                await self._fail([asked], self._link.failure)
 
     # from the server
 
@@ -283,16 +277,16 @@ class Bridge:
             del self._asked_of_client[next(iter(self._asked_of_client))]
         await self._reply(encode_request(name, method, params))
 
-    async def _lose(self, trouble: Trouble) -> None:
+    async def _lose(self, failure: LinkFailure) -> None:
         """Answers the requests in flight on the lost connection with an error."""
-        await self._fail([asked for asked in self._asked.values() if asked.socket is not None], trouble)
+        await self._fail([asked for asked in self._asked.values() if asked.socket is not None], failure)
 
-    async def _fail(self, requests: list[_Asked], trouble: Trouble) -> None:
+    async def _fail(self, requests: list[_Asked], failure: LinkFailure) -> None:
         failed = [asked.request.id for asked in requests if self._asked.get(asked.request.id) is asked]
         for id_ in failed:
             del self._asked[id_]
         for id_ in failed:
-            await self._reply(encode_fault(id_, trouble.fault(self._target)))
+            await self._reply(encode_fault(id_, failure.fault(self._target)))
         self._answered.set()
 
     # to the client
@@ -305,7 +299,7 @@ class Bridge:
                 await self._answered.wait()
         if self._link.socket is None:
             with trio.move_on_after(self._limits.grace_seconds):
-                await self._fail(list(self._asked.values()), self._link.trouble)
+                await self._fail(list(self._asked.values()), self._link.failure)
 
     async def _reply(self, body: bytes) -> None:
         try:

@@ -17,20 +17,17 @@ from codecompass.transport.mcp.protocol import (
     RESOURCES_SUBSCRIBE,
     RESOURCES_UNSUBSCRIBE,
 )
+from codecompass.transport.mcp.wire import UriParams
 
 MAX_SUBSCRIPTIONS: Final = 256
 """Subscriptions that are restored. The oldest is dropped first."""
-
-
-class _Uri(Struct, frozen=True):
-    uri: str
 
 
 class _Initialized(Struct, frozen=True, rename="camel"):
     protocol_version: str
 
 
-_URIS: Final = msgspec.json.Decoder(_Uri)
+_URIS: Final = msgspec.json.Decoder(UriParams)
 _INITIALIZED: Final = msgspec.json.Decoder(_Initialized)
 
 
@@ -67,7 +64,7 @@ class BridgeSession:
     def subscriptions(self, id_: RequestId) -> Iterator[bytes]:
         """Yields the subscriptions to send after that, one by one, each once the previous one is answered."""
         for uri in tuple(self._subscriptions):
-            yield encode_request(id_, RESOURCES_SUBSCRIBE, _Uri(uri))
+            yield encode_request(id_, RESOURCES_SUBSCRIBE, UriParams(uri))
 
     def _subscribed(self, request: Request) -> None:
         try:

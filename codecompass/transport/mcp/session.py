@@ -189,7 +189,7 @@ class ClientSession:
         if self._is_draining or self._core.stopping.is_set():
             raise Fault(SERVER_STOPPING, "the server is stopping. Connect again.", reason="server_stopping", is_retryable=True)
         if request.id in self._in_flight:
-            raise Fault(INVALID_REQUEST, "a request with this id is in flight. Use a new id for each request.")
+            raise duplicate_id()
         limits = self._core.limits
         is_full = {
             "instant": False,
@@ -197,13 +197,7 @@ class ClientSession:
             "listening": self._n_listening >= limits.listening,
         }[method.kind]
         if is_full:
-            raise Fault(
-                SESSION_BUSY,
-                "too many requests in flight on this connection. Wait for answers, then call again.",
-                reason="session_busy",
-                is_retryable=True,
-                retry_after_ms=RETRY_MS,
-            )
+            raise session_busy()
         exchange = Exchange(
             id_=request.id,
             method=request.method,
@@ -309,9 +303,20 @@ class ClientSession:
             await self.refuse(malformed, delivery.out)
             return "malformed"
         if not self.client.requests.settle(response):
-            self._log.info("response_to_nothing", id=str(response.id)[:_LOGGED_LENGTH])
+            self._log.info("unexpected_response", id=str(response.id)[:_LOGGED_LENGTH])
         delivery.out.finish()
         return "response"
+
+
+def duplicate_id() -> Fault:
+    """Returns the fault of a request whose id belongs to another one in flight."""
+    return Fault(INVALID_REQUEST, "a request with this id is in flight. Use a new id for each request.")
+
+
+def session_busy() -> Fault:
+    """Returns the fault of a request above the number that may be in flight."""
+    busy = "too many requests in flight on this connection. Wait for answers, then call again."
+    return Fault(SESSION_BUSY, busy, reason="session_busy", is_retryable=True, retry_after_ms=RETRY_MS)
 
 
 def _fault_frame(id_: RequestId, fault: Fault, *, is_modern: bool) -> Frame:

@@ -26,7 +26,7 @@ from codecompass.transport.mcp.jsonrpc import decode_params, encode_notification
 from codecompass.transport.mcp.progress import ProgressParams, status_text
 from codecompass.transport.mcp.protocol import META_JOB, META_PART, PROGRESS, ROOTS_LIST, TASKS_EXTENSION
 from codecompass.transport.mcp.surface import InputRequired, TaskStarted, ToolOutcome
-from codecompass.transport.mcp.tasks import JobWatch, TaskState
+from codecompass.transport.mcp.tasks import JobWatch, TaskState, TaskStatus
 from codecompass.transport.mcp.wire import CallToolResult, InputRequest, TextContent, is_declared
 
 if TYPE_CHECKING:
@@ -141,13 +141,14 @@ class JobTask:
         if job is not self._seen:
             self._seen, self._seen_at = job, time.time()
         updated_at = max(job.created_at, job.finished_at or self._seen_at)
-        message = status_text(job)
-        if not job.has_ended:
-            return TaskState(status="working", created_at=job.created_at, updated_at=updated_at, message=message)
-        if job.status == "cancelled":
-            return TaskState(status="cancelled", created_at=job.created_at, updated_at=updated_at, message=message)
-        result = self._result_at_end(job)
-        return TaskState(status="completed", created_at=job.created_at, updated_at=updated_at, message=message, result=result)
+        status: TaskStatus = "working" if not job.has_ended else "cancelled" if job.status == "cancelled" else "completed"
+        return TaskState(
+            status=status,
+            created_at=job.created_at,
+            updated_at=updated_at,
+            message=status_text(job),
+            result=self._result_at_end(job) if status == "completed" else None,
+        )
 
     def watch(self) -> JobWatch:
         """Returns the changes of the job."""

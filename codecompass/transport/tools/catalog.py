@@ -41,36 +41,38 @@ class Catalog:
 
     async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> Outcome:
         """Runs a tool. Raises nothing but a cancellation: every failure becomes an ErrorReply."""
-
-        def begin(services: Services) -> Call:
-            decoded = decode(name, arguments)
-            return Call(services, decoded.request, caller, warnings=decoded.warnings)
-
-        return await self._run(name, caller, begin)
+        return await self._decode_and_run(name, arguments, caller)
 
     async def part(self, name: str, arguments: Mapping[str, object], caller: Caller, part: PartRequest) -> Outcome:
         """Runs a tool for a server that merges the answer with its own: if it is about several projects, returns a PartsReply."""
-
-        def begin(services: Services) -> Call:
-            decoded = decode(name, arguments)
-            return Call(services, decoded.request, caller, warnings=decoded.warnings, answers=part.answers, part=part)
-
-        return await self._run(name, caller, begin)
+        return await self._decode_and_run(name, arguments, caller, answers=part.answers, part=part)
 
     async def show(self, name: str, arguments: Mapping[str, object], caller: Caller, answers: AnswerForm) -> Outcome:
         """Runs a tool for a page: like `call`, with a reply in this form whatever that of the server is. Replies as text have
         lines of code, others have ids. Queries no other server, as pages cannot show its projects.
         """
-
-        def begin(services: Services) -> Call:
-            decoded = decode(name, arguments)
-            return Call(services, decoded.request, caller, warnings=decoded.warnings, answers=answers, is_local=True)
-
-        return await self._run(name, caller, begin)
+        return await self._decode_and_run(name, arguments, caller, answers=answers, is_local=True)
 
     async def read_file(self, request: ReadFile, caller: Caller) -> Outcome:
         """Returns the indexed text of a file. Routed and counted like a tool."""
         return await self._run(request.tool, caller, lambda services: Call(services, request, caller))
+
+    async def _decode_and_run(
+        self,
+        name: str,
+        arguments: Mapping[str, object],
+        caller: Caller,
+        *,
+        answers: AnswerForm | None = None,
+        part: PartRequest | None = None,
+        is_local: bool = False,
+    ) -> Outcome:
+        def begin(services: Services) -> Call:
+            decoded = decode(name, arguments)
+            warnings = decoded.warnings
+            return Call(services, decoded.request, caller, warnings=warnings, answers=answers, part=part, is_local=is_local)
+
+        return await self._run(name, caller, begin)
 
     async def _run(self, name: str, caller: Caller, begin: Callable[[Services], Call]) -> Outcome:
         started = time.monotonic()
