@@ -65,7 +65,7 @@ def _health(target: "OrganisationTarget") -> "HealthReply":
     from codecompass.protocol.parts import PartRequest, decode_error, decode_reply
     from codecompass.protocol.requests import HealthCheck
     from codecompass.protocol.state_replies import HealthReply
-    from codecompass.transport.organisation.failure import OrganisationUnavailable
+    from codecompass.transport.organisation.failures import OrganisationUnavailable
     from codecompass.transport.organisation.link import OrganisationLink, Replied
 
     def read(replied: Replied) -> HealthReply:

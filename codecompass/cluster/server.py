@@ -44,15 +44,14 @@ from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import bare_metadata
 from codecompass.settings import Settings
 from codecompass.store.job_log import JobRecord
+from codecompass.transport.call_records import Measures
 from codecompass.transport.health import Moment
-from codecompass.transport.http.faults import require_method
 from codecompass.transport.http.guards import guard
 from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.http.metrics import MEDIA_TYPE, Supervision, render
-from codecompass.transport.http.request import ACCEPTED, FORBIDDEN, OK, UNAVAILABLE, HttpRefusal, HttpRequest
+from codecompass.transport.http.request import ACCEPTED, FORBIDDEN, OK, UNAVAILABLE, HttpRefusal, HttpRequest, require_method
 from codecompass.transport.http.service import HttpTransport
 from codecompass.transport.mcp.core import Core, SessionLimits
-from codecompass.transport.measures import Measures
 from codecompass.transport.product.product_surface import product_surface
 from codecompass.transport.server import resident_bytes
 from codecompass.transport.tools.catalog import Catalog

@@ -1,4 +1,6 @@
-"""Between a session and the tools: how tools are listed, what answers a call, and the way to it. No wire format in here."""
+"""The interface between sessions and tools: descriptions of tools, outcomes of calls, and access to a server that may still be
+opening. Knows no wire format.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
@@ -9,18 +11,18 @@ from codecompass.actors.job_model import JobState, JobView
 from codecompass.projects.caller import Caller
 
 if TYPE_CHECKING:
-    # A session is there before anything that answers a call is loaded.
+    # Sessions start before the modules that answer calls are loaded.
     from codecompass.protocol.parts import PartRequest
     from codecompass.protocol.replies import Reply
     from codecompass.store.job_log import JobRecord
 
 
 class Outcome(Struct, frozen=True):
-    """What a call of a tool led to.
+    """The result of a tool call.
 
-    reply: the typed answer, an ErrorReply where the call failed
+    reply: the typed answer, an ErrorReply if the call failed
     job: the job that the call started or joined; it may still be running
-    at_end: makes of the job's last state the reply of a call that waited for it; without it no task is made of the job
+    at_end: renders the job's final state as the reply of a call that waited for it; None if the job must not become a task
     """
 
     reply: "Reply"
@@ -41,41 +43,41 @@ class ToolDescription(Struct, frozen=True, kw_only=True):
 
 
 class ToolCalls(Protocol):
-    """Answers calls of tools. Implemented by the catalogue."""
+    """Answers tool calls. Implemented by `tools.catalog.Catalog`."""
 
     async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> Outcome:
-        """Runs a tool. Raises nothing but a cancellation: every failure is an ErrorReply."""
+        """Runs a tool. Raises nothing but a cancellation: every failure becomes an ErrorReply."""
 
     async def part(self, name: str, arguments: Mapping[str, object], caller: Caller, part: "PartRequest") -> Outcome:
-        """Runs a tool for a server that merges the answer with its own, see `protocol/parts.py`. Raises as `call` does."""
+        """Runs a tool for a server that merges the answer with its own (`protocol/parts.py`). Raises like `call`."""
 
 
 class OpenServer(Protocol):
-    """A server as sessions use it: its tools, and all its jobs."""
+    """An open server as sessions use it: its tools and its jobs."""
 
     @property
     def tools(self) -> ToolCalls:
         """Its tools."""
 
     def find_job(self, job_id: str) -> JobView | None:
-        """Returns the job if it runs or has ended lately. Never waits."""
+        """Returns the job if it is running or has ended recently. Never waits."""
 
     async def recorded_job(self, job_id: str) -> "JobRecord | None":
-        """Returns the record of the job, of any process and however old. None, too, while the registry cannot be read."""
+        """Returns the record of a job of any process and age; None if there is none or the registry cannot be read."""
 
     async def cancel_job(self, job_id: str) -> bool:
-        """Stops the job; False where it does not run here."""
+        """Stops the job; returns False if it does not run in this server."""
 
 
 class ServerAccess(Protocol):
-    """The way from a session to a server that may not be open yet."""
+    """Gives sessions access to a server that may not be open yet."""
 
     @property
     def server(self) -> OpenServer | None:
-        """The server once it is open."""
+        """The server; None until it is open."""
 
     async def opened(self) -> OpenServer:
-        """Returns the server. Has it opened, and waits for that, where it is not open."""
+        """Returns the server; opens it first, and waits for that, if it is not open."""
 
     def tools_listed(self) -> None:
-        """Says that the next frame to the client has the list of tools: calls are likely to follow."""
+        """Notes that the next frame to the client contains the list of tools: calls are likely to follow."""

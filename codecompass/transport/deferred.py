@@ -1,8 +1,8 @@
-"""A server that opens after the first answer: for a session that is there before it.
+"""Opens the server only after the session has sent its first answers.
 
-What a client says first (`initialize`, `server/discover`, `tools/list`) needs neither the index nor the libraries that read it,
-and those take longer to load than everything before. They are loaded when the list of tools has gone out, or when a tool is
-called: a host that does not wait for the list would do without the tools if loading came first.
+A client's first requests (`initialize`, `server/discover`, `tools/list`) need neither the index nor the libraries that read it,
+which take longer to load than everything else. They are loaded once the list of tools has been sent, or when a tool is called:
+some hosts do not wait for the list, and would go without the tools if it came after loading.
 """
 
 from collections.abc import Callable
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from codecompass.transport.server import Launch, Server
 
 LIST_SECONDS: Final = 300 * MILLISECONDS
-"""How long a client that was answered may take to ask for the tools before the server opens all the same."""
+"""How long the server waits for a `tools/list` after the first answer before it opens anyway."""
 
 LISTING_SECONDS: Final = 5 * SECONDS
-"""How long a list that was asked for in time may take to go out before the server opens all the same."""
+"""How long the server waits for a requested list of tools to be sent before it opens anyway."""
 
 _SERVER_MODULE: Final = "codecompass.transport.server"
 
 
 class DeferredServer:
-    """The `calls.ServerAccess` to the server that `run` opens."""
+    """The `calls.ServerAccess` of the server that `run` opens."""
 
     def __init__(self, launch: "Callable[[], Launch]") -> None:
         self._launch = launch
@@ -38,13 +38,13 @@ class DeferredServer:
         self._server: Server | None = None
 
     async def run(self) -> None:
-        """Opens the server once it is wanted, and keeps it open until cancelled."""
+        """Opens the server once it is needed, and keeps it open until cancelled."""
         await self._answered.wait()
-        # A busy machine may take longer for the list than a client for the question.
+        # On a busy machine sending the list may take longer than a client takes to request it.
         self._patience.deadline = trio.current_time() + (LISTING_SECONDS if self._was_listed else LIST_SECONDS)
         with self._patience:
             await self._wanted.wait()
-        # In a thread, so that the session goes on answering.
+        # In a thread, so that the session continues to answer.
         await trio.to_thread.run_sync(import_module, _SERVER_MODULE)
         from codecompass.transport.server import open_server
 
@@ -54,23 +54,23 @@ class DeferredServer:
             await trio.sleep_forever()
 
     def answered(self) -> None:
-        """Says that a frame has gone out to the client: time to open, at once where the tools were in it."""
+        """Notes that a frame was sent to the client: the server may open, and does so at once if it was the list of tools."""
         self._answered.set()
         if self._was_listed:
             self._wanted.set()
 
     def tools_listed(self) -> None:
-        """Has the server opened as soon as the next frame has gone out."""
+        """Lets the server open as soon as the next frame has been sent."""
         self._was_listed = True
         self._patience.deadline += LISTING_SECONDS
 
     @property
     def server(self) -> "Server | None":
-        """The server once it is open."""
+        """The server; None until it is open."""
         return self._server
 
     async def opened(self) -> "Server":
-        """Returns the server; opens it at once where it is not open."""
+        """Returns the server; opens it at once if it is not open."""
         if self._server is None:
             self._answered.set()
             self._wanted.set()

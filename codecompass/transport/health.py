@@ -1,8 +1,8 @@
-"""The state of the server, for the tool `health_check` and for `GET /health`: pure over what has been published.
+"""The state of the server, for the tool `health_check` and for `GET /health`: a pure function of what has been published.
 
-    error > warming > indexing > ready        the worst of all projects and of the server itself
+    error > warming > indexing > ready        the worst state of all projects and of the server itself
 
-Nothing here looks at a disk or waits, so it answers under any load.
+Nothing here reads a disk or waits, so it answers under any load.
 """
 
 from typing import Final, Literal
@@ -44,10 +44,10 @@ ServerStatus = Literal["ready", "warming", "indexing", "error"]
 
 
 class Moment(Struct, frozen=True, kw_only=True):
-    """All that the server publishes about itself, at one time.
+    """Everything that the server publishes about itself, at one time.
 
-    `live` are the workspaces in memory, `warmset` the ids of those made ready at the start, the most recent first; `home`
-    is the project that answers for callers who name none. Seconds are of wall time. `silent_places` are paths whose file
+    `live` are the workspaces in memory, `warmset` the ids of the projects warmed at the start, most recently used first; `home`
+    is the id of the project that answers callers who name none. Seconds are wall time. `silent_places` are paths whose file
     systems do not answer.
     """
 
@@ -64,7 +64,7 @@ class Moment(Struct, frozen=True, kw_only=True):
 
 
 class _Standing(Struct, frozen=True, kw_only=True):
-    """A project as health sees it: what its live workspace says, else what was last seen on disk."""
+    """The state of a project: from its live workspace, else as last seen on disk."""
 
     entry: HealthProject
     job: HealthJob | None = None
@@ -73,7 +73,7 @@ class _Standing(Struct, frozen=True, kw_only=True):
 
 
 def health(moment: Moment, *, about: Project | None = None, limit: int | None = None, metadata: BareMetadata) -> HealthReply:
-    """Returns the state of the server, or of one project of it. `limit` bounds the projects listed, not those counted."""
+    """Returns the state of the server, or of one of its projects. `limit` bounds the projects listed, not those counted."""
     standings = _standings(moment, about)
     ordered = sorted(standings, key=lambda each: (_urgency(each.entry), each.entry.repo_root))
     jobs = [standing.job for standing in ordered if standing.job is not None]
@@ -106,7 +106,7 @@ def _standings(moment: Moment, about: Project | None) -> list[_Standing]:
     if about is not None:
         wanted = [str(about.project_id)]
         if about.project_id not in known:
-            # Registered since the last look: nothing of it is on disk that anybody has seen.
+            # Registered since the last survey, so nothing is known of its index on disk.
             known[about.project_id] = SurveyedProject(project=about, schema_status="not_indexed", current_schema_version=0)
     else:
         wanted = sorted({*known, *live})
@@ -117,11 +117,11 @@ def _standings(moment: Moment, about: Project | None) -> list[_Standing]:
             standings.append(_of_live(observation, entry))
         elif entry is not None:
             standings.append(_of_disk(entry))
-    return [_told_silent(standing, moment.silent_places) for standing in standings]
+    return [_with_silence(standing, moment.silent_places) for standing in standings]
 
 
-def _told_silent(standing: _Standing, silent: frozenset[str]) -> _Standing:
-    """Returns a project whose file system does not answer as one that has failed for now."""
+def _with_silence(standing: _Standing, silent: frozenset[str]) -> _Standing:
+    """Returns the project as failed if its file system does not answer, else unchanged."""
     place = next((place for place in silent if is_at(standing.entry.repo_root, place)), None)
     if place is None:
         return standing
@@ -135,7 +135,8 @@ def _of_live(seen: WorkspaceObservation, entry: SurveyedProject | None) -> _Stan
         current = SCHEMA_VERSION
     else:
         current = entry.current_schema_version if entry is not None else 0
-    # Another process may write this index. What it has published is answered from; its workspace here need not know yet.
+    # Another process may write this index. Questions are answered from what it has published, which the workspace here may not
+    # have noticed yet.
     meta = None if entry is None else entry.meta
     is_newer = meta is not None and meta.published_at > (seen.last_indexed_at or 0.0)
     job = None if seen.active_job is None else _health_job(seen.project_name, seen.active_job)
@@ -172,7 +173,7 @@ def _of_live(seen: WorkspaceObservation, entry: SurveyedProject | None) -> _Stan
             semantic=seen.semantic,
         ),
         job=job,
-        # The job log knows of all processes; the workspace knows only what it saw when it last read the log.
+        # The job log covers all processes; the workspace only knows what was in it at its last read.
         interruption=seen.interruption if entry is None else entry.interruption,
         is_damaged=schema == "corrupt_manifest",
     )
@@ -185,7 +186,7 @@ def _of_disk(known: SurveyedProject) -> _Standing:
     if job is not None:
         state = "indexing"
     elif not known.exists:
-        # A directory that is gone is not the server's failure, and cannot be repaired from here.
+        # A missing directory is not a failure of the server, which cannot repair it either.
         state = "stale"
     elif is_damaged or known.schema_status == "reindex_required":
         state = "error"
@@ -231,7 +232,7 @@ def _time(moment: float | None) -> str:
 
 
 def _urgency(entry: HealthProject) -> int:
-    """Failing ones first, then those at work, then the live ones, then the rest."""
+    """Returns the sort key of a project: failing ones first, then those being indexed, then live ones, then the rest."""
     if entry.index_status == "error":
         return 0
     if entry.index_status == "indexing":

@@ -1,9 +1,9 @@
-"""One server: the registry, the worker processes, the workspaces, the tools and the protocol, put together.
+"""Assembles a server from the registry, the worker processes, the workspaces, the tools and the protocol.
 
     open_server -> Server.core --> sessions of all transports --> tools --> router --> supervisor --> workspaces
 
-Nothing is opened before it is needed: a client's first message is answered before the registry or an index is touched. In
-the background the server takes over what interrupted jobs left, surveys the known projects, and warms the recent ones.
+Nothing is opened before it is needed: a client's first message is answered before the registry or an index is touched. In the
+background the server recovers interrupted jobs, surveys the known projects, and warms the recently used ones.
 """
 
 import resource
@@ -47,10 +47,9 @@ from codecompass.store.job_log import JobLog, JobRecord
 from codecompass.store.layout import HomeLayout
 from codecompass.store.mapped_files import guard_mapped_files
 from codecompass.store.registry import Project, Registry
-from codecompass.transport.activity import ActivityLog
+from codecompass.transport.call_records import ActivityLog, Measures
 from codecompass.transport.health import Moment, PrewarmStatus, health
 from codecompass.transport.mcp.core import Core, SessionLimits
-from codecompass.transport.measures import Measures
 from codecompass.transport.product.product_surface import product_surface
 from codecompass.transport.tools.catalog import Catalog
 from codecompass.transport.tools.listing import listed_names
@@ -64,20 +63,19 @@ if TYPE_CHECKING:
     from codecompass.transport.organisation.link import OrganisationLink
     from codecompass.transport.organisation.target import OrganisationTarget
 
-LEFT_SECONDS: Final = 1 * SECONDS
-"""How long a stop waits for abandoned calls into the file system."""
+ABANDONED_CALLS_SECONDS: Final = 1 * SECONDS
+"""How long a stop waits for abandoned file system calls."""
 
 SURVEY_SECONDS: Final = 0.7 * SECONDS
-"""How often the known projects are surveyed: another process may have registered or indexed one, or died at it, and
-within a second health shows it. One survey costs about 10 us of CPU a project where nothing has changed."""
-
+"""Interval between surveys of the known projects: another process may have registered or indexed one, or died doing so, and
+health shows it within a second. A survey costs about 10 us of CPU a project if nothing has changed."""
 
 PREWARM_QUERY: Final = "main init error"
-"""Words that most repositories hold."""
+"""Words that most repositories contain."""
 
 
 class Launch(Struct, frozen=True, kw_only=True):
-    """What a server is started with. `settings_for` reads the settings of a project, by its root."""
+    """The parameters of a server. `settings_for` reads the settings of the project with a root."""
 
     settings: Settings
     settings_for: Callable[[Path], Settings]
@@ -85,18 +83,18 @@ class Launch(Struct, frozen=True, kw_only=True):
     rules: RoutingRules
     limits: SessionLimits = SessionLimits()
     semantic: "SemanticTarget | None" = None
-    """The endpoint for search by meaning, None where that is off."""
+    """The endpoint for search by meaning; None if it is off."""
     organisation: "OrganisationTarget | None" = None
-    """The organisation's server, None where nobody else is asked."""
+    """The organisation's server; None if no other server is queried."""
     has_upkeep: bool = True
-    """Whether projects are surveyed, warmed, verified and cleaned up meanwhile, and processes are started for questions about
-    several; not for a single question."""
+    """Whether projects are surveyed, warmed, verified and cleaned up in the background, and reader processes are started for
+    questions about several; False for a single question."""
 
 
 class Server:
-    """Get one from `open_server`. Several can live in one process.
+    """A running server; opened by `open_server`. Several can exist in one process.
 
-    It is the `services.ServerState` of its tools, the `calls.OpenServer` of sessions, and their `calls.ServerAccess` too.
+    Implements `services.ServerState` for its tools, and `calls.OpenServer` and `calls.ServerAccess` for sessions.
     """
 
     def __init__(
@@ -145,7 +143,7 @@ class Server:
         self._log = structlog.get_logger(__name__)
 
     def moment(self) -> Moment:
-        """Returns what is published now. Never waits."""
+        """Returns the currently published state. Never waits."""
         settings = self.launch.settings.server
         default = next((each.project for each in self._known.projects if each.project.is_default), None)
         home = self._pinned[0] if self._pinned else default
@@ -163,12 +161,12 @@ class Server:
         )
 
     async def health(self, *, about: Project | None, limit: int, metadata: BareMetadata) -> HealthReply:
-        """Returns the state of the server, or of one project. Never waits."""
+        """Returns the state of the server, or of one of its projects. Never waits."""
         return health(self.moment(), about=about, limit=limit, metadata=metadata)
 
     @property
     def server(self) -> "Server":
-        """Itself: it is open."""
+        """Itself, as it is open."""
         return self
 
     async def opened(self) -> "Server":
@@ -176,21 +174,21 @@ class Server:
         return self
 
     def tools_listed(self) -> None:
-        """Nothing: it is open."""
+        """Does nothing, as it is open."""
 
     def find_job(self, job_id: str) -> JobView | None:
-        """Returns the job if it runs or has ended lately. Never waits."""
+        """Returns the job if it is running or has ended recently. Never waits."""
         return self.supervisor.find_job(job_id)
 
     async def recorded_job(self, job_id: str) -> JobRecord | None:
-        """Returns the record of the job, of any process and however old. None, too, while the registry cannot be read."""
+        """Returns the record of a job of any process and age; None if there is none or the registry cannot be read."""
         try:
             return await self.registry.run_jobs(JobLog.find, job_id)
         except CodeCompassError:
             return None
 
     async def cancel_job(self, job_id: str) -> bool:
-        """Stops the job; False where it does not run here."""
+        """Stops the job; returns False if it does not run in this server."""
         job = self.supervisor.find_job(job_id)
         if job is None or job.state.has_ended:
             return False
@@ -203,7 +201,7 @@ class Server:
             return False
 
     def _elsewhere(self, organisation: "OrganisationLink") -> Elsewhere:
-        from codecompass.transport.organisation.asking import Organisation  # only where there is one
+        from codecompass.transport.organisation.asking import Organisation  # only if one is configured
 
         return Organisation(organisation, self.router, self._known_checkouts(), self.launch.settings)
 
@@ -212,13 +210,13 @@ class Server:
         return {project_id: frozenset(each.repo_id for each in found) for project_id, found in known.items()}
 
     def _known_checkouts(self) -> "Checkouts":
-        from codecompass.projects.checkouts import Checkouts  # only where another server is asked, or asks
+        from codecompass.projects.checkouts import Checkouts  # only if another server is queried or queries this one
 
         self._checkouts = self._checkouts or Checkouts(self._blocking)
         return self._checkouts
 
     async def work_in_background(self) -> None:
-        """Never ends by itself. No failure in here is a reason to stop answering."""
+        """Runs until cancelled. No failure in here stops the server from answering."""
         await run_again_after_failure("start", self._begin)
         async with trio.open_nursery() as nursery:
             if self._prewarm_status == "pending":
@@ -243,7 +241,7 @@ class Server:
             self._known = await self._survey.refresh()
 
     async def _prewarm(self) -> None:
-        """Starts the workspaces that are likely to be asked first; each opens its index by itself."""
+        """Starts the workspaces that are likely to be queried first; each opens its own index."""
         self._prewarm_status = "warming"
         pinned = {project.project_id for project in self._pinned}
         there = [entry.project for entry in self._known.projects if entry.exists and entry.schema_status == "compatible"]
@@ -254,7 +252,7 @@ class Server:
             handle = self.supervisor.route(project)
             await handle.wait_open()
             try:
-                # A first query costs what later ones do not: loading modules, reading pages of the index, a scan of the tree.
+                # Only the first query pays for loading modules, reading pages of the index and scanning the tree.
                 request = SearchCode(query=PREWARM_QUERY, limit=1, freshness_policy="balanced")
                 await handle.ask(Query(request=request, is_internal=True))
             except CodeCompassError as error:
@@ -264,9 +262,9 @@ class Server:
 
 @asynccontextmanager
 async def open_server(launch: Launch) -> AsyncIterator[Server]:
-    """Gives a server; when the block is left all its workspaces, processes and files are closed.
+    """Yields a server, and closes all its workspaces, processes and files afterwards.
 
-    Raises InvalidInput where the settings name tools that there are not.
+    Raises InvalidInput if the settings name tools that do not exist.
     """
     settings = launch.settings
     limits = Limits()
@@ -283,7 +281,7 @@ async def open_server(launch: Launch) -> AsyncIterator[Server]:
     )
     with guard_mapped_files(launch.home.root) as mapped_files:
         async with (
-            _calls_that_end(limits.blocking),
+            _wait_for_calls(limits.blocking),
             open_async_registry(launch.home, limits, busy_timeout_ms=settings.storage.busy_timeout_ms) as registry,
             open_worker_pool(settings.index.workers or default_pool_size()) as pool,
             _semantic_lane(launch.semantic) as lane,
@@ -294,7 +292,7 @@ async def open_server(launch: Launch) -> AsyncIterator[Server]:
                 try:
                     return await limits.blocking.run(lambda _call: _settings_of(launch, project.root), project.root)
                 except FileSystemUnresponsive as error:
-                    # Read again by the first job that looks at the tree.
+                    # The first job that reads the tree reads them again.
                     structlog.get_logger(__name__).warning("project_settings_unread", cause=error.message)
                     return settings
 
@@ -351,7 +349,7 @@ async def _semantic_lane(target: "SemanticTarget | None") -> "AsyncIterator[Sema
     if target is None:
         yield None
         return
-    from codecompass.actors.semantic_lane import open_semantic_lane  # only where search by meaning is on
+    from codecompass.actors.semantic_lane import open_semantic_lane  # only if search by meaning is on
 
     async with open_semantic_lane(target) as lane:
         yield lane
@@ -362,7 +360,7 @@ async def _organisation_link(target: "OrganisationTarget | None") -> "AsyncItera
     if target is None:
         yield None
         return
-    from codecompass.transport.organisation.link import OrganisationLink  # only where there is one
+    from codecompass.transport.organisation.link import OrganisationLink  # only if one is configured
 
     link = OrganisationLink(target)
     try:
@@ -372,17 +370,17 @@ async def _organisation_link(target: "OrganisationTarget | None") -> "AsyncItera
 
 
 @asynccontextmanager
-async def _calls_that_end(blocking: BlockingCalls) -> AsyncIterator[None]:
-    """Nothing that was begun in the block is left behind it, but for calls into a file system that does not answer."""
+async def _wait_for_calls(blocking: BlockingCalls) -> AsyncIterator[None]:
+    """Waits afterwards for the file system calls begun in the block, except those that do not return."""
     try:
         yield
     finally:
         with trio.CancelScope(shield=True):
-            await blocking.wait_returned(LEFT_SECONDS)
+            await blocking.wait_returned(ABANDONED_CALLS_SECONDS)
 
 
 def _settings_of(launch: Launch, root: Path) -> Settings:
-    """A project's own file can be broken; its index must not be lost to that."""
+    """Returns the project's settings, or those of the server if its file is invalid: the index must not be lost over that."""
     try:
         return launch.settings_for(root)
     except CodeCompassError as error:
@@ -391,13 +389,13 @@ def _settings_of(launch: Launch, root: Path) -> Settings:
 
 
 def file_limit() -> int | None:
-    """Returns how many files this process may have open, None for any number."""
+    """Returns how many files this process may have open; None if unlimited."""
     soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     return None if soft == resource.RLIM_INFINITY else soft
 
 
 def watcher_limit() -> int | None:
-    """Returns how many watchers all processes of this user may have together, None where the system does not say."""
+    """Returns how many watchers all processes of this user may have together; None if the system does not say."""
     try:
         return int(Path("/proc/sys/fs/inotify/max_user_instances").read_text())
     except (OSError, ValueError):
@@ -405,7 +403,7 @@ def watcher_limit() -> int | None:
 
 
 def resident_bytes() -> int:
-    """Returns the memory this process holds, in bytes; 0 where the system does not say."""
+    """Returns the resident memory of this process in bytes; 0 if the system does not say."""
     if sys.platform != "linux":
         return 0
     try:

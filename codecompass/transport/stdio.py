@@ -1,11 +1,10 @@
 """The process's own standard input and output as a connection: one JSON message a line.
 
     fd 0 --dup--> reader -> LineFrames -> ClientSession -> FrameWriter -> writer <--dup-- fd 1
-    while they are ours: fd 0 is empty, fd 1 is stderr, and remains so until the process ends
+    meanwhile fd 0 reads as empty; fd 1 is stderr, and stays so until the process ends
 
-Nothing but frames reaches the client, whatever a library prints. Descriptors are not blocking as long as we use them, which
-the process at the other end of a terminal would notice: a terminal is read and written in threads instead, and what we have
-switched is switched back.
+Nothing but frames reaches the client, whatever a library prints. Descriptors are non-blocking while we use them and are switched
+back afterwards. Other processes on the same terminal would notice that, so a terminal is read and written in threads instead.
 """
 
 import os
@@ -19,29 +18,32 @@ from typing import Final, Protocol
 import trio
 from msgspec import Struct
 
-from codecompass.transport.line_frames import LineFrames
 from codecompass.transport.mcp.connection import ConnectionEnd, Input, Receive, serve_connection
 from codecompass.transport.mcp.core import Core
+from codecompass.transport.mcp.jsonrpc import oversized
 from codecompass.units import KIB
 
 READ_BYTES: Final = 64 * KIB
-"""What a pipe holds on Linux."""
+"""The capacity of a pipe on Linux."""
+
+KEPT_BYTES: Final = 64 * KIB
+"""A buffer that grew beyond this is freed after its line."""
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 
 
 class Pipes(Struct, frozen=True, kw_only=True):
-    """The client's two descriptors, ours alone: children of this process do not inherit them."""
+    """The two descriptors of the client; children of this process do not inherit them."""
 
     input: int
     output: int
 
 
 class ByteStream(Protocol):
-    """One direction each of a connection."""
+    """A stream over one descriptor, used in one direction."""
 
     async def receive_some(self) -> bytes:
-        """Returns the next bytes, none at the end."""
+        """Returns the next bytes; empty at the end."""
 
     async def send_all(self, data: bytes) -> None:
         """Writes all of it."""
@@ -49,10 +51,10 @@ class ByteStream(Protocol):
 
 @contextmanager
 def take_standard_streams() -> Iterator[Pipes]:
-    """Gives the client's descriptors and keeps everything else off them; puts stdin and stderr back afterwards.
+    """Yields the client's descriptors and keeps everything else off them; restores stdin and stderr afterwards.
 
-    From here on what this process and its children print goes to stderr, and what they read is empty. stdout is never put
-    back: a library written in C may hold what it has printed until the process ends.
+    From here on, what this process and its children print goes to stderr, and their stdin is empty. stdout is not restored: a
+    library written in C may buffer its output until the process ends.
     """
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
@@ -61,7 +63,7 @@ def take_standard_streams() -> Iterator[Pipes]:
     nowhere = os.open(os.devnull, os.O_RDWR)
     try:
         if _is_same_pipe(STDOUT, STDERR):
-            # The client reads both as one: a log line between two frames would be a broken frame.
+            # The client reads both as one stream: a log line between two frames would be a broken frame.
             os.dup2(nowhere, STDERR)
         os.dup2(nowhere, STDIN)
         os.dup2(STDERR, STDOUT)
@@ -75,9 +77,9 @@ def take_standard_streams() -> Iterator[Pipes]:
 
 
 async def serve_stdio(core: Core, pipes: Pipes, *, after_frame: Callable[[], None] = lambda: None) -> ConnectionEnd:
-    """Serves the client until it goes or `core.stop` is called. `after_frame` is called after each frame that was sent.
+    """Serves the client until it disconnects or `core.stop` is called. Calls `after_frame` after each frame sent.
 
-    The descriptors stay open.
+    Leaves the descriptors open.
     """
     async with open_frames(pipes, core.limits.frame_bytes) as (receive, send):
 
@@ -90,7 +92,7 @@ async def serve_stdio(core: Core, pipes: Pipes, *, after_frame: Callable[[], Non
 
 @asynccontextmanager
 async def open_frames(pipes: Pipes, max_bytes: int) -> AsyncIterator[tuple[Receive, Callable[[bytes], Awaitable[None]]]]:
-    """Gives the two functions of a framed connection: one message a line, each way. The descriptors stay open."""
+    """Yields functions that receive and send a frame: one message a line, each way. Leaves the descriptors open."""
     frames = LineFrames(max_bytes)
     ready: deque[Input] = deque()
 
@@ -111,11 +113,65 @@ async def open_frames(pipes: Pipes, max_bytes: int) -> AsyncIterator[tuple[Recei
         yield receive, write
 
 
+class LineFrames:
+    """Splits the input of one connection into lines, which end with LF or CRLF; blank lines are skipped. Does no I/O.
+
+    The frames do not depend on how the bytes are cut; no more than one frame and one piece of input is held at a time. A line
+    that is too long is reported once, as soon as that is known, and dropped up to its end.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._begun = bytearray()
+        self._is_skipping = False
+
+    def feed(self, data: bytes) -> Iterator[Input]:
+        """Yields the frames that `data` completes, in order. Must be exhausted before the next call."""
+        start = 0
+        while (end := data.find(b"\n", start)) >= 0:
+            yield from self._add(data, start, end)
+            yield from self._finish_line()
+            start = end + 1
+        yield from self._add(data, start, len(data))
+
+    def end(self) -> Iterator[Input]:
+        """Yields the last line if the input ended without an end of line."""
+        yield from self._finish_line()
+
+    def _add(self, data: bytes, start: int, end: int) -> Iterator[Input]:
+        if self._is_skipping:
+            return
+        # One byte more than the limit: the carriage return of a line end.
+        if len(self._begun) + end - start > self._max_bytes + 1:
+            yield self._skip()
+        else:
+            self._begun += memoryview(data)[start:end]
+
+    def _skip(self) -> Input:
+        self._is_skipping = True
+        self._begun = bytearray()
+        return Input(malformed=oversized(self._max_bytes))
+
+    def _finish_line(self) -> Iterator[Input]:
+        line = bytes(self._begun).removesuffix(b"\r")
+        if len(self._begun) > KEPT_BYTES:
+            self._begun = bytearray()
+        else:
+            self._begun.clear()
+        was_skipping, self._is_skipping = self._is_skipping, False
+        if was_skipping or not line.strip():
+            return
+        if len(line) > self._max_bytes:
+            yield Input(malformed=oversized(self._max_bytes))
+        else:
+            yield Input(line)
+
+
 @asynccontextmanager
 async def open_stream(descriptor: int) -> AsyncIterator[ByteStream]:
-    """Gives a stream over a descriptor, which stays open, and as blocking as it was once the stream is closed."""
+    """Yields a stream over a descriptor. Leaves the descriptor open and restores its blocking mode afterwards."""
     if os.isatty(descriptor) or stat.S_ISREG(os.fstat(descriptor).st_mode):
-        # A file is never waited for, and the operating system refuses to.
+        # A regular file never blocks, and the operating system refuses to poll it.
         yield _Blocking(descriptor)
         return
     stream = trio.lowlevel.FdStream(os.dup(descriptor))
@@ -138,7 +194,7 @@ class _NotBlocking:
 
 
 class _Blocking:
-    """In threads, which a cancelled reader leaves behind: they end with the process, or with the next key."""
+    """Reads and writes in threads. A cancelled read abandons its thread, which ends with the process or the next key."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor

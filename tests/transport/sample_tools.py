@@ -14,7 +14,7 @@ from codecompass.store.writer import WriteCounts
 from codecompass.transport.calls import Outcome, ToolDescription
 from codecompass.transport.mcp.core import Core
 from codecompass.transport.product.product_surface import product_surface
-from codecompass.transport.product.tool_calls import ProductTools
+from codecompass.transport.product.tools import ProductTools
 
 METADATA = Metadata(
     codecompass_protocol_version=PROTOCOL_VERSION,

@@ -10,10 +10,9 @@ from codecompass.errors import InvalidInput, error_body
 from codecompass.protocol.metadata import bare_metadata
 from codecompass.protocol.replies import ErrorReply, MatchedLine
 from codecompass.query.excerpts import word_pattern
-from codecompass.transport.activity import MAX_ARGUMENTS, MAX_CALLS, MAX_CLIENTS, ActivityLog
-from codecompass.transport.ui.code_lines import code_lines
+from codecompass.transport.call_records import MAX_ARGUMENTS, MAX_CALLS, MAX_CLIENTS, ActivityLog
+from codecompass.transport.ui.code_lines import MAX_CHARACTERS, code_lines, highlighted
 from codecompass.transport.ui.door import MAX_REQUESTS, PageDoor
-from codecompass.transport.ui.highlighting import MAX_CHARACTERS, highlighted
 from tests.support.serving import SETTINGS, open_serving
 from tests.ui.pages import page_server
 from tests.ui.shop import FILES

@@ -1,8 +1,8 @@
-"""One WebSocket to the server, made again whenever it is lost. Knows nothing of the messages on it.
+"""One WebSocket to the server, reconnected whenever it is lost. Knows nothing about the messages on it.
 
     connecting --handshake, opening--> open --lost--> connecting ...      pauses between attempts grow, up to a bound
 
-A caller that needs the connection while it is down starts the next attempt at once, and learns how that ended.
+A caller that needs the connection while it is down starts the next attempt at once, and gets its outcome.
 """
 
 import math
@@ -15,40 +15,43 @@ from trio_websocket import ConnectionClosed, ConnectionRejected, HandshakeError,
 from wsproto.utilities import LocalProtocolError
 
 from codecompass.log import get_logger
+from codecompass.transport.bridge.failures import LinkFailure, lost, unreachable
 from codecompass.transport.bridge.target import BridgeTarget
-from codecompass.transport.bridge.trouble import Trouble, lost, unreachable
 from codecompass.transport.mcp.protocol import WEBSOCKET_SUBPROTOCOL
 from codecompass.units import MIB, MILLISECONDS, SECONDS
 
 
 class LinkLimits(Struct, frozen=True, kw_only=True):
-    """Bounds of a connection to the server, times in seconds.
-
-    `connect` is for all of an attempt, `send` for one message to a server that may not read. After `silence` without a
-    message the server is asked whether it is there, and has `pong` to say so. `first_pause` to `longest_pause` lie between
-    two attempts. `patience` is how long requests wait for the connection; where it has been away for longer, they wait for
-    one attempt only, to its end, and those that can do without it for `glance` at most. `message_bytes` is the largest message
-    that is taken: answers are much smaller.
-    """
+    """Bounds of a connection to the server, times in seconds."""
 
     connect: float = 5 * SECONDS
+    """The time for a whole attempt to connect."""
     send: float = 10 * SECONDS
+    """The time to send one message; the server may not read."""
     silence: float = 20 * SECONDS
+    """After this time without a message the server is sent a ping."""
     pong: float = 10 * SECONDS
+    """How long the server may take to answer a ping."""
     close: float = 200 * MILLISECONDS
+    """The time for the closing handshake."""
     first_pause: float = 50 * MILLISECONDS
+    """The pause after the first failed attempt; it doubles with each further one."""
     longest_pause: float = 5 * SECONDS
+    """The upper bound of the pause."""
     patience: float = 3 * SECONDS
+    """How long requests wait for the connection. If it has been down for longer, they wait for the end of one attempt only."""
     glance: float = 500 * MILLISECONDS
+    """How long requests wait that can be answered without the connection."""
     message_bytes: int = 16 * MIB
+    """The largest message that is accepted: answers are much smaller."""
 
 
 class Refused(Exception):
-    """The server is there, and there is no going on with it."""
+    """The server answers, but this session cannot continue with it."""
 
-    def __init__(self, trouble: Trouble) -> None:
-        super().__init__(trouble.message)
-        self.trouble: Final = trouble
+    def __init__(self, failure: LinkFailure) -> None:
+        super().__init__(failure.message)
+        self.failure: Final = failure
 
 
 _GONE: Final = (ConnectionClosed, HandshakeError, LocalProtocolError, OSError, trio.BrokenResourceError, trio.ClosedResourceError)
@@ -57,8 +60,8 @@ _GONE: Final = (ConnectionClosed, HandshakeError, LocalProtocolError, OSError, t
 class BridgeLink:
     """The connection to the server.
 
-    `opening` is called with each new connection before anybody else may use it, and may raise Refused;
-    `deliver` gets each message that comes, one at a time; `on_lost` is called when an open connection is lost.
+    `opening` is called with each new connection before it is used otherwise, and may raise Refused; `deliver` gets each received
+    message, one at a time; `on_lost` is called when an open connection is lost.
     """
 
     def __init__(
@@ -68,7 +71,7 @@ class BridgeLink:
         *,
         opening: Callable[[WebSocketConnection], Awaitable[None]],
         deliver: Callable[[str | bytes], Awaitable[None]],
-        on_lost: Callable[[Trouble], Awaitable[None]],
+        on_lost: Callable[[LinkFailure], Awaitable[None]],
     ) -> None:
         self._target = target
         self._limits = limits
@@ -76,7 +79,7 @@ class BridgeLink:
         self._deliver = deliver
         self._on_lost = on_lost
         self._socket: WebSocketConnection | None = None
-        self.trouble = unreachable(target, TimeoutError("it has not answered yet"))
+        self.failure = unreachable(target, TimeoutError("it has not answered yet"))
         self._scope = trio.CancelScope()
         self._is_used = False
         self._wanted = trio.Event()
@@ -90,11 +93,11 @@ class BridgeLink:
 
     @property
     def socket(self) -> WebSocketConnection | None:
-        """The connection, where there is one."""
+        """The open connection; None if there is none."""
         return self._socket if self._socket is not None and self._socket.closed is None else None
 
     async def run(self) -> None:
-        """Connects, again and again. Ends when cancelled, and closes the connection then."""
+        """Connects, and reconnects, until cancelled; closes the connection then."""
         pause = self._limits.first_pause
         while True:
             self._wanted = trio.Event()
@@ -103,23 +106,23 @@ class BridgeLink:
             self._n_failed = self._n_begun
             self._notify()
             pause = self._limits.first_pause if was_open else min(2 * pause, self._limits.longest_pause)
-            # Even one who is in a hurry does not make it a loop without a pause.
+            # Even with callers that wait for it, attempts never follow each other without a pause.
             await trio.sleep(self._limits.first_pause)
             with trio.move_on_after(pause):
                 await self._wanted.wait()
 
     async def wait_open(self, *, briefly: bool = False) -> WebSocketConnection | None:
-        """Returns the connection; None where there is none within the bounds, for the reason in `trouble`.
+        """Returns the connection; None if there is none within the limits, for the reason in `failure`.
 
-        `briefly` is for who can do without: waits for one attempt, no longer than `glance`.
+        `briefly` is for requests that can be answered without it: waits for one attempt, at most `glance` seconds.
         """
         limits = self._limits
         seen, give_up_at = self._n_begun, self._down_since + (0 if briefly else limits.patience)
         self._wanted.set()
-        # A server on a busy machine is there, and answers an attempt late: only an attempt that has ended says that it is not.
+        # On a busy machine a running server may answer late: only an attempt that has ended shows that there is none.
         with trio.move_on_after(limits.glance if briefly else limits.patience + limits.connect):
             while self.socket is None:
-                is_hopeless = trio.current_time() >= give_up_at or not self.trouble.is_retryable
+                is_hopeless = trio.current_time() >= give_up_at or not self.failure.is_retryable
                 if self._n_failed > seen and is_hopeless:
                     break
                 self._wanted.set()
@@ -127,39 +130,39 @@ class BridgeLink:
         return self.socket
 
     async def send(self, socket: WebSocketConnection, frame: bytes) -> bool:
-        """Sends a message; returns whether it went out. A connection that does not take it is given up."""
+        """Sends a message; returns whether it was sent. Closes a connection that does not accept it."""
         try:
             with trio.fail_after(self._limits.send):
                 await socket.send_message(frame.decode())
         except (trio.TooSlowError, *_GONE):
-            # A part of it may have gone out: nothing that came after would be understood.
+            # A part of it may have been sent: the server could not parse anything after it.
             if socket is self._socket:
                 self._scope.cancel()
             return False
         return True
 
     async def _connect(self) -> bool:
-        """Makes one connection and uses it up. Returns whether it was open."""
-        failure: Exception | None = None
+        """Makes one connection and uses it until it ends. Returns whether it was open."""
+        cause: Exception | None = None
         self._is_used = False
         with trio.CancelScope() as self._scope:
             try:
                 await self._connect_and_use()
             except Exception as error:  # noqa: BLE001 (the boundary: whatever a server says costs one connection)
-                failure = _cause(error)
+                cause = _cause(error)
         self._socket = None
         if self._is_used:
             self._down_since = trio.current_time()
-            self._set_trouble(unreachable(self._target, ConnectionResetError(0, "the connection was lost")))
+            self._set_failure(unreachable(self._target, ConnectionResetError(0, "the connection was lost")))
             await self._on_lost(lost(self._target))
-        elif isinstance(failure, Refused):
-            self._set_trouble(failure.trouble)
+        elif isinstance(cause, Refused):
+            self._set_failure(cause.failure)
         else:
-            self._set_trouble(unreachable(self._target, failure or TimeoutError("it ended the connection")))
+            self._set_failure(unreachable(self._target, cause or TimeoutError("it ended the connection")))
         return self._is_used
 
     async def _connect_and_use(self) -> None:
-        """The library's own way to connect neither closes the socket after every failure nor ends in bounded time."""
+        """Replaces the library's own way to connect, which neither closes the socket after every failure nor has a time limit."""
         target, limits = self._target, self._limits
         with trio.fail_after(limits.connect) as opening:
             stream: trio.SocketStream | trio.SSLStream[trio.SocketStream]
@@ -169,7 +172,7 @@ class BridgeLink:
                 stream = await trio.open_tcp_stream(target.host, target.port)
             try:
                 if isinstance(stream, trio.SSLStream):
-                    await stream.do_handshake()  # the library would wait on when the certificate is refused
+                    await stream.do_handshake()  # the library would wait forever if the certificate is refused
                 async with trio.open_nursery() as reader:
                     socket = await wrap_client_stream(
                         reader,
@@ -196,10 +199,10 @@ class BridgeLink:
         self._socket = socket
         self._notify()
 
-    def _set_trouble(self, trouble: Trouble) -> None:
-        if trouble != self.trouble:
-            self._log.warning("server_gone", url=self._target.url, reason=trouble.reason, cause=trouble.message)
-        self.trouble = trouble
+    def _set_failure(self, failure: LinkFailure) -> None:
+        if failure != self.failure:
+            self._log.warning("server_gone", url=self._target.url, reason=failure.reason, cause=failure.message)
+        self.failure = failure
 
     def _notify(self) -> None:
         self._changed.set()
@@ -219,7 +222,7 @@ class BridgeLink:
             nursery.cancel_scope.cancel()
 
     async def _watch(self, socket: WebSocketConnection, nursery: trio.Nursery) -> None:
-        """Ends a connection whose other end has gone without a word, as behind a tunnel."""
+        """Ends a connection whose peer vanished without closing it, as happens behind a tunnel."""
         while True:
             await trio.sleep(self._limits.silence)
             if self._is_delivering or trio.current_time() - self._heard_at < self._limits.silence:
@@ -229,7 +232,7 @@ class BridgeLink:
             while not answered.is_set():
                 with trio.move_on_after(self._limits.pong):
                     await answered.wait()
-                # While our own client does not read, a pong waits behind what it has not read.
+                # While our own client does not read, the pong is queued behind messages for it.
                 if not answered.is_set() and not self._is_delivering:
                     self._log.info("server_silent", url=self._target.url)
                     nursery.cancel_scope.cancel()
@@ -237,7 +240,7 @@ class BridgeLink:
 
 
 def _cause(error: Exception) -> Exception:
-    """Returns what there is to tell of a failure: of several at once, what the server said."""
+    """Returns the cause to report for a failure: in a group the server's refusal, if there is one."""
     if not isinstance(error, ExceptionGroup):
         return error
     causes = [_cause(each) for each in error.exceptions]

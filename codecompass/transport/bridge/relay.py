@@ -1,11 +1,11 @@
-"""A stdio process that passes messages on to a running server, so that several editors share one warm index.
+"""A stdio process that forwards messages to a running server, so that several editors share one warm index.
 
     fd 0 -> parse -> BridgeSession, table of requests -> queue -> BridgeLink -> server
     fd 1 <- FrameWriter <------------------------------------------- BridgeLink <-
 
-Invariants: each request of the client is answered once, by the server or, where it is gone, by an error that says what to do
-next (at the start by the stand-in, which knows what a server says then); a message goes over one connection at most; the
-process ends with its input and not with the server.
+Invariants: each request of the client is answered once, by the server or, if it is gone, by an error that says what to do next
+(at the start by the stand-in, which gives a server's first answers); a message is sent over at most one connection; the process
+ends with its input and not with the server.
 """
 
 from pathlib import Path
@@ -16,16 +16,15 @@ import trio
 from msgspec import UNSET, Raw, Struct, UnsetType
 from trio_websocket import WebSocketConnection
 
+from codecompass.transport.bridge.failures import LinkFailure, changed_revision
 from codecompass.transport.bridge.link import BridgeLink, LinkLimits, Refused
 from codecompass.transport.bridge.session import BridgeSession, revision_of
 from codecompass.transport.bridge.stand_in import StandIn
 from codecompass.transport.bridge.target import BridgeTarget
-from codecompass.transport.bridge.trouble import Trouble, changed_revision
 from codecompass.transport.mcp.connection import Receive
 from codecompass.transport.mcp.core import SessionLimits
 from codecompass.transport.mcp.jsonrpc import (
     EMPTY_OBJECT,
-    Fault,
     Malformed,
     Notification,
     Request,
@@ -39,26 +38,24 @@ from codecompass.transport.mcp.jsonrpc import (
 from codecompass.transport.mcp.outgoing import Frame, FrameWriter, OutgoingClosed
 from codecompass.transport.mcp.protocol import (
     CANCELLED,
-    INVALID_REQUEST,
     META_REVISION,
     PING,
     ROOTS_LIST,
-    SESSION_BUSY,
 )
-from codecompass.transport.mcp.session import RETRY_MS
-from codecompass.transport.mcp.unusual_json import without_half_pairs
+from codecompass.transport.mcp.session import duplicate_id, session_busy
+from codecompass.transport.mcp.unusual_json import without_lone_surrogates
 from codecompass.transport.mcp.wire import CancelledParams
 from codecompass.transport.stdio import Pipes, open_frames
 
 MAX_ASKED: Final = 64
-"""Requests of the server that the client owes an answer; beyond that the oldest is forgotten."""
+"""Unanswered requests of the server to the client; beyond that the oldest is dropped."""
 
 _OWN_ID: Final = "codecompass-bridge"
-"""Of the requests that a new connection begins with. The client has none under way on it then."""
+"""The id of the requests that open a new connection. The client has none in flight on it then."""
 
 
 class _Head(Struct):
-    """What a bridge looks at in a message of the server."""
+    """The members that a bridge reads of a server's message."""
 
     id: RequestId | UnsetType = UNSET
     method: str | UnsetType = UNSET
@@ -81,7 +78,7 @@ class _Roots(Struct, frozen=True):
 
 
 class _Asked(Struct):
-    """A request of the client that has not been answered. `socket` is the connection that it went out on."""
+    """An unanswered request of the client. `socket` is the connection over which it was sent."""
 
     request: Request
     frame: bytes
@@ -94,7 +91,7 @@ _ENCODER: Final = msgspec.json.Encoder()
 
 
 class Bridge:
-    """One client, one server. To be made in trio; `stop` makes `serve` return soon."""
+    """Connects one client to one server. Must be created inside trio; `stop` makes `serve` return soon."""
 
     def __init__(self, target: BridgeTarget, *, limits: SessionLimits | None = None, link: LinkLimits | None = None) -> None:
         self._target = target
@@ -113,11 +110,11 @@ class Bridge:
         self._writer: FrameWriter
 
     def stop(self) -> None:
-        """Takes nothing more from the client."""
+        """Stops reading from the client."""
         self.stopping.set()
 
     async def serve(self, pipes: Pipes) -> None:
-        """Serves until the input ends, the client does not read any more, or `stop` is called. The descriptors stay open."""
+        """Serves until the input ends, the client no longer reads, or `stop` is called. Leaves the descriptors open."""
         limits = self._limits
         async with open_frames(pipes, limits.frame_bytes) as (receive, write), trio.open_nursery() as everything:
             self._writer = FrameWriter(write, capacity=limits.queued_frames, deadline_seconds=limits.write_seconds)
@@ -143,7 +140,7 @@ class Bridge:
             nursery.start_soon(until_stopped)
             try:
                 while (incoming := await receive()) is not None:
-                    frame = without_half_pairs(incoming.frame)
+                    frame = without_lone_surrogates(incoming.frame)
                     message = incoming.malformed or parse(frame, max_bytes=self._limits.frame_bytes)
                     match message:
                         case Malformed():
@@ -161,14 +158,11 @@ class Bridge:
 
     async def _take_request(self, request: Request, frame: bytes) -> None:
         if request.id in self._asked:
-            fault = Fault(INVALID_REQUEST, "a request with this id is in flight. Use a new id for each request.")
-            await self._reply(encode_fault(request.id, fault))
+            await self._reply(encode_fault(request.id, duplicate_id()))
         elif len(self._asked) >= self._limits.in_flight + self._limits.listening:
-            busy = "too many requests in flight on this connection. Wait for answers, then call again."
-            fault = Fault(SESSION_BUSY, busy, reason="session_busy", is_retryable=True, retry_after_ms=RETRY_MS)
-            await self._reply(encode_fault(request.id, fault))
+            await self._reply(encode_fault(request.id, session_busy()))
         elif request.method == PING and self._link.socket is None and META_REVISION.encode() not in bytes(request.params):
-            # Asks whether we are there, and a host that gets no answer ends us.
+            # Checks whether this process is alive: a host that gets no answer ends it.
             await self._reply(encode_result(request.id, EMPTY_OBJECT))
         else:
             asked = self._asked[request.id] = _Asked(request, frame)
@@ -189,19 +183,19 @@ class Bridge:
     async def _take_response(self, response: Response) -> None:
         original = self._asked_of_client.pop(response.id, None) if isinstance(response.id, str) else None
         if original is None:
-            return  # it was asked on a connection that is there no more
+            return  # the server's request came over a connection that has ended
         if response.error is not None:
             await self._pass_on(_ENCODER.encode(_ErrorResponse(original, response.error)))
         else:
             await self._pass_on(encode_result(original, response.result))
 
     async def _pass_on(self, frame: bytes) -> None:
-        """Queues what is only worth something on the connection that is there now."""
+        """Queues a message that only has a meaning on the current connection; drops it if there is none."""
         if self._link.socket is not None:
             await self._queue.send(frame)
 
     async def _forward(self) -> None:
-        """Sends what is queued, in order."""
+        """Sends the queued messages in order."""
         with self._queued:
             async for item in self._queued:
                 if isinstance(item, bytes):
@@ -215,19 +209,19 @@ class Bridge:
         socket = await self._link.wait_open(briefly=can_do_without)
         if self._asked.get(asked.request.id) is not asked:
             return  # cancelled meanwhile
-        if socket is None and can_do_without and self._link.trouble.is_retryable:
+        if socket is None and can_do_without and self._link.failure.is_retryable:
             await self._deliver(await self._stand_in.answer(asked.frame))
         elif socket is None:
-            await self._fail([asked], self._link.trouble)
+            await self._fail([asked], self._link.failure)
         else:
             asked.socket = socket
             if not await self._link.send(socket, asked.frame):
-                await self._fail([asked], self._link.trouble)
+                await self._fail([asked], self._link.failure)
 
     # from the server
 
     async def _open_session(self, socket: WebSocketConnection) -> None:
-        """Tells a new connection what the server has to know of the session. Raises Refused, ConnectionClosed."""
+        """Restores the client's session on a new connection. Raises Refused, ConnectionClosed."""
         self._n_connections += 1
         self._asked_of_client.clear()
         opening = self._session.opening(_OWN_ID)
@@ -276,43 +270,43 @@ class Bridge:
             if self._link.socket is not None:
                 await self._link.send(self._link.socket, encode_result(id_, roots))
             return
-        # A server that was started again counts from one again, and the client may still owe the old one an answer.
+        # A restarted server counts from one again, and the client may still answer a request of the old one.
         name = f"{self._n_connections}/{id_}"
         self._asked_of_client[name] = id_
         if len(self._asked_of_client) > MAX_ASKED:
             del self._asked_of_client[next(iter(self._asked_of_client))]
         await self._reply(encode_request(name, method, params))
 
-    async def _lose(self, trouble: Trouble) -> None:
-        """Answers what was under way on the connection that has been lost."""
-        await self._fail([asked for asked in self._asked.values() if asked.socket is not None], trouble)
+    async def _lose(self, failure: LinkFailure) -> None:
+        """Answers the requests in flight on the lost connection with an error."""
+        await self._fail([asked for asked in self._asked.values() if asked.socket is not None], failure)
 
-    async def _fail(self, requests: list[_Asked], trouble: Trouble) -> None:
+    async def _fail(self, requests: list[_Asked], failure: LinkFailure) -> None:
         failed = [asked.request.id for asked in requests if self._asked.get(asked.request.id) is asked]
         for id_ in failed:
             del self._asked[id_]
         for id_ in failed:
-            await self._reply(encode_fault(id_, trouble.fault(self._target)))
+            await self._reply(encode_fault(id_, failure.fault(self._target)))
         self._answered.set()
 
     # to the client
 
     async def _drain(self) -> None:
-        """Waits a moment for what is in flight; what is not answered then never will be, and that is said."""
+        """Waits a moment for the requests in flight; then answers the remaining ones with an error if there is no connection."""
         with trio.move_on_after(self._limits.grace_seconds):
             while self._asked:
                 self._answered = trio.Event()
                 await self._answered.wait()
         if self._link.socket is None:
             with trio.move_on_after(self._limits.grace_seconds):
-                await self._fail(list(self._asked.values()), self._link.trouble)
+                await self._fail(list(self._asked.values()), self._link.failure)
 
     async def _reply(self, body: bytes) -> None:
         try:
-            # A line break within a message is white space: it can only stand between its parts.
+            # A line break in JSON is white space between tokens.
             await self._writer.send(Frame(body.replace(b"\n", b" "), "response"))
         except OutgoingClosed:
-            pass  # the client is gone, and we are about to end
+            pass  # the client is gone, and this process is about to end
 
     async def _write(self, everything: trio.CancelScope) -> None:
         try:

@@ -1,7 +1,7 @@
-"""What a bridge remembers of its client's session, so that a server that has just started can be told all of it again.
+"""The state of its client's session that a bridge keeps, to restore it on a new connection or a restarted server.
 
-Only the handshake era has something to remember: which `initialize` was answered how, whether the client has said that it is
-ready, and the resources that it wants to hear of. Requests of the modern era carry everything with them.
+Only the handshake era has such state: the `initialize` and the revision agreed on, whether the client has sent `initialized`, and
+its subscriptions. Requests of the modern era carry everything with them.
 """
 
 from collections.abc import Iterator
@@ -17,20 +17,17 @@ from codecompass.transport.mcp.protocol import (
     RESOURCES_SUBSCRIBE,
     RESOURCES_UNSUBSCRIBE,
 )
+from codecompass.transport.mcp.wire import UriParams
 
 MAX_SUBSCRIPTIONS: Final = 256
-"""Resources that are subscribed to again. The oldest is forgotten first."""
-
-
-class _Uri(Struct, frozen=True):
-    uri: str
+"""Subscriptions that are restored. The oldest is dropped first."""
 
 
 class _Initialized(Struct, frozen=True, rename="camel"):
     protocol_version: str
 
 
-_URIS: Final = msgspec.json.Decoder(_Uri)
+_URIS: Final = msgspec.json.Decoder(UriParams)
 _INITIALIZED: Final = msgspec.json.Decoder(_Initialized)
 
 
@@ -44,7 +41,7 @@ class BridgeSession:
         self._subscriptions: dict[str, None] = {}
 
     def answered(self, request: Request, result: Raw) -> None:
-        """Takes note of a request that succeeded."""
+        """Records a request that succeeded."""
         if request.method == INITIALIZE:
             self.revision = revision_of(result)
             self._params = request.params
@@ -52,22 +49,22 @@ class BridgeSession:
             self._subscribed(request)
 
     def notified(self, notification: Notification) -> None:
-        """Takes note of what the client says."""
+        """Records a notification of the client."""
         if notification.method == INITIALIZED:
             self._is_ready = True
 
     def opening(self, id_: RequestId) -> bytes | None:
-        """Returns the `initialize` that a new connection begins with, None where there is no session."""
+        """Returns the `initialize` to send first on a new connection; None if there is no session."""
         return encode_request(id_, INITIALIZE, self._params) if self.revision else None
 
     def ready(self) -> bytes | None:
-        """Returns the notification that follows."""
+        """Returns the `initialized` notification to send after that; None if the client has not sent it."""
         return encode_notification(INITIALIZED, EMPTY_OBJECT) if self.revision and self._is_ready else None
 
     def subscriptions(self, id_: RequestId) -> Iterator[bytes]:
-        """Gives the requests that come after that, to be sent and answered one by one."""
+        """Yields the subscriptions to send after that, one by one, each once the previous one is answered."""
         for uri in tuple(self._subscriptions):
-            yield encode_request(id_, RESOURCES_SUBSCRIBE, _Uri(uri))
+            yield encode_request(id_, RESOURCES_SUBSCRIBE, UriParams(uri))
 
     def _subscribed(self, request: Request) -> None:
         try:
@@ -82,7 +79,7 @@ class BridgeSession:
 
 
 def revision_of(result: Raw) -> str:
-    """Returns the revision that a result of `initialize` agrees to; empty where it names none."""
+    """Returns the revision that a result of `initialize` agrees to; empty if it names none."""
     try:
         return _INITIALIZED.decode(result).protocol_version
     except msgspec.DecodeError:

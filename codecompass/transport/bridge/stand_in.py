@@ -1,7 +1,7 @@
-"""Speaks for a server that is not there yet: says who it will be and which tools it will have, so that the client stays.
+"""Answers for a server that is not running yet: its name and its lists of tools and prompts, so that the client stays connected.
 
-A host asks this once, at its start, and gives a server up for the session that does not answer then. What a tool is asked is
-left to the server. The list is the default one, in the form that fits both forms of answers: without schemas of answers.
+A host requests these once, at its start, and drops a server for the session if it does not answer then. Calls of tools are left
+to the server. The list is the default one, without schemas of answers, so that it fits both forms of answers.
 """
 
 from typing import Final, Never
@@ -29,14 +29,14 @@ _LISTS: Final = frozenset({TOOLS_LIST, RESOURCES_LIST, RESOURCE_TEMPLATES_LIST, 
 
 
 class StandIn:
-    """One for a client. Opens nothing."""
+    """The stand-in of one client. Opens no server."""
 
     def __init__(self, limits: SessionLimits) -> None:
         surface = replace(product_surface(DeferredServer(_no_server), "default", "text"), instructions=WHAT_IT_IS)
         self._session = ClientSession(Core(surface, limits), "stdio")
 
     def can_answer(self, request: Request) -> bool:
-        """Whether the request is one of those from the start, in a session that began here."""
+        """Returns whether the request is one of a client's first ones, in a session that this stand-in has opened."""
         if request.method in _OPENINGS:
             return True
         is_modern = META_REVISION.encode() in bytes(request.params)
@@ -50,7 +50,7 @@ class StandIn:
 
 
 class _Kept:
-    """The Outgoing of one request, which keeps what is sent."""
+    """The Outgoing of one request; keeps its frames."""
 
     can_push = False
 

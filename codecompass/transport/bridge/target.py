@@ -1,7 +1,7 @@
-"""Where a bridge connects to, and for which project: from what the user typed, the environment and the current directory.
+"""Where a bridge connects to, and for which project: from the command line, the environment and the current directory.
 
-The project is the client side's: the server stands somewhere else and knows neither this environment nor this directory.
-Roots come on top: the server asks the client for them through the bridge.
+The bridge determines the project, as the server runs elsewhere and knows neither this environment nor this directory. Roots are
+separate: the server requests them from the client through the bridge.
 """
 
 import os
@@ -21,10 +21,10 @@ _LOCAL_HOSTS: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class BridgeTarget(Struct, frozen=True, kw_only=True):
-    """A server, and the project that is asked for there; None leaves it to the client's roots and to the server.
+    """A server, and the project that it is asked about; None leaves that to the client's roots and the server.
 
-    `url` is what messages show, `path` is the WebSocket's. `source` says what named the project. With `is_pinned` the
-    client's own roots do not count.
+    `url` is shown in messages, `path` is that of the WebSocket. `source` says what named the project. With `is_pinned` the
+    client's own roots are ignored.
     """
 
     url: str
@@ -38,23 +38,23 @@ class BridgeTarget(Struct, frozen=True, kw_only=True):
 
     @property
     def resource(self) -> str:
-        """The path with the parameters, as the opening handshake has them."""
+        """The path and query of the opening handshake."""
         return self.path if self.project is None else f"{self.path}?project_path={quote(os.fsencode(self.project))}"
 
     @property
     def authority(self) -> str:
-        """Host and port, as the header Host has them."""
+        """Host and port in the form of the Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _PORTS["https" if self.is_encrypted else "http"] else f"{host}:{self.port}"
 
     @property
     def is_local(self) -> bool:
-        """Whether the server is on this machine, or is reached through a port of it."""
+        """Whether the server is on this machine, or is reached through one of its ports."""
         return self.host in _LOCAL_HOSTS
 
 
 def bridge_target(address: str, rules: RoutingRules) -> BridgeTarget:
-    """Returns the target of `--connect address`. Blocking, once. Raises InvalidInput for what is no address of a server."""
+    """Returns the target of `--connect address`. Blocking. Raises InvalidInput for an invalid address."""
     try:
         parts = urlsplit(address if "://" in address else f"http://{address}")
         host, port = parts.hostname, parts.port
@@ -86,13 +86,13 @@ def _no_address(address: str) -> InvalidInput:
 
 
 def _project(rules: RoutingRules) -> tuple[str | None, str]:
-    """Returns the directory of the project and what names it (see `projects.detection`); None and "" where nothing does."""
+    """Returns the directory of the project and what names it (see `projects.detection`); None and "" if nothing does."""
     if rules.stated:
         source, path = rules.stated[0]
         return os.path.abspath(os.path.expanduser(path)), source
     if rules.cwd is None:
         return None, ""
-    # Where a registered project lies around it, the server answers for that one, as it does for its own directory.
+    # If a registered project contains it, the server answers for that one, as it does for its own directory.
     root = project_root(registered=None, git_root=None, marked=marked_root(rules.cwd, rules.never))
     if root is None and rules.project_from_cwd and rules.cwd not in rules.never:
         root = rules.cwd

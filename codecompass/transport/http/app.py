@@ -1,8 +1,8 @@
-"""Every request over HTTP: who may ask, which route it is, and an answer whatever happens.
+"""The ASGI application: checks every HTTP request, routes it, and answers it whatever happens.
 
-    Host, Origin -> path -> room -> who asks -> the route's handler        404 | 405 | 403 | 421 | 503 | 401 | the handler's own
+    Host, Origin -> path -> capacity -> identity -> the route's handler      404 | 405 | 403 | 421 | 503 | 401 | the handler's own
 
-A WebSocket's opening handshake goes the same way.
+The opening handshake of a WebSocket takes the same way.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -13,7 +13,7 @@ from hypercorn.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope, S
 from codecompass.errors import InvalidInput
 from codecompass.log import get_logger
 from codecompass.projects.caller import Identity
-from codecompass.transport.http.faults import defect_body, refusal_body, require_method
+from codecompass.transport.call_records import Measures
 from codecompass.transport.http.guards import Guard, allowance, answer_preflight, is_preflight
 from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.http.request import (
@@ -28,25 +28,27 @@ from codecompass.transport.http.request import (
     Heading,
     HttpRefusal,
     HttpRequest,
+    refusal_body,
+    require_method,
 )
 from codecompass.transport.http.websocket import WebSocketEndpoint, reject
-from codecompass.transport.measures import Measures
+from codecompass.transport.mcp.jsonrpc import encode_fault, internal_error
 
 WEBSOCKET_PATH: Final = "/ws"
 
 Handler = Callable[[HttpRequest], Awaitable[None]]
 
 Identify = Callable[[Heading], Awaitable[Identity]]
-"""Returns who asks. Raises HttpRefusal for who is answered nothing."""
+"""Returns the identity of the sender. Raises HttpRefusal if it may not send requests."""
 
 _OTHER: Final = "other"
 
 
 class HttpApp:
-    """The ASGI application of a server. `routes` are exact paths, `areas` have all that is at or below theirs, and decide by
-    themselves which headers an answer has. POSTs are bounded in number.
+    """The ASGI application of a server. `routes` are exact paths; `areas` serve everything at or below theirs, and get no CORS
+    headers. The number of concurrent POSTs is bounded.
 
-    With `identify`, nothing is answered before it is known who asks, but for the routes in `open_routes`.
+    With `identify`, every request is identified before it is handled, except those to `open_routes`.
     """
 
     def __init__(
@@ -80,7 +82,7 @@ class HttpApp:
         sync_spawn: object = None,
         call_soon: object = None,
     ) -> None:
-        """Handles one request, or one WebSocket as long as it lives."""
+        """Handles one request, or one WebSocket until it is closed."""
         match scope["type"]:
             case "http":
                 await self._http(scope, receive, send)
@@ -109,7 +111,7 @@ class HttpApp:
         except Exception:  # noqa: BLE001 (the boundary of a request: a defect of ours costs one of them)
             self._log.exception("http_request_failed", path=request.path, method=request.method)
             if request.status is None:
-                await request.refuse(SERVER_ERROR, defect_body())
+                await request.refuse(SERVER_ERROR, encode_fault(None, internal_error()))
         finally:
             self.n_requests -= is_counted
             if request.status is not None:
@@ -150,7 +152,7 @@ class HttpApp:
         return handler
 
     def _area(self, path: str) -> str | None:
-        """Returns the area that a path is in."""
+        """Returns the area that contains a path; None if it is in none."""
         return next((area for area in self._areas if path == area or path.startswith(f"{area}/")), None)
 
     def _check(self, heading: Heading) -> None:

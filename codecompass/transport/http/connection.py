@@ -2,8 +2,8 @@
 
     idle --first byte--> head --complete--> busy --answered--> idle          ends: client | a deadline | the server's stop
 
-hypercorn's own TCP server shields its writes from cancellation and never gives one up: one client that does not read would
-keep the server from ever ending. Its protocol classes are sound, so they are used (`http/protocol.py`) and the socket is ours.
+hypercorn's own TCP server shields its writes from cancellation without a timeout: one client that does not read would keep the
+server from stopping. Its protocol classes are sound, so they are used (`http/protocol.py`), but the socket is handled here.
 """
 
 import math
@@ -22,16 +22,16 @@ from codecompass.transport.http.protocol import ConnectionTasks, Http11
 from codecompass.units import KIB, MIB
 
 PIECE_BYTES: Final = 64 * KIB
-"""What is read and written at a time."""
+"""Bytes that are read or written at a time."""
 
 LINGER_BYTES: Final = 16 * MIB
-"""What is read and thrown away of a client that was refused and goes on sending, so that it gets to read why."""
+"""Bytes that are read and discarded from a refused client that continues to send, so that it can read the reason."""
 
 Phase = Literal["idle", "head", "busy"]
 
 
 class HttpConnection:
-    """Serves one client until it goes. `context` says, by `terminated`, that the server is about to end."""
+    """Serves one client until it disconnects. `context.terminated` is set when the server stops."""
 
     def __init__(
         self, stream: trio.SocketStream, app: AppWrapper, config: Config, context: WorkerContext, limits: HttpLimits
@@ -52,11 +52,11 @@ class HttpConnection:
 
     @property
     def idle_since(self) -> float | None:
-        """The trio time since which there is no request on it; None while there is one."""
+        """The trio time since which it has no request; None while it has one."""
         return self._since if self._phase == "idle" else None
 
     async def serve(self) -> None:
-        """Returns when the connection is closed. Cancelled, it closes at once."""
+        """Serves requests until the connection is closed. If cancelled, closes at once."""
         self._enter("idle", self._limits.head)
         try:
             async with trio.open_nursery() as helpers:
@@ -71,7 +71,7 @@ class HttpConnection:
                 await trio.aclose_forcefully(self._stream)
 
     def stop_if_idle(self) -> None:
-        """Ends a connection on which no request is under way; one that is busy ends with its answer."""
+        """Ends a connection without a request in flight; a busy one ends after its answer."""
         if self._phase != "busy":
             self._reading.cancel()
 
@@ -97,7 +97,7 @@ class HttpConnection:
                 return
 
     async def _feed(self, data: bytes) -> None:
-        """Whatever a client sends costs its own connection at most."""
+        """Passes data to the protocol. A failure there closes this connection alone."""
         try:
             await self._protocol.handle(RawData(data))
         except Exception:  # noqa: BLE001 (a defect in the libraries below must not end the server)
@@ -107,12 +107,12 @@ class HttpConnection:
         if not isinstance(stream, WSStream):
             return
         if stream.closed or stream.buffer.length > stream.buffer.max_length:
-            # Refused, or told that its message is too big: hypercorn would go on to read, and to keep what it reads.
+            # Refused, or its message is too big: hypercorn would continue to read, and to buffer what it reads.
             await self._close()
         elif stream.buffer.value is None:
             self._enter("busy", math.inf)
         elif self._deadline == math.inf:
-            # A message that has begun has to be complete in time, as the body of a request has.
+            # A message must be complete in time once it has begun, like the body of a request.
             self._enter("busy", self._limits.body)
 
     async def _send(self, event: Event) -> None:
@@ -128,7 +128,7 @@ class HttpConnection:
                 await self._close()
 
     async def _write(self, data: bytes) -> None:
-        """Writes all of it, or finds out that the client is gone; then nothing is written any more."""
+        """Writes all of `data`. If the client is gone or does not read, closes the connection; nothing is written after that."""
         async with self._write_lock:
             view = memoryview(data)
             try:
@@ -141,7 +141,7 @@ class HttpConnection:
             except (trio.BrokenResourceError, trio.ClosedResourceError):
                 pass
             except trio.Cancelled:
-                # A part of it may have gone out: nothing that came after would be understood.
+                # A part of it may have been sent: the client could not parse anything after it.
                 self._stream.socket.close()
                 raise
             else:
@@ -150,7 +150,7 @@ class HttpConnection:
         await self._protocol.handle(Closed())
 
     async def _close(self) -> None:
-        """Says that nothing follows, and gives the client a moment to read what it was told."""
+        """Sends EOF, and gives the client a moment to read what it was sent."""
         if self._is_closing:
             return
         self._is_closing = True
@@ -169,7 +169,7 @@ class HttpConnection:
 
 
 def _peer_of(stream: trio.SocketStream) -> tuple[str, int]:
-    """Returns address and port of the other end, empty and 0 where it has gone already."""
+    """Returns the address and port of the peer; empty and 0 if it has disconnected already."""
     try:
         host, port = stream.socket.getpeername()[:2]
     except OSError:

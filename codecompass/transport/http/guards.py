@@ -1,5 +1,5 @@
-"""Who may talk to a server over HTTP: the checks of Host and Origin before anything else, and the CORS headers for origins
-that the user has named. Pure.
+"""Decides who may connect over HTTP: checks Host and Origin before anything else, and makes the CORS headers for origins that the
+user has allowed. Pure.
 """
 
 import ipaddress
@@ -17,14 +17,14 @@ Refusal = Literal["host", "origin"]
 _AUTHORITY: Final = r"(?:\[(?P<address>[0-9a-f:.]+)\]|(?P<name>[^\s\[\]/\\:@?#]+))(?::(?P<port>[0-9]{0,5}))?"
 _HOST: Final = re.compile(_AUTHORITY, re.IGNORECASE)
 _ORIGIN: Final = re.compile(f"https?://{_AUTHORITY}", re.IGNORECASE)
-"""What a browser writes, and nothing that a lenient reader of URLs makes of other text: `http://[::1]evil.com` is no address of
-this machine."""
+"""Only what browsers send, stricter than URL parsers: `http://[::1]evil.com` must not pass for an address of this machine."""
 
 _MAX_PORT: Final = 65_535
 
 
 class Guard(Struct, frozen=True, kw_only=True):
-    """`bound` are the addresses that the server listens on. Hosts are names with or without a port, in lower case."""
+    """The allowed Hosts and Origins. `bound` are the addresses that the server listens on; `hosts` are names with or without a
+    port, in lower case."""
 
     bound: tuple[str, ...]
     hosts: frozenset[str] = frozenset()
@@ -36,18 +36,18 @@ class Guard(Struct, frozen=True, kw_only=True):
         return all(is_loopback(address) for address in self.bound)
 
     def check(self, host: str | None, origin: str | None) -> Refusal | None:
-        """Returns what is wrong with a request that has these headers; None where it may come in."""
+        """Returns which of the headers is not allowed; None if the request may be answered."""
         if not self._is_host_allowed(host):
             return "host"
         return None if origin is None or self._is_origin_allowed(origin) else "origin"
 
     def names(self, origin: str) -> bool:
-        """Whether the user has allowed this very origin."""
+        """Returns whether the user has allowed exactly this origin."""
         return origin.lower().rstrip("/") in self.origins
 
     def _is_host_allowed(self, host: str | None) -> bool:
         if not self.is_local and not self.hosts:
-            # Under which names a machine is known is not ours to guess. Only the Origin protects then.
+            # The names by which others know this machine cannot be guessed. Only the Origin protects then.
             return True
         if host is None:
             return False
@@ -64,7 +64,7 @@ class Guard(Struct, frozen=True, kw_only=True):
 
 
 def guard(*, bound: tuple[str, ...], hosts: tuple[str, ...], origins: tuple[str, ...]) -> Guard:
-    """Returns the guard for what the user allows beyond the machine itself."""
+    """Returns the guard that allows these hosts and origins besides the machine itself."""
     return Guard(
         bound=bound,
         hosts=frozenset(host.lower() for host in hosts),
@@ -73,7 +73,7 @@ def guard(*, bound: tuple[str, ...], hosts: tuple[str, ...], origins: tuple[str,
 
 
 def host_name(host: str) -> str | None:
-    """Returns the name in a Host header, without port and brackets, in lower case; None where it is not a valid header."""
+    """Returns the name in a Host header, without port and brackets, in lower case; None if the header is invalid."""
     name = _name(_HOST.fullmatch(host))
     return None if name is None else name.rstrip(".") or None
 
@@ -85,7 +85,7 @@ def _name(authority: re.Match[str] | None) -> str | None:
 
 
 def is_loopback(name: str) -> bool:
-    """Whether a name or an address means this machine and no other."""
+    """Returns whether a name or an address is a loopback one."""
     if name == "localhost":
         return True
     try:
@@ -95,7 +95,7 @@ def is_loopback(name: str) -> bool:
 
 
 MAX_AGE_SECONDS: Final = 600
-"""How long a browser need not ask again."""
+"""How long a browser may cache the answer to a preflight."""
 
 _PREFLIGHT: Final[tuple[Header, ...]] = (
     ("access-control-allow-methods", "GET, POST, DELETE"),
@@ -106,7 +106,7 @@ _PREFLIGHT: Final[tuple[Header, ...]] = (
 
 
 def allowance(origin: str) -> tuple[Header, ...]:
-    """Returns the headers of every answer to a page of this origin."""
+    """Returns the CORS headers of every answer to a page of this origin."""
     return (
         ("access-control-allow-origin", origin),
         ("access-control-expose-headers", "mcp-session-id, retry-after"),
@@ -115,10 +115,10 @@ def allowance(origin: str) -> tuple[Header, ...]:
 
 
 def is_preflight(heading: Heading, method: str) -> bool:
-    """Whether a browser asks if it may send a request."""
+    """Returns whether a request is a CORS preflight."""
     return method == "OPTIONS" and heading.header("access-control-request-method") is not None
 
 
 async def answer_preflight(request: HttpRequest) -> None:
-    """Says that it may."""
+    """Answers a CORS preflight: the request may be sent."""
     await request.answer(NO_CONTENT, headers=_PREFLIGHT)

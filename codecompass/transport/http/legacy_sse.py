@@ -1,4 +1,4 @@
-"""The HTTP+SSE transport of 2024-11-05, on the same `/mcp`: a GET is the connection, POSTs go into its inbox.
+"""The HTTP+SSE transport of 2024-11-05, on the same `/mcp`: a GET is the connection, POSTs are put into its inbox.
 
 GET -> event: endpoint, /mcp?sessionId=...  -> event: message ...        POST /mcp?sessionId=... -> 202
 """
@@ -18,11 +18,11 @@ SESSION_PARAMETER: Final = "sessionId"
 
 _ID_BYTES: Final = 24
 _INBOX_FRAMES: Final = 4
-"""Messages that wait for a session, each of up to `body_bytes`. A POST is answered when its message is in."""
+"""Messages that wait for a session, each of up to `body_bytes`. A POST is answered once its message is queued."""
 
 
 class LegacySse:
-    """All such connections of a server."""
+    """All HTTP+SSE connections of a server."""
 
     def __init__(self, core: Core, limits: HttpLimits) -> None:
         self._core = core
@@ -33,7 +33,7 @@ class LegacySse:
         return len(self._inboxes)
 
     async def connect(self, request: HttpRequest, project_path: str | None) -> None:
-        """Serves a connection until the client goes or the server stops."""
+        """Serves a connection until the client disconnects or the server stops."""
         id_ = secrets.token_urlsafe(_ID_BYTES)
         inbox, received = trio.open_memory_channel[bytes](_INBOX_FRAMES)
         self._inboxes[id_] = inbox
@@ -70,7 +70,7 @@ class LegacySse:
         await request.end_stream()
 
     async def post(self, request: HttpRequest, body: bytes) -> None:
-        """Hands a message to the connection that it names. Raises HttpRefusal where there is none, or it is stuck."""
+        """Passes a message to the connection that it names. Raises HttpRefusal if there is none, or its client does not read."""
         inbox = self._inboxes.get(request.parameter(SESSION_PARAMETER) or "")
         if inbox is None:
             raise HttpRefusal(NOT_FOUND, "there is no such session. Open a stream with GET first.")

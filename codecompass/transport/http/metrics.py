@@ -1,7 +1,7 @@
-"""`GET /metrics`: the state of a server in the text format of Prometheus, version 0.0.4. Pure over what is published.
+"""`GET /metrics`: the state of a server in the Prometheus text format, version 0.0.4. A pure function of what is published.
 
-Names and labels are a promise to dashboards: `docs/http.md` lists them. Workspaces are labelled by project, of which a
-server has few; nothing is labelled by what a client says.
+Dashboards depend on the names and labels, which `docs/http.md` lists. Workspaces are labelled by project, of which a server has
+few; no label comes from what a client sends.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,8 +12,8 @@ from msgspec import Struct
 from codecompass import __version__
 from codecompass.actors.observation import WorkspaceObservation
 from codecompass.projects.survey import SurveyedProject
+from codecompass.transport.call_records import BOUNDS, Measures
 from codecompass.transport.health import Moment
-from codecompass.transport.measures import BOUNDS, Measures
 
 MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -25,7 +25,7 @@ _NO_LABELS: Final[Labels] = {}
 
 
 class Gauge(Struct, frozen=True):
-    """One value without labels. `text` says what it is."""
+    """One value without labels. `text` is its HELP line."""
 
     name: str
     text: str
@@ -33,7 +33,7 @@ class Gauge(Struct, frozen=True):
 
 
 class Load(Struct, frozen=True, kw_only=True):
-    """What the HTTP server carries now, and has carried."""
+    """The current load of the HTTP server, and its totals since the start."""
 
     connections: int = 0
     connections_accepted: int = 0
@@ -46,7 +46,7 @@ class Load(Struct, frozen=True, kw_only=True):
 
 
 class Supervision(Struct, frozen=True, kw_only=True):
-    """What the supervisor of the workspaces has done since the start."""
+    """Counters of the supervisor of the workspaces since the start."""
 
     started: int = 0
     retired: int = 0
@@ -64,7 +64,7 @@ def render(
     cpu_seconds: float,
     more: Sequence[Gauge] = (),
 ) -> bytes:
-    """Returns the page; `more` are gauges of a server that has others."""
+    """Returns the page; `more` are further gauges of a server."""
     lines: list[str] = []
     _process(lines, moment, memory_bytes, cpu_seconds)
     _calls(lines, measures)
@@ -175,7 +175,7 @@ def _observed(lines: list[str], live: Sequence[WorkspaceObservation]) -> None:
 
 
 def _sizes(lines: list[str], live: Sequence[WorkspaceObservation], known: Sequence[SurveyedProject]) -> None:
-    """Of a live workspace what it says itself, else what was last seen on disk."""
+    """Adds the sizes of indexes: as a live workspace reports them, else as last seen on disk."""
     files = {entry.project.name: entry.meta.file_count for entry in known if entry.meta is not None}
     symbols = {entry.project.name: entry.meta.symbol_count for entry in known if entry.meta is not None}
     source = {entry.project.name: entry.meta.source_bytes for entry in known if entry.meta is not None}

@@ -3,7 +3,7 @@
     session --send--> queue --> HttpOutgoing.deliver --> response      response first: JSON with its status
                                                                        anything else: a stream, the response last
 
-Statuses other than 200 stay possible as long as nothing else was said, which is why the choice waits.
+The choice waits for the first frame because a status other than 200 can only be sent before anything else.
 """
 
 from collections.abc import Sequence
@@ -15,23 +15,23 @@ from codecompass.transport.http.request import Header, HttpRequest
 from codecompass.transport.mcp.outgoing import Frame, OutgoingClosed
 
 QUEUED_FRAMES: Final = 16
-"""Frames that wait for a client that reads slowly. Beyond that, senders wait too."""
+"""Frames queued for a client that reads slowly. Beyond that, senders wait."""
 
 
 def event(body: bytes) -> bytes:
-    """Returns a message as an event of a stream. Our frames have no line ends in them."""
+    """Returns a message as an event of a stream. Our frames contain no line ends."""
     return b"event: message\ndata: " + body + b"\n\n"
 
 
 COMMENT: Final = b": still here\n\n"
-"""Shows intermediaries and us that a silent stream is alive."""
+"""Shows proxies, and this server, that a silent stream is alive."""
 
 
 class HttpOutgoing:
-    """The way to the client of one POST, or of a stream that a session keeps open.
+    """The Outgoing of one POST, or of a stream that a session keeps open.
 
-    `is_lasting` says that what is sent after the client has gone is dropped, instead of ending the sender: in the
-    handshake era a lost connection does not cancel.
+    With `is_lasting`, frames sent after the client has gone are dropped instead of ending the sender: in the handshake era a lost
+    connection does not cancel.
     """
 
     def __init__(self, *, can_push: bool, is_lasting: bool) -> None:
@@ -49,15 +49,15 @@ class HttpOutgoing:
                 raise OutgoingClosed from error
 
     def finish(self) -> None:
-        """Says that no frame follows."""
+        """Ends the frames: none follow."""
         self._sender.close()
 
     def abandon(self) -> None:
-        """Says that the client is gone: frames are no longer read."""
+        """Stops reading frames, as the client is gone."""
         self._receiver.close()
 
     async def first(self) -> Frame | None:
-        """Returns the first frame, None where the exchange is over without any."""
+        """Returns the next frame; None if the exchange is over."""
         try:
             return await self._receiver.receive()
         except (trio.EndOfChannel, trio.ClosedResourceError):
@@ -66,7 +66,7 @@ class HttpOutgoing:
     async def deliver(
         self, request: HttpRequest, first: Frame, *, comment_seconds: float, headers: Sequence[Header] = ()
     ) -> None:
-        """Answers `request` with `first` and what follows, until the exchange is over."""
+        """Answers `request` with `first` and the frames after it, until the exchange is over."""
         if first.kind == "response":
             await request.answer(first.http_status, first.body, headers=headers)
             return
@@ -75,7 +75,7 @@ class HttpOutgoing:
         await self.stream(request, comment_seconds)
 
     async def stream(self, request: HttpRequest, comment_seconds: float) -> None:
-        """Writes what is sent as events, in a stream that has begun, and ends it."""
+        """Writes frames as events to a stream that has begun, until there are no more, and ends it."""
         while True:
             data = COMMENT
             with trio.move_on_after(comment_seconds):

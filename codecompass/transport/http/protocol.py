@@ -1,6 +1,4 @@
-"""hypercorn's HTTP/1.1 protocol, with what it leaves open closed, and the tasks that its protocol classes start. Bytes and
-events, no socket.
-"""
+"""hypercorn's HTTP/1.1 protocol with its gaps closed, and the tasks that its protocol classes start. Without the socket."""
 
 from collections.abc import Awaitable, Callable
 from typing import Final, Self
@@ -28,14 +26,14 @@ Send = Callable[[ASGISendEvent | None], Awaitable[None]]
 
 
 class ConnectionTasks:
-    """Handlers run in `handlers` and are waited for; `helpers` holds what ends with the connection."""
+    """The tasks of a connection: those in `handlers` are waited for, those in `helpers` are cancelled with the connection."""
 
     def __init__(self, handlers: trio.Nursery, helpers: trio.Nursery) -> None:
         self._handlers: Final = handlers
         self._helpers: Final = helpers
 
     async def spawn_app(self, app: AppWrapper, config: Config, scope: Scope, send: Send) -> Put:
-        """Starts the handler of a request; what the result is called with reaches it."""
+        """Starts the handler of a request. Returns the function that sends events to it."""
         sender, receiver = trio.open_memory_channel[ASGIReceiveEvent](config.max_app_queue_size)
         self._handlers.start_soon(_handle, app, scope, receiver, send)
 
@@ -51,7 +49,7 @@ class ConnectionTasks:
         return put
 
     def spawn(self, func: Callable[..., Awaitable[None]], *args: object) -> None:
-        """Starts something that goes on as long as the connection."""
+        """Starts a task that runs as long as the connection."""
         self._helpers.start_soon(func, *args)
 
     async def __aenter__(self) -> Self:
@@ -73,7 +71,7 @@ async def _handle(app: AppWrapper, scope: Scope, receiver: "trio.MemoryReceiveCh
             await app(scope, receive, send, trio.to_thread.run_sync, trio.from_thread.run)
         await send(None)
     except h11.LocalProtocolError as error:
-        # What the client sent after the head has broken its connection: no response can be sent.
+        # What the client sent after the head was invalid: no response can be sent on this connection.
         get_logger(__name__).info("http_client_lost", path=scope.get("path"), cause=str(error))
         await send(None)
     except Exception:  # noqa: BLE001 (the boundary of a request: it must not end the connections of others)
@@ -89,8 +87,8 @@ _UNSPECIFIED: Final = ("", 0)
 
 
 class Http11(H11Protocol):
-    """The protocol of one connection. `send` gets bytes to write, and says when the connection is idle, busy or over. `peer` is
-    the address and port of the other end."""
+    """The protocol of one connection. `send` gets the bytes to write, and events that say whether the connection is idle, busy or
+    closed. `peer` is the address and port of the other end."""
 
     def __init__(
         self,
@@ -107,16 +105,16 @@ class Http11(H11Protocol):
         self._is_head = False
 
     async def stream_send(self, event: StreamEvent) -> None:
-        """Sends what a response or a WebSocket says."""
+        """Sends an event of a response or a WebSocket."""
         stream = self.stream
         if isinstance(event, StreamClosed) and isinstance(stream, WSStream) and _is_conversing(stream):
-            # Its frames cannot be read, and hypercorn would leave without a word.
+            # Its frames are invalid, and hypercorn would close it without a close frame.
             await self.send(RawData(stream.connection.send(CloseConnection(code=CloseReason.PROTOCOL_ERROR))))
         self._is_head = isinstance(event, Response) and event.status_code >= _FIRST_FINAL
         await super().stream_send(event)
 
     async def _send_together(self, event: Event) -> None:
-        """Keeps the head of a response back for what follows it at once: two writes cost the system twice as much as one."""
+        """Sends the head of a response together with what follows it: two system calls cost twice as much as one."""
         if isinstance(event, RawData) and self._is_head:
             self._head += event.data
             return
@@ -128,23 +126,23 @@ class Http11(H11Protocol):
         await self._forward(event)
 
     async def _check_protocol(self, event: h11.Request) -> None:
-        """Ignores a wish for HTTP/2: it has streams of its own, which would escape all that is counted per connection."""
+        """Ignores upgrades to HTTP/2: its streams would bypass the limits that count per connection."""
 
     async def _create_stream(self, request: h11.Request) -> None:
         n_bytes = len(request.target) + sum(len(name) + len(value) for name, value in request.headers)
         if n_bytes > self.config.h11_max_incomplete_size:
-            # h11 looks at the size only as long as the head is not complete, and it can come in one piece.
+            # h11 checks the size only while the head is incomplete, but it can arrive in one piece.
             await self._refuse(_HEAD_TOO_LARGE)
             return
         names = {name for name, _ in request.headers}
         if b"transfer-encoding" in names and b"content-length" in names:
-            # Somebody between the client and us may have taken the other one of the two lengths: what follows on this connection
-            # could be read as a request that was never sent. RFC 9112, section 6.1.
+            # A proxy may have used the other one of the two lengths: what follows on this connection could be taken for a request
+            # that was never sent. RFC 9112, section 6.1.
             await self._refuse(_BAD_REQUEST)
             return
-        # A compressed frame of a few kilobytes can become a thousand times as large before its size is looked at.
+        # A compressed frame of a few kilobytes can grow a thousandfold before its size is checked.
         headers = [(name, value) for name, value in request.headers if name != b"sec-websocket-extensions"]
-        # Methods are case-sensitive. hypercorn takes `hEAD` for HEAD and leaves the body out, which h11 then misses.
+        # Methods are case-sensitive. hypercorn takes `hEAD` for HEAD and omits the body, which h11 then expects.
         method = request.method if request.method.isupper() else _NO_METHOD
         if len(headers) != len(request.headers) or method != request.method:
             request = h11.Request(method=method, target=request.target, headers=headers, http_version=request.http_version)

@@ -1,8 +1,9 @@
-"""One HTTP request as handlers see it: method, path, headers, `?project_path=`, a body of bounded size, and the way to answer
-it once.
+"""One HTTP request as handlers see it: method, path, headers, `?project_path=`, a body of bounded size, and methods to answer it
+once; and the refusals of requests by the HTTP layer, as JSON-RPC errors.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Final
 from urllib.parse import parse_qs
 
@@ -11,6 +12,8 @@ from hypercorn.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope, W
 
 from codecompass.projects.caller import Identity
 from codecompass.transport.http.limits import HEADER_LENGTHS, PARAMETER_LENGTHS, HttpLimits
+from codecompass.transport.mcp.jsonrpc import Fault, encode_fault
+from codecompass.transport.mcp.protocol import INVALID_REQUEST, SESSION_BUSY
 
 JSON_TYPE: Final = "application/json"
 EVENT_STREAM_TYPE: Final = "text/event-stream"
@@ -34,17 +37,20 @@ UNAVAILABLE: Final = 503
 
 Header = tuple[str, str]
 
+BROKEN_RESPONSE: Final = "a response needs an id and one of result and error."
+"""The answer to malformed responses, which other transports do not answer: HTTP answers everything."""
+
 MAX_PARAMETERS: Final = 100
-"""Of a query string."""
+"""Maximum number of parameters in a query string."""
 
 
 class HttpRefusal(Exception):
-    """A request that is answered with a status other than 200, for a reason that has nothing to do with what it asks."""
+    """A request that the HTTP layer refuses with a status other than 200."""
 
     def __init__(
         self, status: int, message: str, *, headers: Sequence[Header] = (), is_retryable: bool = False, reason: str = ""
     ) -> None:
-        """`reason` is the code in words; without one it follows from `is_retryable`."""
+        """`reason` is the error code in words; its default depends on `is_retryable`."""
         super().__init__(message)
         self.status = status
         self.message = message
@@ -53,28 +59,35 @@ class HttpRefusal(Exception):
         self.reason = reason or ("session_busy" if is_retryable else "invalid_input")
 
 
+def refusal_body(refusal: HttpRefusal) -> bytes:
+    """Returns the error response of a refusal."""
+    code = SESSION_BUSY if refusal.is_retryable else INVALID_REQUEST
+    more: dict[str, object] = {"is_retryable": True} if refusal.is_retryable else {}
+    return encode_fault(None, Fault(code, refusal.message, reason=refusal.reason, **more))
+
+
 class ClientGone(Exception):
     """The client closed the connection before its request was complete."""
 
 
 class Heading:
-    """What stands before the body of a request, of a WebSocket's opening one too. Names of headers are in lower case."""
+    """The head of a request, or of a WebSocket's opening handshake. Names of headers are in lower case."""
 
     def __init__(self, scope: HTTPScope | WebsocketScope) -> None:
         self.path: Final = scope["path"]
         client = scope["client"]
         self.peer: Final = "" if client is None else client[0]
-        """The address of the other end of the connection; empty where it is not known any more."""
+        """The address of the other end of the connection; empty if it is no longer known."""
         self.identity: Identity | None = None
-        """Who asks, once that has been found out; None where nobody is asked."""
+        """The identity of the sender; None before it is known, and on servers without identities."""
         self._query: Final = _parsed_query(scope["query_string"])
         self._headers: Final = _joined(scope["headers"])
 
     def header(self, name: str, bound: int | None = None) -> str | None:
-        """Returns the value; several of one name are joined with commas, as HTTP has it.
+        """Returns the value of a header; several of one name are joined with commas, as HTTP defines it.
 
-        Raises HttpRefusal for one that is longer than HEADER_LENGTHS allows, or than `bound` characters where that is given;
-        KeyError without `bound` for one that is not in there.
+        Raises HttpRefusal if it is longer than HEADER_LENGTHS allows, or than `bound` characters if given; KeyError for a header
+        that is not in HEADER_LENGTHS, without `bound`.
         """
         value, bound = self._headers.get(name), HEADER_LENGTHS[name] if bound is None else bound
         if value is not None and len(value) > bound:
@@ -84,8 +97,8 @@ class Heading:
         return value
 
     def parameter(self, name: str, bound: int | None = None) -> str | None:
-        """Returns a parameter of the query, of `bound` characters at most where it is not in PARAMETER_LENGTHS. Raises
-        HttpRefusal where it is there more than once, or is too long, and for a query that cannot be read."""
+        """Returns a parameter of the query. Raises HttpRefusal if it is given more than once, is longer than `bound`, which
+        defaults to PARAMETER_LENGTHS, or the query is malformed."""
         values, bound = self._values(name), PARAMETER_LENGTHS[name] if bound is None else bound
         if any(len(value) > bound for value in values):
             raise HttpRefusal(BAD_REQUEST, f"?{name}= is longer than {bound:,} characters. Send a shorter one.")
@@ -94,7 +107,7 @@ class Heading:
         return values[0] if values else None
 
     def has_parameter(self, name: str) -> bool:
-        """Whether the query has the parameter. Raises HttpRefusal for one that cannot be read."""
+        """Returns whether the query has the parameter. Raises HttpRefusal if the query is malformed."""
         return bool(self._values(name))
 
     def _values(self, name: str) -> Sequence[str]:
@@ -106,12 +119,12 @@ class Heading:
 
     @property
     def media_type(self) -> str | None:
-        """The media type of the body without its parameters, in lower case."""
+        """The media type of the body without its parameters, in lower case; None if the client names none."""
         value = self.header("content-type")
         return None if value is None else value.partition(";")[0].strip().lower()
 
     def accepts(self, media_type: str) -> bool:
-        """Whether the client takes this media type; one that says nothing takes everything."""
+        """Returns whether the client accepts this media type; without an Accept header it accepts all."""
         value = self.header("accept")
         if value is None:
             return True
@@ -122,7 +135,7 @@ class Heading:
 class HttpRequest(Heading):
     """One request. `answer` or `refuse` is called once, or `begin_stream` and then `write` and `end_stream`.
 
-    `common_headers` are in the answer, whatever it is.
+    `common_headers` are part of every answer.
     """
 
     def __init__(self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable, limits: HttpLimits) -> None:
@@ -137,7 +150,7 @@ class HttpRequest(Heading):
         self.common_headers: tuple[Header, ...] = ()
 
     async def body(self) -> bytes:
-        """Returns the whole body. Raises HttpRefusal where it is too large or takes too long, ClientGone."""
+        """Returns the whole body. Raises HttpRefusal if it is too large or takes too long, ClientGone."""
         length = self.header("content-length")
         if length is not None and length.isdecimal() and int(length) > self._limits.body_bytes:
             raise self._too_large()
@@ -160,17 +173,31 @@ class HttpRequest(Heading):
         raise HttpRefusal(REQUEST_TIMEOUT, f"the body was not complete after {self._limits.body:.0f} s. Send it faster.")
 
     async def wait_gone(self) -> None:
-        """Returns when the client has closed the connection. To be called once the body has been read."""
+        """Returns when the client has closed the connection. May only be called after the body has been read."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
         if self._is_answered:
-            # The end of the response looks like the end of the connection; the client is still there.
+            # This event was the end of the response, not of the connection; the client is still connected.
             await trio.sleep_forever()
 
-    async def refuse(self, status: int, body: bytes, *, headers: Sequence[Header] = ()) -> None:
-        """Answers without having looked at the body, which is read to its end first, if that is near.
+    @asynccontextmanager
+    async def cancelled_when_gone(self) -> AsyncIterator[trio.Nursery]:
+        """Cancels the block, and the tasks in the nursery that it yields, when the client has closed the connection or the block
+        ends. May only be used after the body has been read."""
+        async with trio.open_nursery() as nursery:
 
-        A client that still sends would not read the answer, and the connection could not be used again.
+            async def watch() -> None:
+                await self.wait_gone()
+                nursery.cancel_scope.cancel()
+
+            nursery.start_soon(watch)
+            yield nursery
+            nursery.cancel_scope.cancel()
+
+    async def refuse(self, status: int, body: bytes, *, headers: Sequence[Header] = ()) -> None:
+        """Answers without using the body, which is discarded first as long as that takes less than `linger` seconds.
+
+        A client that is still sending would not read the answer, and the connection could not be reused.
         """
         with trio.move_on_after(self._limits.linger):
             await self._discard()
@@ -188,16 +215,16 @@ class HttpRequest(Heading):
         await self._send({"type": "http.response.body", "body": body, "more_body": False})
 
     async def begin_stream(self, headers: Sequence[Header] = ()) -> None:
-        """Begins a stream of events that is neither stored nor held back on its way."""
+        """Begins a stream of events that proxies neither store nor delay."""
         no_delay = (("cache-control", "no-cache, no-transform"), ("x-accel-buffering", "no"))
         await self._start(OK, (("content-type", EVENT_STREAM_TYPE), *no_delay, *headers))
 
     async def write(self, data: bytes) -> None:
-        """Sends a piece of the stream; returns when it is the system's."""
+        """Sends a piece of the stream; returns once it is passed to the operating system."""
         await self._send({"type": "http.response.body", "body": data, "more_body": True})
 
     async def end_stream(self) -> None:
-        """Ends the stream in order."""
+        """Ends the stream."""
         self._is_answered = True
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
@@ -217,6 +244,22 @@ class HttpRequest(Heading):
 
     def _too_large(self) -> HttpRefusal:
         return HttpRefusal(TOO_LARGE, f"the message is larger than {self._limits.body_bytes} bytes. Send less.")
+
+
+def require_method(request: HttpRequest, *allowed: str) -> None:
+    """Raises HttpRefusal unless the method is one of `allowed`."""
+    if request.method not in allowed:
+        names = ", ".join(allowed)
+        raise HttpRefusal(
+            METHOD_NOT_ALLOWED, f"{request.method} is not for {request.path}. Use {names}.", headers=(("allow", names),)
+        )
+
+
+def require_json(request: HttpRequest, *, may_be_missing: bool) -> None:
+    """Raises HttpRefusal if the body is declared to be something other than JSON."""
+    if request.media_type == "application/json" or (may_be_missing and request.media_type is None):
+        return
+    raise HttpRefusal(UNSUPPORTED_TYPE, "the body must be JSON. Send it with Content-Type: application/json.")
 
 
 def _parsed_query(query: bytes) -> Mapping[str, list[str]] | None:
@@ -239,13 +282,13 @@ Check = Callable[[str], Awaitable[None]]
 
 
 class ProjectPaths:
-    """Reads the parameter. `check` is the router's."""
+    """Reads the parameter `project_path`. `check` is the router's."""
 
     def __init__(self, check: Check) -> None:
         self._check = check
 
     async def checked(self, heading: Heading) -> str | None:
-        """Returns the path that a request names, None where it names none. Raises InvalidInput, HttpRefusal."""
+        """Returns the path that a request names; None if it names none. Raises InvalidInput, HttpRefusal."""
         path = heading.parameter("project_path")
         if path is not None:
             await self._check(path)

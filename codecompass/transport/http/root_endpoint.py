@@ -2,14 +2,24 @@
 
 from typing import Final
 
-import trio
+import msgspec
+from msgspec import Raw, Struct
 
 from codecompass.errors import InvalidInput
-from codecompass.transport.http.faults import BROKEN_RESPONSE, plain_body, plain_refusal, require_json, require_method
-from codecompass.transport.http.request import ACCEPTED, BAD_REQUEST, OK, HttpRequest, ProjectPaths
+from codecompass.transport.http.request import (
+    ACCEPTED,
+    BAD_REQUEST,
+    BROKEN_RESPONSE,
+    OK,
+    HttpRequest,
+    ProjectPaths,
+    require_json,
+    require_method,
+)
 from codecompass.transport.mcp.core import Core
+from codecompass.transport.mcp.jsonrpc import Fault, encode_fault
 from codecompass.transport.mcp.outgoing import Frame
-from codecompass.transport.mcp.protocol import META_REVISION
+from codecompass.transport.mcp.protocol import INVALID_REQUEST, META_REVISION
 from codecompass.transport.mcp.session import ClientSession, Delivery, Received
 
 _MODERN_KEY: Final = META_REVISION.encode()
@@ -30,7 +40,7 @@ class RootEndpoint:
         try:
             path = await self._project_paths.checked(request)
         except InvalidInput as error:
-            await request.answer(BAD_REQUEST, plain_refusal(error.message))
+            await request.answer(BAD_REQUEST, _plain_refusal(error.message))
             return
         out = _SingleOutgoing()
         delivery = Delivery(out=out, project_path=path, identity=request.identity)
@@ -40,29 +50,22 @@ class RootEndpoint:
             kind = await ClientSession(self._core, "http").receive(body, delivery)
         frame = out.frame
         if frame is not None:
-            await request.answer(_status_of(frame), plain_body(frame) if frame.is_malformed else frame.body)
+            await request.answer(_status_of(frame), _plain_body(frame) if frame.is_malformed else frame.body)
         elif kind in ("notification", "response"):
             await request.answer(ACCEPTED)
         else:
-            await request.answer(BAD_REQUEST, plain_refusal(BROKEN_RESPONSE))
+            await request.answer(BAD_REQUEST, _plain_refusal(BROKEN_RESPONSE))
 
     async def _receive_while_there(self, body: bytes, delivery: Delivery, request: HttpRequest) -> Received:
-        """As `receive`; a client of the modern era cancels by going away."""
+        """Receives the message; a client of the modern era cancels it by disconnecting."""
         kind: Received = "request"
-        async with trio.open_nursery() as nursery:
-
-            async def watch() -> None:
-                await request.wait_gone()
-                nursery.cancel_scope.cancel()
-
-            nursery.start_soon(watch)
+        async with request.cancelled_when_gone():
             kind = await ClientSession(self._core, "http").receive(body, delivery)
-            nursery.cancel_scope.cancel()
         return kind
 
 
 class _SingleOutgoing:
-    """The Outgoing of an exchange that carries the response and nothing else."""
+    """The Outgoing of an exchange that carries only the response."""
 
     can_push = False
 
@@ -74,9 +77,54 @@ class _SingleOutgoing:
         self.frame = frame
 
     def finish(self) -> None:
-        """Nothing: the frame is read when the call has returned."""
+        """Does nothing: the frame is read when the call has returned."""
 
 
 def _status_of(frame: Frame) -> int:
-    """Returns the status on `POST /`: every answer is a success of HTTP, but for bytes that were no message."""
+    """Returns the status on `POST /`: 200 for every answer, except to bytes that were not a message."""
     return frame.http_status if frame.is_malformed else OK
+
+
+class _Error(Struct):
+    code: int
+    message: str
+    data: Raw
+
+
+class _Frame(Struct):
+    error: _Error
+    id: Raw = Raw(b"null")
+
+
+class _PlainData(Struct, frozen=True):
+    jsonrpc_code: int
+    details: Raw
+
+
+class _PlainError(Struct, frozen=True):
+    code: str
+    message: str
+    data: _PlainData
+
+
+class _PlainFrame(Struct, frozen=True):
+    jsonrpc: str
+    id: Raw
+    error: _PlainError
+
+
+_FRAMES: Final = msgspec.json.Decoder(_Frame)
+_ENCODER: Final = msgspec.json.Encoder()
+
+
+def _plain_body(frame: Frame) -> bytes:
+    """Returns the answer of `POST /` to bytes that were not a message: only there `error.code` is a string."""
+    decoded = _FRAMES.decode(frame.body)
+    error = decoded.error
+    plain = _PlainError("invalid_input", error.message, _PlainData(error.code, error.data))
+    return _ENCODER.encode(_PlainFrame("2.0", decoded.id, plain))
+
+
+def _plain_refusal(message: str) -> bytes:
+    """Returns the answer of `POST /` to a request that is refused with status 400 before its body is parsed."""
+    return _plain_body(Frame(encode_fault(None, Fault(INVALID_REQUEST, message)), "response"))

@@ -1,5 +1,5 @@
-"""The listening sockets, opened before anything else so that a port in use is said in one sentence, and their connections:
-bounded in number, ended by a deadline.
+"""The listening sockets, opened before anything else so that a port in use is reported in one sentence, and their connections:
+bounded in number, and ended by a deadline.
 """
 
 import errno
@@ -29,7 +29,7 @@ _PORT_ATTEMPTS: Final = 10
 def open_sockets(bind: str, port: int) -> tuple[socket.socket, ...]:
     """Returns listening sockets on all addresses of `bind`, on one port; port 0 takes a free one. Blocking.
 
-    Raises InvalidInput, with what to do, for an address that is not of this machine or a port that is taken or forbidden.
+    Raises InvalidInput, with advice, for an address that is not of this machine or a port that is taken or forbidden.
     """
     try:
         found = socket.getaddrinfo(bind.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -61,7 +61,7 @@ def _listening(family: int, address: tuple[object, ...]) -> socket.socket:
         if family == socket.AF_INET6:
             listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         if sys.platform == "linux":
-            # Inherited by what is accepted: a peer that vanished is noticed, and not only when we write to it.
+            # Inherited by accepted sockets: a peer that vanished is noticed even when nothing is written to it.
             listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _KEEP_ALIVE_SECONDS)
             listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _KEEP_ALIVE_SECONDS // 3)
             listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3)
@@ -83,16 +83,16 @@ def _refused(bind: str, port: int, error: OSError) -> InvalidInput:
 
 
 def bound_url(sockets: Sequence[socket.socket]) -> str:
-    """Returns the address of a server on these sockets, as a client of this machine would type it."""
+    """Returns the URL of a server on these sockets for clients on this machine."""
     host, port = sockets[0].getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 WEBSOCKET_PING_SECONDS: Final = 20 * SECONDS
-"""Routers and proxies forget connections that are silent for a minute."""
+"""Routers and proxies drop connections that are silent for a minute."""
 
 QUEUED_EVENTS: Final = 2
-"""Pieces of a body, or WebSocket messages, that wait for their handler: each can be as large as a message may be."""
+"""Pieces of a body, or WebSocket messages, queued for their handler: each can be as large as a whole message."""
 
 _FULL: Final = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
@@ -112,7 +112,7 @@ class HttpServer:
 
     @property
     def n_open(self) -> int:
-        """Connections there are now."""
+        """Number of open connections."""
         return len(self._connections)
 
     async def serve(
@@ -122,7 +122,7 @@ class HttpServer:
         *,
         task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
     ) -> None:
-        """Serves until `stopping` returns, and then for `HttpLimits.stop` seconds at most. Closes the sockets."""
+        """Serves until `stopping` returns, and then at most `HttpLimits.stop` seconds. Closes the sockets."""
         listeners = [trio.SocketListener(trio.socket.from_stdlib_socket(each)) for each in sockets]
         async with trio.open_nursery() as connections:
             async with trio.open_nursery() as accepting:
@@ -153,7 +153,7 @@ class HttpServer:
             self._connections.discard(connection)
 
     def _make_room(self) -> bool:
-        """Ends the connection that has been idle for longest: clients expect that of one they do not use."""
+        """Ends the connection that has been idle longest, which clients expect of unused ones. Returns False if none is idle."""
         idle = [(connection.idle_since, connection) for connection in self._connections if connection.idle_since is not None]
         if not idle:
             return False
@@ -174,7 +174,7 @@ async def _refuse(stream: trio.SocketStream) -> None:
 
 def _configuration(limits: HttpLimits) -> Config:
     config = Config()
-    config.errorlog = None  # what it has to say is said by us, in our log
+    config.errorlog = None  # our log has the same events
     config.accesslog = None
     config.include_server_header = False
     config.keep_alive_max_requests = sys.maxsize

@@ -1,6 +1,4 @@
-"""A whole server over HTTP: routes, sessions and connections from the first request to the last, and the pages that say how
-the server is. Nothing in them waits for a disk.
-"""
+"""A whole server over HTTP: routes, sessions, connections, and the pages `/health` and `/metrics`, which never wait for disks."""
 
 import socket
 import time
@@ -13,21 +11,20 @@ from codecompass.log import get_logger
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import bare_metadata
 from codecompass.settings import ServerSettings
+from codecompass.transport.call_records import Measures
 from codecompass.transport.health import health
 from codecompass.transport.http.app import Handler, HttpApp, Identify
-from codecompass.transport.http.faults import require_method
 from codecompass.transport.http.guards import Guard, guard
 from codecompass.transport.http.legacy_sse import LegacySse
 from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.http.metrics import MEDIA_TYPE, Load, Supervision, render
-from codecompass.transport.http.request import OK, Check, HttpRequest, ProjectPaths
+from codecompass.transport.http.request import OK, Check, HttpRequest, ProjectPaths, require_method
 from codecompass.transport.http.root_endpoint import RootEndpoint
 from codecompass.transport.http.server import HttpServer
 from codecompass.transport.http.sessions import HttpSessions
 from codecompass.transport.http.streamable import StreamableEndpoint
 from codecompass.transport.http.websocket import WebSocketEndpoint
 from codecompass.transport.mcp.core import Core
-from codecompass.transport.measures import Measures
 from codecompass.transport.server import Server, resident_bytes
 from codecompass.transport.ui.door import PAGE_PATH, PageDoor
 
@@ -35,8 +32,8 @@ from codecompass.transport.ui.door import PAGE_PATH, PageDoor
 class HttpTransport:
     """Serves one core over HTTP.
 
-    `check_project_path` raises InvalidInput for a `?project_path=` that is answered with status 400. `identify` and `open_routes`
-    as in `HttpApp`, `keeps_sessions` as in `StreamableEndpoint`.
+    `check_project_path` raises InvalidInput for a `?project_path=` that is answered with status 400. `areas`, `identify` and
+    `open_routes` as in `HttpApp`, `keeps_sessions` as in `StreamableEndpoint`; `pages` are further routes.
     """
 
     def __init__(
@@ -78,7 +75,7 @@ class HttpTransport:
         self._server = HttpServer(self._app, limits)
 
     def load(self) -> Load:
-        """Returns what it carries now."""
+        """Returns the current load, and the totals since the start."""
         return Load(
             connections=self._server.n_open,
             connections_accepted=self._server.n_accepted,
@@ -93,7 +90,7 @@ class HttpTransport:
     async def serve(
         self, sockets: Sequence[socket.socket], *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> None:
-        """Serves until `core.stop` is called, and a bounded time longer. Closes the sockets."""
+        """Serves until `core.stop` is called, and for a bounded time after it. Closes the sockets."""
         async with trio.open_nursery() as nursery:
             await nursery.start(self._sessions.run)
             await nursery.start(self._server.serve, sockets, self._core.stopping.wait)
@@ -113,7 +110,7 @@ async def serve_http(
     limits: HttpLimits | None = None,
     task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serves on listening sockets until `server.core.stop` is called, and a bounded time longer. Closes the sockets."""
+    """Serves on listening sockets until `server.core.stop` is called, and for a bounded time after it. Closes the sockets."""
     settings: ServerSettings = server.launch.settings.server
     addresses = tuple(str(each.getsockname()[0]) for each in sockets)
     guarding = guard(bound=addresses, hosts=settings.allowed_hosts, origins=settings.allowed_origins)

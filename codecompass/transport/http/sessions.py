@@ -1,8 +1,8 @@
-"""The sessions of the handshake era over Streamable HTTP: who has opened one, until when it counts, how many there may be.
+"""The sessions of the handshake era over Streamable HTTP: their ids, their expiry, and their number.
 
     open --initialize--> used ... idle --session_idle--> expired         ends: DELETE | expired | room needed | server stops
 
-A session outlives the connections of its client: each has a task that holds the nursery in which its requests run.
+A session outlives its client's connections: each has a task that holds the nursery in which its requests run.
 """
 
 import secrets
@@ -17,15 +17,15 @@ from codecompass.transport.mcp.core import Core
 from codecompass.transport.mcp.session import ClientSession
 
 _ID_BYTES: Final = 24
-"""An id is all that tells clients apart: 192 bits cannot be guessed."""
+"""Clients are only told apart by their id: 192 bits cannot be guessed."""
 
 
 class TooManySessions(Exception):
-    """Every session that there may be is in use."""
+    """The maximum number of sessions are in use."""
 
 
 class HttpSession:
-    """A client that said `initialize`."""
+    """The session of a client that sent `initialize`."""
 
     def __init__(self, id_: str, session: ClientSession, idle_seconds: float) -> None:
         self.id: Final = id_
@@ -36,15 +36,15 @@ class HttpSession:
 
     @property
     def is_in_use(self) -> bool:
-        """Whether a request is under way, or the client listens."""
+        """Whether a request is in flight, or the client has a stream open."""
         return bool(self.session.n_in_flight) or self.session.client.stream is not None
 
     def touch(self) -> None:
-        """Says that the client has shown itself."""
+        """Restarts the idle time."""
         self.used_at = trio.current_time()
 
     async def wait_over(self) -> str:
-        """Returns why, once the client has ended the session or has not used it for too long."""
+        """Waits until the client has ended the session or has not used it for too long; returns the reason."""
         while True:
             with trio.move_on_at(self.used_at + self._idle_seconds):
                 await self.ended.wait()
@@ -55,21 +55,21 @@ class HttpSession:
                 return "idle"
 
     def listen(self, out: HttpOutgoing) -> None:
-        """Makes `out` the way for what belongs to no request, in place of the one before, which ends."""
+        """Makes `out` the stream for messages that belong to no request, and ends the previous one."""
         previous = self.session.client.stream
         self.session.client.stream = out
         if previous is not None:
             previous.finish()
 
     def unlisten(self, out: HttpOutgoing) -> None:
-        """Takes `out` back, unless another one has taken its place."""
+        """Removes `out` as the stream, unless another one has replaced it."""
         if self.session.client.stream is out:
             self.session.client.stream = None
         self.touch()
 
 
 class HttpSessions:
-    """All of a server. `run` holds them."""
+    """All sessions of a server, while `run` runs."""
 
     def __init__(self, core: Core, limits: HttpLimits) -> None:
         self._core = core
@@ -84,7 +84,7 @@ class HttpSessions:
         return len(self._sessions)
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Holds the sessions until the server stops, and a moment longer for what is in flight."""
+        """Runs the sessions until the server stops, and for a moment after it for requests in flight."""
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             task_status.started()
@@ -93,10 +93,10 @@ class HttpSessions:
                 session.ended.set()
 
     async def open(self) -> HttpSession:
-        """Returns a new session. Raises TooManySessions where all are in use."""
+        """Returns a new session. Raises TooManySessions if all are in use."""
         if len(self._sessions) + self._n_opening >= self._limits.sessions:
             self._make_room()
-        assert self._nursery is not None, "the sessions are held before the first request comes"
+        assert self._nursery is not None, "`run` is started before the first request"
         self._n_opening += 1
         try:
             session: HttpSession = await self._nursery.start(self._hold)
@@ -105,14 +105,14 @@ class HttpSessions:
         return session
 
     def find(self, id_: str) -> HttpSession | None:
-        """Returns a session that goes on, and counts it as used now."""
+        """Returns an open session and restarts its idle time; None if there is none of this id."""
         session = self._sessions.get(id_)
         if session is not None:
             session.touch()
         return session
 
     def end(self, session: HttpSession) -> None:
-        """Ends a session: its id is unknown from now on."""
+        """Ends a session: its id becomes unknown."""
         self._sessions.pop(session.id, None)
         session.ended.set()
 

@@ -1,12 +1,12 @@
-"""`/mcp`: Streamable HTTP of both eras on one path, chosen for each request by itself.
+"""`/mcp`: Streamable HTTP of both eras on one path, chosen for each request separately.
 
-POST, modern       one exchange without a session; a client that goes away cancels
-POST, handshake    in a session, opened by `initialize`; a client that goes away does not cancel
+POST, modern       one exchange without a session; disconnecting cancels it
+POST, handshake    in a session, opened by `initialize`; disconnecting does not cancel
 GET, DELETE        the stream and the end of a session
 GET without a header of either era, POST ?sessionId=    the older HTTP+SSE, in `legacy_sse.py`
 
-A server that keeps no sessions answers each POST by itself in both eras, `initialize` without a session id, and nothing but
-POSTs: any of several such servers behind one address can answer the next one.
+A server that keeps no sessions answers each POST separately in both eras, `initialize` without a session id, and only POSTs: any
+of several such servers behind one address can answer the next one.
 """
 
 from typing import Final
@@ -15,13 +15,13 @@ import msgspec
 import trio
 from msgspec import Struct, field
 
-from codecompass.transport.http.faults import BROKEN_RESPONSE, refusal_body, require_json, require_method
 from codecompass.transport.http.legacy_sse import LegacySse
 from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.http.outgoing import COMMENT, HttpOutgoing
 from codecompass.transport.http.request import (
     ACCEPTED,
     BAD_REQUEST,
+    BROKEN_RESPONSE,
     EVENT_STREAM_TYPE,
     METHOD_NOT_ALLOWED,
     NO_CONTENT,
@@ -31,6 +31,9 @@ from codecompass.transport.http.request import (
     HttpRefusal,
     HttpRequest,
     ProjectPaths,
+    refusal_body,
+    require_json,
+    require_method,
 )
 from codecompass.transport.http.sessions import HttpSession, HttpSessions, TooManySessions
 from codecompass.transport.mcp.core import Core
@@ -39,7 +42,7 @@ from codecompass.transport.mcp.jsonrpc import LARGE_BYTES, LARGE_MESSAGES
 from codecompass.transport.mcp.outgoing import Frame, OutgoingClosed
 from codecompass.transport.mcp.protocol import HANDSHAKE_REVISIONS, INITIALIZE, META_REVISION, MODERN_ONLY_METHODS
 from codecompass.transport.mcp.session import ClientSession, Delivery, Received
-from codecompass.transport.mcp.unusual_json import nests_too_deeply, without_half_pairs
+from codecompass.transport.mcp.unusual_json import nests_too_deeply, without_lone_surrogates
 
 SESSION_HEADER: Final = "mcp-session-id"
 REVISION_HEADER: Final = "mcp-protocol-version"
@@ -54,7 +57,7 @@ class _PeekedParams(Struct):
 
 
 class _Peeked(Struct):
-    """As much of a message as says where it belongs. All the rest is for the session to judge."""
+    """The members of a message that decide its era and session. The session validates the rest."""
 
     method: str = ""
     params: _PeekedParams = field(default_factory=_PeekedParams)
@@ -110,7 +113,7 @@ class StreamableEndpoint:
         else:
             is_modern = revision not in HANDSHAKE_REVISIONS
         has_session = request.header(SESSION_HEADER) is not None
-        # Without a session there is nothing but requests: anything else is refused, by the one place that knows how.
+        # Without a session there are only requests: the single exchange refuses anything else.
         is_single = not self._keeps_sessions or is_modern or (not peeked.method and not has_session)
         out = HttpOutgoing(can_push=request.accepts(EVENT_STREAM_TYPE), is_lasting=not is_single)
         delivery = Delivery(
@@ -129,26 +132,20 @@ class StreamableEndpoint:
             await self._answer(request, kind, out, await out.first())
 
     async def _answer_alone(self, request: HttpRequest, body: bytes, delivery: Delivery, out: HttpOutgoing) -> None:
-        """One exchange, which the client cancels by going away."""
+        """Answers one exchange, which the client cancels by disconnecting."""
         kind: Received = "request"
-        async with trio.open_nursery() as nursery:
 
-            async def watch() -> None:
-                await request.wait_gone()
-                nursery.cancel_scope.cancel()
+        async def receive() -> None:
+            nonlocal kind
+            try:
+                kind = await ClientSession(self._core, "http").receive(body, delivery)
+            except OutgoingClosed:
+                pass
 
-            async def receive() -> None:
-                nonlocal kind
-                try:
-                    kind = await ClientSession(self._core, "http").receive(body, delivery)
-                except OutgoingClosed:
-                    pass
-
-            nursery.start_soon(watch)
+        async with request.cancelled_when_gone() as nursery:
             nursery.start_soon(receive)
             first = await out.first()
             await self._answer(request, kind, out, first)
-            nursery.cancel_scope.cancel()
 
     async def _open_session(self, request: HttpRequest, body: bytes, delivery: Delivery, out: HttpOutgoing) -> None:
         if self._core.stopping.is_set():
@@ -179,17 +176,10 @@ class StreamableEndpoint:
         out = HttpOutgoing(can_push=True, is_lasting=True)
         session.listen(out)
         try:
-            async with trio.open_nursery() as nursery:
-
-                async def watch() -> None:
-                    await request.wait_gone()
-                    nursery.cancel_scope.cancel()
-
-                nursery.start_soon(watch)
+            async with request.cancelled_when_gone():
                 await request.begin_stream()
                 await request.write(COMMENT)
                 await out.stream(request, self._limits.comment)
-                nursery.cancel_scope.cancel()
         finally:
             session.unlisten(out)
             out.abandon()
@@ -203,13 +193,13 @@ class StreamableEndpoint:
         *,
         headers: tuple[Header, ...] = (),
     ) -> None:
-        """Answers with what the session sends on `out`, or with the status of a message that has no answer."""
+        """Answers with the frames that the session sends on `out`, or with the status of a message without an answer."""
         if first is not None:
             await out.deliver(request, first, comment_seconds=self._limits.comment, headers=headers)
         elif kind == "malformed":
             await request.answer(BAD_REQUEST, refusal_body(HttpRefusal(BAD_REQUEST, BROKEN_RESPONSE)))
         elif kind == "request":
-            # Cancelled by its client, which waits for nothing but the end.
+            # Cancelled by its client, which only waits for the end.
             await request.begin_stream(headers)
             await request.end_stream()
         else:
@@ -226,7 +216,7 @@ class StreamableEndpoint:
 
 
 def _peek(body: bytes) -> _Peeked:
-    body = without_half_pairs(body)
+    body = without_lone_surrogates(body)
     if nests_too_deeply(body):
         return _Peeked()
     try:

@@ -12,11 +12,11 @@ from codecompass.transport.mcp.core import Core
 from codecompass.transport.mcp.protocol import WEBSOCKET_SUBPROTOCOL
 
 _GOING_AWAY: Final = 1001
-"""The server ends. RFC 6455, section 7.4.1."""
+"""The server stops. RFC 6455, section 7.4.1."""
 
 
 class WebSocketEndpoint:
-    """All such connections of a server."""
+    """All WebSockets of a server."""
 
     def __init__(self, core: Core, project_paths: ProjectPaths) -> None:
         self._core = core
@@ -24,7 +24,7 @@ class WebSocketEndpoint:
         self.n_open = 0
 
     async def handle(self, heading: Heading, scope: WebsocketScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
-        """Serves a connection until the client goes or the server stops. Raises HttpRefusal before it is accepted."""
+        """Serves a connection until the client disconnects or the server stops. Raises HttpRefusal before it is accepted."""
         offered = scope["subprotocols"]
         if offered and WEBSOCKET_SUBPROTOCOL not in offered:
             raise HttpRefusal(BAD_REQUEST, "the subprotocol is called mcp. Offer it, or none.")
@@ -53,7 +53,7 @@ class WebSocketEndpoint:
 
 
 async def reject(send: ASGISendCallable, status: int, body: bytes, more: Sequence[Header] = ()) -> None:
-    """Answers an opening handshake with something else than a WebSocket."""
+    """Answers an opening handshake with an HTTP response instead of a WebSocket."""
     named = (("content-type", JSON_TYPE), ("content-length", str(len(body))), *more)
     headers = [(name.encode("ascii"), value.encode("latin-1")) for name, value in named]
     await send({"type": "websocket.http.response.start", "status": status, "headers": headers})

@@ -1,4 +1,6 @@
-"""The other end of a session: its roots, our requests to it, what it agreed to, and what goes on for it beside its requests."""
+"""The client of a session: its roots, our requests to it, what `initialize` agreed on, and the watches that run for it beside its
+requests.
+"""
 
 import os
 from collections.abc import Awaitable, Callable
@@ -18,7 +20,7 @@ from codecompass.transport.mcp.outgoing import Frame, Outgoing, OutgoingClosed
 from codecompass.transport.mcp.protocol import MAX_ROOTS_LISTED, MAX_URI_LENGTH, ROOTS_LIST
 
 MAX_PENDING: Final = 32
-"""Requests that a client owes an answer. Beyond that the oldest is forgotten: it will not answer that one any more."""
+"""Unanswered requests to a client. Beyond that the oldest is dropped, as it is unlikely to be answered any more."""
 
 
 class ClientRefused(Exception):
@@ -34,7 +36,7 @@ _ERRORS: Final = msgspec.json.Decoder(_Error)
 
 
 class Pending:
-    """A request that the client has been asked. Wait for its answer as often as you like."""
+    """A request sent to the client. Its answer can be waited for any number of times."""
 
     def __init__(self) -> None:
         self._answered = trio.Event()
@@ -42,11 +44,11 @@ class Pending:
 
     @property
     def is_answered(self) -> bool:
-        """Whether the answer is there."""
+        """Whether the answer has arrived."""
         return self._answered.is_set()
 
     async def wait(self, seconds: float) -> Raw:
-        """Returns the result. Raises ClientRefused for an error, or where there is no answer after `seconds`."""
+        """Returns the result. Raises ClientRefused for an error, or if there is no answer within `seconds`."""
         with trio.move_on_after(seconds):
             await self._answered.wait()
         if self._response is None:
@@ -56,7 +58,7 @@ class Pending:
         return self._response.result
 
     def settle(self, response: Response) -> None:
-        """Takes the answer. Called by ClientRequests alone."""
+        """Sets the answer. Called only by ClientRequests."""
         self._response = response
         self._answered.set()
 
@@ -69,14 +71,14 @@ class Pending:
 
 
 class ClientRequests:
-    """Our requests to one client that it has not answered."""
+    """Our unanswered requests to one client."""
 
     def __init__(self) -> None:
         self._pending: dict[str, Pending] = {}
         self._n_sent = 0
 
     async def send(self, out: Outgoing, method: str, params: object = msgspec.UNSET) -> Pending:
-        """Asks the client on `out`. Raises OutgoingClosed."""
+        """Sends a request to the client on `out`. Raises OutgoingClosed."""
         self._n_sent += 1
         id_ = f"srv-{self._n_sent}"
         pending = Pending()
@@ -87,7 +89,7 @@ class ClientRequests:
         return pending
 
     def settle(self, response: Response) -> bool:
-        """Hands an answer to the task that waits for it. Returns False for one to no request of ours."""
+        """Passes an answer to the task that waits for it. Returns False if it belongs to no pending request."""
         pending = self._pending.pop(response.id, None) if isinstance(response.id, str) else None
         if pending is None:
             return False
@@ -124,11 +126,11 @@ class Roots:
         self._log = get_logger(__name__)
 
     def forget(self) -> None:
-        """The client's roots have changed: the next one to need them asks again."""
+        """Drops the roots, which have changed: the next caller requests them again."""
         self._pending = None
 
     async def paths(self, out: Outgoing) -> tuple[str, ...]:
-        """Returns the paths, in the client's order; empty where it does not answer. Raises OutgoingClosed."""
+        """Returns the paths, in the client's order; empty if it does not answer. Raises OutgoingClosed."""
         async with self._asking:
             pending = self._pending
             if pending is None:
@@ -139,7 +141,7 @@ class Roots:
         if pending is None:
             return ()
         try:
-            # After the deadline this takes what has come late, and waits no more.
+            # After the deadline this takes an answer that came late, but waits no longer.
             result = await pending.wait(max(0.0, self._deadline - trio.current_time()))
         except ClientRefused as refusal:
             self._log.info("roots_missing", reason=str(refusal))
@@ -148,7 +150,7 @@ class Roots:
 
 
 def root_paths(result: Raw) -> tuple[str, ...]:
-    """Returns the paths of this machine in a result of `roots/list`; others, and those that are too long, are left out."""
+    """Returns the local paths in a result of `roots/list`; other URIs, and paths that are too long, are left out."""
     try:
         roots = _ROOTS.decode(result).roots
     except msgspec.DecodeError:
@@ -158,7 +160,7 @@ def root_paths(result: Raw) -> tuple[str, ...]:
 
 
 def path_of_uri(uri: str) -> str | None:
-    """Returns the absolute path of a `file:` URI of this machine, percent-decoded; None for anything else."""
+    """Returns the absolute path of a local `file:` URI, percent-decoded; None for anything else."""
     if len(uri) > MAX_URI_LENGTH:
         return None
     try:
@@ -172,11 +174,11 @@ def path_of_uri(uri: str) -> str | None:
 
 
 MAX_WATCHES: Final = 100
-"""Jobs and resources that one session is told of by itself at a time."""
+"""Jobs and resources that one session can watch at a time."""
 
 
 class Client:
-    """One client. `stream` is where it is told things that belong to no request; None where there is no such way.
+    """One client. `stream` carries messages that belong to no request; None if the transport has no such channel.
 
     Watches run in `nursery`, one for each key. Without a nursery (an exchange over plain HTTP) there are none.
     """
@@ -205,12 +207,12 @@ class Client:
         return is_first
 
     async def tell(self, body: bytes) -> None:
-        """Sends a notification that belongs to no request; drops it where there is no way to."""
+        """Sends a notification that belongs to no request; drops it if there is no stream."""
         if self.stream is not None:
             await self.stream.send(Frame(body, "notification"))
 
     def start_watch(self, key: str, run: Callable[[], Awaitable[None]]) -> bool:
-        """Runs `run` beside the requests until it returns or `stop_watch`. Returns whether it runs, or did already."""
+        """Runs `run` beside the requests until it returns or `stop_watch` is called. Returns whether the key is watched now."""
         if key in self._watches:
             return True
         if self._nursery is None or len(self._watches) >= MAX_WATCHES:
@@ -221,7 +223,7 @@ class Client:
         return True
 
     def stop_watch(self, key: str) -> None:
-        """Ends a watch; nothing where there is none."""
+        """Ends a watch; does nothing if there is none."""
         scope = self._watches.pop(key, None)
         if scope is not None:
             scope.cancel()
@@ -231,7 +233,7 @@ class Client:
             with scope:
                 await run()
         except OutgoingClosed:
-            pass  # the connection notices by itself
+            pass  # the connection itself detects this
         finally:
             if self._watches.get(key) is scope:
                 del self._watches[key]

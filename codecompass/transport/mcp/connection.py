@@ -1,9 +1,9 @@
-"""Serves one framed connection: stdio, a WebSocket, legacy SSE. The transport gives two functions, the rest is here.
+"""Serves one framed connection: stdio, a WebSocket, legacy SSE. The transport provides two functions, `receive` and `write`.
 
     receive -> ClientSession -> FrameWriter -> write          ends: end of input | stop | a client that does not read
 
-What is in flight when the connection ends gets a moment to finish, so that a request from a pipe is answered; then it is
-cancelled, and nothing is left.
+Requests in flight when the connection ends get a moment to finish, so that a request from a pipe is answered; then they are
+cancelled, and nothing is left running.
 """
 
 from collections.abc import Awaitable, Callable
@@ -23,14 +23,14 @@ ConnectionEnd = Literal["end_of_input", "stopped", "client_gone"]
 
 
 class Input(Struct, frozen=True):
-    """What came in: a frame, or what is wrong with bytes that the transport itself refused (`jsonrpc.oversized`)."""
+    """A received frame, or the fault of bytes that the transport itself refused (`jsonrpc.oversized`)."""
 
     frame: bytes = b""
     malformed: Malformed | None = None
 
 
 Receive = Callable[[], Awaitable[Input | None]]
-"""Returns the next frame, None at the end of input. May raise BrokenResourceError or OSError: the client is gone."""
+"""Returns the next frame, None at the end of input. May raise BrokenResourceError or OSError if the client is gone."""
 
 
 async def serve_connection(
@@ -42,10 +42,10 @@ async def serve_connection(
     project_path: str | None = None,
     identity: Identity | None = None,
 ) -> ConnectionEnd:
-    """Serves until the client goes or `core.stop` is called; takes `SessionLimits.grace_seconds` to end, no longer.
+    """Serves until the client disconnects or `core.stop` is called; takes at most `SessionLimits.grace_seconds` to end.
 
     `write` sends one frame, and is called for one at a time; a write that takes longer than `write_seconds` ends the
-    connection. The transport's own resources stay open: they are its to close.
+    connection. Closing the transport's resources is left to the transport.
     """
     limits = core.limits
     writer = FrameWriter(write, capacity=limits.queued_frames, deadline_seconds=limits.write_seconds)
@@ -74,7 +74,7 @@ async def _run_writer(writer: FrameWriter, connection: trio.CancelScope) -> None
 
 
 async def _read(core: Core, session: ClientSession, receive: Receive, delivery: Delivery) -> ConnectionEnd:
-    """Takes messages until there are no more or the server stops. A stop waits for no message that is half read."""
+    """Receives messages until the input ends or the server stops. A stop does not wait for a message that is half read."""
     end: ConnectionEnd = "stopped"
     async with trio.open_nursery() as nursery:
 

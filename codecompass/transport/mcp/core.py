@@ -1,4 +1,4 @@
-"""What all sessions of a server share: the surface, the tasks, the limits, and the list of tools, which is encoded once."""
+"""The state that all sessions of a server share: the surface, the tasks, the limits, and the list of tools, encoded once."""
 
 import time
 from collections.abc import Mapping
@@ -22,24 +22,28 @@ from codecompass.transport.mcp.wire import Tool, ToolAnnotations
 
 
 class SessionLimits(Struct, frozen=True, kw_only=True):
-    """Bounds of one session. `working` requests run at a time, more wait in turn, up to `in_flight` in all.
-
-    `listening` streams of notifications come on top. Times in seconds: `roots` for the client's answer, `write` for one
-    frame to a client that may not read, `grace` for what is in flight when the connection ends or the server stops.
-    """
+    """Bounds of one session."""
 
     frame_bytes: int = MAX_MESSAGE_BYTES
+    """The size of one message."""
     working: int = 32
+    """Requests that run at a time; more wait for their turn."""
     in_flight: int = 256
+    """Requests that run or wait."""
     listening: int = 16
+    """Streams of notifications, in addition to `in_flight`."""
     queued_frames: int = 128
+    """Frames that wait for a client to read them."""
     roots_seconds: float = 5.0
+    """How long a client may take to answer with its roots."""
     write_seconds: float = 30.0
+    """How long a client may take to read one frame."""
     grace_seconds: float = 1.0
+    """How long requests in flight may take to finish when the connection ends or the server stops."""
 
 
 class Core:
-    """One server's protocol half. Make one, open sessions on it; `stop` tells all of them that the end is near."""
+    """The protocol side of one server, on which sessions are opened. `stop` tells all of them that the server stops."""
 
     def __init__(self, surface: Surface, limits: SessionLimits | None = None) -> None:
         self.surface: Final = surface
@@ -50,18 +54,18 @@ class Core:
         self._tools: Final[dict[str, tuple[Raw, ...]]] = {}
 
     def stop(self) -> None:
-        """Nothing new is taken from now on; streams of notifications end by themselves."""
+        """Makes all sessions refuse new requests and end their streams of notifications."""
         self.stopping.set()
 
     def tools(self, revision: str) -> tuple[Raw, ...]:
-        """Returns the listed tools with the members that the revision has; made once, when they are first asked for."""
+        """Returns the listed tools, encoded with the members that the revision has; encoded once for each revision."""
         made = self._tools.get(revision)
         if made is None:
             made = self._tools[revision] = _encoded_tools(self.surface.tools.listed, revision)
         return made
 
     def capabilities(self, *, is_modern: bool) -> Mapping[str, object]:
-        """Returns what the server can do. No list of ours ever changes, so no `listChanged` is declared."""
+        """Returns the server's capabilities. Its lists never change, so no `listChanged` is declared."""
         return {
             "tools": {},
             "resources": {"subscribe": True},

@@ -1,9 +1,9 @@
-"""Which era a request belongs to and what it says of its client: decided for each message by itself.
+"""The era of a request and what it says about its client, decided for each message separately.
 
     `_meta` names a revision, or the HTTP header names one that is not of the handshake era   -> modern
     anything else                                                                              -> handshake
 
-What a session of the handshake era has agreed on counts only for requests of that era.
+What a session agreed on with `initialize` applies only to requests of the handshake era.
 """
 
 import base64
@@ -55,7 +55,7 @@ _BASE64_SUFFIX: Final = "?="
 
 
 class HttpHeaders(Struct, frozen=True, kw_only=True):
-    """The headers of a POST to `/mcp` that repeat what is in the body, as they came. None where there was none."""
+    """The headers of a POST to `/mcp` that repeat parts of the body, undecoded; None if missing."""
 
     revision: str | None = None
     method: str | None = None
@@ -63,7 +63,7 @@ class HttpHeaders(Struct, frozen=True, kw_only=True):
 
 
 class Agreement(Struct, frozen=True, kw_only=True):
-    """What `initialize` settled for a session."""
+    """What `initialize` agreed on for a session."""
 
     revision: str = ASSUMED_REVISION
     capabilities: ClientCapabilities = ClientCapabilities()
@@ -72,7 +72,7 @@ class Agreement(Struct, frozen=True, kw_only=True):
 
 
 class Envelope(Struct, frozen=True, kw_only=True):
-    """What a request says besides its method and parameters."""
+    """What a request carries besides its method and parameters."""
 
     is_modern: bool
     revision: str
@@ -104,9 +104,9 @@ _PARAMS: Final = msgspec.json.Decoder(_Params)
 
 
 def open_envelope(request: Request, agreement: Agreement, headers: HttpHeaders | None = None) -> Envelope:
-    """Returns what the request says. `headers` are None but for POSTs to `/mcp`.
+    """Returns the envelope of a request. `headers` are None except for POSTs to `/mcp`.
 
-    Raises Fault for the first of: `_meta` that is missing, a header that differs from it, a revision that is not ours.
+    Raises Fault for the first of: missing `_meta`, a header that differs from it, an unsupported revision.
     """
     params = decode_params(_PARAMS, request.params)
     meta = params.meta
@@ -145,7 +145,7 @@ def open_envelope(request: Request, agreement: Agreement, headers: HttpHeaders |
 
 
 def missing_capability(required: dict[str, object]) -> Fault:
-    """Returns the fault of a request that needs a capability which its client did not declare with it."""
+    """Returns the fault of a request that needs a capability which the request does not declare."""
     names = ", ".join(sorted(required))
     return Fault(
         MISSING_CAPABILITY,
@@ -155,7 +155,7 @@ def missing_capability(required: dict[str, object]) -> Fault:
 
 
 def decoded_header(value: str) -> str:
-    """Returns the text of a header that may come as `=?base64?...?=`. Raises Fault where that is broken."""
+    """Returns the text of a header, which may be encoded as `=?base64?...?=`. Raises Fault if that is invalid."""
     if not (value.startswith(_BASE64_PREFIX) and value.endswith(_BASE64_SUFFIX)):
         return value
     try:

@@ -1,4 +1,4 @@
-"""One request as its handler sees it: what it asks, who asks, and the way back until it is answered."""
+"""One request as its handler sees it: its parameters, its client, and the channel for its answer and notifications."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -15,10 +15,10 @@ from codecompass.transport.mcp.protocol import PROGRESS
 
 
 class Exchange:
-    """A request under way. Lives as long as its handler.
+    """A request in flight. Lives as long as its handler.
 
-    Set by the method: `input_responses`, what a client found out for us since its last try, and `subject`, the tool or resource
-    that it is about, for the log.
+    Set by the method: `input_responses`, the client's answers to what its previous attempt was asked for, and `subject`, the tool
+    or resource that it is about, for the log.
     """
 
     def __init__(
@@ -47,28 +47,28 @@ class Exchange:
 
     @property
     def can_push(self) -> bool:
-        """Whether anything but the response can be sent."""
+        """Whether anything besides the response can be sent."""
         return self._out.can_push
 
     @property
     def out(self) -> Outgoing:
-        """The way to the client."""
+        """Where frames to the client are sent."""
         return self._out
 
     def after_answer(self, action: Callable[[], None]) -> None:
-        """Runs `action` once the response has been sent; never without a response."""
+        """Runs `action` once the response has been sent; never if there is no response."""
         self._afterwards.append(action)
 
     def run_afterwards(self) -> None:
-        """Runs these actions. Called by the session alone."""
+        """Runs the actions of `after_answer`. Called only by the session."""
         for action in self._afterwards:
             action()
 
     async def notify(self, method: str, params: object) -> None:
-        """Sends a notification that belongs to this request; drops it where the way carries responses only."""
+        """Sends a notification that belongs to this request; drops it if only responses can be sent."""
         if self._out.can_push:
             await self._out.send(Frame(encode_notification(method, params), "notification"))
 
     async def report(self, params: ProgressParams) -> None:
-        """Sends progress of this request."""
+        """Sends a progress notification for this request."""
         await self.notify(PROGRESS, params)

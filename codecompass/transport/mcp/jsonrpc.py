@@ -1,13 +1,13 @@
 """JSON-RPC 2.0: bytes -> one message or one fault, and back. The only module that frames JSON.
 
     read, parse   -> Request | Notification | Response | Malformed      never raise, whatever the bytes
-                     nothing in what they return is nested deeper than MAX_DEPTH, so that any decoder can take it
+                     nothing they return is nested deeper than MAX_DEPTH, so that any decoder can handle it
     decode_params -> the typed parameters of a method, or raises Fault
 
-What is decided here: batches are refused (no client sends them). Of members that occur twice the last one counts,
-as in every JSON library of the clients. `params: null` is as good as no params. An id that is null, fractional or boolean
-is no id. A fault whose id could not be read goes out without `id`, as the schemas of the protocol have it. Half of a surrogate
-pair, which clients cut off where they cut a text, is read as U+FFFD.
+Decided here: batches are refused (no client sends them). Of duplicate members the last one counts, as in every JSON library of
+the clients. `params: null` means no params. An id that is null, fractional or boolean is invalid. A fault whose id could not be
+read is sent without `id`, as the protocol's schemas say. A lone surrogate, which clients produce when they truncate a text, is
+read as U+FFFD.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ from codecompass.transport.mcp.protocol import (
     METHOD_NOT_FOUND,
     PARSE_ERROR,
 )
-from codecompass.transport.mcp.unusual_json import MAX_DEPTH, nests_too_deeply, without_half_pairs
+from codecompass.transport.mcp.unusual_json import MAX_DEPTH, nests_too_deeply, without_lone_surrogates
 from codecompass.units import KIB
 
 RequestId = int | str
@@ -39,7 +39,7 @@ _ID_BOUND: Final = 10**40
 
 
 class Fault(Exception):
-    """A request that the protocol refuses: becomes an error response. Failures of tools are results, never this."""
+    """A request that the protocol refuses: becomes an error response. Failures of tools are results, never a Fault."""
 
     def __init__(self, code: int, message: str, *, reason: str = "invalid_input", **data: object) -> None:
         super().__init__(message)
@@ -49,7 +49,7 @@ class Fault(Exception):
 
 
 class Request(Struct, frozen=True):
-    """A request; `params` is an object, not looked into yet."""
+    """A request; `params` is an object, not decoded yet."""
 
     id: RequestId
     method: str
@@ -64,7 +64,7 @@ class Notification(Struct, frozen=True):
 
 
 class Response(Struct, frozen=True):
-    """What a client answers to a request of ours: one of `result` and `error`."""
+    """A client's answer to a request of ours: one of `result` and `error`."""
 
     id: RequestId
     result: Raw | None = None
@@ -72,7 +72,7 @@ class Response(Struct, frozen=True):
 
 
 class Malformed(Struct, frozen=True):
-    """Bytes that are no message. `id` is there where it could be read; `is_answerable` is false for broken responses."""
+    """Bytes that are not a message. `id` is None if it could not be read; `is_answerable` is False for broken responses."""
 
     fault: Fault
     id: RequestId | None = None
@@ -124,10 +124,10 @@ class _CallFrame(Struct, frozen=True, kw_only=True):
 
 
 LARGE_BYTES: Final = 64 * KIB
-"""The largest message that a tool has a use for is twice this, if all of it is escaped."""
+"""Messages above this are read in a thread. The largest message that a tool needs is twice this, if all of it is escaped."""
 
 LARGE_MESSAGES: Final = trio.CapacityLimiter(1)
-"""Turns of messages above that, of all clients together: it is the interpreter that they share."""
+"""Large messages of all clients are read one at a time, as they share the interpreter."""
 
 _ENVELOPES: Final = msgspec.json.Decoder(_Envelope)
 _ANY_IDS: Final = msgspec.json.Decoder(_AnyId)
@@ -138,15 +138,15 @@ _ENCODER: Final = msgspec.json.Encoder()
 def parse(frame: bytes, *, max_bytes: int) -> Message:
     """Returns the one message in `frame`, which may end with white space. Never raises.
 
-    Takes up to a second for some frames of 4 MiB: for those of clients there is `read`.
+    Takes up to a second for some frames of 4 MiB: frames of clients are read with `read`.
     """
     if len(frame) > max_bytes:
         return oversized(max_bytes)
-    frame = without_half_pairs(frame)
+    frame = without_lone_surrogates(frame)
     try:
         if not frame.isascii():
-            frame.decode()  # what the typed decoder skips over is not looked at otherwise
-        # Of an array the typed decoder looks at the first byte alone: a batch is told that it is one, however deep.
+            frame.decode()  # the typed decoder does not validate members that it skips
+        # The typed decoder reads only the first byte of an array: a batch is reported as one, however deeply nested.
         if frame.lstrip()[:1] == b"{" and nests_too_deeply(frame):
             return Malformed(Fault(PARSE_ERROR, f"the message is nested deeper than {MAX_DEPTH} levels. Send it flatter."))
         envelope = _ENVELOPES.decode(frame)
@@ -160,14 +160,14 @@ def parse(frame: bytes, *, max_bytes: int) -> Message:
 
 
 async def read(frame: bytes, *, max_bytes: int) -> Message:
-    """As `parse`. What may take long is done in a thread, piece by piece, so that others are served meanwhile."""
+    """Returns the same as `parse`. Large frames are parsed in a thread, piece by piece, so that others are served meanwhile."""
     if len(frame) <= LARGE_BYTES or len(frame) > max_bytes:
         return parse(frame, max_bytes=max_bytes)
     return await trio.to_thread.run_sync(partial(parse, frame, max_bytes=max_bytes), limiter=LARGE_MESSAGES)
 
 
 def oversized(max_bytes: int) -> Malformed:
-    """Returns the fault of a frame that is longer than `max_bytes`, for transports that find out before it is complete."""
+    """Returns the fault of a frame longer than `max_bytes`, for transports that know before it is complete."""
     return Malformed(Fault(INVALID_REQUEST, f"the message is larger than {max_bytes} bytes. Send less.", limit=max_bytes))
 
 
@@ -175,7 +175,7 @@ ParamsT = TypeVar("ParamsT")
 
 
 def decode_params(decoder: msgspec.json.Decoder[ParamsT], params: Raw) -> ParamsT:
-    """Returns the parameters of a method. Raises Fault with the path of the member that is wrong or too long."""
+    """Returns the parameters of a method. Raises Fault with the path of the invalid or too long member."""
     try:
         return decoder.decode(params)
     except msgspec.DecodeError as error:
@@ -183,7 +183,7 @@ def decode_params(decoder: msgspec.json.Decoder[ParamsT], params: Raw) -> Params
 
 
 def method_not_found(method: str) -> Fault:
-    """Returns the fault of a method that is not known, or not in the caller's revision."""
+    """Returns the fault of a method that is unknown, or not in the caller's revision."""
     return Fault(METHOD_NOT_FOUND, f"method not found: {shown(method)}")
 
 
@@ -193,7 +193,7 @@ def internal_error() -> Fault:
 
 
 def shown(text: str) -> str:
-    """Returns text of a client as messages repeat it: short and quoted."""
+    """Returns a client's text for use in messages: shortened and quoted."""
     return repr(text if len(text) <= _SHOWN_LENGTH else text[:_SHOWN_LENGTH] + "…")
 
 
@@ -203,7 +203,7 @@ def encode_result(id_: RequestId, result: object) -> bytes:
 
 
 def encode_fault(id_: RequestId | None, fault: Fault) -> bytes:
-    """Returns the frame of an error response, without `id` where there is none."""
+    """Returns the frame of an error response, without `id` if that is None."""
     shown_id = UNSET if id_ is None else id_
     return _ENCODER.encode(_ErrorFrame(_VERSION, shown_id, _ErrorObject(fault.code, fault.message, fault.data)))
 
@@ -253,7 +253,7 @@ def _response(envelope: _Envelope, known_id: RequestId | None) -> Message:
 
 
 def _not_a_message(frame: bytes, error: msgspec.ValidationError) -> Malformed:
-    """JSON, but no message: says so under the id of the request, where that can be read."""
+    """Returns the fault of JSON that is not a message, with the id of the request if that can be read."""
     head = frame.lstrip()[:1]
     if head == b"[":
         return Malformed(Fault(INVALID_REQUEST, "batches are not supported. Send one message at a time."))

@@ -1,4 +1,4 @@
-"""The methods of both eras: from the parameters of a request to its result. How requests run is in `session.py`."""
+"""The methods of both eras: from the parameters of a request to its result. `session.py` runs the requests."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, Literal
@@ -82,7 +82,7 @@ _TASK_REQUIRED: Final[dict[str, object]] = {"extensions": {TASKS_EXTENSION: {}}}
 
 
 async def initialize(core: Core, exchange: Exchange) -> Result:
-    """Settles the revision: the client's where we have it, else our newest of the handshake era."""
+    """Agrees on the revision: the client's if supported, else our newest of the handshake era."""
     if len(bytes(exchange.params)) > MAX_OPENING_BYTES:
         raise Fault(
             INVALID_PARAMS, f"params of initialize are larger than {MAX_OPENING_BYTES:,} bytes. Declare less.", field="params"
@@ -116,7 +116,7 @@ async def discover(core: Core, exchange: Exchange) -> Result:
 
 
 async def ping(core: Core, exchange: Exchange) -> Result:
-    """Says that we are there."""
+    """Answers that the server is alive."""
     return Result()
 
 
@@ -133,7 +133,7 @@ async def list_resources(core: Core, exchange: Exchange) -> Result:
 
 
 async def list_templates(core: Core, exchange: Exchange) -> Result:
-    """Lists kinds of resources."""
+    """Lists the templates of resources."""
     _refuse_cursor(exchange)
     return _cached(exchange, ListResourceTemplatesResult(resource_templates=core.surface.resources.templates))
 
@@ -212,19 +212,19 @@ async def complete(core: Core, exchange: Exchange) -> Result:
 
 
 async def get_task(core: Core, exchange: Exchange) -> Result:
-    """Says how far a task is, with its outcome once there is one."""
+    """Returns the state of a task, with its result once it has completed."""
     params = _task_params(exchange)
     return task_result(params.task_id, core.tasks.find(params.task_id).state)
 
 
 async def cancel_task(core: Core, exchange: Exchange) -> Result:
-    """Asks a task to stop."""
+    """Requests that a task stops."""
     await core.tasks.find(_task_params(exchange).task_id).cancel()
     return Result()
 
 
 async def update_task(core: Core, exchange: Exchange) -> Result:
-    """Takes what a task had asked for. No task of ours asks."""
+    """Accepts input for a task and ignores it: our tasks request none."""
     core.tasks.find(_task_params(exchange).task_id)
     return Result()
 
@@ -236,7 +236,7 @@ def _task_params(exchange: Exchange) -> TaskParams:
 
 
 def _refuse_cursor(exchange: Exchange) -> None:
-    """Every list fits one page, so that no cursor is of one of them."""
+    """Raises Fault for any cursor: every list fits one page, so no cursor is valid."""
     if decode_params(_PAGE, exchange.params).cursor is not None:
         raise Fault(INVALID_PARAMS, "the cursor is not one of this list. List again without a cursor.", field="cursor")
 
@@ -257,8 +257,8 @@ def _input_required(outcome: InputRequired) -> Result:
 
 
 MethodKind = Literal["instant", "working", "listening"]
-"""`instant` methods wait for nothing and are answered in order, before the next message is taken; `working` ones run beside
-each other, some at a time; `listening` ones are streams that end when the client wants it."""
+"""`instant` methods never wait and are answered in order, before the next message is read; `working` ones run concurrently, a
+bounded number at a time; `listening` ones are streams that run until the client ends them."""
 
 
 class Method(Struct, frozen=True):
@@ -298,5 +298,5 @@ _MODERN: Final[Mapping[str, Method]] = {
 
 
 def find_method(name: str, *, is_modern: bool) -> Method | None:
-    """Returns the method of that era, None where it has none of that name."""
+    """Returns the method of this name in the era; None if there is none."""
     return (_MODERN if is_modern else _HANDSHAKE).get(name)

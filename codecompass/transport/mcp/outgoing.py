@@ -1,10 +1,10 @@
-"""Where frames leave a session: the interface that transports implement, and the bounded writer of framed connections.
+"""The output of a session: the interface that transports implement, and the bounded writer of framed connections.
 
     session --send--> Outgoing       one HTTP exchange: a JSON body or an event stream, as its first frame decides
                       FrameWriter    stdio, WebSocket, legacy SSE: --capacity--> one task --> write, in order
 
-A client that does not read fills its own queue and nothing else: its senders wait, and when one write takes longer
-than the deadline the connection is given up.
+A client that does not read fills only its own queue: its senders wait, and when one write takes longer than the deadline the
+connection is closed.
 """
 
 from collections.abc import Awaitable, Callable
@@ -19,9 +19,9 @@ HTTP_OK: Final = 200
 
 
 class Frame(Struct, frozen=True):
-    """One message to the client, without any framing. `http_status` is a hint for HTTP, for responses only.
+    """One message to the client, without framing. `http_status` is the HTTP status to use, for responses only.
 
-    `is_malformed` marks the response to bytes that were no message: HTTP answers them with 400 in every era.
+    `is_malformed` marks the response to bytes that were not a message: HTTP answers them with 400 in every era.
     """
 
     body: bytes
@@ -31,21 +31,21 @@ class Frame(Struct, frozen=True):
 
 
 class OutgoingClosed(Exception):
-    """The client is gone, or has not read for too long: nothing can be sent to it any more."""
+    """The client is gone, or has not read for too long: nothing more can be sent to it."""
 
 
 class Outgoing(Protocol):
-    """The way to the client for one message and what follows from it."""
+    """Sends frames to the client: the answer to one message, and notifications that belong to it."""
 
     @property
     def can_push(self) -> bool:
-        """Whether it carries anything besides the response."""
+        """Whether anything besides the response can be sent."""
 
     async def send(self, frame: Frame) -> None:
-        """Sends, in order, waiting while the client is slow. Raises OutgoingClosed. Safe to cancel: all or nothing."""
+        """Sends a frame, in order, waiting while the client is slow. Raises OutgoingClosed. Safe to cancel: all or nothing."""
 
     def finish(self) -> None:
-        """Called once the request is over, answered or cancelled: nothing follows. Framed connections ignore it."""
+        """Called once the request has been answered or cancelled: no more frames follow. Framed connections ignore it."""
 
 
 class FrameWriter:
@@ -66,14 +66,14 @@ class FrameWriter:
             raise OutgoingClosed from error
 
     def finish(self) -> None:
-        """Nothing: the connection goes on."""
+        """Does nothing: the connection continues."""
 
     def close(self) -> None:
-        """Takes nothing more; `run` returns when what is queued has been written."""
+        """Accepts no more frames; `run` returns when the queued ones have been written."""
         self._sender.close()
 
     async def run(self) -> None:
-        """Writes until closed. Raises OutgoingClosed where a write fails or takes longer than the deadline."""
+        """Writes until closed. Raises OutgoingClosed if a write fails or takes longer than the deadline."""
         with self._receiver:
             async for body in self._receiver:
                 try:

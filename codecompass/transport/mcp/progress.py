@@ -1,8 +1,8 @@
-"""Progress of an index job as notifications: pure frames in `ProgressTrack`, when to send them in `follow`.
+"""Progress of an index job as notifications: `ProgressTrack` makes the frames, `follow` sends them in time.
 
-Each frame carries the members of the standard and, beside them, `value`, as older clients of this server read it; other clients
-ignore that. Within one token `progress` only ever rises. At most 4 frames a second, at least one in 5 seconds; the
-first, each new stage and the end at once, however short the job is.
+Each frame carries the members of the standard and also `value`, which older clients of this server read; other clients ignore it.
+For one token `progress` only rises. At most 4 frames a second, at least one in 5 seconds; the first, each new stage and the end
+are sent at once, however short the job is.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -18,7 +18,7 @@ from codecompass.transport.mcp.wire import ProgressToken
 
 MIN_INTERVAL_SECONDS: Final = 0.25
 MAX_INTERVAL_SECONDS: Final = 4.0
-"""Clients are promised a report every 5 seconds; the rest is for delivery."""
+"""Clients are promised a report every 5 seconds; the difference is for delivery."""
 
 TOTAL: Final = 100
 _SMALLEST_STEP: Final = 0.001
@@ -26,7 +26,7 @@ _DECIMALS: Final = 12
 
 
 class ProgressValue(Struct, frozen=True, omit_defaults=True):
-    """The member beyond the standard. `percentage` is 0..100, absent at the end."""
+    """The member that is not in the standard. `percentage` is 0..100, absent at the end."""
 
     kind: str
     title: str
@@ -53,8 +53,8 @@ class ProgressTrack:
         self._last = -_SMALLEST_STEP
 
     def report(self, state: JobState) -> ProgressParams:
-        """Returns the frame of a job that is under way. Its `progress` is above that of the frame before, below 100."""
-        # A job that says the same for hours still comes no nearer than its rest to the end.
+        """Returns the frame of a running job. Its `progress` is above that of the previous frame and below 100."""
+        # Even a job that reports the same percentage for hours never reaches 100: each step is a fraction of the rest.
         step = min(_SMALLEST_STEP, (TOTAL - self._last) * _SMALLEST_STEP)
         self._last = max(float(state.progress.percentage), self._last + step)
         text = state.progress.message
@@ -62,7 +62,7 @@ class ProgressTrack:
         return self._frame(state, self._last, text, value)
 
     def end(self, state: JobState) -> ProgressParams:
-        """Returns the frame of a job that has ended, well or not."""
+        """Returns the frame of a job that has ended, successfully or not."""
         title, text = ending(state)
         is_done = state.status == "published"
         progress = float(TOTAL) if is_done else max(0.0, self._last + _SMALLEST_STEP)
@@ -80,7 +80,7 @@ class ProgressTrack:
 
 
 def ending(state: JobState) -> tuple[str, str]:
-    """Returns title and message of a job that has ended."""
+    """Returns the title and the message of a job that has ended."""
     match state.status:
         case "published":
             title, text = "Indexing complete", "Index is up to date"
@@ -95,13 +95,13 @@ def ending(state: JobState) -> tuple[str, str]:
 
 
 def _called(state: JobState) -> str:
-    """Returns what people call the project: the name they gave it, else its directory."""
+    """Returns the project's name for people: its alias, else the name of its directory."""
     has_name = state.project_name != state.project_id
     return state.project_name if has_name else PurePath(state.root).name or state.project_name
 
 
 def status_text(state: JobState) -> str:
-    """Returns one line on how far a job is, or how it ended."""
+    """Returns one line that says how far a job is, or how it ended."""
     return ending(state)[1] if state.has_ended else state.progress.message
 
 
@@ -115,7 +115,7 @@ async def follow(job: JobView, token: ProgressToken, send: Callable[[ProgressPar
         with trio.move_on_at(sent_at + MAX_INTERVAL_SECONDS):
             state = await job.wait_change(state)
         with trio.move_on_at(sent_at + MIN_INTERVAL_SECONDS):
-            # Counts wait for their turn, and are then as new as they can be.
+            # Changes of counts within a stage wait, so that the next frame has the newest.
             while not state.has_ended and state.progress.stage == stage:
                 state = await job.wait_change(state)
         state = job.state

@@ -1,15 +1,13 @@
-"""The Model Context Protocol's constants: revisions, methods, error codes, `_meta` keys, and how long the members of messages
-may be (in characters and items). No other module spells them.
+"""The Model Context Protocol's constants: revisions, methods, error codes, `_meta` keys, and the maximum lengths of members of
+messages (in characters and items). No other module spells them.
 """
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from msgspec import Meta
 
 from codecompass.protocol.requests import MAX_PATH_LENGTH, MAX_QUERY_LENGTH
 from codecompass.units import MIB
-
-Era = Literal["handshake", "modern"]
 
 MODERN_REVISION: Final = "2026-07-28"
 """Stateless: `_meta` on every request, `server/discover`, no requests from the server. basic/versioning."""
@@ -23,10 +21,11 @@ ANNOTATED_REVISION: Final = "2025-03-26"
 LATEST_HANDSHAKE_REVISION: Final = "2025-11-25"
 
 HANDSHAKE_REVISIONS: Final = ("2024-11-05", ANNOTATED_REVISION, STRUCTURED_REVISION, LATEST_HANDSHAKE_REVISION)
-"""Oldest first. They are dates: text order is their order."""
+"""Oldest first. They are dates, so they compare as text."""
 
 ASSUMED_REVISION: Final = ANNOTATED_REVISION
-"""Of a request that says nothing and follows no `initialize`. 2025-11-25, basic/transports, "Protocol Version Header"."""
+"""For a request that names no revision, without an `initialize` before it. 2025-11-25, basic/transports, "Protocol Version
+Header"."""
 
 # Methods of a client. 2025-11-25 schema.mdx and 2026-07-28 schema.mdx.
 INITIALIZE: Final = "initialize"
@@ -52,7 +51,7 @@ INITIALIZED: Final = "notifications/initialized"
 CANCELLED: Final = "notifications/cancelled"
 ROOTS_CHANGED: Final = "notifications/roots/list_changed"
 
-# What the server sends by itself.
+# Requests and notifications of the server.
 ROOTS_LIST: Final = "roots/list"
 PROGRESS: Final = "notifications/progress"
 RESOURCE_UPDATED: Final = "notifications/resources/updated"
@@ -74,11 +73,11 @@ HEADER_MISMATCH: Final = -32020
 MISSING_CAPABILITY: Final = -32021
 UNSUPPORTED_REVISION: Final = -32022
 SESSION_BUSY: Final = 1429
-"""Ours, outside of the reserved range: the session has too much in flight. Retryable."""
+"""Ours, outside the reserved range: the session has too many requests in flight. Retryable."""
 SERVER_STOPPING: Final = 1503
-"""Ours: the server takes nothing new because it is about to end. Retryable, elsewhere or later."""
+"""Ours: the server accepts nothing new because it is stopping. Retryable, on another server or later."""
 SERVER_GONE: Final = 1502
-"""Ours, of a bridge: the server behind it cannot be reached, or was lost before it answered. Retryable."""
+"""Ours, sent by a bridge: its server cannot be reached, or was lost before it answered. Retryable."""
 
 # Keys of `_meta`. 2026-07-28 basic/index, "_meta".
 META_REVISION: Final = "io.modelcontextprotocol/protocolVersion"
@@ -88,42 +87,42 @@ META_SERVER: Final = "io.modelcontextprotocol/serverInfo"
 META_SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
 META_PROGRESS_TOKEN: Final = "progressToken"
 
-# Ours, below a domain of ours as the same section asks.
+# Ours, below a domain of ours as the same section requires.
 META_JOB_ID: Final = "dev.codecompass/jobId"
 META_JOB: Final = "dev.codecompass/job"
 META_PART: Final = "dev.codecompass/part"
-"""Of a call: a server asks that merges answers with its own (`protocol/parts.py`). Of a result: it was answered so."""
+"""In a call: the caller is a server that merges the answer with its own (`protocol/parts.py`). In a result: answered that way."""
 
 TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
 """github.com/modelcontextprotocol/ext-tasks, specification/2026-07-28/tasks."""
 
 MODERN_ONLY_METHODS: Final = frozenset({DISCOVER, LISTEN})
-"""Methods that mean nothing without the `_meta` of the modern era: a client that forgot it is told so."""
+"""Methods that need the `_meta` of the modern era: a client that forgot it gets an error that says so."""
 
 
 MAX_MESSAGE_BYTES: Final = 4 * MIB
-"""Of one message of a client, on every transport."""
+"""Maximum size of one message of a client, on every transport."""
 
 MAX_ID_LENGTH: Final = 1000
-"""Of ids and tokens, which are echoed and kept."""
+"""Maximum length of ids and tokens, which are echoed and stored."""
 
 MAX_NAME_LENGTH: Final = 1000
-"""Of names of tools, prompts, arguments and clients, of cursors and of the ids that we give."""
+"""Maximum length of names of tools, prompts, arguments and clients, of cursors, and of ids made by the server."""
 
 MAX_URI_LENGTH: Final = 3 * MAX_PATH_LENGTH + 100
-"""Of a path of MAX_PATH_LENGTH bytes with each of them percent-encoded, and what stands before it."""
+"""Fits a path of MAX_PATH_LENGTH bytes, each percent-encoded, and the part before it."""
 
 MAX_ARGUMENTS: Final = 100
-"""Arguments of one call, and answers to what we asked."""
+"""Maximum number of arguments of one call, and of input responses."""
 
 MAX_WATCHED: Final = 1000
-"""Resources, and tasks, that a client names to be told of."""
+"""Maximum number of resources, and of tasks, that a client names in one `subscriptions/listen`."""
 
 MAX_ROOTS_LISTED: Final = 1000
-"""Roots of a client. How many of them are looked at is in `roots`."""
+"""Maximum number of roots in a client's answer; `client.MAX_ROOTS` says how many of them are used."""
 
 MAX_OPENING_BYTES: Final = 65_536
-"""Of the parameters of `initialize`: capabilities are kept as long as the session."""
+"""Maximum size of the parameters of `initialize`: capabilities are kept as long as the session."""
 
 Name = Annotated[str, Meta(max_length=MAX_NAME_LENGTH)]
 Id = Annotated[str, Meta(max_length=MAX_ID_LENGTH)]

@@ -1,11 +1,11 @@
-"""ClientSession: one client, any transport. A message comes in as bytes, what it leads to goes out as frames.
+"""ClientSession: one client on any transport. Messages come in as bytes, answers go out as frames.
 
-    bytes --read--> Response      -> the task that asked the client
+    bytes --read--> Response      -> the task that waits for it
                      Notification  -> cancel, roots
                      Request       -> envelope -> method -> admitted -> task -> result | fault -> Outgoing
 
-Every request is answered exactly once, or not at all where the client has cancelled it. A transport calls `receive` for
-each message and nothing else; requests run in the session's nursery or, without one, within the call.
+Every request is answered exactly once, or not at all if the client has cancelled it. A transport only calls `receive` for each
+message; requests run in the session's nursery or, without one, within the call.
 """
 
 import time
@@ -53,10 +53,10 @@ from codecompass.transport.mcp.wire import CancelledParams, Result
 from codecompass.units import MILLISECONDS
 
 Received = Literal["request", "notification", "response", "malformed"]
-"""What a message was. HTTP answers the middle two with 202."""
+"""The kind of a received message. HTTP answers notifications and responses with 202."""
 
 RETRY_MS: Final = 500
-"""When to call again after a refusal for want of room."""
+"""When to call again after SESSION_BUSY, in milliseconds."""
 
 _LOGGED_LENGTH: Final = 100
 _BAD_REQUEST: Final = 400
@@ -76,7 +76,7 @@ _CANCELLED: Final = msgspec.json.Decoder(CancelledParams)
 
 
 class Delivery(Struct, frozen=True, kw_only=True):
-    """How a message came, from whom, and where its answer goes. `headers` for POSTs to `/mcp` only."""
+    """How a message arrived, from whom, and where its answer is sent. `headers` are only set for POSTs to `/mcp`."""
 
     out: Outgoing
     headers: HttpHeaders | None = None
@@ -91,9 +91,9 @@ class _Admitted(Struct, frozen=True):
 
 
 class ClientSession:
-    """One client's conversation, or one exchange of a client that keeps none.
+    """The conversation with one client, or a single exchange with a client that has no session.
 
-    With a `nursery` requests run beside each other, and clients that asked for it are told of jobs on `stream` between
+    With a `nursery` requests run concurrently, and clients that declared it get notifications about jobs on `stream` between
     requests; the owner of the nursery ends the session by cancelling it. Without one `receive` returns after the answer.
     """
 
@@ -119,11 +119,11 @@ class ClientSession:
 
     @property
     def n_in_flight(self) -> int:
-        """Requests that have not been answered, streams of notifications included."""
+        """Number of unanswered requests, including streams of notifications."""
         return self._n_admitted + self._n_listening
 
     async def receive(self, frame: bytes, delivery: Delivery) -> Received:
-        """Takes one message. Never raises but for cancellation and OutgoingClosed, whatever the bytes.
+        """Handles one message. Raises only cancellation and OutgoingClosed, whatever the bytes.
 
         Messages take effect in the order in which this is called. Waits while the client does not read its answers.
         """
@@ -143,7 +143,7 @@ class ClientSession:
                 return "request"
 
     async def refuse(self, malformed: Malformed, out: Outgoing) -> None:
-        """Answers bytes that were no message; for transports that find out by themselves, too."""
+        """Answers bytes that were not a message; also called by transports that reject bytes themselves."""
         try:
             if malformed.is_answerable:
                 body = encode_fault(malformed.id, malformed.fault)
@@ -152,9 +152,9 @@ class ClientSession:
             out.finish()
 
     async def drain(self, seconds: float) -> None:
-        """Takes no more requests, and waits up to `seconds` for those in flight.
+        """Accepts no more requests, and waits up to `seconds` for those in flight.
 
-        Streams of notifications are waited for when the server stops: then they end by themselves.
+        Streams of notifications are only waited for if the server stops, which ends them.
         """
         self._is_draining = True
         with trio.move_on_after(seconds):
@@ -164,7 +164,7 @@ class ClientSession:
 
     async def _take_request(self, request: Request, delivery: Delivery) -> None:
         out = delivery.out
-        # Before the envelope is open only `/mcp` has a status to give: what is wrong then is wrong with the request.
+        # Before the envelope is open only `/mcp` has an HTTP status to set, and a fault there is the request's.
         is_modern = delivery.headers is not None
         try:
             envelope = open_envelope(request, self.client.agreement, delivery.headers)
@@ -182,14 +182,14 @@ class ClientSession:
             self._nursery.start_soon(self._serve, admitted)
 
     def _admit(self, request: Request, envelope: Envelope, delivery: Delivery) -> _Admitted:
-        """Enters the request into the table, so that a cancellation that comes next finds it. Raises Fault."""
+        """Adds the request to those in flight, so that a cancellation right after it finds it. Raises Fault."""
         method = find_method(request.method, is_modern=envelope.is_modern)
         if method is None:
             raise method_not_found(request.method)
         if self._is_draining or self._core.stopping.is_set():
             raise Fault(SERVER_STOPPING, "the server is stopping. Connect again.", reason="server_stopping", is_retryable=True)
         if request.id in self._in_flight:
-            raise Fault(INVALID_REQUEST, "a request with this id is in flight. Use a new id for each request.")
+            raise duplicate_id()
         limits = self._core.limits
         is_full = {
             "instant": False,
@@ -197,13 +197,7 @@ class ClientSession:
             "listening": self._n_listening >= limits.listening,
         }[method.kind]
         if is_full:
-            raise Fault(
-                SESSION_BUSY,
-                "too many requests in flight on this connection. Wait for answers, then call again.",
-                reason="session_busy",
-                is_retryable=True,
-                retry_after_ms=RETRY_MS,
-            )
+            raise session_busy()
         exchange = Exchange(
             id_=request.id,
             method=request.method,
@@ -223,7 +217,7 @@ class ClientSession:
         return admitted
 
     async def _serve(self, admitted: _Admitted) -> None:
-        """Runs one request to its answer. Ends without one where it is cancelled or the client is gone."""
+        """Runs one request and sends its answer; sends none if it is cancelled or the client is gone."""
         exchange = admitted.exchange
         started = time.monotonic()
         frame: Frame | None = None
@@ -290,7 +284,7 @@ class ClientSession:
         self._left.set()
 
     def _take_notification(self, notification: Notification) -> None:
-        """Does what it says, at once. One that is broken or unknown is ignored, as the protocol wants it."""
+        """Handles a notification at once. Invalid or unknown ones are ignored, as the protocol requires."""
         if notification.method == CANCELLED:
             try:
                 params = _CANCELLED.decode(notification.params)
@@ -304,14 +298,25 @@ class ClientSession:
 
     async def _take_response(self, response: Response, delivery: Delivery) -> Received:
         if delivery.headers is not None and self._nursery is None:
-            # Modern HTTP: the server never asks, so nothing can be answered.
+            # Modern HTTP: the server sends no requests, so there is nothing to answer.
             malformed = Malformed(Fault(INVALID_REQUEST, "this server has asked nothing. Send requests."), None)
             await self.refuse(malformed, delivery.out)
             return "malformed"
         if not self.client.requests.settle(response):
-            self._log.info("response_to_nothing", id=str(response.id)[:_LOGGED_LENGTH])
+            self._log.info("unexpected_response", id=str(response.id)[:_LOGGED_LENGTH])
         delivery.out.finish()
         return "response"
+
+
+def duplicate_id() -> Fault:
+    """Returns the fault of a request whose id belongs to another one in flight."""
+    return Fault(INVALID_REQUEST, "a request with this id is in flight. Use a new id for each request.")
+
+
+def session_busy() -> Fault:
+    """Returns the fault of a request above the number that may be in flight."""
+    busy = "too many requests in flight on this connection. Wait for answers, then call again."
+    return Fault(SESSION_BUSY, busy, reason="session_busy", is_retryable=True, retry_after_ms=RETRY_MS)
 
 
 def _fault_frame(id_: RequestId, fault: Fault, *, is_modern: bool) -> Frame:

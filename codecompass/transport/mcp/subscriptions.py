@@ -1,5 +1,5 @@
-"""Telling a client of changes: `resources/subscribe` of the handshake era, and `subscriptions/listen` of the modern era (one
-request whose answer is a stream of notifications, until it is cancelled).
+"""Notifications of changes: `resources/subscribe` of the handshake era, and `subscriptions/listen` of the modern era (one request
+whose answer is a stream of notifications until it is cancelled).
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -30,13 +30,13 @@ _URI: Final = msgspec.json.Decoder(UriParams)
 
 
 def resource_not_found(uri: str, *, is_modern: bool) -> Fault:
-    """Returns the fault of a resource that is not there, under the code of the era."""
+    """Returns the fault of a resource that does not exist, with the code of the era."""
     code = INVALID_PARAMS if is_modern else RESOURCE_NOT_FOUND
     return Fault(code, f"there is no resource {shown(uri)}. resources/list and its templates show what there is.", uri=uri)
 
 
 async def subscribe(core: Core, exchange: Exchange) -> Result:
-    """Starts to tell the client of changes. Twice is as good as once."""
+    """Subscribes the client to changes of a resource. Idempotent."""
     uri = decode_params(_URI, exchange.params).uri
     watch = core.surface.resources.watch(uri)
     if watch is None:
@@ -62,7 +62,7 @@ async def subscribe(core: Core, exchange: Exchange) -> Result:
 
 
 async def unsubscribe(core: Core, exchange: Exchange) -> Result:
-    """Stops telling. Nothing where nothing was subscribed."""
+    """Ends a subscription; does nothing if there is none."""
     exchange.client.stop_watch(_key(decode_params(_URI, exchange.params).uri))
     return Result()
 
@@ -72,7 +72,7 @@ def _key(uri: str) -> str:
 
 
 MAX_SUBJECTS: Final = 100
-"""Resources and tasks, each, of one stream; more are not agreed to."""
+"""Maximum number of resources, and of tasks, of one stream; the server does not agree to more."""
 
 _LISTEN: Final = msgspec.json.Decoder(ListenParams)
 
@@ -88,7 +88,7 @@ class _Updated(Struct, frozen=True):
 
 
 async def listen(core: Core, exchange: Exchange) -> Result:
-    """Tells what was agreed to until the server stops."""
+    """Notifies the client of the agreed changes until the server stops."""
     wanted = decode_params(_LISTEN, exchange.params).notifications
     if wanted.task_ids and not exchange.envelope.capabilities.has_extension(TASKS_EXTENSION):
         raise missing_capability({"extensions": {TASKS_EXTENSION: {}}})
@@ -113,7 +113,7 @@ async def listen(core: Core, exchange: Exchange) -> Result:
 
 
 async def _tell_all(watches: list[tuple[Watch, Callable[[], Awaitable[None]]]], stopping: trio.Event) -> None:
-    """Tells until the server stops, or the client is gone: then the result that follows finds that out, too."""
+    """Sends notifications until the server stops or the client is gone; sending the result then fails too."""
 
     async def run(watch: Watch, tell: Callable[[], Awaitable[None]]) -> None:
         try:

@@ -1,6 +1,6 @@
-"""What a server offers, seen from the session: tools, resources, prompts, completions, each behind a small Protocol.
+"""What a server offers to sessions: tools, resources, prompts, completions, each behind a small Protocol.
 
-The product's surface is made in `product/product_surface.py`; the conformance tests put their own behind the same session.
+The product's surface is in `product/product_surface.py`; the conformance tests use their own with the same sessions.
 """
 
 from collections.abc import Mapping
@@ -26,18 +26,18 @@ HOUR_MS: Final = 3_600_000
 
 
 class InputRequired(Struct, frozen=True, kw_only=True):
-    """Instead of a result, in the modern era: what the client has to find out before it calls again.
+    """Returned instead of a result, in the modern era: the input that the client has to provide in another call.
 
-    Only what the client has declared that it can answer may be asked.
+    May only request what the client has declared that it can answer.
     """
 
     requests: Mapping[str, InputRequest]
 
 
 class TaskStarted(Struct, frozen=True, kw_only=True):
-    """Instead of a result, for clients with the tasks extension: the work goes on, and can be asked for.
+    """Returned instead of a result, for clients with the tasks extension: the work continues as a task.
 
-    `otherwise` is the result where there is no room for another task.
+    `otherwise` is the result if there is no room for another task.
     """
 
     task: Task
@@ -53,17 +53,17 @@ class ToolSource(Protocol):
 
     @property
     def listed(self) -> tuple[ToolDescription, ...]:
-        """Those that `tools/list` shows, always in the same order."""
+        """The tools that `tools/list` shows, always in the same order."""
 
     def knows(self, name: str) -> bool:
-        """Whether there is a tool of this name, listed or not."""
+        """Returns whether a tool of this name exists, listed or not."""
 
     async def call(self, name: str, arguments: Mapping[str, object], exchange: Exchange) -> ToolOutcome:
-        """Runs a tool. Raises Fault for what the protocol forbids; failures of the tool are results."""
+        """Runs a tool. Raises Fault for violations of the protocol; failures of the tool are results."""
 
 
 class ResourceText(Struct, frozen=True, kw_only=True):
-    """What stands in a resource. `ttl_ms` says for how long it will, `is_private` that it is one client's alone."""
+    """The contents of a resource. `ttl_ms` says how long they may be cached, `is_private` that they are for one client alone."""
 
     contents: tuple[Struct, ...]
     ttl_ms: int = 0
@@ -75,20 +75,20 @@ class ResourceSource(Protocol):
 
     @property
     def listed(self) -> tuple[Resource, ...]:
-        """Those that `resources/list` shows."""
+        """The resources that `resources/list` shows."""
 
     @property
     def templates(self) -> tuple[ResourceTemplate, ...]:
-        """The kinds of resources whose URIs a client makes itself."""
+        """The templates from which clients build URIs of resources."""
 
     async def read(self, uri: str, exchange: Exchange) -> ResourceText | InputRequired | None:
-        """Returns what stands in the resource, None where there is no such one."""
+        """Returns the contents of the resource; None if it does not exist."""
 
     def exists(self, uri: str) -> bool:
-        """Whether `uri` could be read, as far as that can be said without reading it."""
+        """Returns whether `uri` may be readable, as far as that is known without reading it."""
 
     def watch(self, uri: str) -> Watch | None:
-        """Returns the changes of the resource from now on, None where it is not one that is watched."""
+        """Returns the changes of the resource from now on; None if it cannot be watched."""
 
 
 class PromptSource(Protocol):
@@ -96,21 +96,21 @@ class PromptSource(Protocol):
 
     @property
     def listed(self) -> tuple[Prompt, ...]:
-        """Those that `prompts/list` shows."""
+        """The prompts that `prompts/list` shows."""
 
     async def get(self, name: str, arguments: Mapping[str, str], exchange: Exchange) -> GetPromptResult | None:
-        """Returns the prompt filled in, None for an unknown name. Raises Fault for a missing argument."""
+        """Returns the prompt with its arguments filled in; None for an unknown name. Raises Fault for a missing argument."""
 
 
 class CompletionSource(Protocol):
     """Completions of the arguments of prompts and resource templates."""
 
     async def complete(self, params: CompleteParams, exchange: Exchange) -> tuple[str, ...]:
-        """Returns the values that fit, best first; none where nothing is known of that argument."""
+        """Returns the matching values, best first; none if the argument has no completions."""
 
 
 class Surface(Struct, frozen=True, kw_only=True):
-    """A whole server."""
+    """Everything that a server offers."""
 
     info: Implementation
     instructions: str = ""

@@ -1,9 +1,9 @@
-"""Tasks: work that outlives its request and can be asked for under an unguessable id (ext-tasks, 2026-07-28).
+"""Tasks: work that outlives its request and can be queried by an unguessable id (ext-tasks, 2026-07-28).
 
     tools/call --TaskStarted--> TaskTable.add -> id          tasks/get | cancel | update --> TaskTable.find -> Task
 
-The table belongs to the server, not to a session: modern requests share nothing but what they name. It is bounded; tasks
-leave it some time after they have ended.
+The table belongs to the server, not to a session: modern requests share only what they name. It is bounded; tasks are removed
+some time after they have ended.
 """
 
 import secrets
@@ -21,25 +21,25 @@ from codecompass.transport.mcp.protocol import INVALID_PARAMS
 from codecompass.transport.mcp.wire import CallToolResult, TaskResult
 
 MIN_INTERVAL_SECONDS: Final = 0.25
-"""Between two messages on the same thing."""
+"""Minimum time between two notifications about the same subject."""
 
 
 class Watch(Protocol):
-    """Something that changes: wait for it, as often as it does."""
+    """Something whose changes can be waited for."""
 
     async def wait_change(self) -> bool:
-        """Returns True after a change that has not been told yet, False once there will be none. Safe to cancel."""
+        """Returns True after a change since the last call, False once there will be no more. Safe to cancel."""
 
 
 class JobWatch:
-    """The changes of a job, from its state at the time this is made."""
+    """The changes of a job since this was created."""
 
     def __init__(self, job: JobView) -> None:
         self._job = job
         self._seen = job.state
 
     async def wait_change(self) -> bool:
-        """Returns True after a change, False once the job has ended. Several changes at once are one."""
+        """Returns True after one or more changes, False once the job has ended."""
         if self._seen.has_ended:
             return False
         self._seen = await self._job.wait_change(self._seen)
@@ -47,17 +47,17 @@ class JobWatch:
 
 
 async def tell_changes(watch: Watch, tell: Callable[[], Awaitable[None]]) -> None:
-    """Calls `tell` after each change, no more often than the interval, until there are no more."""
+    """Calls `tell` after changes, at most once an interval, until there are no more."""
     while await watch.wait_change():
         await tell()
         await trio.sleep(MIN_INTERVAL_SECONDS)
 
 
 TaskStatus = Literal["working", "completed", "cancelled"]
-"""`failed` would be a fault of the protocol, and `input_required` a question: jobs have neither."""
+"""Jobs have neither `failed`, which is a protocol error, nor `input_required`."""
 
 LIFETIME_SECONDS: Final = 3600.0
-"""From creation; a task that still runs then stays until it has ended."""
+"""From creation; a task that still runs then is kept until it has ended."""
 
 MAX_TASKS: Final = 1000
 POLL_MILLISECONDS: Final = 1000
@@ -67,7 +67,7 @@ _ID_BYTES: Final = 18
 
 
 class TaskState(Struct, frozen=True, kw_only=True):
-    """A moment of a task. Times are seconds since 1970. `result` is there once completed."""
+    """The state of a task at one time. Times are seconds since 1970. `result` is set once completed."""
 
     status: TaskStatus
     created_at: float
@@ -77,22 +77,22 @@ class TaskState(Struct, frozen=True, kw_only=True):
 
     @property
     def has_ended(self) -> bool:
-        """Whether it changes no more."""
+        """Whether the task no longer changes."""
         return self.status != "working"
 
 
 class Task(Protocol):
-    """Work that goes on without its request."""
+    """Work that continues without its request."""
 
     @property
     def state(self) -> TaskState:
-        """The newest one."""
+        """The newest state."""
 
     def watch(self) -> Watch:
-        """Returns its changes from now on."""
+        """Returns the changes from now on."""
 
     async def cancel(self) -> None:
-        """Asks it to stop. Nothing where it has ended."""
+        """Requests that it stops; does nothing if it has ended."""
 
 
 class TaskTable:
@@ -103,7 +103,7 @@ class TaskTable:
         self._tasks: dict[str, Task] = {}
 
     def add(self, task: Task) -> str | None:
-        """Returns the id of the task, from now on to be found; None where the table is full of running ones."""
+        """Adds a task and returns its id; None if the table is full of running tasks."""
         self._forget()
         if len(self._tasks) >= MAX_TASKS:
             return None
@@ -112,14 +112,14 @@ class TaskTable:
         return id_
 
     def find(self, id_: str) -> Task:
-        """Returns the task. Raises Fault for an id that is not or no longer known."""
+        """Returns the task. Raises Fault for an unknown or expired id."""
         task = self._tasks.get(id_)
         if task is None:
             raise Fault(INVALID_PARAMS, "there is no such task, or it has expired. Ask index_status.", taskId=id_)
         return task
 
     def knows(self, id_: str) -> bool:
-        """Whether `find` would find it."""
+        """Returns whether `find` would find the task."""
         return id_ in self._tasks
 
     def _forget(self) -> None:
@@ -133,7 +133,7 @@ class TaskTable:
 def task_result(
     id_: str, state: TaskState, *, result_type: str = "complete", meta: Mapping[str, object] | None = None
 ) -> TaskResult:
-    """Returns the task as it goes on the wire, with the outcome that its status calls for."""
+    """Returns the task in its wire form, with its result if it has completed."""
     result = state.result
     if result is not None:
         result = msgspec.structs.replace(result, result_type="complete")

@@ -1,13 +1,12 @@
-"""Parameters and results as they stand on the wire, one Struct each. Which revision has which member is in the handlers.
+"""The wire form of parameters and results, one Struct each. The handlers decide which revision gets which member.
 
-Parameters are tolerant: unknown members are skipped. Texts and lists in them are bounded (`bounds`): what is longer is a fault.
-Members of a result that are UNSET or at their default are left out.
+Unknown members of parameters are skipped. Their texts and lists are bounded (`protocol.py`): longer ones are a Fault. Members of
+a result that are UNSET or have their default are left out.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Final
+from typing import Annotated
 
-import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType, field
 
 from codecompass.transport.mcp.protocol import MAX_ARGUMENTS, MAX_WATCHED, Id, Name, Text, Uri
@@ -18,7 +17,7 @@ Responses = Annotated[dict[str, Raw], Meta(max_length=MAX_ARGUMENTS)]
 
 
 class Implementation(Struct, frozen=True, omit_defaults=True):
-    """Who somebody is: name and version, and a title for people."""
+    """The name, title (for people) and version of a client or server."""
 
     name: Name = ""
     title: Name = ""
@@ -26,10 +25,10 @@ class Implementation(Struct, frozen=True, omit_defaults=True):
 
 
 class ClientCapabilities(Struct, frozen=True):
-    """What a client can do, as far as we use it. The values are settings that we do not need: a member counts by being there.
+    """The capabilities of a client that we use. Their values are settings that we do not need: only their presence counts.
 
-    `notifications` and the keys `notifications` and `progress` of `experimental` are how a client asks for the progress of
-    jobs beyond its requests.
+    With `notifications`, or the keys `notifications` and `progress` of `experimental`, a client requests the progress of jobs
+    beyond its requests.
     """
 
     roots: object = UNSET
@@ -39,12 +38,12 @@ class ClientCapabilities(Struct, frozen=True):
 
     @property
     def follows_jobs(self) -> bool:
-        """Whether the client wants to be told of jobs after the request that started them."""
+        """Whether the client wants progress of jobs after the request that started them."""
         asked = (_member(self.experimental, key) for key in ("notifications", "progress"))
         return is_declared(self.notifications) or any(is_declared(value) for value in asked)
 
     def has_extension(self, name: str) -> bool:
-        """Whether the client declared the extension."""
+        """Returns whether the client declared the extension."""
         return is_declared(_member(self.extensions, name))
 
 
@@ -53,12 +52,12 @@ def _member(value: object, key: str) -> object:
 
 
 def is_declared(value: object) -> bool:
-    """Whether a capability is there: any value but false and null, an empty object too."""
+    """Returns whether a capability is declared: any value except false and null, including an empty object."""
     return value is not UNSET and value is not None and value is not False
 
 
 class InitializeParams(Struct, frozen=True, rename="camel"):
-    """Of `initialize`."""
+    """Parameters of `initialize`."""
 
     protocol_version: Name
     capabilities: ClientCapabilities = ClientCapabilities()
@@ -66,27 +65,27 @@ class InitializeParams(Struct, frozen=True, rename="camel"):
 
 
 class PageParams(Struct, frozen=True):
-    """Of every list."""
+    """Parameters of every list."""
 
     cursor: Name | None = None
 
 
 class CallToolParams(Struct, frozen=True):
-    """Of `tools/call`."""
+    """Parameters of `tools/call`."""
 
     name: Name
     arguments: Arguments | None = None
 
 
 class GetPromptParams(Struct, frozen=True):
-    """Of `prompts/get`. The values are text by the schema; a number is taken for its text."""
+    """Parameters of `prompts/get`. By the schema the arguments are text; numbers are converted to text."""
 
     name: Name
     arguments: Arguments | None = None
 
 
 class UriParams(Struct, frozen=True):
-    """Of `resources/read`, `subscribe` and `unsubscribe`."""
+    """Parameters of `resources/read`, `resources/subscribe` and `resources/unsubscribe`."""
 
     uri: Uri
 
@@ -100,20 +99,20 @@ class CompletionReference(Struct, frozen=True):
 
 
 class CompletionArgument(Struct, frozen=True):
-    """The argument as far as it is typed."""
+    """The argument to complete, as far as it is typed."""
 
     name: Name
     value: Text
 
 
 class CompletionContext(Struct, frozen=True):
-    """What other arguments have been given already."""
+    """The other arguments that have been given already."""
 
     arguments: Annotated[dict[str, Text], Meta(max_length=MAX_ARGUMENTS)] | None = None
 
 
 class CompleteParams(Struct, frozen=True):
-    """Of `completion/complete`."""
+    """Parameters of `completion/complete`."""
 
     ref: CompletionReference
     argument: CompletionArgument
@@ -121,25 +120,25 @@ class CompleteParams(Struct, frozen=True):
 
 
 class CancelledParams(Struct, frozen=True, rename="camel"):
-    """Of `notifications/cancelled`."""
+    """Parameters of `notifications/cancelled`."""
 
     request_id: int | Id
 
 
 class TaskParams(Struct, frozen=True, rename="camel"):
-    """Of `tasks/get`, `tasks/update` and `tasks/cancel`."""
+    """Parameters of `tasks/get`, `tasks/update` and `tasks/cancel`."""
 
     task_id: Id
 
 
 class InputParams(Struct, frozen=True, rename="camel"):
-    """What a client sends along when it calls again with what was asked of it ("multi round-trip requests", MRTR)."""
+    """The input that a client provides when it calls again ("multi round-trip requests", MRTR)."""
 
     input_responses: Responses | None = None
 
 
 class SubscriptionFilter(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """What a stream of notifications carries. Asked for by the client; answered with what the server agrees to."""
+    """The contents of a stream of notifications: requested by the client, and answered with what the server agrees to."""
 
     tools_list_changed: bool | None = None
     prompts_list_changed: bool | None = None
@@ -149,27 +148,27 @@ class SubscriptionFilter(Struct, frozen=True, rename="camel", omit_defaults=True
 
 
 class ListenParams(Struct, frozen=True):
-    """Of `subscriptions/listen`."""
+    """Parameters of `subscriptions/listen`."""
 
     notifications: SubscriptionFilter
 
 
 class Result(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Base of results. The session fills `resultType` and names the server in `_meta`, for the modern era."""
+    """Base of results. In the modern era the session sets `resultType` and names the server in `_meta`."""
 
     result_type: str | UnsetType = UNSET
     meta: Mapping[str, object] | UnsetType = field(name="_meta", default=UNSET)
 
 
 class CacheableResult(Result, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Base of results that say how long they hold, in the modern era. `ttl_ms` is in milliseconds."""
+    """Base of results that say, in the modern era, how long they may be cached. `ttl_ms` is in milliseconds."""
 
     ttl_ms: int | UnsetType = UNSET
     cache_scope: str | UnsetType = UNSET
 
 
 class InitializeResult(Result, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """To `initialize`."""
+    """Result of `initialize`."""
 
     protocol_version: str
     capabilities: Mapping[str, object]
@@ -178,7 +177,7 @@ class InitializeResult(Result, frozen=True, kw_only=True, rename="camel", omit_d
 
 
 class DiscoverResult(CacheableResult, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """To `server/discover`."""
+    """Result of `server/discover`."""
 
     supported_versions: tuple[str, ...]
     capabilities: Mapping[str, object]
@@ -186,7 +185,7 @@ class DiscoverResult(CacheableResult, frozen=True, kw_only=True, rename="camel",
 
 
 class ToolAnnotations(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What a host may know of a tool before it is called. Two of the hints mean nothing for tools that only read."""
+    """Hints about a tool for hosts. `destructive_hint` and `idempotent_hint` have no meaning for tools that only read."""
 
     title: str = ""
     read_only_hint: bool
@@ -208,7 +207,7 @@ class Tool(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
 
 
 class ListToolsResult(CacheableResult, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """To `tools/list`. The tools are encoded once a revision."""
+    """Result of `tools/list`. The tools are encoded once for each revision."""
 
     tools: tuple[Raw, ...]
 
@@ -220,7 +219,7 @@ class TextContent(Struct, frozen=True, tag_field="type", tag="text"):
 
 
 class CallToolResult(Result, frozen=True, kw_only=True, rename="camel", omit_defaults=False):
-    """To `tools/call`."""
+    """Result of `tools/call`."""
 
     content: tuple[Struct, ...]
     structured_content: Raw | UnsetType = UNSET
@@ -238,13 +237,13 @@ class Resource(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=
 
 
 class ListResourcesResult(CacheableResult, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """To `resources/list`."""
+    """Result of `resources/list`."""
 
     resources: tuple[Resource, ...]
 
 
 class ResourceTemplate(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A kind of resources, with a URI template of RFC 6570."""
+    """A family of resources, with a URI template (RFC 6570)."""
 
     uri_template: str
     name: str
@@ -254,13 +253,13 @@ class ResourceTemplate(Struct, frozen=True, kw_only=True, rename="camel", omit_d
 
 
 class ListResourceTemplatesResult(CacheableResult, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """To `resources/templates/list`."""
+    """Result of `resources/templates/list`."""
 
     resource_templates: tuple[ResourceTemplate, ...]
 
 
 class TextResourceContents(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What stands in a resource, as text."""
+    """The contents of a resource as text."""
 
     uri: str
     mime_type: str = ""
@@ -268,13 +267,13 @@ class TextResourceContents(Struct, frozen=True, kw_only=True, rename="camel", om
 
 
 class ReadResourceResult(CacheableResult, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """To `resources/read`."""
+    """Result of `resources/read`."""
 
     contents: tuple[Struct, ...]
 
 
 class PromptArgument(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a prompt can be given. A title would be of 2025-06-18 and later; the name does."""
+    """An argument of a prompt. It has no title, which only 2025-06-18 and later know."""
 
     name: str
     description: str = ""
@@ -291,27 +290,27 @@ class Prompt(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ListPromptsResult(CacheableResult, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """To `prompts/list`."""
+    """Result of `prompts/list`."""
 
     prompts: tuple[Prompt, ...]
 
 
 class PromptMessage(Struct, frozen=True):
-    """What a prompt puts into the conversation."""
+    """A message that a prompt adds to the conversation."""
 
     role: str
     content: Struct
 
 
 class GetPromptResult(Result, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """To `prompts/get`."""
+    """Result of `prompts/get`."""
 
     description: str = ""
     messages: tuple[PromptMessage, ...]
 
 
 class CompletionValues(Struct, frozen=True, kw_only=True, rename="camel"):
-    """At most 100 values, best first; `total` of all that fit."""
+    """At most 100 values, best first; `total` counts all that match."""
 
     values: tuple[str, ...]
     total: int
@@ -319,7 +318,7 @@ class CompletionValues(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class CompleteResult(Result, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """To `completion/complete`."""
+    """Result of `completion/complete`."""
 
     completion: CompletionValues
 
@@ -332,13 +331,13 @@ class InputRequest(Struct, frozen=True):
 
 
 class InputRequiredResult(Result, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Instead of a result: what the client has to find out before it calls again (modern era)."""
+    """Returned instead of a result: the input that the client has to provide in another call (modern era)."""
 
     input_requests: Mapping[str, InputRequest]
 
 
 class TaskResult(Result, frozen=True, kw_only=True, rename="camel", omit_defaults=False):
-    """A task, as the answer that creates it and as the answer to `tasks/get`. Times are ISO 8601 in UTC."""
+    """A task, as result of the call that creates it and of `tasks/get`. Times are ISO 8601 in UTC."""
 
     task_id: str
     status: str
@@ -348,7 +347,3 @@ class TaskResult(Result, frozen=True, kw_only=True, rename="camel", omit_default
     ttl_ms: int
     poll_interval_ms: int
     result: CallToolResult | UnsetType = UNSET
-
-
-NO_PARAMS: Final = msgspec.json.Decoder(dict[str, Raw])
-"""For methods whose parameters do not matter: they are an object, that is all."""

@@ -1,12 +1,12 @@
-"""Asks the organisation's server for what is not here, as tools see it: its part of an answer, or the whole of one.
+"""Queries the organisation's server about repositories that are not on this machine: for its part of an answer, or a whole one.
 
     workspace: org:NAME                -> that server alone
     workspace: NAME, unknown here      -> a checkout of that repository, else that server, unless NAME can only be a path
     *, lists with names unknown here   -> both at once, merged by `query/merging.py`
     anything else                      -> here; nothing is sent
 
-A repository that is checked out here is answered from its working tree alone. What comes from there has labels that say so, and a
-label leads back.
+A repository that is checked out here is answered from its working tree alone. Hits from the organisation have labels with its
+prefix, which can be passed back as `workspace`.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -59,22 +59,22 @@ from codecompass.scan.repository_urls import is_named
 from codecompass.settings import AnswerForm, Settings
 from codecompass.store.registry import Project
 from codecompass.transport.calls import Outcome
-from codecompass.transport.organisation.failure import OrganisationUnavailable
+from codecompass.transport.organisation.failures import OrganisationUnavailable
 from codecompass.transport.organisation.link import OrganisationLink, Replied
 from codecompass.transport.organisation.target import ON_THE_WAY
+from codecompass.transport.tools.call import Call
 from codecompass.transport.tools.listing import TOOLS
 from codecompass.transport.tools.project_answers import OtherAnswers, ProjectAnswer, SharedReply, SharedRequest
-from codecompass.transport.tools.toolkit import Call
 from codecompass.units import MILLISECONDS, SECONDS
 
 ALONE_SECONDS: Final = 15 * SECONDS
-"""How long a question about `org:NAME` may take where the request names no `timeout_ms`."""
+"""How long a question about `org:NAME` may take if the request has no `timeout_ms`."""
 
 _READ_ONLY: Final = frozenset(tool.name for tool in TOOLS if tool.is_read_only)
 
 
 class Organisation:
-    """The `services.Elsewhere` of a server. One for a server; `link` is closed by whoever made it."""
+    """The `services.Elsewhere` of a server. Does not close `link`."""
 
     def __init__(self, link: OrganisationLink, router: Router, checkouts: Checkouts, settings: Settings) -> None:
         self._link = link
@@ -85,9 +85,9 @@ class Organisation:
         self._host = link.target.host
 
     async def run(self, call: Call, run: Callable[[Call], Awaitable[Outcome]]) -> Outcome:
-        """Returns what `run` answers here, or what the organisation does where the call is about one repository or group of it.
+        """Returns the outcome of `run`, or the organisation's answer if the call is about one of its repositories or groups.
 
-        Raises what `run` raises, with why the organisation did not know it better, and OrganisationUnavailable.
+        Raises the same errors as `run`, with the organisation's own reason added, and OrganisationUnavailable.
         """
         request = call.request
         if isinstance(request, ReadFile) or request.workspace is None:
@@ -103,7 +103,7 @@ class Organisation:
         if request.project_id is not None or not may_be_elsewhere(name) or request.tool not in _READ_ONLY:
             raise unknown
         if await self._router.several(request.workspace) is not None:
-            # Several are meant, or a group that is known here and that this tool does not take.
+            # It names several projects, or a group that is known here and that this tool does not support.
             raise unknown
         checkout = (await self._checked_out([name])).get(name)
         if checkout is not None:
@@ -119,7 +119,8 @@ class Organisation:
         return Outcome(reply)
 
     async def split(self, names: Sequence[str]) -> tuple[tuple[SelectedProject, ...], tuple[str, ...]]:
-        """Returns the projects of these names that are here, and what to ask for there. Raises what `Router.select` raises."""
+        """Returns the local projects of these names, and the names to query the organisation for. Raises the same errors as
+        `Router.select`."""
         unknown: list[str] = []
         here = await self._router.select([name for name in names if asked_elsewhere(name) is None], unknown)
         checkouts = await self._checked_out(unknown) if unknown else {}
@@ -146,7 +147,7 @@ class Organisation:
         without: Sequence[str] = (),
         imported: ImportedSymbol | None = None,
     ) -> OtherAnswers:
-        """Returns the organisation's part of an answer, see `services.Elsewhere`."""
+        """Returns the organisation's part of an answer, as `services.Elsewhere` describes."""
         left_out = frozenset(without)
         for repositories in (await self._checkouts.of(beside)).values():
             left_out |= {each.repo_id for each in repositories}
@@ -169,7 +170,7 @@ class Organisation:
             return OtherAnswers(is_complete=False, warnings=(self._no_answer(names, error.message),), failure=error)
 
     async def _checked_out(self, names: Sequence[str]) -> dict[str, SelectedProject]:
-        """Returns the projects here that are checkouts of the repositories of these names, by name; none where several are."""
+        """Returns the local projects that are checkouts of the repositories of these names, by name; skips ambiguous names."""
         projects = await self._router.select([ALL_PROJECTS], [])
         repositories = await self._checkouts.of([each.project for each in projects])
         found: dict[str, SelectedProject] = {}
@@ -186,7 +187,7 @@ class Organisation:
     # answers about several
 
     def _part(self, request: SharedRequest, replied: Replied, left_out: frozenset[str]) -> OtherAnswers:
-        """Reads its part. Raises WrongReply."""
+        """Decodes the organisation's part. Raises WrongReply."""
         if replied.is_error:
             failure = self._error(decode_error(replied.content))
             return OtherAnswers(is_complete=False, warnings=(self._no_answer((), failure.message),), failure=failure)
@@ -199,7 +200,7 @@ class Organisation:
         return replace(self._of_all(said.metadata), answers=answers)
 
     def _page(self, reply: Reply) -> OtherAnswers:
-        """Takes the page of a server that does not know of merging."""
+        """Converts the page of a server that does not support merging."""
         if not isinstance(reply, SearchCodeReply | LocateSymbolReply):
             failure = OrganisationUnavailable("refused", "it is too old to be asked for uses in its repositories")
             return OtherAnswers(is_complete=False, warnings=(self._no_answer((), failure.message),), failure=failure)
@@ -246,9 +247,9 @@ class Organisation:
     # answers about one of its repositories
 
     async def _passed_on(self, call: Call, request: AnyRequest, name: str, usual: float = ALONE_SECONDS) -> Reply:
-        """Returns what the organisation's server answers, within `usual` seconds unless the request says how long it may take.
+        """Returns the answer of the organisation's server, within `usual` seconds unless the request has a `timeout_ms`.
 
-        Raises OrganisationUnavailable, and InvalidInput for what only a project of this machine can be asked.
+        Raises OrganisationUnavailable, and InvalidInput for requests that only a project of this machine can answer.
         """
         if request.tool not in _READ_ONLY:
             raise InvalidInput(
@@ -277,7 +278,7 @@ class Organisation:
         return await self._link.call(request.tool, arguments, part, seconds, read)
 
     def _labelled(self, reply: Reply, name: str, warnings: tuple[str, ...] = ()) -> Reply:
-        """Returns a reply in which everything says that it is from there; `name` is the repository that was asked about."""
+        """Returns a reply with all projects marked as the organisation's; `name` is the repository that it is about."""
         metadata = reply.metadata
         metadata = replace(
             metadata,
@@ -305,7 +306,7 @@ class Organisation:
                 return replace(reply, metadata=metadata)
 
     def _arguments(self, request: AnyRequest) -> dict[str, object]:
-        """The arguments that make this request, but for what names the project; with the number of hits that is usual here."""
+        """Returns the arguments of this request, except those that name the project; with this server's default limit."""
         given: dict[str, object] = {}
         for field in msgspec.structs.fields(request):
             value = getattr(request, field.name)
@@ -322,7 +323,7 @@ class Organisation:
         return f"the organisation's server ({self._host})"
 
     def _place(self, root: str) -> str:
-        """A root as it is named here: of another machine."""
+        """Returns the root of a project on the organisation's server, with its host."""
         return f"{self._host}:{root}"
 
 

@@ -1,7 +1,7 @@
-"""Asks the organisation's server: one call of a tool, one answer, read no further than it may be long.
+"""The client of the organisation's server: one tool call, one answer of bounded size.
 
-The modern revision of the protocol, so without a session: any server behind the address may answer the next one. Redirects are
-not followed and proxies of the environment not used, so that questions and token reach the named server alone.
+Uses the modern revision of the protocol, so no session: any server behind the address may answer the next call. Does not follow
+redirects or use proxies of the environment, so that questions and token reach the named server alone.
 """
 
 import threading
@@ -24,8 +24,7 @@ from codecompass.transport.mcp.protocol import (
     MODERN_REVISION,
     TOOLS_CALL,
 )
-from codecompass.transport.organisation.breaker import Breaker
-from codecompass.transport.organisation.failure import OrganisationUnavailable
+from codecompass.transport.organisation.failures import Breaker, OrganisationUnavailable
 from codecompass.transport.organisation.target import OrganisationTarget
 from codecompass.units import MIB, SECONDS
 
@@ -33,12 +32,12 @@ if TYPE_CHECKING:
     import httpx2
 
 MAX_ANSWER_BYTES: Final = 8 * MIB
-"""Of one answer: the parts of six repositories have 0.4 MB at most, unless the server's settings allow more."""
+"""Maximum size of one answer: the parts of six repositories have at most 0.4 MB, unless the server's settings allow more."""
 
 MAX_CONNECTIONS: Final = 8
 
 KEPT_SECONDS: Final = 4 * SECONDS
-"""How long an idle connection is kept: servers and balancers close theirs, and a question that crosses that would fail."""
+"""How long an idle connection is kept. Servers and load balancers close theirs too, and a question sent at that moment fails."""
 
 CLOSE_SECONDS: Final = 1 * SECONDS
 
@@ -47,7 +46,7 @@ ReadT = TypeVar("ReadT")
 
 
 class Replied(Struct, frozen=True):
-    """What a tool answered. `content` is its JSON; `knows_parts` says that the server has understood the PartRequest."""
+    """The answer of a tool. `content` is its JSON; `knows_parts` says that the server has understood the PartRequest."""
 
     content: bytes
     is_error: bool
@@ -69,7 +68,7 @@ class _Response(Struct, frozen=True):
 
 
 class OrganisationLink:
-    """A client of one server, for one event loop. Connects to nobody before it is asked."""
+    """A client of one server, for one event loop. Connects with the first call."""
 
     def __init__(self, target: OrganisationTarget) -> None:
         self.target: Final = target
@@ -86,9 +85,9 @@ class OrganisationLink:
         seconds: float,
         read: Callable[[Replied], ReadT],
     ) -> ReadT:
-        """Returns what `read` makes of the answer of a tool within `seconds`; it may raise WrongReply. Safe to cancel.
+        """Returns the answer of a tool, decoded by `read`, which may raise WrongReply. Safe to cancel.
 
-        Raises OrganisationUnavailable.
+        Raises OrganisationUnavailable, also if there is no answer within `seconds`.
         """
         try:
             with self._breaker.asking(seconds):
@@ -98,7 +97,7 @@ class OrganisationLink:
                 except WrongReply as error:
                     raise _not_understood(str(error)) from error
         except OrganisationUnavailable as error:
-            # Answers say it to whoever asked; here it is for who looks after the machine.
+            # The caller gets it in the answer; the log is for the operator of the machine.
             log = self._log.info if error.was_asked else self._log.debug
             log("organisation_unavailable", host=self.target.host, tool=tool, reason=error.reason)
             raise
@@ -111,7 +110,7 @@ class OrganisationLink:
                 await client.aclose()
 
     def prepare(self) -> "httpx2.AsyncClient":
-        """Returns the client. Takes 0.2 s the first time, so call it in a thread then. Raises OrganisationUnavailable."""
+        """Returns the HTTP client. The first call takes 0.2 s, so it is made in a thread. Raises OrganisationUnavailable."""
         with self._preparing:
             if self._client is None:
                 try:
@@ -129,7 +128,7 @@ class OrganisationLink:
                     trust_env=False,
                     follow_redirects=False,
                     limits=httpx2.Limits(max_connections=MAX_CONNECTIONS, keepalive_expiry=KEPT_SECONDS),
-                    # The system's certificates, or those that SSL_CERT_FILE names: organisations have some of their own.
+                    # The system's certificates, or those in SSL_CERT_FILE: organisations often have their own.
                     verify=ssl.create_default_context()
                     if self.target.url.startswith("https:")
                     else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
@@ -168,7 +167,7 @@ class OrganisationLink:
                 self._require_success(response.status_code)
                 if response.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
                     raise _not_understood("it is compressed, which was not asked for")
-                # Cancelled rather than left: generators of the client that are not exhausted would be closed by nobody.
+                # Cancelled rather than left early: nothing would close the client's unexhausted generators.
                 with trio.CancelScope() as reading:
                     async for piece in response.aiter_raw():
                         body += piece
@@ -188,7 +187,7 @@ class OrganisationLink:
                     "its certificate is not trusted here; whoever runs this program sets SSL_CERT_FILE to the organisation's "
                     "certificates, or adds them to the system's",
                 ) from error
-            # The text of the error could repeat what the server wrote.
+            # The text of the error is not shown: it could contain what the server wrote.
             raise OrganisationUnavailable(
                 "unreachable",
                 "it cannot be reached; whoever runs this program checks organisation.url and the network (codecompass doctor)",

@@ -1,7 +1,7 @@
-"""Which server is the organisation's: what the settings name, checked once, with the token from the environment.
+"""The organisation's server: as the settings name it, checked once, with the token from the environment.
 
-Nothing is sent unless `organisation.url` is set, and never over plain http to another machine. The token is in one variable
-alone; no file, log, answer or error has it.
+Nothing is sent unless `organisation.url` is set, and never over plain http to another machine. The token is only in one
+environment variable; no file, log, answer or error contains it.
 """
 
 from collections.abc import Mapping
@@ -17,32 +17,32 @@ from codecompass.transport.http.guards import is_loopback
 from codecompass.units import MILLISECONDS
 
 ON_THE_WAY: Final = 0.1
-"""The share of the time for a question that is left for its way there and back, and for merging."""
+"""The share of a question's time that is reserved for transmission and merging."""
 
 _ENDPOINT: Final = "/mcp"
 
 
 class OrganisationTarget(Struct, frozen=True, kw_only=True):
-    """A server that may be asked. `url` is that of its requests, `host` its name and port, as people are told."""
+    """A server that may be queried. `url` is the address of requests, `host` its name and port for messages."""
 
     url: str
     host: str
     timeout_ms: int
     token: Secret
     is_token_set: bool
-    """Whether the variable holds anything; `token` is empty all the same where that can be no token."""
+    """Whether the variable is set; `token` is empty nevertheless if its value cannot be a token."""
 
     @property
     def usual_seconds(self) -> float:
-        """How long a question about several projects waits for this server, where it is not in a hurry itself: what is left of
-        its time is for the way there and back, and for merging."""
+        """How long a question about several projects waits for this server, unless its own time limit is shorter; the rest of
+        `timeout_ms` is for transmission and merging."""
         return (1.0 - ON_THE_WAY) * self.timeout_ms * MILLISECONDS
 
 
 def organisation_target(settings: OrganisationSettings, environment: Mapping[str, str]) -> OrganisationTarget | None:
-    """Returns the server that the settings name; None where they name none, and nothing is sent anywhere.
+    """Returns the server that the settings name; None if they name none, and nothing is sent anywhere.
 
-    Raises InvalidInput for what is no URL of a server, and for one that would get the token in the clear.
+    Raises InvalidInput for an invalid URL, and for one that would get the token unencrypted.
     """
     url = settings.url.strip()
     if not url:
@@ -73,7 +73,7 @@ def organisation_target(settings: OrganisationSettings, environment: Mapping[str
 
 
 def _no_server(url: str) -> InvalidInput:
-    # Not repeated as it is: a URL may hold a password.
+    # Shown without its user part, which may contain a password.
     shown = url.rpartition("@")[2] if "@" in url else url
     return InvalidInput(
         f"organisation.url must be the URL of a server such as https://code.example.com, without user, query or fragment, not "

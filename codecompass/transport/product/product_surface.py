@@ -1,4 +1,4 @@
-"""The product's surface: its name, what a model is told of it at the start, and the parts it is made of."""
+"""The product's surface: its name, the instructions for models, and its tools, resources, prompts and completions."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
@@ -10,10 +10,10 @@ from codecompass.transport.mcp.surface import Surface
 from codecompass.transport.mcp.wire import Implementation
 from codecompass.transport.product.prompts import ProductCompletions, ProductPrompts
 from codecompass.transport.product.resources import ProductResources
-from codecompass.transport.product.tool_calls import ProductTools
+from codecompass.transport.product.tools import ProductTools
 
 if TYPE_CHECKING:
-    from codecompass.transport.activity import ActivityLog
+    from codecompass.transport.call_records import ActivityLog
 
 WHAT_IT_IS: Final = """\
 CodeCompass: code search in a local index of this repository that follows every edit. Use search_code and locate_symbol before \
@@ -39,9 +39,8 @@ file exactly, `in class C 5-90` is the definition that the lines below it lie in
 """
 
 HOW_IT_ANSWERS: Final[Mapping[AnswerForm, str]] = {"json": _JSON_ANSWERS, "text": _TEXT_ANSWERS}
-INSTRUCTIONS: Final[Mapping[AnswerForm, str]] = {form: WHAT_IT_IS + how for form, how in HOW_IT_ANSWERS.items()}
-"""What a model is told at the start, for each form of answers. Short, and the first paragraph says all that matters: some hosts
-show no more of it, and one repeats it for each tool."""
+"""The instructions for models after `what_it_is`, by form of answers. Both parts are short, and the first paragraph says what
+matters most: some hosts show only that, and one repeats it for each tool."""
 
 
 def product_surface(
@@ -52,8 +51,8 @@ def product_surface(
     *,
     what_it_is: str = WHAT_IT_IS,
 ) -> Surface:
-    """Returns the surface of a server. `listing` names the tools that are listed, `answers` the form in which all answer,
-    `activity` keeps the calls of tools, `what_it_is` begins what a model is told at the start."""
+    """Returns the surface of a server. `listing` selects the tools that are listed, `answers` is the form of all answers,
+    `activity` records tool calls, `what_it_is` is the beginning of the instructions."""
     return Surface(
         info=Implementation(name="codecompass", title="CodeCompass", version=__version__),
         instructions=what_it_is + HOW_IT_ANSWERS[answers],

@@ -1,4 +1,4 @@
-"""The product's prompts (beginnings of conversations that people ask for) and completions of paths and symbol names."""
+"""The product's prompts (templates that start a conversation) and completions of paths and symbol names."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -12,15 +12,14 @@ from codecompass.transport.mcp.jsonrpc import Fault
 from codecompass.transport.mcp.protocol import INVALID_PARAMS
 from codecompass.transport.mcp.wire import CompleteParams, GetPromptResult, Prompt, PromptArgument, PromptMessage, TextContent
 from codecompass.transport.product.resources import OUTLINE_TEMPLATE
-from codecompass.transport.product.tool_calls import SessionCaller
+from codecompass.transport.product.tools import SessionCaller
 from codecompass.units import SECONDS
 
-N_LOOKED_AT: Final = 50
-"""Hits that values are taken from: a longer list would not help a person who types."""
-
+MAX_HITS: Final = 50
+"""Hits from which values are taken: a longer list would not help a person who is typing."""
 
 COMPLETION_SECONDS: Final = 2 * SECONDS
-"""Somebody is typing: a first index is not waited for as by a question."""
+"""Somebody is typing, so unlike a question a completion does not wait for a first index."""
 
 _SYMBOL: Final = "symbol"
 _PATH: Final = "path"
@@ -32,13 +31,13 @@ _COMPLETED: Final[Mapping[tuple[str, str], str]] = {
 
 
 class ProductCompletions:
-    """The CompletionSource of the product. Gives no values where no project is meant or it has no index."""
+    """The CompletionSource of the product. Returns no values if no project is addressed or it has no index."""
 
     def __init__(self, access: ServerAccess) -> None:
         self._access = access
 
     async def complete(self, params: CompleteParams, exchange: Exchange) -> tuple[str, ...]:
-        """Returns names or paths with what was typed in them, those that begin with it first."""
+        """Returns names or paths that contain the typed text, those that begin with it first."""
         kind = _COMPLETED.get((params.ref.name or params.ref.uri, params.argument.name))
         typed = params.argument.value.strip()
         if kind is None or not typed:
@@ -46,7 +45,7 @@ class ProductCompletions:
         tool, field = ("locate_symbol", "name") if kind == _SYMBOL else ("search_code", "query")
         arguments: dict[str, object] = {
             field: typed,
-            "limit": N_LOOKED_AT,
+            "limit": MAX_HITS,
             "detail_level": "signature",
             "freshness_policy": "best_effort",
         }
@@ -139,11 +138,11 @@ class ProductPrompts:
 
     @property
     def listed(self) -> tuple[Prompt, ...]:
-        """All of them, in the order in which they are listed."""
+        """All prompts, in the order in which they are listed."""
         return tuple(template.prompt for template in _TEMPLATES)
 
     async def get(self, name: str, arguments: Mapping[str, str], exchange: Exchange) -> GetPromptResult | None:
-        """Returns the prompt filled in, None for an unknown name. Raises Fault for a missing argument."""
+        """Returns the prompt with its arguments filled in; None for an unknown name. Raises Fault for a missing argument."""
         template = next((each for each in _TEMPLATES if each.prompt.name == name), None)
         if template is None:
             return None

@@ -1,8 +1,8 @@
-"""The product's resources: jobs, workspaces, outlines of files. All of them are JSON, the same that the tools answer.
+"""The product's resources: jobs, workspaces, outlines of files. All are JSON, the same as the tools return.
 
-codecompass://workspaces          what health_check says
-codecompass://jobs/{job_id}       one index job; told when it changes
-codecompass://outline/{path}      what get_file_outline says of a file of the caller's project
+codecompass://workspaces          the reply of health_check
+codecompass://jobs/{job_id}       one index job; subscribers are notified of changes
+codecompass://outline/{path}      the reply of get_file_outline for a file of the caller's project
 """
 
 from typing import Final
@@ -23,7 +23,7 @@ from codecompass.transport.mcp.protocol import INTERNAL_ERROR
 from codecompass.transport.mcp.surface import InputRequired, ResourceText
 from codecompass.transport.mcp.tasks import JobWatch
 from codecompass.transport.mcp.wire import Resource, ResourceTemplate, TextResourceContents
-from codecompass.transport.product.tool_calls import SessionCaller, asked_roots
+from codecompass.transport.product.tools import SessionCaller, asked_roots
 
 WORKSPACES_URI: Final = "codecompass://workspaces"
 JOB_PREFIX: Final = "codecompass://jobs/"
@@ -62,7 +62,7 @@ class ProductResources:
 
     @property
     def listed(self) -> tuple[Resource, ...]:
-        """One; the others are too many to list, and change."""
+        """The workspaces alone; jobs and outlines are too many to list, and change."""
         return (
             Resource(
                 uri=WORKSPACES_URI,
@@ -75,7 +75,7 @@ class ProductResources:
 
     @property
     def templates(self) -> tuple[ResourceTemplate, ...]:
-        """Jobs and outlines."""
+        """The templates of jobs and outlines."""
         return (
             ResourceTemplate(
                 uri_template=JOB_TEMPLATE,
@@ -94,9 +94,9 @@ class ProductResources:
         )
 
     async def read(self, uri: str, exchange: Exchange) -> ResourceText | InputRequired | None:
-        """Returns what is in the resource, None where there is no such one.
+        """Returns the contents of the resource; None if it does not exist.
 
-        Raises Fault with the tool's code for what a tool refuses for another reason than the file.
+        Raises Fault with the tool's error code if the tool fails for another reason than a missing file.
         """
         if uri == WORKSPACES_URI:
             return await self._of_tool("health_check", {}, uri, exchange)
@@ -108,13 +108,13 @@ class ProductResources:
         return None
 
     def exists(self, uri: str) -> bool:
-        """An outline may turn out not to exist when it is read; a job that no longer lives may still be in the log."""
+        """Returns whether a URI has the form of a resource. Whether the file or job exists is only known when it is read."""
         return uri == WORKSPACES_URI or any(
             uri.startswith(prefix) and len(uri) > len(prefix) for prefix in (OUTLINE_PREFIX, JOB_PREFIX)
         )
 
     def watch(self, uri: str) -> JobWatch | None:
-        """Jobs are watched, nothing else is."""
+        """Returns the changes of a job that is running or ended recently; None for all other resources."""
         server = self._access.server
         if server is None or not uri.startswith(JOB_PREFIX):
             return None

@@ -1,11 +1,11 @@
-"""All tools of a server: one call from its arguments to its typed reply, counted.
+"""Runs and counts the tool calls of a server: from the arguments of a call to its typed reply.
 
-Every call ends in a reply. An error of ours becomes an ErrorReply with its code; anything else is a defect, is logged with its
-trace, and becomes `internal_error`.
+Every call ends in a reply. A CodeCompassError becomes an ErrorReply with its code; any other exception is a defect, is logged
+with its trace, and becomes `internal_error`.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Final
 
@@ -19,19 +19,20 @@ from codecompass.protocol.decode import decode
 from codecompass.protocol.metadata import BareMetadata, Metadata, bare_metadata
 from codecompass.protocol.parts import PartRequest
 from codecompass.protocol.replies import ErrorReply, Reply
-from codecompass.protocol.requests import ReadFile
+from codecompass.protocol.requests import HealthCheck, ListRefs, ReadFile
 from codecompass.settings import AnswerForm
+from codecompass.transport.call_records import CANCELLED, OK, Measures
 from codecompass.transport.calls import Outcome
-from codecompass.transport.measures import CANCELLED, OK, Measures
-from codecompass.transport.tools.listing import TOOLS
+from codecompass.transport.health import MAX_PROJECTS
+from codecompass.transport.tools import job_tools
+from codecompass.transport.tools.call import Call, ask_index
 from codecompass.transport.tools.services import Services, ServiceSource
-from codecompass.transport.tools.toolkit import Call, ask_index
 
-_TOOLS: Final = {tool.name: tool for tool in TOOLS}
+Run = Callable[[Call], Awaitable[Outcome]]
 
 
 class Catalog:
-    """The `calls.ToolCalls` of a server. Owns no state."""
+    """The `calls.ToolCalls` of a server. Has no state."""
 
     def __init__(self, source: ServiceSource, measures: Measures) -> None:
         self._source = source
@@ -39,37 +40,39 @@ class Catalog:
         self._log = structlog.get_logger(__name__)
 
     async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> Outcome:
-        """Runs a tool. Raises nothing but a cancellation: every failure is an ErrorReply."""
-
-        def begin(services: Services) -> Call:
-            decoded = decode(name, arguments)
-            return Call(services, decoded.request, caller, warnings=decoded.warnings)
-
-        return await self._run(name, caller, begin)
+        """Runs a tool. Raises nothing but a cancellation: every failure becomes an ErrorReply."""
+        return await self._decode_and_run(name, arguments, caller)
 
     async def part(self, name: str, arguments: Mapping[str, object], caller: Caller, part: PartRequest) -> Outcome:
-        """Runs a tool for a server that merges the answer with its own: about several projects, the reply is a PartsReply."""
-
-        def begin(services: Services) -> Call:
-            decoded = decode(name, arguments)
-            return Call(services, decoded.request, caller, warnings=decoded.warnings, answers=part.answers, part=part)
-
-        return await self._run(name, caller, begin)
+        """Runs a tool for a server that merges the answer with its own: if it is about several projects, returns a PartsReply."""
+        return await self._decode_and_run(name, arguments, caller, answers=part.answers, part=part)
 
     async def show(self, name: str, arguments: Mapping[str, object], caller: Caller, answers: AnswerForm) -> Outcome:
-        """Runs a tool for a page: as `call`, with a reply of this form whatever that of the server is. As text, replies have
-        lines of code, else ids. Nobody else is asked: a page has no places for what is not here.
+        """Runs a tool for a page: like `call`, with a reply in this form whatever that of the server is. Replies as text have
+        lines of code, others have ids. Queries no other server, as pages cannot show its projects.
         """
-
-        def begin(services: Services) -> Call:
-            decoded = decode(name, arguments)
-            return Call(services, decoded.request, caller, warnings=decoded.warnings, answers=answers, is_local=True)
-
-        return await self._run(name, caller, begin)
+        return await self._decode_and_run(name, arguments, caller, answers=answers, is_local=True)
 
     async def read_file(self, request: ReadFile, caller: Caller) -> Outcome:
-        """Returns the text of a file as it is indexed, on the way of all questions."""
+        """Returns the indexed text of a file. Routed and counted like a tool."""
         return await self._run(request.tool, caller, lambda services: Call(services, request, caller))
+
+    async def _decode_and_run(
+        self,
+        name: str,
+        arguments: Mapping[str, object],
+        caller: Caller,
+        *,
+        answers: AnswerForm | None = None,
+        part: PartRequest | None = None,
+        is_local: bool = False,
+    ) -> Outcome:
+        def begin(services: Services) -> Call:
+            decoded = decode(name, arguments)
+            warnings = decoded.warnings
+            return Call(services, decoded.request, caller, warnings=warnings, answers=answers, part=part, is_local=is_local)
+
+        return await self._run(name, caller, begin)
 
     async def _run(self, name: str, caller: Caller, begin: Callable[[Services], Call]) -> Outcome:
         started = time.monotonic()
@@ -77,7 +80,7 @@ class Catalog:
         call: Call | None = None
         try:
             call = begin(await self._source.of(caller))
-            run = ask_index if isinstance(call.request, ReadFile) else _TOOLS[name].run
+            run = _RUN.get(name, ask_index)
             elsewhere = call.elsewhere
             outcome = await (run(call) if elsewhere is None else elsewhere.run(call, run))
             counted_as = OK
@@ -98,7 +101,7 @@ class Catalog:
             return self._error_reply(error, call)
 
     def _known(self, error: Exception, name: str, caller: Caller) -> CodeCompassError:
-        """Returns the error of ours that it is or holds, else one that says that there is a defect, which is logged."""
+        """Returns the CodeCompassError in `error`; logs any other error and returns an InternalError."""
         known: Exception = error
         while isinstance(known, ExceptionGroup) and len(known.exceptions) == 1:  # as a nursery wraps it
             known = known.exceptions[0]
@@ -112,3 +115,42 @@ class Catalog:
         if call is not None:
             metadata = call.metadata(call.observed())
         return ErrorReply(error=error_body(error), metadata=metadata)
+
+
+async def _ask_projects(call: Call) -> Outcome:
+    # Loaded with the first question that may be about several projects.
+    from codecompass.transport.tools.several_results import ask_projects
+
+    return await ask_projects(call)
+
+
+async def _health_check(call: Call) -> Outcome:
+    """Answers from the published state. Only calls that name a project are routed: all others are about the server."""
+    assert isinstance(call.request, HealthCheck)
+    project = None
+    if call.request.workspace is not None or call.request.project_id is not None:
+        await call.require_ref()
+        project = (await call.route()).project
+    metadata = bare_metadata("" if project is None else str(project.root), call.warnings, call.hint)
+    return Outcome(await call.services.state.health(about=project, limit=MAX_PROJECTS, metadata=metadata))
+
+
+async def _list_refs(call: Call) -> Outcome:
+    """Answers from git and the store; the workspace need be neither live nor indexed."""
+    assert isinstance(call.request, ListRefs)
+    routed = await call.route()
+    metadata = bare_metadata(str(routed.project.root), call.warnings, call.hint)
+    return Outcome(await call.services.commits.list_refs(call.request, routed.project, metadata))
+
+
+_RUN: Final[Mapping[str, Run]] = {
+    "search_code": _ask_projects,
+    "locate_symbol": _ask_projects,
+    "find_references": _ask_projects,
+    "list_refs": _list_refs,
+    "health_check": _health_check,
+    "index_repo": job_tools.index_repo,
+    "sync_repo": job_tools.sync_repo,
+    "index_repository": job_tools.index_repository,
+}
+"""What answers the calls of tools that do more than to ask one index."""

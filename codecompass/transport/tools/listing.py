@@ -1,78 +1,252 @@
-"""Which tools there are, which of them a server lists, and how `tools/list` shows them. Imports nothing that answers a call."""
+"""All tools as people and models see them, the groups of them that a server can list, and how `tools/list` shows them.
+
+Hosts request this list first of all, and some do not wait for it: nothing here imports what only a call needs. `catalog.py` runs
+the calls.
+"""
 
 from collections.abc import Collection, Mapping
 from typing import Final, cast
 
 from codecompass.errors import InvalidInput
+from codecompass.protocol.requests import (
+    DiffContext,
+    FindReferences,
+    FindRelatedSymbols,
+    GetCallGraph,
+    GetCodeContext,
+    GetFileOutline,
+    GetSymbolHierarchy,
+    HealthCheck,
+    IndexRepo,
+    IndexRepository,
+    IndexStatus,
+    ListRefs,
+    LocateSymbol,
+    SearchCode,
+    SyncRepo,
+)
 from codecompass.settings import AnswerForm
 from codecompass.transport.calls import ToolDescription
-from codecompass.transport.tools import (
-    diff_context,
-    find_references,
-    find_related_symbols,
-    get_call_graph,
-    get_code_context,
-    get_file_outline,
-    get_symbol_hierarchy,
-    health_check,
-    index_repo,
-    index_repository,
-    index_status,
-    list_refs,
-    locate_symbol,
-    search_code,
-    sync_repo,
+from codecompass.transport.tools.tool import (
+    INTEGER,
+    INTEGER_OR_NULL,
+    NUMBER,
+    OBJECT,
+    OBJECT_OR_NULL,
+    ROWS,
+    STRING,
+    STRING_OR_NULL,
+    Tool,
+    answer,
+    shown_by_hosts,
 )
-from codecompass.transport.tools.tool import Tool
+
+RESULT_LIMIT: Final[Mapping[str, object]] = {"anthropic/maxResultSizeChars": 500_000}
+"""The caller sets the size with `max_tokens`; a host must not cut it again."""
 
 TOOLS: Final[tuple[Tool, ...]] = (
-    search_code.TOOL,
-    locate_symbol.TOOL,
-    get_file_outline.TOOL,
-    find_references.TOOL,
-    get_call_graph.TOOL,
-    get_symbol_hierarchy.TOOL,
-    find_related_symbols.TOOL,
-    get_code_context.TOOL,
-    list_refs.TOOL,
-    diff_context.TOOL,
-    index_status.TOOL,
-    index_repo.TOOL,
-    sync_repo.TOOL,
-    health_check.TOOL,
-    index_repository.TOOL,
+    Tool(
+        request=SearchCode,
+        title="Search code",
+        description=(
+            "Search code instead of grep: where is X, explore by words, identifier, path, pasted error, literal, regex; mode "
+            "files lists by glob or words. Symbols: locate_symbol is exact; uses: find_references."
+        ),
+        output=answer(results=ROWS),
+        meta=shown_by_hosts("grep", is_always_shown=True),
+    ),
+    Tool(
+        request=LocateSymbol,
+        title="Locate a symbol",
+        description=(
+            "Go to definition: where a function, class, method, type or constant is defined: lines, signature, body. Takes a "
+            "name, the end of a qualified one (Session.close), a symbol_id or src/x.py:120. For words or text: search_code."
+        ),
+        output=answer(results=ROWS),
+        meta=shown_by_hosts("jump to definition", is_always_shown=True),
+    ),
+    Tool(
+        request=GetFileOutline,
+        title="Outline a file",
+        description=(
+            "Outline of a file before it is read: its imports and symbols as a tree, with their signatures and lines. Not for "
+            "finding files: search_code lists those."
+        ),
+        output=answer(symbols=ROWS),
+        meta=shown_by_hosts("list symbols, table of contents"),
+    ),
+    Tool(
+        request=FindReferences,
+        title="Find who uses a symbol",
+        description=(
+            "Find references: who calls, constructs, inherits, imports, reads or writes a definition, with the functions around, "
+            "resolved by scope, imports and types. Not for a text: search_code."
+        ),
+        output=answer(references=ROWS, counts=OBJECT),
+        meta=shown_by_hosts("usages, who calls"),
+    ),
+    Tool(
+        request=GetCallGraph,
+        title="Show callers, callees or impact",
+        description=(
+            "Callers of callers, or what a function calls, as a tree up to 5 calls far; with direction impact what a change "
+            "reaches: tests, callers, subtypes, overriding methods, importing files. For the lines of uses: find_references."
+        ),
+        output=answer(nodes=ROWS, edges=ROWS),
+        meta=shown_by_hosts("call hierarchy, impact of a change"),
+    ),
+    Tool(
+        request=GetSymbolHierarchy,
+        title="Show nesting or inheritance",
+        description=(
+            "What encloses a symbol, or with direction descendants what it encloses (class members); with relation supertypes or "
+            "subtypes what a type inherits from, or what inherits from it. Not for who calls it."
+        ),
+        output=answer(hierarchy=ROWS),
+        meta=shown_by_hosts("class members, subclasses, implementations"),
+    ),
+    Tool(
+        request=FindRelatedSymbols,
+        title="Find related symbols",
+        description=(
+            "Around a symbol: what it uses, what uses it, its tests, then its neighbours in the file or, with a wider scope, in "
+            "the directory or package. For every use of it: find_references."
+        ),
+        output=answer(related=ROWS),
+        meta=shown_by_hosts("neighbours of a symbol"),
+    ),
+    Tool(
+        request=GetCodeContext,
+        title="Gather code",
+        description=(
+            "Explore an unknown topic: the code that best answers a question within max_tokens, as signatures (breadth) or "
+            "bodies (depth). For one symbol: locate_symbol."
+        ),
+        output=answer(context_items=ROWS),
+        meta={**shown_by_hosts("how does it work"), **RESULT_LIMIT},
+    ),
+    Tool(
+        request=ListRefs,
+        title="List branches and tags",
+        description=(
+            "Branches and tags, newest first, the default branch, what is checked out and what is indexed: names for the ref of "
+            "the other tools. Not needed for a name that is known."
+        ),
+        output=answer(current=OBJECT, indexed=ROWS, refs=ROWS, total_refs=INTEGER),
+        meta=shown_by_hosts("git branches, tags"),
+    ),
+    Tool(
+        request=DiffContext,
+        title="Review what changed",
+        description=(
+            "Review a branch or uncommitted changes: definitions added, removed, changed, renamed or moved since a git ref, with "
+            "the lines that differ, callers outside of the diff and tests. With symbol: both versions of it. Not for history."
+        ),
+        output=answer(
+            base=OBJECT,
+            head=OBJECT,
+            totals=OBJECT,
+            items=ROWS,
+            files=ROWS,
+            items_omitted=INTEGER,
+            files_omitted=INTEGER,
+            estimated_tokens=INTEGER,
+        ),
+        meta=shown_by_hosts("git diff, review a branch, compare commits, what changed"),
+    ),
+    Tool(
+        request=IndexStatus,
+        title="Index status",
+        description=(
+            "Whether a repository is indexed and fresh, how far a job is, what was skipped; with path, what became of that file. "
+            "For answers that look incomplete, not before a search."
+        ),
+        output=answer(index_status=STRING),
+        meta=shown_by_hosts("is the code index fresh"),
+    ),
+    Tool(
+        request=IndexRepo,
+        title="Index a repository",
+        description=(
+            "Index a repository for the first time, or with force from nothing. Returns at once with a job to follow with "
+            "index_status, or waits up to wait_seconds. Searches index by themselves what has changed: no need to call it then."
+        ),
+        output=answer(job_id=STRING, progress_token=STRING, status=STRING, mode=STRING, file_count=INTEGER_OR_NULL),
+        meta=shown_by_hosts("index or reindex a repository"),
+        is_read_only=False,
+    ),
+    Tool(
+        request=SyncRepo,
+        title="Update the index",
+        description=(
+            "Take what has changed in the working tree into the index now, and with wait_seconds wait until it is in. Rarely "
+            "needed, as searches do so by themselves: use it after an index_stale error. For a first index use index_repo."
+        ),
+        output=answer(job_id=STRING, progress_token=STRING, status=STRING, mode=STRING, changed_files=INTEGER_OR_NULL),
+        meta=shown_by_hosts("refresh the code index after changes"),
+        is_read_only=False,
+    ),
+    Tool(
+        request=HealthCheck,
+        title="Health of the server",
+        description=(
+            "How this server is: its version, running jobs, which projects it knows and which are failing. Use it when several "
+            "calls fail, or to see what is indexed. For one repository's index, index_status says more."
+        ),
+        output=answer(status=STRING, projects=ROWS, total_projects=INTEGER, active_job=OBJECT_OR_NULL),
+        meta=shown_by_hosts("is the code search server well"),
+    ),
+    Tool(
+        request=IndexRepository,
+        title="Register and index a repository",
+        description=(
+            "Index the directory repo_path, under the name project_id if one is given, and wait for the end (at most 50 s, then "
+            "the job goes on). Later calls can name it by that project_id. In other cases index_repo does the same."
+        ),
+        output=answer(
+            status=STRING,
+            repository_id=INTEGER,
+            project_id=STRING_OR_NULL,
+            schema_name=STRING,
+            files_indexed=INTEGER,
+            chunks_created=INTEGER,
+            duration_seconds=NUMBER,
+        ),
+        meta=shown_by_hosts("register a repository under a name"),
+        is_read_only=False,
+    ),
 )
-"""In the order in which they are listed: what agents need most comes first."""
+"""In listing order: the tools that agents need most come first."""
 
-_ONLY_IN_ALL: Final = (index_repository.TOOL, list_refs.TOOL, diff_context.TOOL)
-"""Tools that the default listing has no room for in its 12 kB. They can be called all the same."""
+_ONLY_IN_ALL: Final = frozenset({"index_repository", "list_refs", "diff_context"})
+"""Tools for which the default listing has no room in its 12 kB. They can be called nevertheless."""
 
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
-    "default": tuple(tool.name for tool in TOOLS if tool not in _ONLY_IN_ALL),
-    "ten": tuple(tool.name for tool in TOOLS if tool not in (*_ONLY_IN_ALL, find_references.TOOL, get_call_graph.TOOL)),
+    "default": tuple(tool.name for tool in TOOLS if tool.name not in _ONLY_IN_ALL),
+    "ten": tuple(tool.name for tool in TOOLS if tool.name not in _ONLY_IN_ALL | {"find_references", "get_call_graph"}),
     "core": ("search_code", "locate_symbol", "get_file_outline", "find_references", "get_code_context", "index_status"),
     "all": tuple(tool.name for tool in TOOLS),
 }
-"""What `serve-mcp --tools` takes besides the names of tools."""
+"""The groups that `serve-mcp --tools` accepts besides the names of tools."""
 
 _ABOUT_THE_TREE: Final = frozenset({"list_refs", "index_status", "index_repo", "sync_repo", "health_check", "index_repository"})
 """Tools that are about the working tree, the repository or the server: no listing shows their `ref`."""
 
 _REF_IN_DEFAULT: Final = frozenset({"search_code", "locate_symbol", "get_file_outline", "get_code_context"})
-"""Tools whose `ref` has room in the groups but `all`. The others take it all the same."""
+"""Tools that show their `ref` in all groups; the others only in `all`, but accept it nevertheless."""
 
 _NOT_IN_DEFAULT: Final = frozenset({"changed_since"})
 NOT_IN_CORE: Final = _NOT_IN_DEFAULT | frozenset({
     "compact", "confidence", "docs", "freshness_policy", "include_tests", "language", "offset", "project_id",
     "ranking_explain_level", "ref", "strategy", "timeout_ms", "why_not",
 })  # fmt: skip
-"""Those that `core` does not show, for its 5 kB. It has no titles either, which are for people."""
+"""Arguments that `core` does not show, to stay within 5 kB. It shows no titles either, which are for people."""
 
 
 def describe(listing: str, answers: AnswerForm = "json") -> tuple[ToolDescription, ...]:
-    """Returns the tools of a listing as `tools/list` shows them: answers as text have no schema.
+    """Returns the tools of a listing as `tools/list` shows them, without output schemas if answers are text.
 
-    Raises InvalidInput as `listed_names` does.
+    Raises the same errors as `listed_names`.
     """
     names = listed_names(listing)
     groups = {word.strip() for word in listing.split(",")} & GROUPS.keys()
@@ -91,9 +265,9 @@ def _left_out(tool: Tool, groups: Collection[str]) -> frozenset[str]:
 
 
 def listed_names(listing: str) -> frozenset[str]:
-    """Returns the tools that a listing means: a group, or names with commas, which may be groups too.
+    """Returns the names of the tools in a listing: groups and tools, separated by commas.
 
-    Raises InvalidInput for what is neither.
+    Raises InvalidInput for a name that is neither.
     """
     names: set[str] = set()
     for word in (part.strip() for part in listing.split(",")):

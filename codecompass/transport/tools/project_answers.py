@@ -1,4 +1,4 @@
-"""What became of a question about several projects: the answer of each that is here, and those of another server."""
+"""The answers to a question about several projects: one of each local project, and those of another server."""
 
 from msgspec import Struct
 
@@ -12,18 +12,18 @@ SharedReply = SearchCodeReply | LocateSymbolReply | FindReferencesReply
 
 
 class Asked(Struct, frozen=True):
-    """Who is meant: projects that are here, and names for which another server is asked."""
+    """The projects that a question addresses: local ones, and names for which another server is queried."""
 
     here: tuple[SelectedProject, ...]
     elsewhere: tuple[str, ...] = ()
     is_elsewhere_first: bool = False
-    """Whether the name that was given first is one of these, and not `*`."""
+    """Whether the first name of the question is one of `elsewhere`, and not `*`."""
 
 
 class ProjectAnswer(Struct, frozen=True):
-    """What became of one project: its reply, or why there is none; neither where others have more of the question.
+    """The answer of one project: its reply or its failure; neither if it was not searched because others match better.
 
-    One that another server has answered for has a root that says so, and no directory of this machine.
+    If another server has answered, the project's root names that server, and is not a directory of this machine.
     """
 
     selected: SelectedProject
@@ -34,17 +34,17 @@ class ProjectAnswer(Struct, frozen=True):
 
     @property
     def is_fresh(self) -> bool:
-        """Whether the answer is of the tree as it is, or would be."""
+        """Whether the answer, if there is one, reflects the current tree."""
         if self.reply is None:
             return self.is_checked and self.failure is None
         return self.is_checked and self.reply.metadata.freshness_status == "fresh"
 
 
 class OtherAnswers(Struct, frozen=True, kw_only=True):
-    """What another server has answered, for all of its projects that were asked; nothing where nobody was.
+    """The answers of another server for all of its projects that were queried; empty if none was.
 
-    `page` is there in place of `answers` where that server does not say what merging needs: its hits, in its own order.
-    `failure` is there where it has not answered at all; the warnings say that too.
+    `page` is set instead of `answers` if that server does not send the data for merging: its hits, in its own order. `failure` is
+    set if it has not answered at all; the warnings say so too.
     """
 
     answers: tuple[ProjectAnswer, ...] = ()
@@ -57,12 +57,12 @@ class OtherAnswers(Struct, frozen=True, kw_only=True):
 
 
 class Answers(Struct, frozen=True):
-    """All answers to a question: those from here in the order in which the projects are named, and the others."""
+    """All answers to a question: the local ones in the order in which the projects are named, and the others."""
 
     here: tuple[ProjectAnswer, ...] = ()
     other: OtherAnswers = OtherAnswers()
 
     @property
     def each(self) -> tuple[ProjectAnswer, ...]:
-        """All of them, those from here first."""
+        """All answers, local ones first."""
         return (*self.here, *self.other.answers)

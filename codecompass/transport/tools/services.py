@@ -1,7 +1,7 @@
-"""The parts of a server that tools use, as tools see them: which project is meant, who answers for it, how the server is.
+"""The interfaces of the parts of a server that tools use: routing, workspaces, commits, the state of the server.
 
-A server that answers for one user from the indexes of this machine has one set of them for all callers. A server that answers
-from an organisation's code makes a set for each caller, in which there is nothing but what that caller may see.
+A server that answers one user from the indexes of this machine has one set of them for all callers. A server that answers from an
+organisation's code makes a set for each caller, which only gives access to what that caller may see.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -23,52 +23,52 @@ from codecompass.scan.commit_names import NamedCommit
 from codecompass.store.registry import Project
 
 if TYPE_CHECKING:
-    # These know the services.
+    # These modules import this one.
     from codecompass.transport.calls import Outcome
+    from codecompass.transport.tools.call import Call
     from codecompass.transport.tools.project_answers import OtherAnswers
-    from codecompass.transport.tools.toolkit import Call
 
 
 class Routing(Protocol):
-    """Which project a request means. Implemented by `projects/router.py`, where each method says what it raises."""
+    """Finds the project that a request addresses. Implemented by `projects/router.py`, which documents the errors raised."""
 
     async def route(self, request: Request, caller: Caller) -> Routed:
-        """Returns the project that a request means."""
+        """Returns the project that a request addresses."""
 
     async def several(self, workspace: str | None) -> tuple[str, ...] | None:
-        """Returns the names where `workspace` means several projects; None where it is one, or none is named."""
+        """Returns the names if `workspace` names several projects; None if it names one or none."""
 
     async def select(self, names: Sequence[str]) -> tuple[SelectedProject, ...]:
-        """Returns the projects that these names mean."""
+        """Returns the projects of these names."""
 
     async def require_present(self, project: Project) -> None:
-        """Raises where a project is not where it was when it was registered."""
+        """Raises if a project is no longer where it was registered."""
 
     async def head_ref(self, project: Project) -> str:
-        """Returns the branch that a project is on, as answers name it."""
+        """Returns the checked out branch of a project, as answers name it."""
 
 
 class LiveWorkspaces(Protocol):
-    """The workspaces that are asked. Implemented by the supervisor."""
+    """The live workspaces. Implemented by the supervisor."""
 
     def route(self, project: Project) -> WorkspaceHandle:
-        """Returns the live workspace of a project. Ask it before the next checkpoint."""
+        """Returns the live workspace of a project. Must be asked before the next checkpoint."""
 
     def find(self, project_id: str, commit: NamedCommit | None = None) -> WorkspaceObservation | None:
-        """Returns what a workspace, or that of one of its commits, has published last; None where it is not live."""
+        """Returns the last observation of a workspace, or of that of one of its commits; None if it is not live."""
 
 
 class Commits(Protocol):
     """Refs, and the workspaces of commits. Implemented by `projects/commit_workspaces.py`."""
 
     async def resolve(self, project: Project, ref: str, field: str = "ref") -> NamedCommit | None:
-        """Returns the commit that `ref` names; None where that is what the workspace itself answers from."""
+        """Returns the commit that `ref` names; None if the workspace itself answers for it."""
 
     async def make_room(self, project: Project, commit: NamedCommit) -> None:
-        """Makes sure that the commit's index can be kept."""
+        """Makes room for the index of the commit."""
 
     def route(self, project: Project, commit: NamedCommit) -> WorkspaceHandle:
-        """Returns the live workspace of a commit. Ask it before the next checkpoint."""
+        """Returns the live workspace of a commit. Must be asked before the next checkpoint."""
 
     async def list_refs(self, request: ListRefs, project: Project, metadata: BareMetadata) -> ListRefsReply:
         """Returns the reply of the tool `list_refs`."""
@@ -79,35 +79,36 @@ class ManyAnswers(Protocol):
 
     @property
     def are_fresh(self) -> bool:
-        """Whether all answers are of the newest state: then no project has to be asked first to let changes land."""
+        """Whether all answers are of the newest state, so that no project has to index changes first."""
 
     async def concerned(self, projects: Sequence[Project], asked: Query, seconds: float) -> Collection[str] | None:
-        """Returns the ids of those that can have an answer, where that can be told at once for all; None where each is asked."""
+        """Returns the ids of the projects that can have an answer; None if that cannot be determined for all at once."""
 
     async def answer(self, project: Project, asked: Query, seconds: float, *, is_fresh: bool = False) -> Reply:
-        """Returns the answer from the index of one project."""
+        """Returns the answer of one project's index."""
 
     async def sample(
         self, projects: Sequence[Project], words: str, seconds: float, found: dict[str, SearchEvidence | CodeCompassError]
     ) -> None:
-        """Puts into `found`, by project id and as they come, what each index has of a question in words."""
+        """Adds to `found`, by project id and as they arrive, the samples of each index for a question in words."""
 
 
 class ServerState(Protocol):
     """The server as a whole."""
 
     async def health(self, *, about: Project | None, limit: int, metadata: BareMetadata) -> HealthReply:
-        """Returns the state of the server, or of one project of it. `limit` bounds the projects listed, not those counted."""
+        """Returns the state of the server, or of one of its projects. `limit` bounds the projects listed, not those counted."""
 
 
 class Elsewhere(Protocol):
-    """Another server, which is asked for what is not here. Implemented by `transport/organisation/asking.py`."""
+    """Another server, which is queried about projects that are not on this machine. Implemented by
+    `transport/organisation/asking.py`."""
 
     async def run(self, call: "Call", run: "Callable[[Call], Awaitable[Outcome]]") -> "Outcome":
-        """Returns what `run` answers here, or what the other server does where the call is about a repository of it."""
+        """Returns the outcome of `run`, or the other server's answer if the call is about one of its repositories."""
 
     async def split(self, names: Sequence[str]) -> tuple[tuple[SelectedProject, ...], tuple[str, ...]]:
-        """Returns the projects of these names that are here, and the names for which the other server is to be asked."""
+        """Returns the local projects of these names, and the names for which the other server has to be queried."""
 
     async def ask(
         self,
@@ -120,8 +121,8 @@ class Elsewhere(Protocol):
         without: Sequence[str] = (),
         imported: ImportedSymbol | None = None,
     ) -> "OtherAnswers":
-        """Returns what the other server answers about the repositories of these names, but those that `beside` are checkouts of
-        and those with an id in `without`. Raises nothing but a cancellation: why it has not answered is in what it returns."""
+        """Returns the other server's answers about the repositories of these names, except those of which `beside` are checkouts
+        and those with an id in `without`. Raises nothing but a cancellation: a failure is part of the result."""
 
 
 class Services(Struct, frozen=True, kw_only=True):
@@ -133,20 +134,20 @@ class Services(Struct, frozen=True, kw_only=True):
     cold_answers: ManyAnswers
     state: ServerState
     default_limit: int
-    """Hits of a page where the request names no limit."""
+    """Hits of a page if the request has no limit."""
     repository_ids: Callable[[Sequence[Project]], Awaitable[Mapping[str, frozenset[str]]]] | None = None
-    """Tells which repositories projects are checkouts of, by project id, as `scan/git_remotes.py` does. None where the id of a
-    project is that of its repository."""
+    """Returns the ids of the repositories that projects are checkouts of, by project id, like `scan/git_remotes.py`. None if the
+    id of a project is that of its repository."""
     elsewhere: Elsewhere | None = None
-    """Who is asked for what is not here, if anybody is."""
+    """The server that is queried about projects that are not on this machine, if there is one."""
 
     async def of(self, caller: Caller) -> "Services":
-        """Returns itself: it serves everybody alike."""
+        """Returns itself: it is the same for all callers."""
         return self
 
 
 class ServiceSource(Protocol):
-    """Where the catalogue gets the parts for a call from."""
+    """Provides the services for a call."""
 
     async def of(self, caller: Caller) -> Services:
-        """Returns the parts for a caller. Raises a CodeCompassError where the caller is answered nothing."""
+        """Returns the services for a caller. Raises a CodeCompassError if the caller has no access."""

@@ -1,12 +1,12 @@
-"""Asks several projects one question: which are meant, and what became of each.
+"""Asks several projects one question: selects the projects, and collects the answer or failure of each.
 
-    live       -> its actor lets changes land; then its index is read in another process, so that others are not slowed
-    changing   -> its actor answers, as for a question about it alone, where changes have not landed in time
-    not live   -> its index is read as it was left (`cold_answers.py`); it does not become live
+    live       -> its actor indexes pending changes; then its index is read in another process, so that others are not slowed down
+    changing   -> its actor answers, as for a question about it alone, if changes are not indexed in time
+    cold       -> its index is read as it is (`cold_answers.py`); it does not become live
     too slow, not indexed, failed -> named in a warning; the others are answered
 
-Nothing of a project outside the allowed roots takes part, and the root of each that answers is looked at before. Where another
-server is asked for what is not here, it is asked at the same time.
+Projects outside the allowed roots never take part, and the root of each project is checked before it answers. Another server for
+projects that are not on this machine is queried at the same time.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -23,6 +23,7 @@ from codecompass.protocol.metadata import PROTOCOL_VERSION, Metadata, ProjectPar
 from codecompass.protocol.replies import FindReferencesReply, ImportedSymbol, SearchEvidence
 from codecompass.protocol.requests import ALL_PROJECTS, FindReferences, SearchCode
 from codecompass.query.merging import most_promising
+from codecompass.transport.tools.call import Call
 from codecompass.transport.tools.project_answers import (
     Answers,
     Asked,
@@ -31,33 +32,32 @@ from codecompass.transport.tools.project_answers import (
     SharedReply,
     SharedRequest,
 )
-from codecompass.transport.tools.toolkit import Call
 from codecompass.units import MILLISECONDS, SECONDS
 
 SEVERAL_SECONDS: Final = 5 * SECONDS
-"""How long all projects together may take where the request names no `timeout_ms`."""
+"""How long all projects together may take if the request has no `timeout_ms`."""
 
 PREPARING_SHARE: Final = 0.3
 SAMPLE_SHARE: Final = 0.5
-"""The shares of the time left that letting changes land, and then the samples, may take: what is later takes no part."""
+"""The shares of the remaining time for indexing changes, and then for the samples; later projects take no part."""
 
 MAX_AT_ONCE: Final = 8
-"""Projects that are asked at a time. Their threads are bounded elsewhere; this bounds what waits."""
+"""Projects that are asked at a time. Their threads are bounded elsewhere; this bounds what waits for them."""
 
 FULL_SEARCHES: Final = 4
-"""Projects that are searched by words: those with most of the question by a sample of each that takes a tenth of the time. With
-six no more messages find their commit among ten (`bench.quality.across`)."""
+"""Projects that are searched by words: those that match most of the question by their samples, which take a tenth of the time.
+With six no more messages find their commit among ten (`bench.quality.across`)."""
 
 NAMED_SILENT: Final = 10
 """Projects without an answer that a warning names; it counts the others."""
 
 _ABOUT_ONE: Final = ("project_id", "ref", "changed_since", "why_not")
-"""Arguments that mean something in one project only."""
+"""Arguments that only have a meaning in one project."""
 
 
 async def asked_projects(call: Call, request: SharedRequest) -> Asked | None:
-    """Returns who is meant, None where it is one project. Raises what `Router.select` raises, and InvalidInput for arguments that
-    are about one project."""
+    """Returns the projects that the question addresses; None if it is one project. Raises the same errors as `Router.select`, and
+    InvalidInput for arguments that are about one project."""
     names = await call.services.router.several(request.workspace)
     if names is None:
         return None
@@ -77,7 +77,7 @@ def _leads(name: str, elsewhere: Sequence[str]) -> bool:
 
 
 def deadline_of(call: Call, request: SharedRequest) -> float:
-    """Returns when all have to have answered, by the clock of the event loop."""
+    """Returns the deadline for all projects, in trio time."""
     milliseconds = request.timeout_ms if isinstance(request, SearchCode) else None
     seconds = SEVERAL_SECONDS if milliseconds is None else milliseconds * MILLISECONDS
     if call.part is not None and call.part.seconds:
@@ -95,9 +95,9 @@ async def ask_everybody(
     without: Sequence[str] = (),
     imported: ImportedSymbol | None = None,
 ) -> Answers:
-    """Asks the projects that are here, and another server at the same time.
+    """Asks the local projects, and another server at the same time.
 
-    `beside` are those for whose repositories that server is not asked, those of `asked` unless given; the others as in `ask_all`
+    `beside` are the projects whose repositories that server leaves out, by default those of `asked`; the others as in `ask_all`
     and `Elsewhere.ask`.
     """
     if call.elsewhere is None or not asked.elsewhere:
@@ -130,7 +130,7 @@ async def ask_all(
     deadline: float,
     imported: ImportedSymbol | None = None,
 ) -> list[ProjectAnswer]:
-    """Asks all, and returns what each answered until `deadline`, in the order of `selected`; `imported` as in `Query`."""
+    """Asks all projects, and returns their answers until `deadline`, in the order of `selected`; `imported` as in `Query`."""
     own = replace(request, workspace=None)
     answers: dict[str, ProjectAnswer] = {}
     turns = trio.CapacityLimiter(MAX_AT_ONCE)
@@ -157,7 +157,7 @@ async def ask_all(
 
 
 _State = Literal["fresh", "changing", "cold"]
-"""What is known of a project before it is asked: its index holds the tree as it is, does not yet, or is not watched."""
+"""The state of a project before it is asked: its index has the current tree, does not have it yet, or is not watched."""
 
 
 async def _prepared(
@@ -167,7 +167,8 @@ async def _prepared(
     deadline: float,
     answers: dict[str, ProjectAnswer],
 ) -> dict[str, _State]:
-    """Lets changes land in live projects, once it is sure that they are where they were registered. Notes those that fail."""
+    """Lets live projects index their changes, after checking that they are where they were registered. Returns the states;
+    adds failures to `answers`."""
     states: dict[str, _State] = {}
     if call.services.cold_answers.are_fresh:
         return dict.fromkeys((each.project.project_id for each in selected), "fresh")
@@ -183,7 +184,7 @@ async def _prepared(
         try:
             async with turns:
                 await call.services.router.require_present(project)
-            # Again: it may have been evicted meanwhile. No checkpoint between this and asking: one with a question is not.
+            # Again: it may have been evicted meanwhile. No checkpoint between this and asking: one with a question is kept.
             if workspaces.find(project.project_id) is None:
                 states[project.project_id] = "cold"
                 return
@@ -208,8 +209,8 @@ async def _to_search(
     deadline: float,
     answers: dict[str, ProjectAnswer],
 ) -> list[SelectedProject]:
-    """Returns the projects to search: those with most of the question, and those that are changing. Notes what becomes of the
-    others."""
+    """Returns the projects to search: those that match most of the question, and those that are changing. Adds the others to
+    `answers`."""
     settled = [each for each in ready if states[each.project.project_id] != "changing"]
     if len(settled) <= FULL_SEARCHES:
         return list(ready)
@@ -240,7 +241,7 @@ async def _concerned(
     deadline: float,
     answers: dict[str, ProjectAnswer],
 ) -> list[SelectedProject]:
-    """Returns the projects that can have an answer. Notes that the others have none."""
+    """Returns the projects that can have an answer. Adds the others to `answers`."""
     seconds = SAMPLE_SHARE * (deadline - trio.current_time())
     ids = await call.services.cold_answers.concerned([each.project for each in ready], query, seconds)
     if ids is None:
@@ -265,7 +266,7 @@ async def _answer(
         if state == "changing" and services.workspaces.find(project.project_id) is None:
             state = "cold"
         if state == "changing" and not isinstance(request, FindReferences) and request.freshness_policy != "strict":
-            # It has waited for changes already.
+            # It has already waited for changes.
             request = replace(request, freshness_policy="best_effort")
         query = Query(request=request, is_for_merging=True, imported=imported, answers=call.answers)
         if state == "changing":
@@ -281,7 +282,7 @@ async def _answer(
 
 
 def several_metadata(call: Call, request: SharedRequest, answers: Answers, shown: Collection[str | None]) -> Metadata:
-    """Returns the metadata of one answer from all; `shown` are the labels of the projects that have hits in it."""
+    """Returns the metadata of the merged answer; `shown` are the labels of the projects that have hits in it."""
     is_fresh = all(each.is_fresh for each in answers.here) and answers.other.is_fresh
     is_complete = all(
         each.is_fresh and (each.reply is None or each.reply.metadata.result_completeness == "complete") for each in answers.here
@@ -340,7 +341,7 @@ def _reason(failure: CodeCompassError) -> str:
 
 
 def require_an_answer(answers: Answers) -> None:
-    """Raises why none answered, where all failed."""
+    """Raises the reason if all projects failed."""
     other = answers.other
     failed = [(each, each.failure) for each in answers.here if each.failure is not None]
     if len(failed) < len(answers.here) or (other.failure is None and other.n_projects):

@@ -1,34 +1,54 @@
-"""One answer from several projects: a page of hits, or the uses of a definition wherever it is imported."""
+"""Merges the answers of several projects into one: a page of hits, or the uses of a definition in all projects that import it.
 
-from collections.abc import Sequence
+For a server that merges them with its own answers they are returned unmerged: one part a project, with the data for merging.
+"""
+
+from collections.abc import Mapping, Sequence
 from typing import Final
 
+from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
-from codecompass.errors import AmbiguousSymbol, SymbolNotFound
-from codecompass.protocol.replies import FindReferencesReply, LocateSymbolReply, ReferenceCounts, SearchCodeReply
+from codecompass.errors import AmbiguousSymbol, InvalidInput, SymbolNotFound, error_body
+from codecompass.projects.selection import SelectedProject
+from codecompass.protocol.encode import encode, one_line
+from codecompass.protocol.parts import PartRequest
+from codecompass.protocol.replies import (
+    AnswerPart,
+    FindReferencesReply,
+    ImportedSymbol,
+    LocateSymbolReply,
+    PartsReply,
+    ReferenceCounts,
+    SearchCodeReply,
+)
 from codecompass.protocol.requests import FindReferences, LocateSymbol, SearchCode
 from codecompass.query.merging import MergedResults, Part, in_turns, merged_results
+from codecompass.query.references import FAMILIES
 from codecompass.transport.calls import Outcome
-from codecompass.transport.tools.project_answers import Answers, Asked, OtherAnswers, ProjectAnswer
+from codecompass.transport.tools.call import Call, ask_index
+from codecompass.transport.tools.project_answers import Answers, Asked, OtherAnswers, ProjectAnswer, SharedRequest
 from codecompass.transport.tools.several_projects import (
+    ask_all,
     ask_everybody,
     asked_projects,
     deadline_of,
     require_an_answer,
     several_metadata,
 )
-from codecompass.transport.tools.toolkit import Call, ask_index
 
 SHOWN_CANDIDATES: Final = 20
-"""Definitions of a name in several projects that an error lists."""
+"""Definitions of a name in several projects that an AmbiguousSymbol lists."""
+
+MAX_PACKAGES: Final = 10_000
+MAX_IMPORTED_LENGTH: Final = 1_000
+"""Maximum number of packages in another server's ImportedSymbol, and of characters of each of its texts."""
 
 
 async def ask_projects(call: Call) -> Outcome:
-    """Returns what the index of the project says that is meant, or those of all that are.
+    """Returns the answer of the project that the question addresses, or the merged one of several.
 
-    Raises what `asked_projects` raises, what `toolkit.ask_index` raises where one project is meant, and why none answered
-    where all of several failed.
+    Raises the same errors as `asked_projects`, as `call.ask_index` for one project, and as `require_an_answer` for several.
     """
     request = call.request
     assert isinstance(request, SearchCode | LocateSymbol | FindReferences)
@@ -36,9 +56,7 @@ async def ask_projects(call: Call) -> Outcome:
     if asked is None:
         return await ask_index(call)
     if call.part is not None and not call.part.is_page:
-        from codecompass.transport.tools.parts import parts_reply  # only for servers that others ask
-
-        return Outcome(await parts_reply(call, request, asked.here, call.part))
+        return Outcome(await _parts_reply(call, request, asked.here, call.part))
     if isinstance(request, FindReferences):
         return Outcome(await _references(call, request, asked))
     answers = await ask_everybody(call, request, asked, deadline_of(call, request))
@@ -60,7 +78,7 @@ def _page(call: Call, request: SearchCode | LocateSymbol, answers: Answers) -> S
     if page is not None:
         metadata = replace(metadata, projects=(*metadata.projects, *page.metadata.projects))
     if replies and not merged.results:
-        # What all say of the question, such as that none has a word of it.
+        # Warnings that all projects share, such as that none of the words is known.
         said = [reply.metadata.warnings for _, reply in replies]
         shared = tuple(warning for warning in said[0] if all(warning in others for others in said))
         metadata = replace(metadata, warnings=(*metadata.warnings, *shared))
@@ -75,13 +93,13 @@ def _page(call: Call, request: SearchCode | LocateSymbol, answers: Answers) -> S
 
 
 async def _references(call: Call, request: FindReferences, asked: Asked) -> FindReferencesReply:
-    """Returns the uses of a definition: product code in projects that import its package, then in its own; last tests.
+    """Returns the uses of a definition: product code in projects that import its package, then in its own project, then tests.
 
-    Raises SymbolNotFound where no project defines it, AmbiguousSymbol where several do and the first that is named does not.
+    Raises SymbolNotFound if no project defines it, AmbiguousSymbol if several do and the first named one does not.
     """
     deadline = deadline_of(call, request)
     enough = replace(request, offset=0, limit=request.offset + request.limit)
-    # Whoever names a project first means its definition, and need not wait for what others have.
+    # The project that is named first is the one whose definition is meant, so the others are not waited for.
     first, rest = _named_first(asked)
     answers = await ask_everybody(call, enough, first, deadline, beside=asked.here if first.here else ())
     if not any(each.reply for each in answers.each):
@@ -128,7 +146,7 @@ async def _references(call: Call, request: FindReferences, asked: Asked) -> Find
 
 
 def _named_first(asked: Asked) -> tuple[Asked, Asked]:
-    """Returns the one whose definition is meant because it is named first, if any, and the others."""
+    """Returns the project that is named first, if any, whose definition is preferred, and the others."""
     if asked.is_elsewhere_first:
         return Asked((), asked.elsewhere[:1]), Asked(asked.here, asked.elsewhere[1:])
     n_first = 1 if asked.here and asked.here[0].is_named else 0
@@ -200,3 +218,59 @@ def _summed(counts: Sequence[ReferenceCounts]) -> ReferenceCounts:
         tests=sum(each.tests for each in counts),
         roles=dict(sorted(roles.items())),
     )
+
+
+# parts for another server
+
+
+async def _parts_reply(call: Call, request: SharedRequest, selected: Sequence[SelectedProject], part: PartRequest) -> PartsReply:
+    """Returns the answers of the selected projects but those that `part` leaves out. Raises InvalidInput for an invalid part."""
+    if part.imported is not None:
+        _check(part.imported)
+    ids = await _ids(call, selected)
+    left_out = frozenset(part.leave_out)
+    wanted = [each for each in selected if left_out.isdisjoint(ids[each.project.project_id])]
+    answers = await ask_all(call, request, wanted, deadline_of(call, request), part.imported)
+    # A project that does not define the name has not failed.
+    troubled = [each for each in answers if not isinstance(each.failure, SymbolNotFound | AmbiguousSymbol)]
+    metadata = several_metadata(call, request, Answers(tuple(troubled)), ())
+    return PartsReply(
+        parts=tuple(
+            _part(each, ids[each.selected.project.project_id])
+            for each in answers
+            if each.reply is not None or isinstance(each.failure, AmbiguousSymbol)
+        ),
+        metadata=replace(metadata, n_projects=len(answers)),
+    )
+
+
+async def _ids(call: Call, selected: Sequence[SelectedProject]) -> Mapping[str, frozenset[str]]:
+    """Returns the ids by which each project can be left out: its own, and those of the repositories that it is a checkout of."""
+    projects = [each.project for each in selected]
+    tell = call.services.repository_ids
+    known: Mapping[str, frozenset[str]] = {} if tell is None else await tell(projects)
+    return {each.project_id: known.get(each.project_id, frozenset()) | {each.project_id} for each in projects}
+
+
+def _part(answer: ProjectAnswer, ids: frozenset[str]) -> AnswerPart:
+    project = answer.selected.project
+    return AnswerPart(
+        project_id=project.project_id,
+        name=answer.selected.label,
+        root=str(project.root),
+        repositories=tuple(sorted(ids)),
+        is_named=answer.selected.is_named,
+        is_checked=answer.is_checked,
+        reply=UNSET if answer.reply is None else Raw(one_line(encode(answer.reply))),
+        error=None if answer.failure is None else error_body(answer.failure),
+    )
+
+
+def _check(symbol: ImportedSymbol) -> None:
+    packages = (*symbol.own, *symbol.others)
+    texts = (symbol.name, symbol.kind, symbol.owner, *packages)
+    if symbol.family not in FAMILIES or len(packages) > MAX_PACKAGES or any(len(each) > MAX_IMPORTED_LENGTH for each in texts):
+        raise InvalidInput(
+            "the definition that the call is about is of no known language, or has too many packages. Leave it out.",
+            field="imported",
+        )

@@ -1,21 +1,12 @@
-"""What a tool is: how it is described to models (with short, inline, bounded JSON Schema), and what answers its calls.
+"""The description of a tool for models: texts, short inline JSON Schema, hints for hosts. Imports nothing that answers a call."""
 
-A host asks for the list of tools first of all, and some do not wait for it: neither this module nor the top of a tool's module
-imports what only a call needs.
-"""
-
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Final, assert_never
+from collections.abc import Mapping
+from typing import Final, assert_never
 
 from msgspec import Struct
 
 from codecompass.protocol.arguments import ARGUMENTS, Argument
 from codecompass.protocol.requests import AnyRequest
-
-if TYPE_CHECKING:
-    from codecompass.transport.calls import Outcome
-    from codecompass.transport.tools.toolkit import Call
-
 
 Schema = Mapping[str, object]
 
@@ -23,8 +14,8 @@ Schema = Mapping[str, object]
 def input_schema(tool: str) -> Schema:
     """Returns the schema of the arguments of a tool.
 
-    Others are not forbidden here: a host that checks (Gemini CLI) would tell the model no more than that one is wrong, where our
-    own error names the argument that was meant.
+    It allows additional ones: a host that validates (Gemini CLI) would only tell the model that one is invalid, while our own
+    error names the argument that was meant.
     """
     arguments = ARGUMENTS[tool].values()
     required = [argument.name for argument in arguments if argument.is_required]
@@ -53,7 +44,7 @@ def _schema(argument: Argument) -> Schema:
 
 
 def answer(**types: Schema) -> Schema:
-    """The top-level keys of an answer that programs read, with their types; `metadata` comes with all."""
+    """Returns the schema of an answer: the top-level keys that programs read, with their types, and `metadata`."""
     return {"type": "object", "properties": {**types, "metadata": OBJECT}}
 
 
@@ -65,24 +56,23 @@ STRING_OR_NULL: Final[Schema] = {"type": ["string", "null"]}
 INTEGER_OR_NULL: Final[Schema] = {"type": ["integer", "null"]}
 OBJECT_OR_NULL: Final[Schema] = {"type": ["object", "null"]}
 ROWS: Final[Schema] = {"type": "array"}
-"""Types of what answers hold. What is in the objects is in docs/tools.md: in a schema each client would pay for it."""
+"""Types of members of answers. The members of objects are in docs/tools.md: in a schema they would cost every client tokens."""
 
 META_ALWAYS_LOAD: Final = "anthropic/alwaysLoad"
-"""Hosts that show a model the names of tools alone, and the rest when it searches for it, show this one whole."""
+"""Hosts that only show a model the names of tools, and the rest when it searches for them, show such a tool in full."""
 
 META_SEARCH_HINT: Final = "anthropic/searchHint"
-"""Words by which such a search finds a tool, besides those of its name and description."""
+"""Words by which such a search finds a tool, in addition to its name and description."""
 
 
 class Tool(Struct, frozen=True, kw_only=True):
     """A tool of the catalogue.
 
-    request: what it is asked; gives the tool its name and its arguments
+    request: the type of its requests, which gives the tool its name and its arguments
     title, description: what people and models read about it
     output: the schema of its JSON answers
-    is_read_only: whether it changes nothing, neither the index nor the registry
-    meta: for hosts that know what it means
-    run: answers a call
+    is_read_only: whether it changes neither the index nor the registry
+    meta: hints for hosts that support them
     """
 
     request: type[AnyRequest]
@@ -91,7 +81,6 @@ class Tool(Struct, frozen=True, kw_only=True):
     output: Schema
     is_read_only: bool = True
     meta: Mapping[str, object] = {}
-    run: "Callable[[Call], Awaitable[Outcome]]"
 
     @property
     def name(self) -> str:
@@ -104,20 +93,6 @@ class Tool(Struct, frozen=True, kw_only=True):
         return input_schema(self.name)
 
 
-async def ask_index(call: "Call") -> "Outcome":
-    """Passes the question on to the index of the workspace that is meant."""
-    from codecompass.transport.tools import toolkit
-
-    return await toolkit.ask_index(call)
-
-
-async def ask_projects(call: "Call") -> "Outcome":
-    """Passes the question on to the index of the project that is meant, or to those of several."""
-    from codecompass.transport.tools import several_results
-
-    return await several_results.ask_projects(call)
-
-
 def shown_by_hosts(search_hint: str, *, is_always_shown: bool = False) -> dict[str, object]:
-    """Returns the `meta` of a tool for hosts that do not show all tools from the start."""
+    """Returns the `meta` of a tool for hosts that do not show all tools at first."""
     return {META_SEARCH_HINT: search_hint, **({META_ALWAYS_LOAD: True} if is_always_shown else {})}

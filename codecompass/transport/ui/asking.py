@@ -1,4 +1,4 @@
-"""Questions of the page, on the way of all calls of tools: same routing, isolation, freshness, deadlines and counters."""
+"""Questions of the page, asked as tool calls: with the same routing, isolation, freshness, deadlines and counters."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
@@ -33,7 +33,7 @@ ADVICE: Final[Mapping[str, str]] = {
     "permission_denied": "The index cannot be written. Look at the disk and the rights of the data directory.",
     "internal_error": "That is a defect of CodeCompass. The log of the server has the details.",
 }
-"""What a person can do on the page, by the code of the error; what the tool says is for agents."""
+"""What a person can do on the page, by error code; the tool's own message is for agents."""
 
 _STATUSES: Final = {
     "file_not_found": NOT_FOUND,
@@ -45,11 +45,11 @@ _STATUSES: Final = {
 }
 
 _PASSING: Final = frozenset({"index_not_ready", "index_incompatible", "index_stale", "workspace_busy"})
-"""What is over in a moment: a page that can do so asks again."""
+"""Errors that soon go away: pages with a script ask again."""
 
 
 class Trouble(Exception):
-    """A question that was answered with an error, which the page shows."""
+    """An error that the page shows instead of an answer."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -61,7 +61,7 @@ class Trouble(Exception):
 
 
 class PageCaller:
-    """The Caller of the page: a person who names a project with every question."""
+    """The Caller of the page: a person who selects a project with every question."""
 
     transport: Final[TransportName] = "http"
     request_id: Final = "page"
@@ -69,27 +69,27 @@ class PageCaller:
     identity: Final = None
 
     async def roots(self) -> tuple[str, ...]:
-        """None: a browser has none."""
+        """Returns no roots: a browser has none."""
         return ()
 
     def take_hint(self) -> bool:
-        """Never: hints are for those who set up a client."""
+        """Returns False: hints are for people who set up a client."""
         return False
 
     async def follow(self, job: JobView, seconds: float) -> None:
-        """Waits for the end of the job, at most `seconds`. The page has its own way to show how far it is."""
+        """Waits for the end of the job, at most `seconds`. The page shows its progress in another way."""
         with trio.move_on_after(seconds):
             await job.wait_end()
 
 
 class Asking:
-    """Asks the tools of a server. Every question names its project by id: nothing else chooses one."""
+    """Calls the tools of a server. Every question names its project by id: nothing else selects one."""
 
     def __init__(self, server: "Server") -> None:
         self._server = server
 
     async def show(self, tool: str, project: str, **arguments: object) -> Reply:
-        """Returns the answer, with lines of code where it has some. Arguments that are None count as absent.
+        """Returns the answer, with lines of code if it has any. Arguments that are None are left out.
 
         Raises Trouble for an error.
         """
@@ -97,12 +97,12 @@ class Asking:
         return _reply(outcome.reply)
 
     async def show_all(self, tool: str, **arguments: object) -> Reply:
-        """As `show`, about all projects that the server answers for."""
+        """Returns the answer about all projects that the server answers for. Raises Trouble."""
         outcome = await self._server.tools.show(tool, {"workspace": ALL_PROJECTS, **arguments}, PageCaller(), "text")
         return _reply(outcome.reply)
 
     async def show_from(self, tool: str, project: str, **arguments: object) -> Reply:
-        """As `show_all`, about what one of the projects defines."""
+        """Returns the answer about all projects for a name that `project` defines. Raises Trouble."""
         return await self.show_all(tool, **arguments, workspace=[project, ALL_PROJECTS])
 
     async def identify(self, project: str, name: str, path: str | None, limit: int) -> Sequence[Result]:

@@ -32,10 +32,10 @@ from codecompass.transport.ui.rendering import NOT_STORED, Rendering, address
 from codecompass.transport.ui.shown_projects import ShownProject, chosen
 
 PART_LINES: Final = 800
-"""Lines of a file on one page, which weighs about 100 kB then."""
+"""Lines of a file on one page, which then has about 100 kB."""
 
 OUTLINE_NODES: Final = 300
-"""Of the outline beside a file: the innermost ones are left out first."""
+"""Nodes of the outline beside a file: the innermost ones are left out first."""
 
 MAX_LINE: Final = 100_000_000
 DEFINITIONS: Final = 20
@@ -47,14 +47,14 @@ CALL_DEPTH: Final = 3
 CALLERS: Final = 100
 DIFFERENCE_TOKENS: Final = 20_000
 HEADER_LINES: Final = 12
-"""How far below the first line of a definition its name may stand: behind decorators, annotations, attributes."""
+"""How many lines below the first line of a definition its name may be: after decorators, annotations, attributes."""
 
 _SEE_OTHER: Final = 303
 _SURE: Final = ("exact", "case")
 
 
 class FilePart(Struct, frozen=True, kw_only=True):
-    """A part of a file on a page; `before` and `behind` are lines in the parts around it, 0 where there are none."""
+    """A part of a file on a page; `before` and `behind` are line numbers in the adjacent parts, 0 if there are none."""
 
     path: str
     language: str
@@ -77,7 +77,7 @@ class UsesInFile(Struct, frozen=True):
 
 
 class CallerNode(Struct, frozen=True):
-    """A caller in a tree, with the lines of its calls and those who call it. `is_known`: it stands in the tree already."""
+    """A caller in a tree, with the lines of its calls and its own callers. `is_known`: it is in the tree already."""
 
     node: GraphNode
     lines: tuple[int, ...]
@@ -86,7 +86,7 @@ class CallerNode(Struct, frozen=True):
 
 
 class CodePages:
-    """Answers the pages about code. Each raises Trouble, HttpRefusal."""
+    """Answers the pages about code. Each method raises Trouble, HttpRefusal."""
 
     def __init__(self, asking: Asking, rendering: Rendering) -> None:
         self._asking = asking
@@ -108,7 +108,7 @@ class CodePages:
             assert isinstance(described, FileOutlineReply)
             outline = described.symbols
         except Trouble:
-            pass  # without symbols, a file is text all the same
+            pass  # the file is shown without an outline
         values = {
             "projects": projects,
             "project": project,
@@ -121,7 +121,7 @@ class CodePages:
         await self._rendering.page(request, "file.html", values)
 
     async def goto(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
-        """Leads from a name in a file to its definition; where it stands in that very definition, to who uses it."""
+        """Redirects from a name in a file to its definition; from the name in its own definition to its uses."""
         fields = Fields(request)
         project = _project(fields, projects)
         name, path = _required(fields, "name"), fields.text("path")
@@ -132,7 +132,7 @@ class CodePages:
         await request.answer(_SEE_OTHER, headers=(("location", target), *NOT_STORED))
 
     async def symbol(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
-        """Answers with the definitions of a name; of one that is meant also with its uses and callers."""
+        """Answers with the definitions of a name; if it is unambiguous also with its uses and callers."""
         fields = Fields(request)
         project = _project(fields, projects)
         name = _required(fields, "name")
@@ -157,7 +157,7 @@ class CodePages:
         await self._rendering.page(request, "symbol.html", values)
 
     async def _uses(self, project: ShownProject, symbol_id: str, looked_in: Sequence[ShownProject]) -> dict[str, object]:
-        """Returns who uses a definition in these projects, and who calls it in its own."""
+        """Returns the uses of a definition in these projects, and its callers in its own project."""
         ask = self._asking.show if len(looked_in) == 1 else self._asking.show_from
         uses = await ask("find_references", project.project_id, symbol_name=symbol_id, limit=USES)
         graph = await self._asking.show(
@@ -175,7 +175,7 @@ class CodePages:
         }
 
     async def difference(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
-        """Answers with what differs from another commit."""
+        """Answers with the differences from another commit."""
         fields = Fields(request)
         project = _project(fields, projects)
         base, head, path = fields.given("base"), fields.given("head"), fields.given("path")
@@ -201,7 +201,7 @@ class CodePages:
 
 
 def _project(fields: Fields, projects: tuple[ShownProject, ...]) -> ShownProject:
-    """Returns the project of a page. A name outside of what is shown is as good as one that there is not."""
+    """Returns the project of a page. Raises Trouble if no project of that name is shown, even if it exists."""
     project = chosen(projects, fields.text("project"))
     if project is None:
         raise Trouble("project_not_found", "no project of this name is served here.")
@@ -232,9 +232,9 @@ def _part(reply: FileTextReply) -> FilePart:
 
 
 def _target(results: Sequence[Result], project_id: str, name: str, path: str, line: int) -> str:
-    """Returns where a name at a line of a file leads to."""
+    """Returns the address of the definition of a name at a line of a file."""
     sure = [hit for hit in results if hit.match in _SURE]
-    # The innermost one that begins at the line, or a little above it: its name stands behind its decorators.
+    # The innermost one that begins at the line, or a little above it: its name comes after its decorators.
     beginning = [
         hit for hit in sure if hit.path == path and hit.line_start <= line <= min(hit.line_end, hit.line_start + HEADER_LINES)
     ]
@@ -250,7 +250,7 @@ def _target(results: Sequence[Result], project_id: str, name: str, path: str, li
 
 
 def _meant(known: Sequence[Result]) -> Result | None:
-    """Returns the one definition that a name can mean; None where there are several, or none for sure."""
+    """Returns the only definition that a name can mean; None if there are several, or none is certain."""
     sure = [hit for hit in known if hit.symbol_id and hit.match in ("", *_SURE)]
     return sure[0] if len(sure) == 1 else None
 
@@ -275,7 +275,7 @@ def _uses_by_file(
 
 
 def _caller_tree(graph: CallGraphReply) -> tuple[CallerNode, ...]:
-    """Returns the callers of node 0, each with its own; one that stands in the tree already is not opened again."""
+    """Returns the callers of node 0, each with its own callers; those of one that is in the tree already are not repeated."""
     nodes = {node.id: node for node in graph.nodes}
     opened = {0}
 

@@ -1,11 +1,11 @@
-"""The door of the page `/ui`: who may come in, the headers of every answer, and the page itself, which is loaded by the first
-request that comes through.
+"""Protects the page `/ui`: checks who may use it, sets the headers of every answer, and loads the page with the first request
+that passes.
 
-    Host, Origin (as everywhere) -> Host by address or by a name of ours -> no other site -> room -> the page
+    Host, Origin (as everywhere) -> Host is an address or a name of ours -> no other site -> capacity -> the page
 
-A browser sends requests of other sites here with the user's network, and shows them to no one who could refuse them. So a request
-that a browser says another site has made is refused whatever it asks; what changes something is a POST from a page of this very
-origin; and no answer may be read, framed or held by another origin. Nothing here is imported that shows a page.
+A browser sends requests of other sites here from the user's network, without the user's consent. So requests that another site
+made are always refused; only a POST from a page of this origin can change anything; and no other origin may read, frame or open
+an answer. Nothing that renders a page is imported here.
 """
 
 import ipaddress
@@ -14,9 +14,16 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from codecompass.transport.http.faults import require_method
 from codecompass.transport.http.guards import LOOPBACK_NAMES, Guard, host_name
-from codecompass.transport.http.request import FORBIDDEN, MISDIRECTED, UNAVAILABLE, Header, HttpRefusal, HttpRequest
+from codecompass.transport.http.request import (
+    FORBIDDEN,
+    MISDIRECTED,
+    UNAVAILABLE,
+    Header,
+    HttpRefusal,
+    HttpRequest,
+    require_method,
+)
 
 if TYPE_CHECKING:
     from codecompass.transport.server import Server
@@ -28,12 +35,12 @@ POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
     "frame-ancestors 'none'; base-uri 'none'"
 )
-"""No content from elsewhere, and none that stands in a page itself: what a repository holds can never run."""
+"""No content from other sites and no inline scripts or styles: the contents of a repository can never run."""
 
 HEADERS: Final[tuple[Header, ...]] = (
     ("content-security-policy", POLICY),
     ("x-content-type-options", "nosniff"),
-    # Not `no-referrer`: a browser would then say `Origin: null` with the forms of the page itself.
+    # Not `no-referrer`: browsers would then send `Origin: null` with the page's own forms.
     ("referrer-policy", "same-origin"),
     ("cross-origin-resource-policy", "same-origin"),
     ("cross-origin-opener-policy", "same-origin"),
@@ -41,11 +48,11 @@ HEADERS: Final[tuple[Header, ...]] = (
 )
 
 MAX_REQUESTS: Final = 32
-"""Requests to the page at a time, streams apart: a person who types makes two or three."""
+"""Requests to the page at a time, not counting streams: a person who is typing makes two or three."""
 
 _SITE_MODULE: Final = "codecompass.transport.ui.site"
 _OWN_SITES: Final = ("same-origin", "none")
-"""What a browser says of the page's own requests, and of an address that the user has typed or opened from a program."""
+"""Values of `Sec-Fetch-Site` for the page's own requests, and for an address that the user has typed or opened from a program."""
 
 
 class PageDoor:
@@ -83,7 +90,7 @@ class PageDoor:
     def _check(self, request: HttpRequest) -> None:
         host, origin = request.header("host") or "", request.header("origin")
         if not self._is_own_host(host):
-            # A page can have its own name lead here, and be of this origin then: only a name that is ours is none of its own.
+            # DNS rebinding: a site can make its own name resolve to this machine, and be of the same origin then.
             raise HttpRefusal(
                 MISDIRECTED, "the page is not served under this name. Use the address of the server, or allow it: --allowed-host."
             )
@@ -107,11 +114,11 @@ class PageDoor:
         return True
 
     async def _loaded(self) -> "Site":
-        """Returns the page; loads it where nobody has asked for it yet."""
+        """Returns the page; loads it for the first request."""
         if self._site is None:
             async with self._loading:
                 if self._site is None:
-                    # In a thread, so that the server goes on answering.
+                    # In a thread, so that the server continues to answer.
                     module = await trio.to_thread.run_sync(import_module, _SITE_MODULE)
                     site: Site = module.Site(self._server)
                     self._site = site

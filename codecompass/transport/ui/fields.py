@@ -1,4 +1,4 @@
-"""What a person has filled in: parameters of an address or of a form, each of bounded length."""
+"""The input of a person: parameters of an address or of a form, each of bounded length."""
 
 from typing import Final
 from urllib.parse import parse_qs
@@ -12,8 +12,7 @@ from codecompass.protocol.requests import (
     MAX_WORD_LENGTH,
     MAX_WORDS_LENGTH,
 )
-from codecompass.transport.http.faults import require_method
-from codecompass.transport.http.request import BAD_REQUEST, TOO_LARGE, UNSUPPORTED_TYPE, HttpRefusal, HttpRequest
+from codecompass.transport.http.request import BAD_REQUEST, TOO_LARGE, UNSUPPORTED_TYPE, HttpRefusal, HttpRequest, require_method
 
 LENGTHS: Final = {
     "q": MAX_QUERY_LENGTH,
@@ -33,28 +32,28 @@ LENGTHS: Final = {
     "action": MAX_WORD_LENGTH,
     "job": MAX_WORD_LENGTH,
 }
-"""Every parameter that the page reads, and how many characters it may have."""
+"""Every parameter that the page reads, with its maximum number of characters."""
 
 FORM_TYPE: Final = "application/x-www-form-urlencoded"
 MAX_FORM_BYTES: Final = 20_000
 
 
 class Fields:
-    """The parameters of one request. A blank one is as good as none."""
+    """The query parameters of one request. A blank one counts as absent."""
 
     def __init__(self, request: HttpRequest) -> None:
         self._request = request
 
     def text(self, name: str) -> str:
-        """Returns the value, empty where there is none. Raises HttpRefusal where it is too long or given twice."""
+        """Returns the value; empty if absent. Raises HttpRefusal if it is too long or given twice."""
         return (self._request.parameter(name, LENGTHS[name]) or "").strip()
 
     def given(self, name: str) -> str | None:
-        """Returns the value, None where there is none. Raises as `text`."""
+        """Returns the value; None if absent. Raises like `text`."""
         return self.text(name) or None
 
     def number(self, name: str, default: int, *, lowest: int, highest: int) -> int:
-        """Returns the value, brought into the range; `default` where there is none. Raises HttpRefusal for what is no number."""
+        """Returns the value, clamped to the range; `default` if absent. Raises HttpRefusal if it is not a number."""
         value = self.text(name)
         if not value:
             return default
@@ -64,7 +63,7 @@ class Fields:
 
 
 async def read_form(request: HttpRequest) -> dict[str, str]:
-    """Returns the fields of a form that was sent. Raises HttpRefusal for what is none, and for a field that is too long."""
+    """Returns the fields of a submitted form. Raises HttpRefusal if it is not a form, and for a field that is too long."""
     require_method(request, "POST")
     if request.media_type != FORM_TYPE:
         raise HttpRefusal(UNSUPPORTED_TYPE, "this takes a form of the page. Use its buttons.")

@@ -1,5 +1,5 @@
-"""Pages about projects: `/ui/projects`, `/ui/project`, orders to index and to cancel, changes as a stream of events; and
-`/ui/activity`, what clients have asked.
+"""Pages about projects: `/ui/projects`, `/ui/project`, actions that start and cancel jobs, changes as a stream of events; and
+`/ui/activity`, the last calls of clients.
 """
 
 import json
@@ -21,17 +21,17 @@ from codecompass.transport.ui.shown_projects import ShownProject, chosen, shown_
 from codecompass.units import MILLISECONDS, MINUTES
 
 if TYPE_CHECKING:
-    from codecompass.transport.activity import NotedCall
+    from codecompass.transport.call_records import NotedCall
     from codecompass.transport.server import Server
 
 MAX_STREAMS: Final = 8
-"""Streams of events at a time. A browser opens six connections to one server at most, and needs some for pages."""
+"""Streams of events at a time. A browser opens at most six connections to one server, and needs some for pages."""
 
 LOOK_SECONDS: Final = 400 * MILLISECONDS
-"""How often a stream compares what is published, in memory, with what it has told."""
+"""Interval at which a stream compares the published state, in memory, with what it has sent."""
 
 STREAM_SECONDS: Final = 30 * MINUTES
-"""A stream ends then; a page that is still looked at opens another one by itself."""
+"""Maximum duration of a stream; a page that is still open then reconnects."""
 
 HEARTBEAT_SECONDS: Final = HttpLimits().comment
 
@@ -39,7 +39,7 @@ _SEE_OTHER: Final = 303
 
 
 class ShownClient(Struct, frozen=True):
-    """A client with those of its calls that may be shown, the newest first."""
+    """A client with those of its calls that may be shown, newest first."""
 
     name: str
     transport: str
@@ -47,7 +47,7 @@ class ShownClient(Struct, frozen=True):
 
 
 class ProjectPages:
-    """Answers the pages about projects and activity. Each raises Trouble, HttpRefusal."""
+    """Answers the pages about projects and activity. Each method raises Trouble, HttpRefusal."""
 
     def __init__(self, server: "Server", asking: Asking, rendering: Rendering) -> None:
         self._server = server
@@ -60,7 +60,7 @@ class ProjectPages:
         await self._rendering.page(request, "projects.html", {"projects": projects, "here": "projects"})
 
     async def project(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
-        """Answers with one project: what is indexed, what was left out and why, its last jobs; what became of one file."""
+        """Answers with one project: what is indexed, what was left out and why, its last jobs, and the state of one file."""
         fields = Fields(request)
         project = chosen(projects, fields.text("project"))
         if project is None:
@@ -79,7 +79,7 @@ class ProjectPages:
         await self._rendering.page(request, "project.html", values)
 
     async def act(self, request: HttpRequest) -> None:
-        """Orders or cancels a job, and leads back to the projects."""
+        """Starts or cancels a job, and redirects to the projects."""
         form = await read_form(request)
         project = chosen(shown_projects(self._server), form.get("project", ""))
         if project is None or not form.get("project"):
@@ -103,12 +103,12 @@ class ProjectPages:
         await request.answer(_SEE_OTHER, headers=(("location", address("projects")), *NOT_STORED))
 
     async def activity(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
-        """Answers with the last calls of each client, as far as they are about projects that are shown."""
+        """Answers with the last calls of each client, if they are about projects that are shown."""
         log = self._server.activity
         roots = {project.root: project.label for project in projects}
         clients = []
         for client in log.clients() if log is not None else ():
-            # A call about several projects names them, not a root: the server has left out what may not be seen.
+            # A call about several projects names them, not a root: the server has left out those that may not be seen.
             calls = tuple(
                 (iso_time(call.at), call)
                 for call in client.calls
@@ -120,7 +120,7 @@ class ProjectPages:
         await self._rendering.page(request, "activity.html", values)
 
     async def events(self, request: HttpRequest) -> None:
-        """Streams what changes in the list of projects: each event has the parts of the page that are different now, by id."""
+        """Streams changes of the list of projects: each event has the changed parts of the page, by id."""
         if self._n_streams >= MAX_STREAMS:
             raise HttpRefusal(
                 UNAVAILABLE,
@@ -131,24 +131,18 @@ class ProjectPages:
         self._n_streams += 1
         try:
             await request.body()
-            async with trio.open_nursery() as nursery:
-
-                async def watch() -> None:
-                    await request.wait_gone()
-                    nursery.cancel_scope.cancel()
+            async with request.cancelled_when_gone() as nursery:
 
                 async def stop() -> None:
                     await self._server.core.stopping.wait()
                     told.cancel()
 
-                nursery.start_soon(watch)
                 with trio.move_on_after(STREAM_SECONDS) as told:
                     nursery.start_soon(stop)
                     await request.begin_stream()
                     await request.write(COMMENT)
                     await self._tell(request)
                 await request.end_stream()
-                nursery.cancel_scope.cancel()
         finally:
             self._n_streams -= 1
 
@@ -162,7 +156,7 @@ class ProjectPages:
             }
             changed = {name: html for name, html in parts.items() if known.get(name) != html}
             if changed:
-                # JSON in ASCII has no line end, so it is one line of an event.
+                # JSON in ASCII contains no line end, so it is one line of an event.
                 await request.write(b"event: projects\ndata: " + json.dumps(changed).encode("ascii") + b"\n\n")
                 known, quiet_since = parts, trio.current_time()
             elif trio.current_time() - quiet_since > HEARTBEAT_SECONDS:

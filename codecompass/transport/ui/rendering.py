@@ -1,4 +1,4 @@
-"""Templates to HTML, with everything escaped that is put into them, and the files that pages are made of besides."""
+"""Renders templates to HTML, with all values escaped, and serves the static files of the pages."""
 
 import hashlib
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ HTML_TYPE: Final = "text/html; charset=utf-8"
 
 NOT_STORED: Final[tuple[Header, ...]] = (("cache-control", "no-store"),)
 _KEPT: Final[tuple[Header, ...]] = (("cache-control", "private, max-age=31536000, immutable"),)
-"""Of a file whose address has the digest of all of them."""
+"""For static files: their address contains a digest of all of them."""
 
 _HERE: Final = Path(__file__).parent
 _MEDIA_TYPES: Final = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
@@ -54,17 +54,17 @@ class Rendering:
         )
 
     def html(self, template: str, values: Mapping[str, object]) -> str:
-        """Returns a page or a part of one."""
+        """Returns a rendered page, or a part of one."""
         return self._environment.get_template(template).render(values)
 
     async def page(self, request: HttpRequest, template: str, values: Mapping[str, object], *, status: int = OK) -> None:
         """Answers with a page."""
-        # Text of a repository may hold halves of characters, which no encoding has.
+        # Text of a repository may contain lone surrogates, which cannot be encoded.
         body = well_formed(self.html(template, values)).encode()
         await request.answer(status, body, media_type=HTML_TYPE, headers=NOT_STORED)
 
     async def file(self, request: HttpRequest) -> None:
-        """Answers with a static file. Raises HttpRefusal where there is none."""
+        """Answers with a static file. Raises HttpRefusal if it does not exist."""
         file = self._files.get(request.path.removeprefix(self._static_path))
         if file is None:
             raise HttpRefusal(NOT_FOUND, "there is no such file. Load the page again.")
@@ -72,7 +72,7 @@ class Rendering:
 
 
 def address(page: str, **parameters: object) -> str:
-    """Returns the address of a page of ours. Parameters that are None, empty or false are left out; `line` becomes an anchor."""
+    """Returns the address of a page. Parameters that are None, empty or False are left out; `line` becomes an anchor."""
     line = parameters.get("line")
     given = {name: value for name, value in parameters.items() if value not in (None, "", False)}
     query = urlencode({name: str(value) for name, value in given.items()}, errors="surrogatepass")
@@ -93,12 +93,12 @@ def editor_links(root: str, path: str, line: int) -> tuple[tuple[str, str], ...]
 
 
 def thousands(number: int) -> str:
-    """Returns a number as people read it."""
+    """Returns a number with thousands separators."""
     return f"{number:,}"
 
 
 def size(n_bytes: int) -> str:
-    """Returns a number of bytes as people read it."""
+    """Returns a number of bytes with a unit."""
     for unit, name in ((GIB, "GB"), (MIB, "MB"), (KIB, "kB")):
         if n_bytes >= unit:
             return f"{n_bytes / unit:.1f} {name}"

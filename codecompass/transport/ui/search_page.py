@@ -1,4 +1,4 @@
-"""`/ui`: a query, its hits with lines of code, why each stands where it stands, and what became of a file that is not there."""
+"""`/ui`: a query, its hits with lines of code, the reasons for their ranking, and why a file is not among them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ HITS: Final = 10
 MORE_HITS: Final = 40
 
 MARKED_CHARACTERS: Final = 500
-"""Of a query whose words are marked in the hits: those of a pasted log are too many to look for in every line."""
+"""Longest query whose words are marked in the hits: a pasted log has too many to search for in every line."""
 
 _FACTORS: Final = (
     ("exact_match_boost", "has the words as they are written"),
@@ -33,7 +33,7 @@ _FACTORS: Final = (
     ("bm25_score", "words, by how rare they are (BM25)"),
     ("near_in_meaning", "near in meaning"),
 )
-"""What each factor of a ranking says to people."""
+"""The factors of a ranking, with their meaning for people."""
 
 VERDICTS: Final = {
     "shown": "is among the hits",
@@ -47,14 +47,14 @@ VERDICTS: Final = {
 
 
 class Factor(Struct, frozen=True):
-    """One reason for the place of a hit."""
+    """One reason for the rank of a hit."""
 
     meaning: str
     value: float
 
 
 class ShownHit(Struct, frozen=True, kw_only=True):
-    """A hit with what the page shows of it. `line` is the one to open it at."""
+    """A hit as the page shows it. `line` is the line at which it is opened."""
 
     hit: Result
     project: ShownProject
@@ -66,7 +66,7 @@ class ShownHit(Struct, frozen=True, kw_only=True):
 
 
 class SearchForm(Struct, frozen=True, kw_only=True):
-    """What was asked for, as the form shows it again."""
+    """The search parameters, as the form shows them again."""
 
     project: ShownProject | None
     is_about_all: bool
@@ -81,12 +81,12 @@ class SearchForm(Struct, frozen=True, kw_only=True):
 
     @property
     def has_details(self) -> bool:
-        """Whether something was filled in that the form keeps folded."""
+        """Whether a field is filled in that the form hides by default."""
         return bool(self.path or self.kind or self.language or self.why or self.why_not)
 
     @property
     def as_parameters(self) -> dict[str, object]:
-        """The parameters of an address that asks for the same."""
+        """The parameters of the address of the same search."""
         return {
             "project": ALL_PROJECTS if self.is_about_all else self.project.project_id if self.project else "",
             "q": self.q,
@@ -109,7 +109,7 @@ class Found(Struct, frozen=True, kw_only=True):
 
 
 class SearchPage:
-    """Answers `/ui`, and `/ui/results` with the part of it that changes while somebody types."""
+    """Answers `/ui`, and `/ui/results` with the part that changes while somebody types."""
 
     def __init__(self, asking: Asking, rendering: Rendering) -> None:
         self._asking = asking
@@ -151,7 +151,7 @@ class SearchPage:
             return Found(trouble=trouble)
         assert isinstance(reply, SearchCodeReply)
         of_label = {each.label: each for each in projects} if form.is_about_all else {"": form.project}
-        # Colours take milliseconds of processor time, in which others want answers.
+        # In a thread: highlighting takes milliseconds of processor time, which would delay other answers.
         hits = await trio.to_thread.run_sync(_shown_hits, reply.results, reply.metadata.ranking_reasons, form, of_label)
         return Found(hits=hits, total=reply.total_candidates, metadata=reply.metadata)
 
@@ -186,7 +186,7 @@ def _shown_hits(
     return tuple(
         _shown_hit(hit, of_label[hit.project], by_index.get(index), wanted)
         for index, hit in enumerate(results)
-        # A project that has become known a moment ago is shown a moment later.
+        # A project that was registered a moment ago is shown with the next answer.
         if hit.project in of_label
     )
 

@@ -1,6 +1,6 @@
-"""The projects that the page shows: those that the server answers for, as health sees them.
+"""The projects that the page shows: those that the server answers for, with their health.
 
-The same rule as for a question: with allowed roots, only what lies in them, what the user has pinned and the default project.
+The same rule applies as for questions: with allowed roots, only projects in them, pinned ones and the default project.
 """
 
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ShownJob(Struct, frozen=True, kw_only=True):
-    """A job that runs or waits. `percentage` is 0..100; `is_here` says that this server can cancel it."""
+    """A running or queued job. `percentage` is 0..100; `is_here` says that this server can cancel it."""
 
     job_id: str
     mode: str
@@ -30,12 +30,12 @@ class ShownJob(Struct, frozen=True, kw_only=True):
 
 
 class ShownProject(Struct, frozen=True, kw_only=True):
-    """A project as the page shows it. `source_bytes` is 0 where it is not known, `last_indexed_at` ISO 8601 in UTC or empty."""
+    """A project as the page shows it. `source_bytes` is 0 if unknown, `last_indexed_at` is ISO 8601 in UTC or empty."""
 
     project_id: str
     name: str
     label: str
-    """What the project is called on the page, and in answers about several."""
+    """The name of the project on the page, and in answers about several."""
     root: str
     state: str
     freshness: str
@@ -90,7 +90,7 @@ def shown_projects(server: "Server") -> tuple[ShownProject, ...]:
 
 
 def chosen(projects: tuple[ShownProject, ...], asked: str) -> ShownProject | None:
-    """Returns the project that is asked for by id or name; without one the home project, else the one used last."""
+    """Returns the project with this id or name, None if there is none; for an empty one the home project, else the last used."""
     if asked:
         return next((each for each in projects if asked in (each.project_id, each.name)), None)
     home = next((each for each in projects if each.is_home), None)
@@ -109,7 +109,7 @@ def _job(moment: Moment, project_id: str, recorded: Job | None) -> ShownJob | No
             is_here=True,
         )
     if recorded is None or any(each.project_id == project_id for each in moment.live):
-        # What the registry said at the last survey may have ended since; the workspace knows better.
+        # The job that the last survey found may have ended since; the workspace has the newer state.
         return None
     return ShownJob(
         job_id=recorded.job_id,

@@ -1,10 +1,10 @@
-"""The page behind its door: which address is what, and an answer that people can read whatever happens.
+"""Routes the requests of the page, and answers errors in a form that people can read.
 
     /ui  /ui/results                    search
-    /ui/file  /ui/goto  /ui/symbol      a file, from a name to its definition, a definition with who uses it
-    /ui/diff                            what differs from another commit
-    /ui/projects  /ui/project           all projects, one project; POST /ui/act orders and cancels jobs
-    /ui/events                          how projects and jobs change, as a stream of events
+    /ui/file  /ui/goto  /ui/symbol      a file, from a name to its definition, a definition with its uses
+    /ui/diff                            the differences from another commit
+    /ui/projects  /ui/project           all projects, one project; POST /ui/act starts and cancels jobs
+    /ui/events                          changes of projects and jobs, as a stream of events
     /ui/activity                        the last calls of each client
     /ui/static/...                      scripts and styles
 
@@ -14,10 +14,7 @@ Loaded by the first request.
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
-import trio
-
-from codecompass.transport.http.faults import require_method
-from codecompass.transport.http.request import NOT_FOUND, HttpRefusal, HttpRequest
+from codecompass.transport.http.request import NOT_FOUND, HttpRefusal, HttpRequest, require_method
 from codecompass.transport.ui.asking import Asking, Trouble
 from codecompass.transport.ui.code_pages import CodePages
 from codecompass.transport.ui.door import PAGE_PATH
@@ -36,7 +33,7 @@ Page = Callable[[HttpRequest, tuple[ShownProject, ...]], Awaitable[None]]
 
 
 class Site:
-    """Answers all requests that the door has let in."""
+    """Answers all requests to the page that `PageDoor` has allowed."""
 
     def __init__(self, server: "Server") -> None:
         self._server = server
@@ -59,16 +56,16 @@ class Site:
         }
 
     def is_stream(self, request: HttpRequest) -> bool:
-        """Whether the answer goes on until the client leaves."""
+        """Returns whether the answer is a stream that runs until the client disconnects."""
         return request.path == EVENTS_PATH
 
     async def stream(self, request: HttpRequest) -> None:
-        """Answers with a stream of events. Raises HttpRefusal where there are too many."""
+        """Answers with a stream of events. Raises HttpRefusal if there are too many."""
         require_method(request, "GET")
         await self._projects.events(request)
 
     async def handle(self, request: HttpRequest) -> None:
-        """Answers with a page; a question whose browser has gone is cancelled. Raises HttpRefusal, ClientGone."""
+        """Answers with a page; cancels the question if the browser disconnects. Raises HttpRefusal, ClientGone."""
         below = request.path.removeprefix(PAGE_PATH)
         if below == "/act":
             await self._projects.act(request)
@@ -83,18 +80,11 @@ class Site:
             return
         await request.body()
         failure: Exception | None = None
-        async with trio.open_nursery() as nursery:
-
-            async def watch() -> None:
-                await request.wait_gone()
-                nursery.cancel_scope.cancel()
-
-            nursery.start_soon(watch)
+        async with request.cancelled_when_gone():
             try:
                 await self._answer(request, page)
-            except Exception as error:  # noqa: BLE001 (raised again where no nursery makes a group of it)
+            except Exception as error:  # noqa: BLE001 (raised again outside the nursery, which would make it a group)
                 failure = error
-            nursery.cancel_scope.cancel()
         if failure is not None:
             raise failure
 

@@ -5,11 +5,11 @@ from contextlib import asynccontextmanager
 import trio
 from msgspec import Struct
 
+from codecompass.transport.call_records import Measures
 from codecompass.transport.http.guards import guard
 from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.http.server import bound_url, open_sockets
 from codecompass.transport.http.service import HttpTransport
-from codecompass.transport.measures import Measures
 from tests.transport.sample_tools import said
 
 LARGE = 8_000_000

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 from msgspec.structs import replace
 
 from codecompass.projects.survey import SurveyResult
+from codecompass.transport.call_records import BOUNDS, Measures
 from codecompass.transport.health import health
 from codecompass.transport.http.metrics import Load, Supervision, render
-from codecompass.transport.measures import BOUNDS, Measures
 from codecompass.transport.tools.catalog import Catalog
 from codecompass.transport.tools.services import Services
 from tests.support.routing import Client, IdleWorkspaces

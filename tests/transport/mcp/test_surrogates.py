@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from codecompass.transport.mcp.unusual_json import without_half_pairs
+from codecompass.transport.mcp.unusual_json import without_lone_surrogates
 
 PIECES = (
     r"\ud83d", r"\ude00", r"\ud83d\ude00", r"\uD83D", r"\\", r"\n", r"\"", r"\u00e9", "ud83d", "a", "é", "中", "😀",
@@ -25,7 +25,7 @@ def test_a_long_message_is_read_as_a_short_one_is(seed):
     chosen = source.sample(PIECES, source.randrange(1, 5))
     written = "".join(source.choices(chosen, k=LONG // 4))
 
-    read = json.loads(without_half_pairs(f'{{"a":"{written}"}}'.encode()))["a"]
+    read = json.loads(without_lone_surrogates(f'{{"a":"{written}"}}'.encode()))["a"]
 
     assert read == lone_halves(json.loads(f'"{written}"'))
 
@@ -34,7 +34,7 @@ def test_a_long_message_is_read_as_a_short_one_is(seed):
 def test_a_pair_stays_a_pair_wherever_it_stands(lead):
     frame = f'{{"a":"{"x" * lead}{PIECES[2] * (LONG // 12)}{PIECES[0]}"}}'.encode()
 
-    read = json.loads(without_half_pairs(frame))["a"]
+    read = json.loads(without_lone_surrogates(frame))["a"]
 
     assert read == "x" * lead + "😀" * (LONG // 12) + "\ufffd"
 
@@ -42,4 +42,4 @@ def test_a_pair_stays_a_pair_wherever_it_stands(lead):
 def test_halves_that_are_written_as_bytes_are_found_too():
     frame = b'{"a":"' + b"\xed\xa0\xbd" * LONG + b'"}'
 
-    assert json.loads(without_half_pairs(frame))["a"] == "\ufffd" * LONG
+    assert json.loads(without_lone_surrogates(frame))["a"] == "\ufffd" * LONG

@@ -12,9 +12,8 @@ import trio.testing
 from codecompass.errors import InvalidInput
 from codecompass.protocol.parts import PartRequest
 from codecompass.settings import OrganisationSettings
-from codecompass.transport.organisation import breaker
-from codecompass.transport.organisation.breaker import Breaker
-from codecompass.transport.organisation.failure import OrganisationUnavailable
+from codecompass.transport.organisation import failures
+from codecompass.transport.organisation.failures import Breaker, OrganisationUnavailable
 from codecompass.transport.organisation.link import OrganisationLink
 from codecompass.transport.organisation.target import organisation_target
 from tests.transport.organisation.conftest import TOKEN, complaints, desk, index, places, target_of
@@ -198,20 +197,20 @@ def is_asked(gate: Breaker) -> bool:
 
 async def test_pauses_grow_to_a_bound_and_end_with_an_answer(mock_clock):
     gate = Breaker()
-    pause = breaker.FIRST_PAUSE_SECONDS
+    pause = failures.FIRST_PAUSE_SECONDS
     for _ in range(8):
         with pytest.raises(OrganisationUnavailable, match=r"it failed$"):
             fail(gate)
         mock_clock.jump(pause - 0.5)
         assert not is_asked(gate)
         mock_clock.jump(0.5)
-        pause = min(2 * pause, breaker.LONGEST_PAUSE_SECONDS)
-    assert pause == breaker.LONGEST_PAUSE_SECONDS
+        pause = min(2 * pause, failures.LONGEST_PAUSE_SECONDS)
+    assert pause == failures.LONGEST_PAUSE_SECONDS
 
     assert is_asked(gate)
     with pytest.raises(OrganisationUnavailable, match=r"it failed$"):
         fail(gate)
-    mock_clock.jump(breaker.FIRST_PAUSE_SECONDS)
+    mock_clock.jump(failures.FIRST_PAUSE_SECONDS)
     assert is_asked(gate)
 
 
@@ -219,7 +218,7 @@ async def test_after_a_pause_one_question_tries_it_and_the_others_do_not_wait(mo
     gate = Breaker()
     with pytest.raises(OrganisationUnavailable):
         fail(gate)
-    mock_clock.jump(breaker.FIRST_PAUSE_SECONDS)
+    mock_clock.jump(failures.FIRST_PAUSE_SECONDS)
 
     with gate.asking(3.0):
         assert not is_asked(gate)
@@ -232,7 +231,7 @@ async def test_a_trial_that_is_given_up_lets_the_next_question_try(mock_clock):
     gate = Breaker()
     with pytest.raises(OrganisationUnavailable):
         fail(gate)
-    mock_clock.jump(breaker.FIRST_PAUSE_SECONDS)
+    mock_clock.jump(failures.FIRST_PAUSE_SECONDS)
 
     with trio.CancelScope() as scope, gate.asking(3.0):
         scope.cancel()

@@ -9,7 +9,7 @@ from codecompass.errors import ErrorBody
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import bare_metadata
 from codecompass.protocol.replies import ErrorReply
-from codecompass.transport.product.tool_calls import result_of
+from codecompass.transport.product.tools import result_of
 from tests.transport.sample_tools import said
 
 

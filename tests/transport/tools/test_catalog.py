@@ -29,11 +29,11 @@ from codecompass.protocol.state_replies import (
     SyncRepoReply,
 )
 from codecompass.settings import ServerSettings
+from codecompass.transport.call_records import Measures
 from codecompass.transport.deferred import DeferredServer
 from codecompass.transport.mcp.core import _encoded_tools
 from codecompass.transport.mcp.protocol import HANDSHAKE_REVISIONS, MODERN_REVISION
-from codecompass.transport.measures import Measures
-from codecompass.transport.product.product_surface import INSTRUCTIONS, product_surface
+from codecompass.transport.product.product_surface import HOW_IT_ANSWERS, WHAT_IT_IS, product_surface
 from codecompass.transport.tools.catalog import Catalog
 from codecompass.transport.tools.listing import GROUPS, NOT_IN_CORE, TOOLS, describe, listed_names
 from codecompass.transport.tools.services import Services
@@ -150,7 +150,6 @@ def test_a_tool_has_all_that_a_client_needs_to_choose_it(tool):
     assert re.fullmatch(r"[a-z_]{1,32}", tool.name)
     assert tool.title
     assert 150 <= len(tool.description) <= 260
-    assert tool.run.__doc__
     (listed,) = [each for each in encoded("all") if each["name"] == tool.name]
     assert listed["annotations"]["openWorldHint"] is False
     assert listed["annotations"]["readOnlyHint"] is tool.is_read_only
@@ -194,9 +193,9 @@ def test_the_two_main_tools_are_shown_whole_by_hosts_that_show_few():
 @pytest.mark.parametrize("answers", ["json", "text"])
 def test_the_instructions_are_short_and_begin_with_what_matters(answers):
     """A host repeats them for each tool, another shows the first paragraph alone."""
-    first = INSTRUCTIONS[answers].partition("\n\n")[0]
+    first = WHAT_IT_IS.partition("\n\n")[0]
 
-    assert len(INSTRUCTIONS[answers].encode()) < 900
+    assert len((WHAT_IT_IS + HOW_IT_ANSWERS[answers]).encode()) < 900
     assert "\n" not in first
     assert len(first) < 260
     assert {"search_code", "locate_symbol", "grep"} <= set(re.findall(r"\w+", first))

@@ -1,4 +1,4 @@
-"""What is wrong between a bridge and its server, in words that say what to do next, and as JSON-RPC errors."""
+"""Failures between a bridge and its server, with messages that say what to do next, and as JSON-RPC errors."""
 
 import socket
 from typing import Final
@@ -13,22 +13,22 @@ from codecompass.transport.mcp.jsonrpc import Fault
 from codecompass.transport.mcp.protocol import SERVER_GONE
 
 RETRY_MS: Final = 1000
-"""When to call again. A server that is started again listens after half of it."""
+"""When to call again, in milliseconds. A restarted server listens after half of it."""
 
 _BAD_REQUEST: Final = 400
 _NOT_FOUND: Final = 404
 _SHOWN_LENGTH: Final = 300
 
 
-class Trouble(Struct, frozen=True):
-    """Why there is no connection. `reason` is a word for programs; with `is_retryable` it can go away by itself."""
+class LinkFailure(Struct, frozen=True):
+    """Why there is no connection. `reason` is a code for programs; with `is_retryable` it may be temporary."""
 
     reason: str
     message: str
     is_retryable: bool = True
 
     def fault(self, target: BridgeTarget) -> Fault:
-        """Returns the error for a request that cannot be served because of this."""
+        """Returns the error for a request that fails because of this."""
         hint: dict[str, object] = {"retry_after_ms": RETRY_MS} if self.is_retryable else {}
         return Fault(SERVER_GONE, self.message, reason=self.reason, is_retryable=self.is_retryable, server_url=target.url, **hint)
 
@@ -44,17 +44,17 @@ class _Body(Struct):
 _BODIES: Final = msgspec.json.Decoder(_Body)
 
 
-def lost(target: BridgeTarget) -> Trouble:
-    """Returns the trouble of requests that were under way when the connection ended."""
-    return Trouble(
+def lost(target: BridgeTarget) -> LinkFailure:
+    """Returns the failure of requests that were in flight when the connection ended."""
+    return LinkFailure(
         "server_gone",
         f"the connection to the CodeCompass server at {target.url} was lost before it answered. Call again: the bridge connects "
         "again by itself, and jobs go on or are taken up again by the server.",
     )
 
 
-def unreachable(target: BridgeTarget, cause: BaseException) -> Trouble:
-    """Returns the trouble of an attempt to connect that failed."""
+def unreachable(target: BridgeTarget, cause: BaseException) -> LinkFailure:
+    """Returns the failure of an attempt to connect."""
     if isinstance(cause, ConnectionRejected):
         return _rejected(target, cause)
     reason = "it did not answer in time" if isinstance(cause, trio.TooSlowError) else _cause_text(cause)
@@ -63,12 +63,14 @@ def unreachable(target: BridgeTarget, cause: BaseException) -> Trouble:
         if target.is_local and target.path == "/ws"
         else "Check that it runs, and that the tunnel or proxy to it is up"
     )
-    return Trouble("server_unreachable", f"no CodeCompass server answers at {target.url} ({reason}). {todo}, then call again.")
+    return LinkFailure(
+        "server_unreachable", f"no CodeCompass server answers at {target.url} ({reason}). {todo}, then call again."
+    )
 
 
-def changed_revision(target: BridgeTarget, revision: str, other: str) -> Trouble:
-    """Returns the trouble of a server that was replaced by one with which this session cannot go on."""
-    return Trouble(
+def changed_revision(target: BridgeTarget, revision: str, other: str) -> LinkFailure:
+    """Returns the failure of a session whose server was replaced by one with which it cannot continue."""
+    return LinkFailure(
         "server_changed",
         f"the CodeCompass server at {target.url} was replaced: it speaks {other}, this session {revision}. Connect the editor "
         "again.",
@@ -76,22 +78,24 @@ def changed_revision(target: BridgeTarget, revision: str, other: str) -> Trouble
     )
 
 
-def _rejected(target: BridgeTarget, rejection: ConnectionRejected) -> Trouble:
+def _rejected(target: BridgeTarget, rejection: ConnectionRejected) -> LinkFailure:
     try:
         said = _BODIES.decode(rejection.body or b"").error.message[:_SHOWN_LENGTH]
     except (msgspec.DecodeError, UnicodeDecodeError):
         said = ""
     if rejection.status_code == _BAD_REQUEST and target.project is not None and said:
         message = f"{said} It is named by {target.source}. Correct that, then connect the editor again."
-        return Trouble("project_not_found", message, is_retryable=False)
+        return LinkFailure("project_not_found", message, is_retryable=False)
     if said:
-        return Trouble("server_refused", f"the CodeCompass server at {target.url} refuses the connection: {said}")
+        return LinkFailure("server_refused", f"the CodeCompass server at {target.url} refuses the connection: {said}")
     what = f"what answers at {target.url} is no CodeCompass server: it says {rejection.status_code} to {target.path}. "
-    return Trouble("server_refused", f"{what}Correct the address of --connect.", is_retryable=rejection.status_code != _NOT_FOUND)
+    return LinkFailure(
+        "server_refused", f"{what}Correct the address of --connect.", is_retryable=rejection.status_code != _NOT_FOUND
+    )
 
 
 def _cause_text(cause: BaseException) -> str:
-    """Returns the words of the system's error that is the reason of all the others."""
+    """Returns the message of the system error at the root of a failure."""
     seen = _system_errors(cause)
     if any(isinstance(error, ConnectionRefusedError) for error in seen):
         return "connection refused"

@@ -6,9 +6,9 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codecompass.transport.line_frames import KEPT_BYTES, LineFrames
 from codecompass.transport.mcp.connection import Input
 from codecompass.transport.mcp.jsonrpc import Malformed
+from codecompass.transport.stdio import KEPT_BYTES, LineFrames
 
 LIMIT = 8
 

@@ -1,5 +1,5 @@
-"""What a tool has in its hands while it answers one call, and the way of all questions to an index: route, ask the workspace,
-report the job that it waits for, pass its reply on.
+"""One call of a tool while it is answered, and the common path of questions to an index: route, ask the workspace, report the
+job that it waits for, return its reply.
 """
 
 import trio
@@ -22,7 +22,7 @@ from codecompass.units import MINUTES
 
 
 class Call:
-    """One call of a tool: what was asked, by whom, and what has been found out about it so far."""
+    """One tool call: its request, its caller, and the project and commit found for it so far."""
 
     def __init__(
         self,
@@ -35,16 +35,16 @@ class Call:
         part: PartRequest | None = None,
         is_local: bool = False,
     ) -> None:
-        """`warnings` are those of decoding; `answers` is the form that replies are made for, None that of the server.
+        """`warnings` are those of decoding; `answers` is the form of the reply, None for that of the server.
 
-        `part` says that another server merges the answer with its own; `is_local` that no other server is to be asked.
+        `part` is set if another server merges the answer with its own; `is_local` forbids to query another server.
         """
         self.services = services
         self.caller = caller
         self.request: AnyRequest | ReadFile = request
         self.answers: AnswerForm | None = answers
         self.part: PartRequest | None = part
-        # What another server asks is never passed on to a third: they could be the same.
+        # Calls of another server are never passed on to a third one, which could be the same.
         self.elsewhere: Elsewhere | None = None if part is not None or is_local else services.elsewhere
         self.routed: Routed | None = None
         self.commit: NamedCommit | None = None
@@ -52,22 +52,22 @@ class Call:
         self._warnings = warnings
 
     def turn_to(self, request: AnyRequest, warning: str) -> None:
-        """Makes it a call about another project, and says so."""
+        """Replaces the request with one about another project, and adds a warning."""
         self.request = request
         self._warnings = (*self._warnings, warning)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Those of decoding, then those of routing."""
+        """The warnings of decoding, then those of routing."""
         return self._warnings if self.routed is None else (*self._warnings, *self.routed.warnings)
 
     @property
     def hint(self) -> str:
-        """What the client is told once in its session."""
+        """The hint that the client gets once in its session."""
         return "" if self.routed is None else self.routed.hint
 
     async def route(self) -> Routed:
-        """Returns the project that is meant. Raises what `Router.route` raises."""
+        """Returns the project that the call addresses. Raises the same errors as `Router.route`."""
         hint = self.hint
         routed = await self.services.router.route(self.request, self.caller)
         self.routed = Routed(
@@ -80,14 +80,14 @@ class Call:
         return self.routed
 
     async def workspace(self) -> WorkspaceHandle:
-        """Returns the live workspace that is meant. Ask it before the next checkpoint."""
+        """Returns the live workspace that the call addresses. Must be asked before the next checkpoint."""
         routed = await self.route()
         return self.services.workspaces.route(routed.project)
 
     async def asked_workspace(self) -> WorkspaceHandle:
         """Returns the live workspace that the question is about: that of the commit which `ref` names, if the request has one.
 
-        Ask it before the next checkpoint. Raises what `route` and `CommitWorkspaces.resolve` raise.
+        Must be asked before the next checkpoint. Raises the same errors as `route` and `CommitWorkspaces.resolve`.
         """
         ref = asked_ref(self.request)
         self._is_about_ref = ref is not None
@@ -104,19 +104,19 @@ class Call:
         return self.services.workspaces.route(routed.project)
 
     async def require_ref(self) -> None:
-        """Raises RefNotIndexed where the request names another branch than the working tree is on."""
+        """Raises RefNotIndexed if the request names another branch than the one that is checked out."""
         if self.request.ref is not None:
             project = (await self.route()).project
             require_ref(self.request.ref, await self.services.router.head_ref(project))
 
     def observed(self) -> WorkspaceObservation | None:
-        """Returns what the workspace that the call is about has published last; None where it is not live or not known."""
+        """Returns the last observation of the workspace that the call is about; None if it is not live or not known."""
         if self.routed is None or (self._is_about_ref and self.commit is None):
             return None
         return self.services.workspaces.find(self.routed.project.project_id, self.commit)
 
     def metadata(self, seen: WorkspaceObservation | None, ref: str = "") -> Metadata | BareMetadata:
-        """Returns the block of an answer that no query gave: what its workspace has published, if there is one."""
+        """Returns the metadata of an answer that no query gave: from the workspace's observation, if there is one."""
         if self.routed is None:
             return bare_metadata(warnings=self.warnings, hint=self.hint)
         project = self.routed.project
@@ -141,11 +141,11 @@ class Call:
 
 
 FOLLOWED_SECONDS = 10 * MINUTES
-"""A job is followed until the question is answered; this bounds it where nothing else does."""
+"""A job is followed until the question is answered, but never longer than this."""
 
 
 async def ask_index(call: Call) -> Outcome:
-    """Returns what the index of the workspace that is meant says. Raises what routing and the workspace raise."""
+    """Returns the answer of the workspace that the call addresses. Raises the errors of routing and of the workspace."""
     assert isinstance(call.request, QueryRequest)
     workspace = await call.asked_workspace()
     assert call.routed is not None
@@ -167,7 +167,7 @@ async def ask_index(call: Call) -> Outcome:
 
 
 class _AwaitedJob:
-    """The job that a question waits for, once the workspace has told which."""
+    """The job that a question waits for, once the workspace has reported it."""
 
     def __init__(self) -> None:
         self.told = trio.Event()
@@ -179,7 +179,7 @@ class _AwaitedJob:
 
 
 async def _follow(awaited: _AwaitedJob, caller: Caller) -> None:
-    """Shows the client how far the job is while its question waits: a first index can take a while."""
+    """Reports the progress of the job to the client while its question waits: a first index can take a while."""
     await awaited.told.wait()
     assert awaited.job is not None
     await caller.follow(awaited.job, FOLLOWED_SECONDS)

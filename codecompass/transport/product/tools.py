@@ -1,9 +1,9 @@
-"""The product's tools behind `tools/call`: the caller as tools see it, replies as results, running jobs as tasks, questions for
+"""The product's tools behind `tools/call`: the caller as tools see it, replies as results, running jobs as tasks, requests for
 roots.
 
-A reply goes out in one of two forms. As JSON it is the text, with a line for each result, and for revisions that know it the
-structured content besides: hosts show a model either. As plain text it goes out alone, because hosts that get both show the
-model the JSON. A failure is text alone: clients hold structured content against the output schema even then.
+A reply is sent in one of two forms. As JSON it is the text, with a line for each result, and also the structured content for
+revisions that have it: hosts show a model one or the other. As plain text it is sent alone, because hosts that get both show the
+model the JSON. A failure is text alone: clients validate structured content against the output schema even then.
 """
 
 import time
@@ -26,25 +26,24 @@ from codecompass.transport.mcp.jsonrpc import decode_params, encode_notification
 from codecompass.transport.mcp.progress import ProgressParams, status_text
 from codecompass.transport.mcp.protocol import META_JOB, META_PART, PROGRESS, ROOTS_LIST, TASKS_EXTENSION
 from codecompass.transport.mcp.surface import InputRequired, TaskStarted, ToolOutcome
-from codecompass.transport.mcp.tasks import JobWatch, TaskState
+from codecompass.transport.mcp.tasks import JobWatch, TaskState, TaskStatus
 from codecompass.transport.mcp.wire import CallToolResult, InputRequest, TextContent, is_declared
 
 if TYPE_CHECKING:
-    # A session is there before anything that answers a call is loaded.
+    # Sessions start before the modules that answer calls are loaded.
     from codecompass.protocol.parts import PartRequest
     from codecompass.protocol.replies import Reply
-    from codecompass.transport.activity import ActivityLog
+    from codecompass.transport.call_records import ActivityLog
 
 ROOTS_INPUT: Final = "roots"
-"""The name under which roots are asked for, and come back, in the modern era."""
-
+"""The name under which roots are requested, and returned, in the modern era."""
 
 HINTED_CLIENT: Final = "claude-code"
-"""How the client that names its roots by itself calls itself in `clientInfo`."""
+"""The `clientInfo` name of the client that names its roots without a hint."""
 
 
 class SessionCaller:
-    """The Caller of one request. `misses_roots` tells that the client could name its roots, if it were asked."""
+    """The Caller of one request. `misses_roots` is set if the client supports roots but has not sent them with the request."""
 
     def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange
@@ -58,12 +57,12 @@ class SessionCaller:
 
     @property
     def request_id(self) -> str:
-        """The request's id for the log."""
+        """The id of the request, for the log."""
         return str(self._exchange.id)
 
     @property
     def project_path(self) -> str | None:
-        """`?project_path=` of an HTTP request."""
+        """The query parameter `project_path` of an HTTP request."""
         return self._exchange.project_path
 
     @property
@@ -72,7 +71,7 @@ class SessionCaller:
         return self._exchange.identity
 
     async def roots(self) -> tuple[str, ...]:
-        """The client's roots. In the modern era those that came with the request: none are asked for in between."""
+        """Returns the client's roots. In the modern era only those sent with the request: the server cannot request them then."""
         exchange = self._exchange
         if not is_declared(exchange.envelope.capabilities.roots):
             return ()
@@ -85,12 +84,13 @@ class SessionCaller:
         return root_paths(response)
 
     def take_hint(self) -> bool:
-        """Returns True the first time in a session; never without a session, nor for the client that the hint recommends."""
+        """Returns True the first time in a session; never without a session or for HINTED_CLIENT."""
         exchange = self._exchange
         return exchange.envelope.client.name != HINTED_CLIENT and exchange.client.take_hint()
 
     async def follow(self, job: JobView, seconds: float) -> None:
-        """Waits for the end of the job, and tells of it: on the request's token until the answer, on the job's token beyond."""
+        """Waits up to `seconds` for the job to end, and reports its progress: on the request's token until the answer, on the
+        job's token after it."""
         if seconds <= 0:
             return
         self.follow_beyond(job)
@@ -103,10 +103,10 @@ class SessionCaller:
                 await progress.follow(job, token, exchange.report)
 
     def follow_beyond(self, job: JobView) -> None:
-        """Tells of the job on the connection until it ends, if the client declared that it wants that."""
+        """Reports the job's progress on the connection until it ends, if the client declared support for that."""
         client = self._exchange.client
         if self._followed is job:
-            # It may have ended meanwhile, and its end is told once.
+            # It may have ended meanwhile, and its end is reported only once.
             return
         if self._exchange.envelope.is_modern or not self._exchange.envelope.capabilities.follows_jobs:
             return
@@ -122,7 +122,8 @@ class SessionCaller:
 
 
 class JobTask:
-    """An index job as a task. It ends `completed` however the job ended, with what its tool would have said then."""
+    """An index job as a task. It ends as `completed` even if the job failed, with the result its tool would have returned; a
+    cancelled job ends as `cancelled`."""
 
     def __init__(
         self, job: JobView, result_at_end: Callable[[JobState], CallToolResult], stop: Callable[[], Awaitable[bool]]
@@ -135,30 +136,31 @@ class JobTask:
 
     @property
     def state(self) -> TaskState:
-        """The job's newest state. `failed` is for faults of the protocol alone, so a failed job is a completed task."""
+        """The newest state of the job. `failed` is reserved for protocol errors, so a failed job is a completed task."""
         job = self._job.state
         if job is not self._seen:
             self._seen, self._seen_at = job, time.time()
         updated_at = max(job.created_at, job.finished_at or self._seen_at)
-        message = status_text(job)
-        if not job.has_ended:
-            return TaskState(status="working", created_at=job.created_at, updated_at=updated_at, message=message)
-        if job.status == "cancelled":
-            return TaskState(status="cancelled", created_at=job.created_at, updated_at=updated_at, message=message)
-        result = self._result_at_end(job)
-        return TaskState(status="completed", created_at=job.created_at, updated_at=updated_at, message=message, result=result)
+        status: TaskStatus = "working" if not job.has_ended else "cancelled" if job.status == "cancelled" else "completed"
+        return TaskState(
+            status=status,
+            created_at=job.created_at,
+            updated_at=updated_at,
+            message=status_text(job),
+            result=self._result_at_end(job) if status == "completed" else None,
+        )
 
     def watch(self) -> JobWatch:
-        """The changes of the job."""
+        """Returns the changes of the job."""
         return JobWatch(self._job)
 
     async def cancel(self) -> None:
-        """Stops the job, for all who wait for it."""
+        """Stops the job for everybody who waits for it."""
         await self._stop()
 
 
 def asked_roots(reply: "Reply", caller: SessionCaller) -> InputRequired | None:
-    """Returns the question for the client's roots where nothing else told the project and they could."""
+    """Returns a request for the client's roots if the project was not found and they might identify it; else None."""
     from codecompass.protocol.replies import ErrorReply
 
     if not caller.misses_roots or not isinstance(reply, ErrorReply) or reply.error.code != ProjectNotFound.code:
@@ -167,7 +169,7 @@ def asked_roots(reply: "Reply", caller: SessionCaller) -> InputRequired | None:
 
 
 def result_of(reply: "Reply", answers: AnswerForm, *, knows_structured: bool) -> CallToolResult:
-    """Returns a reply as the result of `tools/call`. `knows_structured`: whether the client's revision has such content."""
+    """Returns a reply as the result of `tools/call`. `knows_structured`: whether the client's revision has structured content."""
     from codecompass.protocol import text
     from codecompass.protocol.encode import encode, one_line
     from codecompass.protocol.replies import ErrorReply
@@ -178,16 +180,16 @@ def result_of(reply: "Reply", answers: AnswerForm, *, knows_structured: bool) ->
     payload = encode(reply)
     return CallToolResult(
         content=(TextContent(payload.decode()),),
-        # Raw JSON is put into a frame as it is, and a frame ends at the first line break.
+        # Raw JSON is embedded unchanged, and a frame ends at the first line break.
         structured_content=Raw(one_line(payload)) if knows_structured and not is_error else UNSET,
         is_error=is_error,
     )
 
 
 def part_request(exchange: Exchange) -> "PartRequest | None":
-    """Returns what a server says with its call that merges the answer with its own; None for a call of anybody else.
+    """Returns the part request of a server that merges the answer with its own; None if the call has none.
 
-    Raises Fault for one that cannot be read.
+    Raises Fault if it is malformed.
     """
     if META_PART.encode() not in bytes(exchange.params):
         return None
@@ -203,7 +205,7 @@ def part_request(exchange: Exchange) -> "PartRequest | None":
 
 
 def result_for_merging(reply: "Reply") -> CallToolResult:
-    """Returns a reply for a server that merges it with its own: whole, also an error, and as JSON alone."""
+    """Returns a reply for a server that merges it with its own: complete, errors included, and as JSON alone."""
     from codecompass.protocol.encode import encode, one_line
     from codecompass.protocol.replies import ErrorReply
 
@@ -219,7 +221,7 @@ class ProductTools:
     """The ToolSource of the product."""
 
     def __init__(self, access: ServerAccess, listing: str, answers: AnswerForm, activity: "ActivityLog | None" = None) -> None:
-        """`activity` keeps the calls for a person who looks."""
+        """`activity` records the calls; None records nothing."""
         self._access = access
         self._activity = activity
         self._listing = listing
@@ -227,20 +229,20 @@ class ProductTools:
 
     @property
     def listed(self) -> tuple[ToolDescription, ...]:
-        """Those of the listing. Needs no open server."""
+        """The tools of the listing. Works before the server is open."""
         self._access.tools_listed()
         from codecompass.transport.tools.listing import describe
 
         return describe(self._listing, self._answers)
 
     def knows(self, name: str) -> bool:
-        """Whether there is a tool of this name, listed or not. Needs no open server."""
+        """Returns whether a tool of this name exists, listed or not. Works before the server is open."""
         from codecompass.protocol.requests import REQUESTS
 
         return name in REQUESTS
 
     async def call(self, name: str, arguments: Mapping[str, object], exchange: Exchange) -> ToolOutcome:
-        """Runs a tool: waits for the server to open where it is not, and makes a task of a job for clients that want one."""
+        """Runs a tool once the server is open; returns a running job as a task to clients that support tasks."""
         caller = SessionCaller(exchange)
         part = part_request(exchange)
         server = await self._access.opened()
