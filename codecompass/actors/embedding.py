@@ -13,7 +13,7 @@ import trio
 from codecompass.actors.known_index import KnownIndex
 from codecompass.actors.workbench import Workbench
 from codecompass.errors import CodeCompassError
-from codecompass.semantic.failures import SemanticUnavailable
+from codecompass.semantic.target import SemanticUnavailable
 from codecompass.units import SECONDS
 
 FIRST_PAUSE_SECONDS: Final = 1 * SECONDS

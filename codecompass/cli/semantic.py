@@ -59,8 +59,8 @@ def make_vectors(invocation: "Invocation", project: "Project") -> None:
     if target is None:
         return
     from codecompass import amounts
-    from codecompass.semantic.failures import SemanticUnavailable
-    from codecompass.semantic.space import vector_space
+    from codecompass.semantic.target import SemanticUnavailable
+    from codecompass.semantic.texts import vector_space
     from codecompass.store.index import WorkspaceIndex
     from codecompass.store.vectors import VectorsMissing, VectorsUnusable, vectors_for_reading
 

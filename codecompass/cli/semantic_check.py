@@ -65,7 +65,7 @@ def _asked(target: "SemanticTarget", said: str) -> Check:
     import trio
 
     from codecompass.actors.semantic_lane import open_semantic_lane
-    from codecompass.semantic.failures import SemanticUnavailable
+    from codecompass.semantic.target import SemanticUnavailable
 
     async def ask() -> None:
         async with open_semantic_lane(target) as lane:
@@ -88,8 +88,7 @@ def _asked(target: "SemanticTarget", said: str) -> Check:
 
 def _sent_of(invocation: Invocation, project: Project, target: "SemanticTarget") -> str:
     from codecompass.actors.vector_upkeep import compare
-    from codecompass.semantic.space import vector_space
-    from codecompass.semantic.texts import texts_of
+    from codecompass.semantic.texts import texts_of, vector_space
     from codecompass.store.index import WorkspaceIndex
     from codecompass.store.vectors import VectorsMissing, VectorsUnusable, vectors_for_reading
 
