@@ -13,9 +13,8 @@ import structlog
 import trio
 
 from codecompass.semantic.endpoint import EmbeddingEndpoint, Vector
-from codecompass.semantic.failures import SemanticUnavailable
-from codecompass.semantic.space import vector_space
-from codecompass.semantic.target import SemanticTarget
+from codecompass.semantic.target import SemanticTarget, SemanticUnavailable
+from codecompass.semantic.texts import vector_space
 from codecompass.units import MILLISECONDS, SECONDS
 
 FIRST_PAUSE_SECONDS: Final = 1 * SECONDS

@@ -29,10 +29,8 @@ from codecompass.protocol.state_replies import SemanticReport
 from codecompass.query.meaning import QuestionMeaning, question_of
 from codecompass.scan.path_roles import PathReader
 from codecompass.semantic.endpoint import not_installed
-from codecompass.semantic.failures import SemanticUnavailable
-from codecompass.semantic.space import vector_space
-from codecompass.semantic.target import SemanticTarget
-from codecompass.semantic.texts import is_embedded, texts_of
+from codecompass.semantic.target import SemanticTarget, SemanticUnavailable
+from codecompass.semantic.texts import is_embedded, texts_of, vector_space
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.snapshot import Snapshot

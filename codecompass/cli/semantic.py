@@ -66,8 +66,8 @@ def make_vectors(invocation: Invocation, project: "Project") -> None:
     target = semantic_target_of(invocation.settings, invocation.environment)
     if target is None:
         return
-    from codecompass.semantic.failures import SemanticUnavailable
-    from codecompass.semantic.space import vector_space
+    from codecompass.semantic.target import SemanticUnavailable
+    from codecompass.semantic.texts import vector_space
     from codecompass.store.index import WorkspaceIndex
     from codecompass.store.vectors import VectorsMissing, VectorsUnusable, vectors_for_reading
 
@@ -135,7 +135,7 @@ def _probe(target: "SemanticTarget", said: str) -> "Check":
 
     from codecompass.actors.semantic_lane import open_semantic_lane
     from codecompass.cli.json_output import Check
-    from codecompass.semantic.failures import SemanticUnavailable
+    from codecompass.semantic.target import SemanticUnavailable
 
     async def ask() -> None:
         async with open_semantic_lane(target) as lane:
@@ -158,8 +158,7 @@ def _probe(target: "SemanticTarget", said: str) -> "Check":
 
 def _sent_of(invocation: Invocation, project: "Project", target: "SemanticTarget") -> str:
     from codecompass.actors.vector_upkeep import compare
-    from codecompass.semantic.space import vector_space
-    from codecompass.semantic.texts import texts_of
+    from codecompass.semantic.texts import texts_of, vector_space
     from codecompass.store.index import WorkspaceIndex
     from codecompass.store.vectors import VectorsMissing, VectorsUnusable, vectors_for_reading
 

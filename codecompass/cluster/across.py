@@ -11,8 +11,9 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from codecompass.cluster.engine import Engine, JsonObject
+from codecompass.cluster.engine import Engine
 from codecompass.cluster.engine_queries import narrowed_filters
+from codecompass.cluster.schema import JsonObject
 from codecompass.cluster.scoring import EngineRarities
 from codecompass.protocol.replies import SearchEvidence
 from codecompass.query.merging import SAMPLED_CHUNKS, evidence_of

@@ -18,6 +18,7 @@ from codecompass.actors.messages import CancelJob, Query, Settle, Settled, Start
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.amounts import iso_time
 from codecompass.cluster.library import Library, unknown
+from codecompass.cluster.naming import shown_names
 from codecompass.cluster.repositories import Head, Repository
 from codecompass.cluster.routing import indexed_by_workers, needs_clone
 from codecompass.errors import CodeCompassError, IndexNotReady, RefNotIndexed
@@ -45,7 +46,6 @@ RETRY_MS: Final = 5_000
 SHORTEST_COMMIT: Final = 7
 """Least number of characters of an abbreviated commit id."""
 
-SHOWN_REFS: Final = 20
 
 NOT_INDEXED: Final = "no worker has indexed it yet"
 
@@ -214,8 +214,7 @@ class LibraryCommits:
             return None
         name = _head_name(repository, ref)
         if name is None:
-            names = sorted(repository.heads)
-            shown = ", ".join(names[:SHOWN_REFS]) + (", ..." if len(names) > SHOWN_REFS else "")
+            shown = shown_names(sorted(repository.heads))
             raise RefNotIndexed(
                 f"{field}: {ref[:255]!r} is not indexed here. Indexed are: {shown or 'none yet'}. Whoever runs the workers can "
                 f"have others indexed (codecompass cluster add URL --ref NAME).",

@@ -20,7 +20,7 @@ import opensearchpy
 from msgspec import Struct
 from opensearchpy.serializer import Serializer
 
-from codecompass.cluster.schema import COPIES, IndexNames, index_bodies
+from codecompass.cluster.schema import COPIES, IndexNames, JsonObject, index_bodies
 from codecompass.errors import CodeCompassError, InvalidInput
 from codecompass.units import MINUTES, SECONDS
 
@@ -45,7 +45,6 @@ VIEW_KEPT: Final = "2m"
 MAX_LISTED: Final = 10_000
 """Documents of one page: the engine's own limit (`index.max_result_window`)."""
 
-JsonObject = dict[str, Any]
 T = TypeVar("T")
 
 

@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
-from codecompass.cluster.engine import JsonObject
 from codecompass.cluster.manifests import Manifest
-from codecompass.cluster.schema import MAX_CANDIDATES
+from codecompass.cluster.schema import MAX_CANDIDATES, JsonObject
 from codecompass.languages.words import ASCII_MARK, ODD_WORD_MARK
 from codecompass.store.text_queries import BETWEEN_PIECES, TOKEN_MARKS, Narrowing, Need, TermPattern
 

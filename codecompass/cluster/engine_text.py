@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from codecompass.cluster.engine import Engine, JsonObject
+from codecompass.cluster.engine import Engine
 from codecompass.cluster.engine_queries import (
     BY_SCORE,
     KEYS_ONLY,
@@ -27,7 +27,7 @@ from codecompass.cluster.engine_queries import (
     visible_filters,
 )
 from codecompass.cluster.manifests import Manifest, Piece
-from codecompass.cluster.schema import K1, MAX_CANDIDATES, field_k1
+from codecompass.cluster.schema import K1, MAX_CANDIDATES, JsonObject, field_k1
 from codecompass.cluster.scoring import Counts, EngineRarities, Scorer, rarity
 from codecompass.errors import IndexNotReady
 from codecompass.languages.chunk import MAX_LINES as LONGEST_CHUNK
@@ -113,9 +113,7 @@ class EngineText:
     def search_chunks(self, words: Sequence[WordQuery], limit: int, where: Filter = Filter()) -> list[ChunkHit]:  # noqa: B008 (frozen)
         """See `TextIndex`."""
         found = self._ranked(words, limit, where, _FIELDS["chunks"], is_constant=_are_constant(words))
-        hits = [unpack_chunk_key(each.key, each.score, each.key) for each in found]
-        hits.sort(key=lambda hit: (-hit.score, hit.file_id, hit.line_start))
-        return hits[:limit]
+        return _chunk_hits(found)[:limit]
 
     def weighed_chunks(
         self,
@@ -129,9 +127,7 @@ class EngineText:
             return []
         should = [constant_score({"term": {"body": word}}, weight) for word, weight in worth.items()]
         found = self._search({"bool": {"filter": self._filters(where), "must": [{"bool": {"should": should}}]}}, limit)
-        hits = [unpack_chunk_key(each.key, each.score, each.key) for each in found if each.score >= least]
-        hits.sort(key=lambda hit: (-hit.score, hit.file_id, hit.line_start))
-        return hits
+        return _chunk_hits([each for each in found if each.score >= least])
 
     def search_symbols(self, words: Sequence[WordQuery], limit: int, where: Filter = Filter()) -> list[SymbolHit]:  # noqa: B008 (frozen)
         """See `TextIndex`."""
@@ -317,6 +313,11 @@ class EngineText:
             if not newest.documents or counted["hits"]["total"]["value"] == newest.documents:
                 return answers
         raise _gone()
+
+
+def _chunk_hits(found: Sequence[_Found]) -> list[ChunkHit]:
+    hits = [unpack_chunk_key(each.key, each.score, each.key) for each in found]
+    return sorted(hits, key=lambda hit: (-hit.score, hit.file_id, hit.line_start))
 
 
 def _gone() -> IndexNotReady:

@@ -103,7 +103,7 @@ def claim(repositories: Repositories, seen: Repository, owner: str) -> Claim | N
             return old
         if old != seen:
             raise LeaseLost
-        left = () if old.lease is None else (abandoned(old.lease.token),)
+        left = () if old.lease is None else (_abandoned(old.lease.token),)
         return replace(old, lease=Lease(owner=owner, token=token), retired=_with_retired(old.retired, *left))
 
     try:
@@ -113,20 +113,20 @@ def claim(repositories: Repositories, seen: Repository, owner: str) -> Claim | N
     return None if found is None else Claim(repositories, found, token)
 
 
-def abandoned(token: str) -> str:
-    """Returns the entry of `retired` for documents that an interrupted worker may have written."""
-    return f"abandoned {token}"
-
-
-def with_attempt(repository: Repository, entry: str) -> Repository:
-    """Returns the repository with `entry` added to `retired`, because unfinished work was left behind."""
-    return replace(repository, retired=_with_retired(repository.retired, entry))
+def with_attempt(repository: Repository, generation: str) -> Repository:
+    """Returns the repository with a generation that was not published noted in `retired`."""
+    return replace(repository, retired=_with_retired(repository.retired, _abandoned(generation)))
 
 
 def failed(repository: Repository, message: str, now: float) -> Repository:
     """Returns the repository with a failed turn recorded; it stays pending."""
     before = 0 if repository.trouble is None else repository.trouble.failures
     return replace(repository, trouble=Trouble(message=message, at=now, failures=before + 1))
+
+
+def _abandoned(attempt: str) -> str:
+    """Returns the entry of `retired` for documents that an interrupted worker may have written."""
+    return f"abandoned {attempt}"
 
 
 def _with_retired(retired: tuple[str, ...], *entries: str) -> tuple[str, ...]:

@@ -15,8 +15,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from codecompass.cluster.engine import JsonObject
-from codecompass.cluster.schema import SCORED
+from codecompass.cluster.schema import SCORED, JsonObject
 from codecompass.errors import IndexDamaged
 from codecompass.store.snapshot import IndexMeta
 from codecompass.units import KIB

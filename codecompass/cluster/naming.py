@@ -96,7 +96,7 @@ def named(on: Shelf, text: str) -> Repository | None:
     keys = [(_key_of(each.url), each) for each in on.repositories]
     found = [each for known, each in keys if known == key] or [each for known, each in keys if known.endswith(f"/{key}")]
     if len(found) > 1:
-        names = ", ".join(each.name for each in found[:SHOWN_NAMES]) + (", ..." if len(found) > SHOWN_NAMES else "")
+        names = shown_names([each.name for each in found])
         raise ProjectNotFound(f"{len(found)} repositories end with {wanted[:200]!r}: {names}. Pass one of these names.")
     return found[0] if found else None
 
@@ -139,6 +139,11 @@ def select(on: Shelf, names: Sequence[str], now: float) -> tuple[SelectedProject
     return tuple(chosen.values())
 
 
+def shown_names(names: Sequence[str]) -> str:
+    """Returns the first SHOWN_NAMES names for a message."""
+    return ", ".join(names[:SHOWN_NAMES]) + (", ..." if len(names) > SHOWN_NAMES else "")
+
+
 def not_found(on: Shelf, name: str) -> ProjectNotFound:
     """Returns the error for a name that the viewer may not see, the same whether or not such a repository exists."""
     if not on.repositories:
@@ -149,9 +154,9 @@ def not_found(on: Shelf, name: str) -> ProjectNotFound:
     labels = sorted([*on.labels.values(), *on.groups])
     near = difflib.get_close_matches(name, labels, n=1)
     meant = f" Did you mean {near[0]!r}?" if near else ""
-    shown = ", ".join(labels[:SHOWN_NAMES]) + (", ..." if len(labels) > SHOWN_NAMES else "")
     return ProjectNotFound(
-        f"no repository or group is called {name[:200]!r}.{meant} Known: {shown}. Pass one of them, or '*' for all.",
+        f"no repository or group is called {name[:200]!r}.{meant} Known: {shown_names(labels)}. "
+        "Pass one of them, or '*' for all.",
         project_id=name[:200],
     )
 

@@ -21,7 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codecompass.cluster.documents import LOOK_SECONDS, DocumentMaker, write_documents
-from codecompass.cluster.engine import Conflict, Engine, EngineUnavailable, JsonObject
+from codecompass.cluster.engine import Conflict, Engine, EngineUnavailable
 from codecompass.cluster.engine_queries import visible_filters
 from codecompass.cluster.engine_text import EngineText
 from codecompass.cluster.generations import FactsCache
@@ -38,7 +38,7 @@ from codecompass.cluster.manifests import (
     block_key,
     read_blocks,
 )
-from codecompass.cluster.schema import SCORED
+from codecompass.cluster.schema import SCORED, JsonObject
 from codecompass.cluster.scoring import EngineRarities
 from codecompass.errors import IndexNotReady
 from codecompass.store.databases import base_path, log_size, settle

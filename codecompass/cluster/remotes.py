@@ -21,7 +21,7 @@ from msgspec import Struct
 from codecompass.cluster.remote_refs import Listing, RemoteRef, listing_patterns, parse_listing
 from codecompass.errors import CodeCompassError
 from codecompass.scan.git_repository import Repository, repository_at
-from codecompass.scan.repository_urls import DEFAULT_PROTOCOLS, parse_url, without_credentials
+from codecompass.scan.repository_urls import DEFAULT_PROTOCOLS, without_credentials
 from codecompass.settings import read_environment
 from codecompass.store.filesystem import disk_usage
 from codecompass.store.layout import make_private_directory
@@ -145,11 +145,6 @@ async def list_remote(url: str, wanted: Sequence[str], limits: RemoteLimits) -> 
     """Returns the remote's refs, at least the wanted ones. Raises RemoteError."""
     command = _command(limits, None, "ls-remote", "--symref", "--", url, *listing_patterns(wanted))
     return parse_listing(await _run(command, limits, url=url, seconds=limits.listing_seconds))
-
-
-def mirror_path(home: Path, repo_id: str) -> Path:
-    """Returns the path of a repository's mirror in the home of a worker."""
-    return home / "mirrors" / repo_id
 
 
 class _Command(Struct, frozen=True):
@@ -328,8 +323,3 @@ def _failure(url: str, ended_for: str, errors: str) -> RemoteError:
     if not remedy:
         remedy = f"Workers try again by themselves; on such a machine this shows the same: git ls-remote {shown}"
     return RemoteError(f"{shown} could not be read: {cause[:500]}. {remedy}.", url=shown, is_remotes=is_remotes)
-
-
-def require_protocol(url: str, limits: RemoteLimits) -> None:
-    """Raises InvalidInput if this worker may not use the address's protocol. Git would refuse too, without saying what to do."""
-    parse_url(url, limits.protocols)

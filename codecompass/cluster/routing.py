@@ -8,7 +8,6 @@ taken are the same.
 
 import time
 from collections.abc import Sequence
-from typing import Final
 
 from codecompass.cluster import naming
 from codecompass.cluster.library import Library, unknown
@@ -21,8 +20,6 @@ from codecompass.projects.router import Routed
 from codecompass.projects.selection import SelectedProject
 from codecompass.protocol.requests import IndexRepo, IndexRepository, Request, SyncRepo
 from codecompass.store.registry import Project
-
-SHOWN_NAMES: Final = 20
 
 
 class IndexedElsewhere(CodeCompassError):
@@ -108,8 +105,7 @@ class LibraryRouter:
             return on.repositories[0]
         if not on.repositories:
             raise naming.not_found(on, "")
-        names = sorted(on.labels.values())
-        shown = ", ".join(names[:SHOWN_NAMES]) + (", ..." if len(names) > SHOWN_NAMES else "")
+        shown = naming.shown_names(sorted(on.labels.values()))
         raise ProjectNotFound(
             f"name a repository: pass one of {shown} as workspace; search_code, locate_symbol and find_references take '*' for "
             "all of them, a group, or a list."

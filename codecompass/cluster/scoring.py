@@ -14,9 +14,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from codecompass.cluster.engine import Engine, JsonObject
+from codecompass.cluster.engine import Engine
 from codecompass.cluster.manifests import Averages
-from codecompass.cluster.schema import K1, B
+from codecompass.cluster.schema import K1, B, JsonObject
 from codecompass.store.text_queries import WordQuery
 from codecompass.units import MINUTES
 

@@ -11,9 +11,10 @@ from typing import Final
 import msgspec
 
 from codecompass.cluster.documents import write_documents
-from codecompass.cluster.engine import Engine, JsonObject
+from codecompass.cluster.engine import Engine
 from codecompass.cluster.manifests import Manifest, block_id, unpacked
 from codecompass.cluster.repositories import MAX_REPOSITORIES, Repositories
+from codecompass.cluster.schema import JsonObject
 
 MAX_ORPHANS: Final = 100
 """Orphaned repositories handled in one search; the next search finds the others."""

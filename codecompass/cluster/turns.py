@@ -24,17 +24,18 @@ from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.cluster.engine import Engine, EngineUnavailable
 from codecompass.cluster.generations import Generations
-from codecompass.cluster.leases import Claim, abandoned, with_attempt
+from codecompass.cluster.leases import Claim, with_attempt
 from codecompass.cluster.manifests import Manifest
 from codecompass.cluster.publishing import publish
 from codecompass.cluster.remote_refs import MAX_REFS, RemoteRef, Selection, select_refs
-from codecompass.cluster.remotes import Mirror, RemoteLimits, list_remote, require_protocol
+from codecompass.cluster.remotes import Mirror, RemoteLimits, list_remote
 from codecompass.cluster.repositories import Change, Head, Repository, Trouble
 from codecompass.cluster.sweeping import sweep
 from codecompass.cluster.worker_home import WorkerHome
 from codecompass.errors import CodeCompassError, IndexDamaged, IndexIncompatible, IndexNotReady, RefNotIndexed
 from codecompass.scan.commit_names import NamedCommit, resolve_commit
 from codecompass.scan.git_repository import GitError
+from codecompass.scan.repository_urls import parse_url
 from codecompass.store.schema import PARSER_VERSION, SCHEMA_VERSION
 
 MADE_BY: Final = (SCHEMA_VERSION, PARSER_VERSION)
@@ -71,15 +72,17 @@ class Turn:
 
     def unfinished(self, repository: Repository) -> Repository:
         """Returns the repository with the unpublished generation of this turn, if any, added to `retired`."""
-        return with_attempt(repository, abandoned(self._attempt)) if self._attempt else repository
+        return with_attempt(repository, self._attempt) if self._attempt else repository
 
     async def run(self) -> Change:
         """Brings the heads up to date with the remote. Returns the change of the document with which to release the repository.
 
-        Raises LeaseLost, and the first CodeCompassError of a ref after the other refs were tried.
+        Raises LeaseLost, InvalidInput for a protocol that is not allowed, and the first CodeCompassError of a ref after the other
+        refs were tried.
         """
         url, tools = self._begun.url, self._tools
-        require_protocol(url, tools.remotes)
+        # Raises InvalidInput for a protocol that this worker may not use. Git would refuse too, without saying what to do.
+        parse_url(url, tools.remotes.protocols)
         selection = select_refs(await list_remote(url, self._begun.wanted_refs, tools.remotes), self._begun.wanted_refs)
         mirror = Mirror(tools.home.mirror(self._begun.repo_id), tools.remotes)
         lock = tools.home.alone(self._begun.repo_id, tools.owner)

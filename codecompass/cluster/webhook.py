@@ -8,6 +8,7 @@ The addresses in a message only identify repositories: fetches use the addresses
 import hashlib
 import hmac
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Final, get_args
 
 import msgspec
@@ -92,13 +93,11 @@ def note_pushed(repositories: Repositories, urls: Iterable[str]) -> tuple[str, .
 
     Raises EngineUnavailable.
     """
-    ids = {}
+    ids: list[str] = []
     for url in urls:
-        try:
-            ids[parse_url(url, _PROTOCOLS).repo_id] = url
-        except InvalidInput:
-            continue
-    noted = (repositories.note_changed(repo_id) for repo_id in ids)
+        with suppress(InvalidInput):
+            ids.append(parse_url(url, _PROTOCOLS).repo_id)
+    noted = (repositories.note_changed(repo_id) for repo_id in dict.fromkeys(ids))
     return tuple(each.name for each in noted if each is not None and not each.is_removed)
 
 

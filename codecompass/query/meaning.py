@@ -22,8 +22,8 @@ from codecompass.query.places import RankedPlace, Signals
 from codecompass.query.ranking import role_scale
 from codecompass.query.retrieval import Candidates
 from codecompass.scan.path_roles import PathReader
-from codecompass.semantic.failures import SemanticUnavailable
 from codecompass.semantic.fusion import fused, reciprocal
+from codecompass.semantic.target import SemanticUnavailable
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.rows import IndexedFile
 from codecompass.store.snapshot import Snapshot

@@ -18,8 +18,7 @@ import msgspec
 import trio
 from msgspec import Struct
 
-from codecompass.semantic.failures import SemanticUnavailable
-from codecompass.semantic.target import SemanticTarget
+from codecompass.semantic.target import SemanticTarget, SemanticUnavailable
 from codecompass.units import KIB, SECONDS
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The embedding endpoint that the settings name: validated once, with its key from the environment.
+"""The embedding endpoint that the settings name, validated once, with its key from the environment; and the error if it fails.
 
 Nothing is sent unless `semantic.endpoint` is set, and never over plain http to another machine unless that is allowed. The key is
 read from the variable that the settings name; it appears in no file, log, status or error.
@@ -7,7 +7,7 @@ read from the variable that the settings name; it appears in no file, log, statu
 import ipaddress
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Literal
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -16,11 +16,45 @@ from codecompass.errors import InvalidInput
 from codecompass.settings import EmbeddingApi, SemanticSettings
 
 _PATHS: Final[Mapping[EmbeddingApi, str]] = {"openai": "/v1/embeddings", "ollama": "/api/embed"}
+
 _KEPT_ENDS: Final = ("/v1", "/v1/embeddings", "/api", "/api/embed")
 """Ends of URLs that people copy from documentation; the path of the chosen API replaces them."""
 
-
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+FailureCode = Literal[
+    "timeout",
+    "unreachable",
+    "key_missing",
+    "key_refused",
+    "rate_limited",
+    "server_error",
+    "refused",
+    "wrong_dimensions",
+    "invalid_answer",
+    "busy",
+    "no_vectors",
+    "not_installed",
+    "store",
+]
+"""`refused`: any other status than success. `busy`: too many questions at a time. `no_vectors`: the texts of the index have not
+been sent yet. `store`: the file of vectors cannot be used."""
+
+
+class SemanticUnavailable(Exception):
+    """A vector could not be made, or there are none to compare it with. Never contains a key or text from an endpoint."""
+
+    def __init__(self, code: FailureCode, hint: str = "", *, is_of_text: bool = False) -> None:
+        """`is_of_text`: whether the endpoint rejected these texts and may accept others."""
+        super().__init__(f"{code}: {hint}" if hint else code)
+        self.code: FailureCode = code
+        self.hint = hint
+        self.is_of_text = is_of_text
+
+    @property
+    def warning(self) -> str:
+        """The warning for an answer that was found by words alone."""
+        return f"semantic: unavailable ({self})"
 
 
 class Secret:

@@ -1,7 +1,7 @@
 """Extracts the texts of a file that get vectors: its definitions, and the chunks that are mostly outside of definitions.
 
 A text consists of the path, the qualified name, the doc comment and the lines, truncated. It has no line numbers, so code that
-only moves is not sent again.
+only moves is not sent again. Vectors are comparable if model, length and text extraction are the same (`vector_space`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,8 +12,13 @@ from msgspec import Struct
 from codecompass.identity import content_hash
 from codecompass.languages.records import SymbolKind
 from codecompass.scan.path_roles import PathReader
+from codecompass.settings import SemanticSettings
 from codecompass.store.rows import FileRow, SymbolRow
 from codecompass.store.snapshot import Snapshot
+from codecompass.store.vectors import VectorSpace
+
+READING: Final = 1
+"""Version of this module: to be raised when it makes other texts from the same file."""
 
 DEFINITION_KINDS: Final[frozenset[SymbolKind]] = frozenset(
     {"fn", "method", "macro", "test", "class", "struct", "enum", "trait", "interface", "type"}
@@ -39,6 +44,15 @@ class EmbeddedText(Struct, frozen=True):
     line_end: int
     kind: str
     """Kind of the symbol; empty for a chunk."""
+
+
+def vector_space(settings: SemanticSettings) -> VectorSpace:
+    """Returns the space of the vectors that are made with these settings."""
+    return VectorSpace(
+        model=settings.model.strip(),
+        dimensions=settings.dimensions,
+        reading=f"{READING} {settings.max_text_characters} {settings.document_prefix!r}",
+    )
 
 
 def is_embedded(path: str, paths: PathReader) -> bool:

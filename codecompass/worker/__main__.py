@@ -10,6 +10,8 @@ import signal
 import sys
 from typing import Final
 
+from msgspec.structs import replace
+
 from codecompass.languages import SYMBOL_LANGUAGES
 from codecompass.languages.words import WordSplitter
 from codecompass.units import GIB
@@ -45,7 +47,7 @@ def _serve(batch: Batch, sink: int, splitter: WordSplitter, parsers: Parsers) ->
             read = read_file(batch, task, splitter)
         has_symbols = read.answer.language in SYMBOL_LANGUAGES
         will_parse = has_symbols and batch.parse
-        _write(sink, read.with_parse(has_symbols=has_symbols, will_parse=will_parse).answer)
+        _write(sink, replace(read.answer, has_symbols=has_symbols, will_parse=will_parse))
         if will_parse:
             _write(sink, parse_file(batch, read.answer, read.source, parsers))
 

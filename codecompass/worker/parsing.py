@@ -10,7 +10,7 @@ import tree_sitter
 from tree_sitter_language_pack import get_language
 
 from codecompass.languages import load
-from codecompass.languages.extract import Extraction, extract, parse
+from codecompass.languages.extract import extract, parse
 from codecompass.languages.language import Language
 from codecompass.languages.occurrences import occurrences
 from codecompass.languages.packed_uses import packed
@@ -89,7 +89,7 @@ def parse_file(batch: Batch, text: FileText, source: bytes, parsers: Parsers) ->
     language, parser = known
     try:
         with ending_limit(batch.parse_cpu_seconds):
-            extraction = _extract(language, parser, source, text.path)
+            extraction = extract(language, parse(language, parser, source).root_node, source, text.path)
     except _DEFECTS:
         return FileSymbols(text.path, text.content_hash, reason="parse_failed")
     try:
@@ -102,10 +102,6 @@ def parse_file(batch: Batch, text: FileText, source: bytes, parsers: Parsers) ->
 
 _DEFECTS: Final = (ValueError, RecursionError, AttributeError, IndexError, TypeError, KeyError)
 """Exceptions that a defect in the rules of a language raises. The file loses its symbols or uses, but the job continues."""
-
-
-def _extract(language: Language, parser: tree_sitter.Parser, source: bytes, path: str) -> Extraction:
-    return extract(language, parse(language, parser, source).root_node, source, path)
 
 
 def _load(name: str) -> tuple[Language, tree_sitter.Parser] | None:

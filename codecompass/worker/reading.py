@@ -37,10 +37,6 @@ class ReadFile(Struct, frozen=True):
     answer: FileText
     source: bytes = b""
 
-    def with_parse(self, *, has_symbols: bool, will_parse: bool) -> "ReadFile":
-        """Returns a copy with the two flags of the answer set."""
-        return ReadFile(msgspec.structs.replace(self.answer, has_symbols=has_symbols, will_parse=will_parse), self.source)
-
 
 def reading_limit(batch: Batch) -> float:
     """Returns the limit of CPU seconds for reading one file: that of a parse plus the time needed for the largest file."""

@@ -67,7 +67,7 @@ def heading(peer="192.0.2.7", **headers) -> Heading:
 async def who(keeper, **headers):
     """Returns the viewer behind headers; None where nothing is answered."""
     try:
-        return await keeper.viewer(await checking.identify(heading(**headers)))
+        return await keeper.viewer(await keeper.identify(heading(**headers)))
     except HttpRefusal as refusal:
         return None if (refusal.status, refusal.headers[0][0]) == (401, "www-authenticate") else refusal
 

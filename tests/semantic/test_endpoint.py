@@ -8,7 +8,7 @@ import structlog
 import trio
 
 from codecompass.semantic.endpoint import EmbeddingEndpoint
-from codecompass.semantic.failures import SemanticUnavailable
+from codecompass.semantic.target import SemanticUnavailable
 from tests.semantic.conftest import target_for
 from tests.support.embedding_peer import BEHAVIOURS, DIMENSIONS, EmbeddingPeer
 

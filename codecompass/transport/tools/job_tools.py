@@ -142,10 +142,10 @@ async def _start_job(call: Call, *, force: bool, wait_seconds: float, render: Ca
     """
     await call.require_ref()
     workspace = await call.workspace()
-    ticket = await workspace.ask(StartJob(cause=call.request.tool, force=force), request_id=call.caller.request_id)
+    job = await workspace.ask(StartJob(cause=call.request.tool, force=force), request_id=call.caller.request_id)
     if wait_seconds > 0:
-        await call.caller.follow(ticket.job, wait_seconds)
-        if ticket.job.state.status == "published":
+        await call.caller.follow(job, wait_seconds)
+        if job.state.status == "published":
             await _settle(workspace)
     assert call.routed is not None
     project = call.routed.project
@@ -156,7 +156,7 @@ async def _start_job(call: Call, *, force: bool, wait_seconds: float, render: Ca
         assert isinstance(metadata, Metadata)
         return render(StartedJob(project, state, metadata))
 
-    return Outcome(as_of(ticket.job.state), ticket.job, as_of)
+    return Outcome(as_of(job.state), job, as_of)
 
 
 async def _settle(workspace: WorkspaceHandle) -> None:
