@@ -19,7 +19,6 @@ from codecompass.languages.language import (
     body_of,
     leading_comment,
     lines_of,
-    no_module,
     without_comments,
 )
 from codecompass.languages.records import Import, SymbolKind
@@ -190,7 +189,6 @@ BASH = Language(
     nested_markers=(*FUNCTION_MARKERS, b"export ", b"readonly ", b"declare -g", b"source ", b". "),
     comment_starts=(b"#",),
     tests=TESTS,
-    module=no_module,
     before_walk=marker_finder(FUNCTION_MARKERS),
     recover=recover,
     doc=comment_above,

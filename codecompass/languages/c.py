@@ -31,7 +31,6 @@ from codecompass.languages.language import (
     Node,
     Rule,
     first_child,
-    no_module,
 )
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.source_text import MAX_VALUE_BYTES, comment_above, plain_code
@@ -402,6 +401,5 @@ C = Language(
     rules=C_RULES,
     separator="::",
     prepare=prepare,
-    module=no_module,
     doc=comment_above,
 )

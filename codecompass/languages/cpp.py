@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from codecompass.languages.c import C_RULES, function
 from codecompass.languages.c_declarators import SECTIONS, head, open_section, visibility_here
 from codecompass.languages.c_preprocessing import prepare_cpp
-from codecompass.languages.language import DESCEND, Context, Definition, Descend, Found, Language, Node, Rule, no_module
+from codecompass.languages.language import DESCEND, Context, Definition, Descend, Found, Language, Node, Rule
 from codecompass.languages.records import Import
 from codecompass.languages.source_text import comment_above
 
@@ -128,6 +128,5 @@ CPP = Language(
     rules=CPP_RULES,
     separator="::",
     prepare=prepare_cpp,
-    module=no_module,
     doc=comment_above,
 )

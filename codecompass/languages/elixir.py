@@ -41,7 +41,6 @@ from codecompass.languages.language import (
     Node,
     head_without_comments,
     lines_of,
-    no_module,
     without_comments,
 )
 from codecompass.languages.records import Import, SymbolKind, Visibility
@@ -262,7 +261,6 @@ ELIXIR = Language(
     nested_markers=NESTED,
     comment_starts=(b"#",),
     tests=TESTS,
-    module=no_module,
     before_walk=marker_finder(MARKERS, DEFINITION),
     doc=documentation,
 )

@@ -227,7 +227,7 @@ class Language(Struct, frozen=True, kw_only=True):
     """What comments begin with, for `head_without_comments`."""
     tests: BlockTestSyntax | None = None
     """Finds tests that are calls with a title and a block."""
-    module: Callable[[str, Node, bytes], tuple[str, ...]]
+    module: Callable[[str, Node, bytes], tuple[str, ...]] = no_module
     """Returns the parts of qualified names that come from the path or from a package clause in the tree."""
     visibility: Callable[[Node, str, Context], Visibility] = no_visibility
     """For definitions to which their rule gives none, like `doc`."""

@@ -19,7 +19,6 @@ from codecompass.languages.language import (
     first_child,
     head_without_comments,
     lines_of,
-    no_module,
 )
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.source_text import enter_if_marked, holds_marker, marker_finder
@@ -311,6 +310,5 @@ PHP = Language(
     member_separator="::",
     comment_starts=(b"//", b"/*", b"#"),
     tests=TESTS,
-    module=no_module,
     before_walk=marker_finder(MARKERS, DEFINITION),
 )

@@ -18,7 +18,6 @@ from codecompass.languages.language import (
     body_of,
     children_in,
     leading_comment,
-    no_module,
     without_comments,
 )
 from codecompass.languages.records import Import, SymbolKind
@@ -291,7 +290,6 @@ RUBY = Language(
     nested_markers=(b"def ", b"class ", b"require"),
     comment_starts=(b"#",),
     tests=TESTS,
-    module=no_module,
     before_walk=marker_finder(MARKERS),
     doc=comment_above,
 )

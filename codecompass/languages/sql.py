@@ -6,7 +6,7 @@ Reads the text, not the tree: the grammar fails on most scripts that are not pla
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from codecompass.languages.language import Context, Definition, Language, Node, no_module
+from codecompass.languages.language import Context, Definition, Language, Node
 from codecompass.languages.records import Import, SymbolKind
 from codecompass.languages.sql_text import Include, Script, Statement, Token
 
@@ -209,7 +209,6 @@ def _values(tokens: Sequence[Token], index: int, owner: str, script: Script, roo
 SQL = Language(
     grammar="sql",
     rules={},
-    module=no_module,
     prepare=nothing_to_parse,
     recover=read,
 )
