@@ -1,7 +1,7 @@
-"""The built-in exclusions: generated directories, hidden entries, secrets. Tables and tests of names only.
+"""The built-in exclusions: generated directories, hidden entries, secrets. Only tables of names and checks against them.
 
-They apply to components below the workspace root, never to the root itself or above. A `.codecompassignore` line with `!`
-includes any of them again, but not `.git`.
+They apply to path components below the workspace root, never to the root itself or above it. A `.codecompassignore` line with
+`!` includes any of them again, except `.git`.
 """
 
 from collections.abc import Container
@@ -41,7 +41,7 @@ ALWAYS: Final = frozenset(
 """Directories that hold no source, even if tracked: installed packages, caches, other version control."""
 
 UNLESS_TRACKED: Final = frozenset(["build", "dist", "target", "vendor"])
-"""Directories that are output in most projects and source in some: left out where git tracks nothing in them."""
+"""Directories that are build output in most projects and source in some: excluded if git tracks nothing in them."""
 
 VISIBLE_HIDDEN: Final = frozenset(
     [
@@ -89,7 +89,7 @@ VISIBLE_HIDDEN: Final = frozenset(
         ".swiftlint.yml",
     ]
 )
-"""Hidden names that are part of a project's source even where git does not track them."""
+"""Hidden names that belong to a project's source even if git does not track them."""
 
 _CACHE_MARKERS: Final = {"pyvenv.cfg": "a Python virtual environment", "CACHEDIR.TAG": "marked as a cache"}
 
@@ -132,12 +132,12 @@ def is_secret(name: str) -> bool:
 
 
 def is_hidden(name: str) -> bool:
-    """Whether an untracked entry of this name is left out because it is hidden."""
+    """Whether an untracked entry of this name is excluded because it is hidden."""
     return name.startswith(".") and name not in VISIBLE_HIDDEN
 
 
 def directory_rule(name: str, *, is_tracked: bool) -> Rule | None:
-    """Returns the rule that leaves a directory of this name out, None where there is none."""
+    """Returns the rule that excludes a directory of this name, or None."""
     if name in ALWAYS or (name in UNLESS_TRACKED and not is_tracked):
         return Rule(SOURCE, 0, name + "/")
     return None
@@ -150,8 +150,8 @@ BARE_REPOSITORY: Final = Rule(SOURCE, 0, "a bare git repository")
 
 
 def content_rule(names: Container[str]) -> Rule | None:
-    """Returns the rule that excludes an untracked directory because of its content: a virtual environment of any name, a
-    directory marked as a cache by CACHEDIR.TAG, a bare repository. None for any other."""
+    """Returns the rule that excludes an untracked directory because of its content, or None. Excludes virtual environments of
+    any name, caches marked by CACHEDIR.TAG and bare repositories."""
     for marker, meaning in _CACHE_MARKERS.items():
         if marker in names:
             return Rule(SOURCE, 0, f"{marker} ({meaning})")

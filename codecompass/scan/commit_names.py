@@ -1,4 +1,4 @@
-"""What a name of a commit means in a repository: a branch, a tag, an id or its beginning, `HEAD~3`."""
+"""Resolves the names of commits in a repository: a branch, a tag, an id or a prefix of one, `HEAD~3`."""
 
 import difflib
 import re
@@ -10,27 +10,28 @@ from codecompass.errors import InvalidInput, RefNotIndexed
 from codecompass.scan.git_repository import GitError, GitFailed, Repository, run_git
 
 MAX_NAME_LENGTH: Final = 255
-"""Characters of a name; git has no limit of its own, a file name has this one."""
+"""Characters of a name. Git has no limit; file names have this one."""
 
 LISTS_REFS: Final = "list_refs lists what there is (on the command line: codecompass branches)."
 
 _REFUSED: Final = re.compile(r"[\x00-\x20\x7f:?*\[\\]|\.\.|^[-^]|@\{-?\d*-\d|\^[!@-]|^$")
-"""What no name of one commit has: blanks and control characters, what begins an option or excludes, ranges, paths in a commit
-(`a:b`), searches (`:/text`), patterns, all parents."""
+"""What the name of a single commit cannot contain: whitespace, control characters, a leading `-` or `^`, ranges, paths in a
+commit (`a:b`), searches (`:/text`), patterns, all parents (`^@`)."""
 
 COMPARED_REFS: Final = 2_000
 SIMILAR_REFS: Final = 3
 ALIKE: Final = 0.7
-"""Of the newest refs so many are compared with a name that is not there; what is shown has so much in common with it, 0 to 1."""
+"""For an unknown name, the COMPARED_REFS newest refs are compared with it and up to SIMILAR_REFS whose similarity (0 to 1) is at
+least ALIKE are suggested."""
 
 _WITHOUT_STEPS: Final = re.compile(r"[~^@]")
 
 _NO_SUCH_OBJECT: Final = (1, 128, 129)
-"""Statuses with which git says that."""
+"""Exit statuses by which git says so."""
 
 
 class NamedCommit(Struct, frozen=True):
-    """`name` is what was asked for; `commit` and `tree` are full object ids."""
+    """A resolved name. `name` is as the caller gave it; `commit` and `tree` are full object ids."""
 
     name: str
     commit: str
@@ -38,11 +39,13 @@ class NamedCommit(Struct, frozen=True):
 
 
 def resolve_commit(repository: Repository, name: str, *, field: str = "ref") -> NamedCommit:
-    """Returns the commit that `name` stands for now. Starts one process.
+    """Returns the commit that `name` stands for now. Starts one process. `field` is the argument's name in error messages.
 
-    Raises InvalidInput where it is no name of one commit, RefNotIndexed where the repository does not have that commit (a
-    shallow clone, a branch that was not fetched) or the name is that of something else, each with what to do. `field` is the
-    argument's name. Raises GitError where git cannot be asked.
+    Raises:
+        InvalidInput: `name` cannot be the name of a single commit.
+        RefNotIndexed: the repository lacks the commit (a shallow clone, a branch that was not fetched), or the name is that
+            of another kind of object. The message says what to do.
+        GitError: git could not be run.
     """
     if len(name) > MAX_NAME_LENGTH or _REFUSED.search(name):
         raise InvalidInput(
@@ -51,7 +54,7 @@ def resolve_commit(repository: Repository, name: str, *, field: str = "ref") -> 
             received=name[:MAX_NAME_LENGTH],
         )
     try:
-        # Plumbing: no setting of the repository changes what it writes, or has it start another program.
+        # Plumbing: no setting of the repository changes its output or makes it start another program.
         output = run_git(
             repository,
             repository.top,
@@ -94,7 +97,7 @@ def _unknown(repository: Repository, name: str, field: str) -> RefNotIndexed:
 
 
 def _similar(repository: Repository, name: str) -> list[str]:
-    """Returns branches and tags that may be meant, the most similar first; none where git cannot be asked."""
+    """Returns branches and tags that may be meant, the most similar first; none if git fails."""
     kinds = ("refs/heads", "refs/remotes", "refs/tags")
     listing = ("for-each-ref", "--sort=-creatordate", f"--count={COMPARED_REFS}", "--format=%(refname:short)")
     try:

@@ -1,4 +1,4 @@
-"""Reads files from git's object database, without a checkout and never from the network."""
+"""Reads contents of files from git's object database, without a checkout and without the network."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
@@ -9,16 +9,17 @@ from codecompass.scan.git_repository import GIT_DEADLINE_SECONDS, GitError, Repo
 from codecompass.units import MIB
 
 GROUP_BYTES: Final = 16 * MIB
-"""Content that one process of git is asked for; starting one takes 3 to 10 ms."""
+"""Size of the content read by one git process; starting one takes 3 to 10 ms."""
 
 
 class Blob(Struct, frozen=True):
-    """A file's content in the object database. `content` is None where it is larger than what was asked for (`size` says how
-    large), or missing (`size` is -1), as in a shallow or partial clone."""
+    """A file's content in the object database."""
 
     object_id: str
     size: int
+    """In bytes; -1 if the blob is missing, as in a shallow or partial clone."""
     content: bytes | None
+    """None if the blob is missing or larger than requested."""
 
 
 def read_blobs(
@@ -29,10 +30,10 @@ def read_blobs(
     is_cancelled: Callable[[], bool] | None = None,
     deadline_seconds: float = GIT_DEADLINE_SECONDS,
 ) -> Iterator[Blob]:
-    """Yields the blobs of `object_ids` in their order, each of at most `max_bytes`, reading GROUP_BYTES at a time.
+    """Yields the blobs of `object_ids` in order, with contents of at most `max_bytes` each, reading about GROUP_BYTES at a time.
 
     Raises:
-        GitError: git is missing, failed or took too long (`deadline_seconds` for each process), or an id is not a blob's.
+        GitError: git is missing, failed or took too long (`deadline_seconds` for each process), or an id is not that of a blob.
         GitCancelled: `is_cancelled` returned true.
     """
     if not object_ids:

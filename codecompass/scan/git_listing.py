@@ -1,4 +1,4 @@
-"""What git lists below a directory: the files of a tree, and those of its index with the stamps by which it knows them again."""
+"""Lists files below a directory with git: those of a tree, and those of the index with their stamps."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from codecompass.units import NANOSECONDS_PER_SECOND
 
 LINK: Final = "120000"
 SUBMODULE: Final = "160000"
-"""Modes, as git writes them."""
+"""File modes as git writes them."""
 
 _SKIP_WORKTREE: Final = 0x40000000
 _ASSUME_UNCHANGED: Final = 0x8000
@@ -25,14 +25,14 @@ _INDEX_ENTRY: Final = re.compile(
 
 
 class ListedFile(Struct, frozen=True):
-    """What a tree has at a path: `object_id` of a blob, or of the commit of a submodule."""
+    """A tree's entry. `object_id` is that of a blob, or of a submodule's commit."""
 
     mode: str
     object_id: str
 
 
 class IndexedFile(Struct, frozen=True):
-    """A path in git's index, with the stamp of the file whose content it names. `stage` is 0 but in a conflict."""
+    """An entry of git's index, with the stamp of the file when git last read it. `stage` is 0 except in a conflict."""
 
     mode: str
     object_id: str
@@ -44,24 +44,24 @@ class IndexedFile(Struct, frozen=True):
 
     @property
     def listed(self) -> ListedFile:
-        """The file as the tree would have it."""
+        """The same file as an entry of a tree."""
         return ListedFile(self.mode, self.object_id)
 
     @property
     def is_taken_on_trust(self) -> bool:
-        """Whether git was told not to look at the file: it is what the index says."""
+        """Whether git was told not to check the file (skip-worktree or assume-unchanged), so that the index counts."""
         return bool(self.flags & (_SKIP_WORKTREE | _ASSUME_UNCHANGED)) and not self.stage
 
 
 class GitIndex(Struct, frozen=True):
-    """`mtime_ns` is when the index was written, 0 where that is not known: then no stamp says anything."""
+    """Git's index below a directory. `mtime_ns` is when it was written, 0 if unknown: then no stamp is proof of anything."""
 
     files: dict[str, IndexedFile]
     mtime_ns: int
 
     def has_stamp(self, entry: IndexedFile, status: os.stat_result) -> bool:
-        """Whether a file with this status has the content that the entry names. One that was written in the same moment as the
-        index may have another."""
+        """Whether a file with this status certainly has the entry's content. A file as recent as the index itself may have been
+        written again since."""
         return (
             not entry.stage
             and entry.mtime_ns == status.st_mtime_ns
@@ -75,7 +75,7 @@ class GitIndex(Struct, frozen=True):
 def read_tree(
     repository: Repository, directory: str, tree: str, *, is_cancelled: Callable[[], bool] | None = None
 ) -> dict[str, ListedFile]:
-    """Returns the files of a tree below `directory` (absolute), by their paths below the top. Raises GitError, GitCancelled."""
+    """Returns the files of a tree below `directory` (absolute), by path relative to the top. Raises GitError, GitCancelled."""
     listing = ("ls-tree", "-r", "-z", "--full-name", tree)
     output = run_git(repository, directory, *listing, is_cancelled=is_cancelled)
     found = {}
@@ -87,7 +87,7 @@ def read_tree(
 
 
 def read_index(repository: Repository, directory: str, *, is_cancelled: Callable[[], bool] | None = None) -> GitIndex:
-    """Returns the entries of the index below `directory` (absolute), by their paths below the top.
+    """Returns the entries of the index below `directory` (absolute), by path relative to the top.
 
     Raises GitError, GitCancelled.
     """

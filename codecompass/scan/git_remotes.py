@@ -1,7 +1,7 @@
-"""Which repositories a work tree is a checkout of: the addresses of its remotes, read from its configuration, not by git.
+"""Finds which repositories a work tree is a checkout of, by the addresses of its remotes. Reads the configuration without git.
 
-Read are `origin` and `upstream`, or the only remote where there is neither: others may be of repositories that it takes pieces
-from. What files included by the configuration say is not read, nor how git rewrites addresses (`url.<base>.insteadOf`).
+Only `origin` and `upstream` count, or the only remote if neither exists: other remotes may be of repositories from which it
+merely takes commits. Ignores files that the configuration includes and rewritten addresses (`url.<base>.insteadOf`).
 """
 
 import os
@@ -17,7 +17,7 @@ from codecompass.settings import GitProtocol
 from codecompass.units import KIB
 
 MAX_CONFIG_BYTES: Final = 256 * KIB
-"""What is behind that in a configuration is not read."""
+"""Size of the part of a configuration that is read."""
 
 _OWN: Final = ("origin", "upstream")
 _SECTION: Final = re.compile(r"\s*\[\s*([\w.-]+)(?:\s+\"((?:[^\"\\]|\\.)*)\")?\s*\]\s*(.*)")
@@ -27,7 +27,7 @@ _URL: Final = re.compile(r"\s*url\s*=\s*(.*)", re.IGNORECASE)
 def checked_out_repositories(top: str) -> tuple[RepositoryUrl, ...]:
     """Returns the repositories that the work tree with its top at `top` is a checkout of.
 
-    None where `top` is no top of a work tree, has no remote, or only such as have no address that is known. Blocking.
+    Empty if `top` is not the top of a work tree, or has no remote with an accepted address. Reads files.
     """
     return tuple(_addresses(top))
 
@@ -50,7 +50,7 @@ def _addresses(top: str) -> Iterator[RepositoryUrl]:
 
 
 def _remotes(config: str) -> Iterator[tuple[str, str]]:
-    """Yields names and addresses of remotes, as they stand in the configuration."""
+    """Yields names and addresses of remotes as written in the configuration."""
     remote = ""
     for line in config.splitlines():
         section = _SECTION.fullmatch(line)
@@ -64,6 +64,6 @@ def _remotes(config: str) -> Iterator[tuple[str, str]]:
 
 
 def _value(written: str) -> str:
-    """Returns a value without its quotes, and without a comment behind it. Addresses have no escapes."""
+    """Returns a value without quotes and trailing comment. Addresses have no escapes."""
     quoted = re.match(r"\"([^\"]*)\"", written)
     return quoted[1] if quoted else re.split(r"\s[#;]", written, maxsplit=1)[0].strip()

@@ -1,4 +1,4 @@
-"""The two sides of a comparison: what a caller names, and what is compared with where nobody names anything."""
+"""The two sides of a comparison: those that a caller names, and the default base."""
 
 from typing import Final
 
@@ -11,25 +11,25 @@ from codecompass.scan.repository_refs import default_branch
 
 WORKING_TREE: Final = "the working tree"
 _NOT_THERE: Final = (1, 128)
-"""Statuses with which git says that it has no such thing."""
+"""Exit statuses by which git says that an object does not exist."""
 
 
 class Side(Struct, frozen=True, kw_only=True):
-    """One side of a comparison.
-
-    `name` is what was asked for or found; `commit` its full object id, empty for the working tree and the empty tree; `tree`
-    an object id, empty for the working tree. `reason` says in words how a side that nobody named was chosen.
-    """
+    """One side of a comparison."""
 
     name: str
+    """As the caller gave it, or for people."""
     commit: str = ""
+    """Full object id; empty for the working tree and the empty tree."""
     tree: str = ""
+    """Full object id; empty for the working tree."""
     reason: str = ""
+    """Why this side was chosen, for people; empty if the caller named it."""
 
 
 def repository_of(root: str, *, field: str) -> Repository:
-    """Returns the repository whose work tree holds `root` (absolute). Raises InvalidInput where there is none; `field` is the
-    argument that needs one."""
+    """Returns the repository whose work tree holds `root` (absolute). Raises InvalidInput if there is none; `field` is the
+    argument that requires one."""
     repository = find_repository(root)
     if repository is None or is_bare(repository):
         raise InvalidInput(
@@ -41,16 +41,16 @@ def repository_of(root: str, *, field: str) -> Repository:
 
 
 def named_side(repository: Repository, name: str, *, field: str) -> Side:
-    """Returns the commit that a caller names. Raises what `resolve_commit` raises."""
+    """Returns the commit that a caller names. Raises the same errors as `resolve_commit`."""
     found = resolve_commit(repository, name, field=field)
     return Side(name=name, commit=found.commit, tree=found.tree)
 
 
 def default_base(repository: Repository, head: Side) -> Side:
-    """Returns what `head` is compared with where nobody says: the commit at which it left the default branch.
+    """Returns the base that `head` is compared with by default: the commit at which it left the default branch.
 
-    Where that is the head itself, its parent; for the working tree HEAD, so that what is not committed is compared. Where there
-    is no default branch or nothing in common with it, the parent; where there is no parent, the empty tree. Raises GitError.
+    If that is the head itself, its parent; for the working tree HEAD, so that uncommitted changes are compared. Without a
+    default branch or a commit in common with it, the parent; without a parent, the empty tree. Raises GitError.
     """
     tip = head.commit or _commit(repository, "HEAD")
     if tip is None:
@@ -95,7 +95,7 @@ def _commit(repository: Repository, name: str) -> str | None:
 
 
 def _line(repository: Repository, *arguments: str) -> str | None:
-    """Returns the first line that git prints, None where it says that there is nothing."""
+    """Returns the first line that git prints, None if it prints none or says that the object does not exist."""
     try:
         output = run_git(repository, repository.top, *arguments)
     except GitFailed as error:

@@ -1,4 +1,4 @@
-"""The branches and tags of a repository, newest first, and its default branch."""
+"""Lists the branches and tags of a repository, and finds its default branch."""
 
 from collections.abc import Callable
 from typing import Final, Literal
@@ -16,11 +16,11 @@ _FORMAT: Final = "%00".join(
 _LOCAL: Final = "refs/heads/"
 _ORIGIN: Final = "refs/remotes/origin/"
 _DEFAULT_BRANCHES: Final = (f"{_ORIGIN}HEAD", f"{_LOCAL}main", f"{_LOCAL}master")
-"""Where the default branch is looked for, the surest first; then what `init.defaultBranch` names."""
+"""Candidates for the default branch in order of preference, before the one that `init.defaultBranch` names."""
 
 
 class RepositoryRef(Struct, frozen=True):
-    """A name of a commit. `name` is what git takes: `main`, `origin/main`, `v1.0`; `committed_at` in seconds since 1970."""
+    """A branch or tag. `name` is as git accepts it: `main`, `origin/main`, `v1.0`; `committed_at` is in seconds since 1970."""
 
     name: str
     kind: RefKind
@@ -29,8 +29,8 @@ class RepositoryRef(Struct, frozen=True):
 
 
 class DefaultBranch(Struct, frozen=True):
-    """The branch that others leave and come back to. `name` is what git takes (`origin/main`), `branch` the name without that of
-    the remote; `commit` is its newest one here."""
+    """The branch that others start from and are merged into. `name` is as git accepts it (`origin/main`), `branch` is without the
+    remote; `commit` is its newest commit in this repository."""
 
     name: str
     branch: str
@@ -38,15 +38,15 @@ class DefaultBranch(Struct, frozen=True):
 
 
 class RepositoryRefs(Struct, frozen=True):
-    """All names of commits, the newest commit first, then by name. `default_branch` is a name without that of the remote, empty
-    where none can be told."""
+    """All branches and tags, the newest commit first, then by name. `default_branch` is without the remote; empty if none was
+    found."""
 
     refs: tuple[RepositoryRef, ...]
     default_branch: str
 
 
 def read_refs(repository: Repository, *, is_cancelled: Callable[[], bool] | None = None) -> RepositoryRefs:
-    """Returns the branches, remote branches and tags of a repository. Takes about 10 us a name; raises GitError, GitCancelled."""
+    """Returns the branches, remote branches and tags of a repository. Takes about 10 us each. Raises GitError, GitCancelled."""
     output = run_git(
         repository,
         repository.top,
@@ -59,9 +59,9 @@ def read_refs(repository: Repository, *, is_cancelled: Callable[[], bool] | None
         prefix = next(each for each in _KINDS if full.startswith(each))
         name = full.removeprefix(prefix)
         if target:
-            continue  # a second name of a branch
+            continue  # an alias of another branch, such as origin/HEAD
         if "commit" not in (kind, peeled_kind):
-            continue  # a tag of a file or a directory is no name of a commit
+            continue  # a tag of a blob or a tree
         commit = peeled if peeled_kind == "commit" else commit
         refs.append(RepositoryRef(name, _KINDS[prefix], commit, int(date or 0)))
     refs.sort(key=lambda ref: (-ref.committed_at, ref.name))
@@ -70,10 +70,9 @@ def read_refs(repository: Repository, *, is_cancelled: Callable[[], bool] | None
 
 
 def default_branch(repository: Repository, *, is_cancelled: Callable[[], bool] | None = None) -> DefaultBranch | None:
-    """Returns the default branch: what `origin/HEAD` stands for, `main`, `master` or what `init.defaultBranch` names, the first
-    of these that there is; None without any.
+    """Returns the first that exists of the branch of `origin/HEAD`, `main`, `master` and `init.defaultBranch`, or None.
 
-    Starts one process, three where it is none of the first. Raises GitError, GitCancelled.
+    Starts one process, two more if none of the first three exists. Raises GitError, GitCancelled.
     """
     found = _branches(repository, _DEFAULT_BRANCHES, is_cancelled)
     for reference in _DEFAULT_BRANCHES:
@@ -92,7 +91,7 @@ def default_branch(repository: Repository, *, is_cancelled: Callable[[], bool] |
 def _branches(
     repository: Repository, references: tuple[str, ...], is_cancelled: Callable[[], bool] | None
 ) -> dict[str, DefaultBranch]:
-    # A pattern of for-each-ref may be a prefix: only exact names count.
+    # for-each-ref also matches prefixes; only exact names count.
     output = run_git(
         repository,
         repository.top,

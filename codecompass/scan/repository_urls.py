@@ -1,7 +1,7 @@
-"""Addresses of git repositories: which are accepted, and which of them mean the same repository.
+"""Parses addresses of git repositories: which ones are accepted, and which ones mean the same repository.
 
-No address with a password gets past `parse_url`: credentials are the business of git's own helpers, and what is in the engine is
-read by everybody who may ask it.
+`parse_url` accepts no address with a password: credentials belong to git's credential helpers, and everybody who may query the
+engine can read what it stores.
 """
 
 import re
@@ -15,14 +15,14 @@ from msgspec import Struct
 from codecompass.errors import InvalidInput
 
 DEFAULT_PROTOCOLS: Final = ("https", "ssh", "git")
-"""What a worker speaks unless the settings say otherwise. `ext::` and other remote helpers run programs and are never spoken."""
+"""Protocols that are allowed by default. `ext::` and other remote helpers run programs and are never allowed."""
 
 MAX_URL_LENGTH: Final = 1_000
 NAME_PARTS: Final = 2
-"""Parts of the path that make a repository's name: owner and repository."""
+"""Path components that make up a repository's name: owner and repository."""
 
 _SCP_FORM: Final = re.compile(r"(?:[\w.+-]+@)?(?P<host>\w[\w.-]*):(?P<path>\S+)")
-"""`git@host:path`, which git reads as ssh."""
+"""`git@host:path`, which git takes as ssh."""
 
 _PORTS: Final = {"https": 443, "http": 80, "ssh": 22, "git": 9418}
 _USER_INFORMATION: Final = re.compile(r"(?<=://)[^/\s]*@")
@@ -31,7 +31,7 @@ _CONTROL: Final = re.compile(r"[\x00-\x20\x7f]")
 
 
 class RepositoryUrl(Struct, frozen=True):
-    """An accepted address. `url` is what git is given, `key` is the same for all addresses of the same repository."""
+    """An accepted address. `url` is passed to git; `key` is the same for all addresses of a repository."""
 
     url: str
     key: str
@@ -43,15 +43,15 @@ class RepositoryUrl(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The last two parts of the path, such as `pallets/flask`."""
+        """The last two components of the path, such as `pallets/flask`."""
         parts = [cleaned for part in self.key.split("/") if (cleaned := _NO_NAME.sub("-", part).strip("-."))]
         return "/".join(parts[-NAME_PARTS:]) or self.repo_id
 
 
 def parse_url(text: str, protocols: Collection[str] = DEFAULT_PROTOCOLS) -> RepositoryUrl:
-    """Returns the repository at an address: of a protocol in `protocols`, or `user@host:path`.
+    """Returns the repository at an address with a protocol of `protocols`, or of the form `user@host:path` if these have ssh.
 
-    Raises InvalidInput for everything else, and for an address with a password.
+    Raises InvalidInput for anything else, and for an address with a password.
     """
     given = text.strip()
     if not given or len(given) > MAX_URL_LENGTH or _CONTROL.search(given):
@@ -86,13 +86,13 @@ def parse_url(text: str, protocols: Collection[str] = DEFAULT_PROTOCOLS) -> Repo
         return RepositoryUrl(given, _key("", None, "file", parts.path, given))
     if not host or host.startswith("-"):
         raise _refused(given, "it names no host")
-    # A name in an address of the web may be a token; git's helpers know whom to be there.
+    # A user name in a web address may be a token; git's credential helpers supply the right one.
     url = _USER_INFORMATION.sub("", given) if parts.scheme in ("https", "http") else given
     return RepositoryUrl(url, _key(host, port, parts.scheme, parts.path, given))
 
 
 def is_named(text: str, repository: RepositoryUrl) -> bool:
-    """Whether `text` is an address of a repository, or the end of one: `flask`, `pallets/flask`, `github.com/pallets/flask`."""
+    """Whether `text` is an address of the repository or a suffix of one: `flask`, `pallets/flask`, `github.com/pallets/flask`."""
     try:
         key = parse_url(text, tuple(_PORTS)).key
     except InvalidInput:
@@ -101,12 +101,12 @@ def is_named(text: str, repository: RepositoryUrl) -> bool:
 
 
 def without_credentials(text: str) -> str:
-    """Returns `text` with the part before the @ removed from every address in it."""
+    """Returns `text` with user names and passwords removed from the addresses in it."""
     return _USER_INFORMATION.sub("", text)
 
 
 def _key(host: str, port: int | None, scheme: str, path: str, given: str) -> str:
-    """`host/path` without what differs between addresses of the same repository. The host only is without regard to case."""
+    """Returns `host/path` in the one form that all addresses of a repository share. Ignores the case of the host only."""
     place = [part for part in unquote(path).split("/") if part not in ("", ".")]
     if ".." in place or not place:
         raise _refused(given, "it names no repository")

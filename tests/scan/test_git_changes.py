@@ -269,7 +269,7 @@ def test_git_is_not_started_where_its_attributes_are_a_pipe(tmp_path: Path):
     write(tmp_path, {"sub/a.py": "other\n"})
     os.mkfifo(tmp_path / "sub/.gitattributes")
 
-    with pytest.raises(GitError, match="no regular file"):
+    with pytest.raises(GitError, match="not a regular file"):
         changes(tmp_path)
 
 

@@ -104,7 +104,7 @@ def test_what_the_configuration_includes_is_not_waited_for(tmp_path, written):
     result = scan(str(root), ScanRules())
 
     assert [file.path for file in result.files] == ["a.py"]
-    assert "is no regular file" in result.warnings[0]
+    assert "is not a regular file" in result.warnings[0]
 
 
 def test_an_ordinary_inclusion_and_a_socket_of_gits_own_are_no_hindrance(tmp_path):

@@ -46,7 +46,7 @@ def test_one_that_has_become_a_file_is_refused(workspace):
     workspace.root.rmdir()
     workspace.root.write_text("")
 
-    with pytest.raises(ProjectNotFound, match="is no directory any more"):
+    with pytest.raises(ProjectNotFound, match="is no longer a directory"):
         identify_root(workspace.root)
 
 
