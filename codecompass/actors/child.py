@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from codecompass.actors.mailbox import Mailbox
 from codecompass.actors.observation import Lifecycle, WorkspaceObservation, step
-from codecompass.scan.commit_names import NamedCommit
+from codecompass.scan.git_revisions import NamedCommit
 from codecompass.store.registry import Project
 
 

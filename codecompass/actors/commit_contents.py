@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from codecompass.actors.blocking_calls import BlockingCalls, Call
 from codecompass.actors.file_pipeline import grouped
 from codecompass.scan.commit_tree import incomplete
-from codecompass.scan.git_contents import GROUP_BYTES, Blob, read_blobs
+from codecompass.scan.git_objects import GROUP_BYTES, Blob, read_blobs
 from codecompass.scan.git_repository import GIT_DEADLINE_SECONDS, Repository
 from codecompass.worker.messages import FileTask
 

@@ -24,7 +24,6 @@ from codecompass.actors.job_report import JobReport
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import IndexInProgress, RefNotIndexed, StoreNewer
 from codecompass.jobs import Progress
-from codecompass.scan.commit_names import NamedCommit
 from codecompass.scan.commit_tree import CommitFile, CommitTree, read_commit_tree
 from codecompass.scan.git_repository import (
     DETACHED_REF_LENGTH,
@@ -34,6 +33,7 @@ from codecompass.scan.git_repository import (
     find_repository,
     object_format,
 )
+from codecompass.scan.git_revisions import NamedCommit
 from codecompass.scan.walk import ScannedFile
 from codecompass.store.epochs import compatibility, require_compatible
 from codecompass.store.forks import ForkSource, NotForkable

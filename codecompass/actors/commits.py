@@ -6,8 +6,8 @@ from typing import Final
 
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.errors import CodeCompassError, RefNotIndexed
-from codecompass.scan.commit_names import NamedCommit, resolve_commit
 from codecompass.scan.git_repository import NO_REF, GitError, find_repository
+from codecompass.scan.git_revisions import NamedCommit, resolve_commit
 from codecompass.store.inspection import inspect_index
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.snapshot import IndexMeta

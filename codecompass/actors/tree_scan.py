@@ -16,7 +16,7 @@ from msgspec import Struct
 from codecompass.actors.blocking_calls import BlockingCalls, Call
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.identity import ObjectFormat
-from codecompass.scan.checkout import LOCK_PATIENCE_SECONDS, Checkout, look
+from codecompass.scan.checkout import LOCK_PATIENCE_SECONDS, Checkout, read_checkout
 from codecompass.scan.files import Stamp
 from codecompass.scan.git_index import GitBlobs, read_git_blobs
 from codecompass.scan.git_repository import find_repository, object_format
@@ -152,7 +152,7 @@ class TreeScan:
         return after if is_at_rest else None
 
     async def _look(self) -> Checkout:
-        return await self._run(lambda _call: look(str(self._root)))
+        return await self._run(lambda _call: read_checkout(str(self._root)))
 
     def scan_everything(self) -> None:
         """From now on only a whole scan will do: what has changed is not what the caller said."""

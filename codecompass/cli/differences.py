@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from codecompass.protocol.difference_replies import DiffContextReply, DiffItem, DiffPiece, DiffVersion
     from codecompass.query.options import QueryOptions
-    from codecompass.scan.commit_names import NamedCommit
+    from codecompass.scan.git_revisions import NamedCommit
 
 T = TypeVar("T")
 

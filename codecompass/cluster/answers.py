@@ -23,8 +23,8 @@ from codecompass.protocol.state_replies import IndexedRef, ListedRef, ListRefsRe
 from codecompass.protocol.times import iso_time
 from codecompass.query.options import QueryOptions
 from codecompass.query.status import index_status
-from codecompass.scan.commit_names import NamedCommit
 from codecompass.scan.git_repository import NO_REF
+from codecompass.scan.git_revisions import NamedCommit
 from codecompass.store.registry import Project
 from codecompass.store.schema import SCHEMA_VERSION
 from codecompass.store.snapshot import Snapshot

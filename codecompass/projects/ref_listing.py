@@ -12,7 +12,7 @@ from codecompass.protocol.requests import ListRefs
 from codecompass.protocol.state_replies import IndexedRef, ListedRef, ListRefsReply, WorkingTree
 from codecompass.protocol.times import iso_time
 from codecompass.scan.git_repository import GitCancelled, GitError, find_repository, read_head
-from codecompass.scan.repository_refs import RepositoryRefs, read_refs
+from codecompass.scan.git_revisions import RepositoryRefs, read_refs
 from codecompass.store.commit_indexes import commit_indexes
 from codecompass.store.inspection import inspect_index
 from codecompass.store.layout import ProjectLayout

@@ -31,9 +31,9 @@ from codecompass.query.options import QueryOptions, no_deadline
 from codecompass.query.token_budget import estimate_tokens
 from codecompass.query.users_of_changes import ChangeUsers, UserOfChange, UsersOfChanges
 from codecompass.query.version_differences import Piece
+from codecompass.scan.files import printable
 from codecompass.scan.git_changes import FileChange
 from codecompass.scan.git_revisions import Side
-from codecompass.scan.walk import printable
 from codecompass.store.snapshot import Snapshot
 
 MAX_LOOKED_UP: Final = 300

@@ -7,8 +7,8 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.languages.records import Import, Symbol
+from codecompass.scan.files import is_utf8
 from codecompass.scan.git_changes import Changes, FileChange
-from codecompass.scan.walk import is_utf8
 from codecompass.worker.messages import Answer, FileSymbols, FileTask, FileText
 
 NOT_COMPARED: Final = frozenset(

@@ -48,7 +48,7 @@ class Checkout(Struct, frozen=True, kw_only=True):
         return self.head == other.head and self.index == other.index and self.lock_age is None and other.lock_age is None
 
 
-def look(root: str) -> Checkout:
+def read_checkout(root: str) -> Checkout:
     """Returns what is checked out in the repository that holds `root`. Takes a few system calls; never raises."""
     head = read_head(root)
     try:

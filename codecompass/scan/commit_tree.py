@@ -15,19 +15,18 @@ from msgspec import Struct
 
 from codecompass.errors import RefNotIndexed
 from codecompass.languages.records import SkipReason
-from codecompass.scan.git_contents import read_blobs
+from codecompass.scan.files import is_utf8, printable
+from codecompass.scan.git_objects import LINK, SUBMODULE, read_blobs
 from codecompass.scan.git_repository import GitCancelled, GitError, Repository, run_git
 from codecompass.scan.ignore import IgnoreFile, Rule
 from codecompass.scan.policy import DirectoryPolicy, policy_of_commit
 from codecompass.scan.rules import MAX_IGNORE_FILE_BYTES, OWN_IGNORE_FILE, ScanContext, ScanRules
-from codecompass.scan.walk import SkippedFile, is_utf8, printable
+from codecompass.scan.walk import SkippedFile
 
 MAX_LINK_BYTES: Final = 4096
 """No system can resolve a symbolic link with a longer target."""
 
 _DIRECTORY: Final = "040000"
-_SUBMODULE: Final = "160000"
-_SYMBOLIC_LINK: Final = "120000"
 
 _by_path = attrgetter("path")
 
@@ -120,7 +119,7 @@ def _directories(listing: bytes, prefix: str) -> tuple[Mapping[str, list[_Entry]
     for line in listing.decode("utf-8", "surrogateescape").split("\0")[:-1]:
         said, _, full = line.partition("\t")
         mode, _kind, object_id, size = said.split()
-        n_missing += not (size.isdecimal() or mode == _SUBMODULE)
+        n_missing += not (size.isdecimal() or mode == SUBMODULE)
         path = full[len(prefix) :]
         parent, _, name = path.rpartition("/")
         if parent not in directories:
@@ -162,7 +161,7 @@ class _CommitContext(ScanContext):
     ) -> tuple[IgnoreFile, ...]:
         """Returns the ignore file `source`, a path in the commit; empty if it is missing or has no pattern."""
         found = next((each for each in self._entries[base.rstrip("/")] if each.name == posixpath.basename(source)), None)
-        if found is None or found.mode in (_SYMBOLIC_LINK, _SUBMODULE, _DIRECTORY):
+        if found is None or found.mode in (LINK, SUBMODULE, _DIRECTORY):
             return ()
         if found.size > MAX_IGNORE_FILE_BYTES:
             content = b" " * (MAX_IGNORE_FILE_BYTES + 1)
@@ -222,7 +221,7 @@ class _Choice:
                     pending.append(below)
                 else:
                     self._skip(path, "path_not_utf8")
-            elif entry.mode == _SUBMODULE:
+            elif entry.mode == SUBMODULE:
                 if not isinstance(policy.check_directory(path, entry.name), Rule):
                     self._skip(path, "submodule")
             else:
@@ -232,12 +231,12 @@ class _Choice:
         decision = policy.check_file(path, entry.name)
         if isinstance(decision, Rule):
             return
-        size = 0 if entry.mode == _SYMBOLIC_LINK else entry.size
+        size = 0 if entry.mode == LINK else entry.size
         if decision is not None:
             self._skip(path, decision, size)
         elif not is_utf8(path):
             self._skip(path, "path_not_utf8", size)
-        elif entry.mode == _SYMBOLIC_LINK:
+        elif entry.mode == LINK:
             self._links.append((path, entry))
         elif size > self._max_bytes:
             self._skip(path, "too_large", size)

@@ -12,11 +12,11 @@ from msgspec import Struct
 
 from codecompass.languages.records import SkipReason
 from codecompass.scan import classify
-from codecompass.scan.files import read_regular_file
+from codecompass.scan.files import is_utf8, printable, read_regular_file
 from codecompass.scan.ignore import Rule
 from codecompass.scan.policy import DirectoryPolicy, root_policy
 from codecompass.scan.rules import ScanContext, ScanRules
-from codecompass.scan.walk import is_utf8, printable, skip_reason, unreadable_reason
+from codecompass.scan.walk import skip_reason, unreadable_reason
 
 Verdict = Literal["indexed", "skipped", "ignored", "directory", "missing", "outside_root"]
 """`skipped` comes with a `skip_reason`, `ignored` with a `rule`; a `directory` is one that a scan enters."""

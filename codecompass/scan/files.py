@@ -71,6 +71,22 @@ def read_regular_file(path: str, limit: int, *, follows_link: bool = False) -> b
         os.close(descriptor)
 
 
+def is_utf8(path: str) -> bool:
+    """Whether a path as returned by `os` is valid UTF-8 on disk."""
+    if path.isascii():
+        return True
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def printable(path: str) -> str:
+    """Returns a path that can be printed: undecodable bytes become `\\xNN`, everything else is unchanged."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
 # Stamps.
 
 RACY_NS: Final = 20 * NANOSECONDS_PER_MILLISECOND

@@ -15,13 +15,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codecompass.scan import builtin
-from codecompass.scan.git_contents import read_blobs
 from codecompass.scan.git_conversions import require_plain_attributes
+from codecompass.scan.git_objects import read_blobs
 from codecompass.scan.git_repository import GitError, GitOutputTooLarge, Repository, run_git
 from codecompass.scan.git_revisions import Side
-from codecompass.scan.git_working_tree import Apart, write_working_tree
+from codecompass.scan.git_working_tree import OmittedFile, write_working_tree
 from codecompass.scan.rules import ScanRules
-from codecompass.units import MIB, SECONDS
+from codecompass.units import MIB
 
 MAX_LISTED_FILES: Final = 20_000
 MAX_COMPARED_FILES: Final = 2_000
@@ -31,7 +31,6 @@ MAX_PATCH_BYTES: Final = 64 * MIB
 MAX_CONTENT_BYTES: Final = 32 * MIB
 """Total size of the contents read, of both sides."""
 
-COMPARISON_SECONDS: Final = 30 * SECONDS
 RENAME_LIMIT: Final = 1000
 """Files on each side up to which git detects renames of edited files; git's default."""
 
@@ -121,36 +120,36 @@ def find_changes(
 
     Raises GitError, GitCancelled, ScanCancelled, and OSError if the root cannot be listed.
     """
-    with _trees(repository, root, base, head, rules, is_cancelled) as (ours, tree, apart):
+    with _trees(repository, root, base, head, rules, is_cancelled) as (ours, tree, omitted):
         comparison = _Comparison(ours, root, base.tree, tree, is_cancelled)
         files, warnings = comparison.files(chosen)
         prefix = comparison.prefix
-        named = {(each.path, each.old_path) for each in files}
-        beside = [_apart(each, prefix) for each in apart if each.path.startswith(prefix)]
-        picked = chosen([each.path for each in beside])
-        beside = [each for each, is_in in zip(beside, picked, strict=True) if is_in and (each.path, each.path) not in named]
+        compared = {(each.path, each.old_path) for each in files}
+        others = [_omitted_change(each, prefix) for each in omitted if each.path.startswith(prefix)]
+        is_chosen = chosen([each.path for each in others])
+        others = [each for each, is_in in zip(others, is_chosen, strict=True) if is_in and (each.path, each.path) not in compared]
         contents: dict[str, bytes] = {}
         if with_contents:
             contents, said = _contents(ours, files, rules.max_file_bytes, is_cancelled)
             warnings += said
-    found = sorted((*files, *beside), key=lambda each: each.path)
+    found = sorted((*files, *others), key=lambda each: each.path)
     return Changes(base=base, head=head, files=tuple(found), contents=contents, warnings=warnings)
 
 
 @contextmanager
 def _trees(
     repository: Repository, root: str, base: Side, head: Side, rules: ScanRules, is_cancelled: Callable[[], bool] | None
-) -> Iterator[tuple[Repository, str, tuple[Apart, ...]]]:
+) -> Iterator[tuple[Repository, str, tuple[OmittedFile, ...]]]:
     """Yields the repository to compare in, the tree of the head in it, and the files that are not in that tree."""
     if head.tree:
         yield repository, head.tree, ()
         return
     with tempfile.TemporaryDirectory(prefix="codecompass-") as scratch:
         made = write_working_tree(repository, root, base.tree, rules, scratch, is_cancelled=is_cancelled)
-        yield made.repository, made.tree, made.apart
+        yield made.repository, made.tree, made.omitted
 
 
-def _apart(each: Apart, prefix: str) -> FileChange:
+def _omitted_change(each: OmittedFile, prefix: str) -> FileChange:
     path = each.path.removeprefix(prefix)
     return FileChange(path=path, old_path=path, status="added" if each.is_new else "changed", note=each.reason)
 
@@ -232,7 +231,6 @@ class _Comparison:
             "--",
             *(self.prefix + path for path in paths),
             is_cancelled=self._is_cancelled,
-            deadline_seconds=COMPARISON_SECONDS,
             max_output_bytes=MAX_PATCH_BYTES,
         )
 

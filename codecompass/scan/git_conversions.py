@@ -4,10 +4,11 @@ Runs no filter program: files with a filter are only recognized.
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from stat import S_ISREG
 from typing import Final
 
+from codecompass.scan.files import printable
 from codecompass.scan.git_repository import GitError, Repository, run_git
 from codecompass.units import MIB
 
@@ -30,14 +31,14 @@ class Conversions:
         """Whether the file's mode says that it is executable (`core.fileMode`); otherwise the index does."""
         return self._settings.get("core.filemode") != "false"
 
-    def attributes(self, paths: Iterable[str]) -> dict[str, dict[str, str]]:
+    def attributes(self, paths: Sequence[str]) -> dict[str, dict[str, str]]:
         """Returns the attributes that affect conversion, by path and name. Omits unspecified ones. Unset ones have an empty
         value, except `text` and `crlf`, which keep `unset`. Raises GitError.
         """
-        asked = b"".join(path.encode("utf-8", "surrogateescape") + b"\0" for path in paths)
-        if not asked:
+        if not paths:
             return {}
-        require_plain_attributes(self._repository, asked.decode("utf-8", "surrogateescape").split("\0")[:-1])
+        require_plain_attributes(self._repository, paths)
+        asked = b"".join(path.encode("utf-8", "surrogateescape") + b"\0" for path in paths)
         output = run_git(
             self._repository, self._repository.top, "check-attr", "-z", "--stdin", *_ATTRIBUTES, standard_input=asked
         )
@@ -93,9 +94,8 @@ def require_plain_attributes(repository: Repository, paths: Iterable[str]) -> No
         except (OSError, ValueError):
             continue
         if not S_ISREG(status.st_mode) or status.st_size > MAX_ATTRIBUTES_BYTES:
-            shown = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
             bound = MAX_ATTRIBUTES_BYTES // MIB
-            raise GitError(f"git was not started: {shown} is not a regular file, or is larger than {bound} MiB")
+            raise GitError(f"git was not started: {printable(name)} is not a regular file, or is larger than {bound} MiB")
 
 
 def attribute_files(paths: Iterable[str]) -> list[str]:

@@ -17,7 +17,7 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.identity import ObjectFormat
-from codecompass.scan.files import open_regular_file, read_regular_file
+from codecompass.scan.files import open_regular_file, printable, read_regular_file
 from codecompass.units import KIB, MIB, SECONDS
 
 GIT_DEADLINE_SECONDS: Final = 30 * SECONDS
@@ -420,12 +420,9 @@ def _unsafe_reason(path: str, max_bytes: int | None) -> str | None:
         return None  # git fails on it without waiting
     mode = status.st_mode
     if S_ISFIFO(mode) or S_ISCHR(mode) or S_ISBLK(mode):
-        return f"{_printable_end(path)} is not a regular file"
-    if max_bytes is not None and status.st_size > max_bytes:
-        return f"{_printable_end(path)} is larger than {max_bytes // MIB} MiB"
-    return None
-
-
-def _printable_end(path: str) -> str:
-    name = "/".join(path.split("/")[-3:])
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        reason = "is not a regular file"
+    elif max_bytes is not None and status.st_size > max_bytes:
+        reason = f"is larger than {max_bytes // MIB} MiB"
+    else:
+        return None
+    return f"{printable('/'.join(path.split('/')[-3:]))} {reason}"

@@ -18,7 +18,7 @@ from msgspec import Struct
 from codecompass.scan import builtin
 from codecompass.scan.files import open_below
 from codecompass.scan.git_conversions import Conversions, is_filtered
-from codecompass.scan.git_listing import LINK, SUBMODULE, IndexedFile, ListedFile, read_index, read_tree
+from codecompass.scan.git_objects import LINK, SUBMODULE, IndexedFile, ListedFile, read_index, read_tree
 from codecompass.scan.git_repository import GitCancelled, Repository, read_head, run_git
 from codecompass.scan.rules import ScanRules
 from codecompass.scan.walk import scan
@@ -32,7 +32,7 @@ MAX_TAKEN_FILES: Final = 10_000
 _READ_BYTES: Final = 256 * KIB
 
 
-class Apart(Struct, frozen=True):
+class OmittedFile(Struct, frozen=True):
     """A file that differs or may differ, and is not in the tree."""
 
     path: str
@@ -47,7 +47,7 @@ class WorkingTree(Struct, frozen=True, kw_only=True):
 
     repository: Repository
     tree: str
-    apart: tuple[Apart, ...] = ()
+    omitted: tuple[OmittedFile, ...] = ()
 
 
 def write_working_tree(
@@ -71,7 +71,7 @@ def write_working_tree(
     reader = _Reader(repository, root, base_tree, rules, scratch, is_cancelled)
     changed = reader.changed()
     if not changed:
-        return WorkingTree(repository=ours, tree=base_tree, apart=tuple(reader.apart))
+        return WorkingTree(repository=ours, tree=base_tree, omitted=tuple(reader.omitted))
     run_git(ours, repository.top, "read-tree", base_tree, is_cancelled=is_cancelled)
     nothing = "0" * len(base_tree)
     # Removals first, because a file may have become a directory.
@@ -84,7 +84,7 @@ def write_working_tree(
     )
     run_git(ours, repository.top, "update-index", "-z", "--replace", "--index-info", standard_input=written)
     tree = run_git(ours, repository.top, "write-tree", "--missing-ok", is_cancelled=is_cancelled).decode("ascii").strip()
-    return WorkingTree(repository=ours, tree=tree, apart=tuple(reader.apart))
+    return WorkingTree(repository=ours, tree=tree, omitted=tuple(reader.omitted))
 
 
 class _Reader:
@@ -113,7 +113,7 @@ class _Reader:
         self._directories: dict[str, bool] = {}
         self._free = MAX_TAKEN_BYTES
         self._n_taken = 0
-        self.apart: list[Apart] = []
+        self.omitted: list[OmittedFile] = []
 
     def changed(self) -> dict[str, ListedFile | None]:
         """Returns the files that differ from the base in content or mode, by path; None for deleted ones."""
@@ -133,7 +133,7 @@ class _Reader:
             read = self._read(path, attributes.get(path, {}))
             if read is not None and read != self._base.get(path):
                 found[path] = read
-        there = self._index.keys() | set(untracked) | {each.path for each in self.apart}
+        there = self._index.keys() | set(untracked) | {each.path for each in self.omitted}
         found |= dict.fromkeys(path for path in self._base if path not in there)
         return found
 
@@ -148,7 +148,7 @@ class _Reader:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError:
-            self.apart.append(Apart(path, "unreadable", is_new=False))
+            self.omitted.append(OmittedFile(path, "unreadable", is_new=False))
             return self._base.get(path)
         if entry.mode == SUBMODULE:
             commit = read_head(f"{self._repository.top}/{path}").commit if S_ISDIR(status.st_mode) else None
@@ -192,16 +192,16 @@ class _Reader:
         for item in found.skipped:
             path = self._prefix + item.path
             if item.reason in ("too_large", "secret") and path not in self._index and not path.startswith(foreign):
-                self.apart.append(Apart(path, item.reason, is_new=path not in self._base))
+                self.omitted.append(OmittedFile(path, item.reason, is_new=path not in self._base))
         paths = (self._prefix + path for path in (*(file.path for file in found.files), *links))
         return sorted(path for path in paths if path not in self._index and not path.startswith(foreign))
 
     def _read(self, path: str, attributes: Mapping[str, str]) -> ListedFile | None:
-        """Returns what a file holds, and stores it if the base has another content; None if it was added to `apart`."""
+        """Returns what a file holds, and stores it if the base has another content; None if it was added to `omitted`."""
         entry, before = self._index.get(path), self._base.get(path)
 
         def leave(reason: str) -> ListedFile | None:
-            self.apart.append(Apart(path, reason, is_new=before is None))
+            self.omitted.append(OmittedFile(path, reason, is_new=before is None))
             return None
 
         try:

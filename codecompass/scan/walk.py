@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from codecompass.languages.records import SkipReason
 from codecompass.scan import builtin, git_repository
-from codecompass.scan.files import Stamp, trusted_mtime
+from codecompass.scan.files import Stamp, is_utf8, printable, trusted_mtime
 from codecompass.scan.ignore import Rule
 from codecompass.scan.policy import DirectoryPolicy, root_policy
 from codecompass.scan.rules import ScanContext, ScanMemory, ScanRules
@@ -292,19 +292,3 @@ def is_below_any(path: str, directories: Collection[str]) -> bool:
             return True
         at = path.rfind("/", 0, at)
     return False
-
-
-def is_utf8(path: str) -> bool:
-    """Whether a path as returned by `os` is valid UTF-8 on disk."""
-    if path.isascii():
-        return True
-    try:
-        path.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def printable(path: str) -> str:
-    """Returns a path that can be printed: undecodable bytes become `\\xNN`, everything else is unchanged."""
-    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

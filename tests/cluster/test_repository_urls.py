@@ -3,7 +3,7 @@
 import pytest
 
 from codecompass.errors import InvalidInput
-from codecompass.scan.repository_urls import parse_url, without_credentials
+from codecompass.scan.git_remotes import parse_url, without_credentials
 
 SAME = (
     "https://git.example.org/shop/api",

@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 
 from codecompass.errors import RefNotIndexed
-from codecompass.scan.commit_names import resolve_commit
 from codecompass.scan.commit_tree import read_commit_tree
-from codecompass.scan.git_contents import read_blobs
+from codecompass.scan.git_objects import read_blobs
 from codecompass.scan.git_repository import GitCancelled, find_repository
+from codecompass.scan.git_revisions import resolve_commit
 from codecompass.scan.rules import ScanRules
 from codecompass.scan.walk import scan
 from tests.support.workspace import TestWorkspace

@@ -8,12 +8,11 @@ import pytest
 
 from codecompass.errors import InvalidInput, RefNotIndexed
 from codecompass.scan import git_changes
+from codecompass.scan.files import is_utf8
 from codecompass.scan.git_changes import Changes, FileChange, Hunk, find_changes
 from codecompass.scan.git_repository import GitError, Repository, repository_at
-from codecompass.scan.git_revisions import WORKING_TREE, Side, default_base, named_side, repository_of
-from codecompass.scan.repository_refs import read_refs
+from codecompass.scan.git_revisions import WORKING_TREE, Side, default_base, named_side, read_refs, repository_of
 from codecompass.scan.rules import ScanRules
-from codecompass.scan.walk import is_utf8
 
 from .trees import git, repository, write
 

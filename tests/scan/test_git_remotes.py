@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from codecompass.scan.git_remotes import MAX_CONFIG_BYTES, checked_out_repositories
-from codecompass.scan.repository_urls import parse_url
+from codecompass.scan.git_remotes import MAX_CONFIG_BYTES, checked_out_repositories, parse_url
 
 FLASK = parse_url("https://github.com/pallets/flask").repo_id
 CLICK = parse_url("https://github.com/pallets/click").repo_id
