@@ -117,8 +117,8 @@ def _directories(listing: bytes, prefix: str) -> tuple[Mapping[str, list[_Entry]
     paths: set[str] = set()
     n_missing = 0
     for line in listing.decode("utf-8", "surrogateescape").split("\0")[:-1]:
-        said, _, full = line.partition("\t")
-        mode, _kind, object_id, size = said.split()
+        entry, _, full = line.partition("\t")
+        mode, _kind, object_id, size = entry.split()
         n_missing += not (size.isdecimal() or mode == SUBMODULE)
         path = full[len(prefix) :]
         parent, _, name = path.rpartition("/")

@@ -62,13 +62,18 @@ def read_regular_file(path: str, limit: int, *, follows_link: bool = False) -> b
     """
     descriptor = open_regular_file(path, follows_link=follows_link)
     try:
-        pieces = []
-        while limit > 0 and (piece := os.read(descriptor, limit)):
-            pieces.append(piece)
-            limit -= len(piece)
-        return b"".join(pieces)
+        return read_descriptor(descriptor, limit)
     finally:
         os.close(descriptor)
+
+
+def read_descriptor(descriptor: int, limit: int) -> bytes:
+    """Returns at most the next `limit` bytes of an open file. Raises OSError."""
+    pieces = []
+    while limit > 0 and (piece := os.read(descriptor, limit)):
+        pieces.append(piece)
+        limit -= len(piece)
+    return b"".join(pieces)
 
 
 def is_utf8(path: str) -> bool:

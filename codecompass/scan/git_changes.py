@@ -130,8 +130,8 @@ def find_changes(
         others = [each for each, is_in in zip(others, is_chosen, strict=True) if is_in and (each.path, each.path) not in compared]
         contents: dict[str, bytes] = {}
         if with_contents:
-            contents, said = _contents(ours, files, rules.max_file_bytes, is_cancelled)
-            warnings += said
+            contents, more = _contents(ours, files, rules.max_file_bytes, is_cancelled)
+            warnings += more
     found = sorted((*files, *others), key=lambda each: each.path)
     return Changes(base=base, head=head, files=tuple(found), contents=contents, warnings=warnings)
 
@@ -192,9 +192,9 @@ class _Comparison:
                 f"{len(compared):,} files differ; the lines of the first {MAX_COMPARED_FILES:,} by path are compared. Pass path"
             )
             compared = sorted(compared, key=lambda each: each.path)[:MAX_COMPARED_FILES]
-        hunks, said = self._hunks(compared, is_all=len(compared) == len(listed))
+        hunks, more = self._hunks(compared, is_all=len(compared) == len(listed))
         kept = {(each.old_path, each.path) for each in compared}
-        return [_with_lines(each, hunks, is_compared=(each.old_path, each.path) in kept) for each in files], (*warnings, *said)
+        return [_with_lines(each, hunks, is_compared=(each.old_path, each.path) in kept) for each in files], (*warnings, *more)
 
     def _hunks(
         self, files: Sequence[FileChange], *, is_all: bool
@@ -322,8 +322,8 @@ def _contents(
                 n_bytes += len(blob.content)
             n_missing += blob.size < 0
             if n_bytes > MAX_CONTENT_BYTES:
-                said = f"definitions are compared in the first {MAX_CONTENT_BYTES // MIB} MiB of changed files. Pass path"
-                return contents, (said,)
+                warning = f"definitions are compared in the first {MAX_CONTENT_BYTES // MIB} MiB of changed files. Pass path"
+                return contents, (warning,)
     except GitError as error:
         return contents, (f"contents could not be read: {error}",)
     missing = f"{n_missing:,} contents are missing in this clone (shallow or partial), and nothing is fetched"

@@ -38,9 +38,9 @@ class Conversions:
         if not paths:
             return {}
         require_plain_attributes(self._repository, paths)
-        asked = b"".join(path.encode("utf-8", "surrogateescape") + b"\0" for path in paths)
+        requested = b"".join(path.encode("utf-8", "surrogateescape") + b"\0" for path in paths)
         output = run_git(
-            self._repository, self._repository.top, "check-attr", "-z", "--stdin", *_ATTRIBUTES, standard_input=asked
+            self._repository, self._repository.top, "check-attr", "-z", "--stdin", *_ATTRIBUTES, standard_input=requested
         )
         found: dict[str, dict[str, str]] = {}
         words = output.decode("utf-8", "surrogateescape").split("\0")

@@ -222,13 +222,13 @@ def _filtered(repository: Repository, names: Mapping[bytes, int], is_cancelled: 
     if not any(_names_filters(path) for path in _attribute_files(repository, paths, configuration)):
         return frozenset()
     require_plain_attributes(repository, paths)
-    asked = b"".join(name + b"\0" for name in names)
+    requested = b"".join(name + b"\0" for name in names)
     attributes = [name.decode() for name in _FILTERS]
     answer = run_git(
         repository,
         repository.top,
         *("check-attr", "-z", "--stdin", *attributes),
-        standard_input=asked,
+        standard_input=requested,
         is_cancelled=is_cancelled,
     )
     fields = answer.split(b"\0")

@@ -140,17 +140,17 @@ def read_blobs(
     """
     if not object_ids:
         return
-    asked = "".join(f"{each}\n" for each in object_ids).encode("ascii")
+    requested = "".join(f"{each}\n" for each in object_ids).encode("ascii")
     listed = run_git(
         repository,
         repository.top,
         *("cat-file", "--batch-check=%(objecttype) %(objectsize)"),
-        standard_input=asked,
+        standard_input=requested,
         is_cancelled=is_cancelled,
     )
     sizes = [_size(line) for line in listed.decode("ascii", "replace").splitlines()]
     if len(sizes) != len(object_ids):
-        raise GitError("git cat-file answered for another number of objects than it was asked for")
+        raise GitError("git cat-file answered for a wrong number of objects")
     group: list[tuple[str, int]] = []
     n_bytes = 0
     for object_id, size in zip(object_ids, sizes, strict=True):

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from codecompass.scan import builtin
-from codecompass.scan.files import open_below
+from codecompass.scan.files import open_below, read_descriptor
 from codecompass.scan.git_conversions import Conversions, is_filtered
 from codecompass.scan.git_objects import LINK, SUBMODULE, IndexedFile, ListedFile, read_index, read_tree
 from codecompass.scan.git_repository import GitCancelled, Repository, read_head, run_git
@@ -247,17 +247,15 @@ class _Reader:
 
     def _content(self, path: str) -> bytes:
         descriptor = open_below(self._repository.top, path)
-        with open(descriptor, "rb", buffering=0) as file:
+        try:
             if not S_ISREG(os.fstat(descriptor).st_mode):
                 raise OSError("not a regular file")
-            pieces = []
-            left = self._rules.max_file_bytes + 1
-            while left > 0 and (piece := file.read(min(left, _READ_BYTES))):
-                pieces.append(piece)
-                left -= len(piece)
-        if left <= 0:
+            content = read_descriptor(descriptor, self._rules.max_file_bytes + 1)
+        finally:
+            os.close(descriptor)
+        if len(content) > self._rules.max_file_bytes:
             raise OSError("grew while it was read")
-        return b"".join(pieces)
+        return content
 
     def _object_id(self, content: bytes) -> str:
         return hashlib.new(self._algorithm, b"blob %d\0" % len(content) + content).hexdigest()

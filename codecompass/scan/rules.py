@@ -269,7 +269,7 @@ class ScanContext:
             return git_repository.GIT_DEADLINE_SECONDS
         left = NESTED_GIT_SECONDS - self._nested_seconds
         if len(self._entered) > MAX_NESTED_REPOSITORIES or left <= 0:
-            raise git_repository.GitError("git was asked about too many nested repositories, or for too long")
+            raise git_repository.GitError("there are too many nested repositories, or git took too long for them")
         return min(git_repository.GIT_DEADLINE_SECONDS, left)
 
     def _warn(self, sentence: str) -> None:
