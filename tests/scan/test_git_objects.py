@@ -1,4 +1,4 @@
-"""Files are read from the object database as git has them, and commits by their names."""
+"""Contents read from the object database are as git stores them; commits are found by their names."""
 
 from pathlib import Path
 
