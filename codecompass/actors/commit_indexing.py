@@ -24,9 +24,8 @@ from codecompass.actors.job_model import JobReport, ProgressMeter
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import IndexInProgress, RefNotIndexed, StoreNewer
 from codecompass.jobs import Progress
-from codecompass.scan.commit_names import NamedCommit
 from codecompass.scan.commit_tree import CommitFile, CommitTree, incomplete, read_commit_tree
-from codecompass.scan.git_contents import GROUP_BYTES, Blob, read_blobs
+from codecompass.scan.git_objects import GROUP_BYTES, Blob, read_blobs
 from codecompass.scan.git_repository import (
     DETACHED_REF_LENGTH,
     GIT_DEADLINE_SECONDS,
@@ -35,6 +34,7 @@ from codecompass.scan.git_repository import (
     find_repository,
     object_format,
 )
+from codecompass.scan.git_revisions import NamedCommit
 from codecompass.scan.walk import ScannedFile
 from codecompass.store.epochs import compatibility, require_compatible
 from codecompass.store.forks import ForkSource, NotForkable

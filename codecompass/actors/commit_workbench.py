@@ -30,8 +30,8 @@ from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import IndexStatus
 from codecompass.query.options import QueryOptions
 from codecompass.query.status import JobsState, active_job, index_status
-from codecompass.scan.commit_names import NamedCommit
 from codecompass.scan.files import Stamp
+from codecompass.scan.git_revisions import NamedCommit
 from codecompass.settings import AnswerForm, Settings
 from codecompass.store.commit_indexes import note_use
 from codecompass.store.epochs import compatibility

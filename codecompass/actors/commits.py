@@ -15,9 +15,8 @@ from codecompass.errors import CodeCompassError, RefNotIndexed
 from codecompass.protocol.metadata import BareMetadata
 from codecompass.protocol.requests import ListRefs
 from codecompass.protocol.state_replies import IndexedRef, ListedRef, ListRefsReply, WorkingTree
-from codecompass.scan.commit_names import NamedCommit, resolve_commit
 from codecompass.scan.git_repository import NO_REF, GitCancelled, GitError, find_repository, read_head
-from codecompass.scan.repository_refs import RepositoryRefs, read_refs
+from codecompass.scan.git_revisions import NamedCommit, RepositoryRefs, read_refs, resolve_commit
 from codecompass.store.commit_indexes import commit_indexes
 from codecompass.store.index import inspect_index
 from codecompass.store.layout import ProjectLayout

@@ -19,10 +19,9 @@ from codecompass.query.file_versions import ReadVersions, TreeDifference, tree_d
 from codecompass.query.filters import ChangedFiles, changed_files, chosen_paths
 from codecompass.query.options import QueryOptions
 from codecompass.query.path_globs import relative_to_root
-from codecompass.scan.commit_names import NamedCommit
 from codecompass.scan.git_changes import Changes, Chosen, everything, find_changes
 from codecompass.scan.git_repository import GitCancelled, GitError, Repository
-from codecompass.scan.git_revisions import WORKING_TREE, Side, default_base, named_side, repository_of
+from codecompass.scan.git_revisions import WORKING_TREE, NamedCommit, Side, default_base, named_side, repository_of
 from codecompass.scan.walk import ScanCancelled
 from codecompass.worker.messages import Answer, Batch
 

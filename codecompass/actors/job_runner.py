@@ -18,7 +18,7 @@ from codecompass.actors.messages import StartJob
 from codecompass.actors.tracking import ChangeTracker
 from codecompass.actors.workbench import Workbench
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive, IndexInProgress, WorkspaceBusy
-from codecompass.scan.commit_names import NamedCommit
+from codecompass.scan.git_revisions import NamedCommit
 from codecompass.store.job_log import new_job_id
 from codecompass.store.registry import Project
 from codecompass.units import SECONDS

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from codecompass.actors.messages import Mailbox
 from codecompass.actors.observation import Lifecycle, WorkspaceObservation
-from codecompass.scan.commit_names import NamedCommit
+from codecompass.scan.git_revisions import NamedCommit
 from codecompass.store.registry import Project
 from codecompass.units import SECONDS
 

@@ -37,7 +37,7 @@ from codecompass.actors.workbench import Workbench
 from codecompass.actors.workspace import ActorContext, WorkspaceSettings, crashed_error, run_workspace
 from codecompass.errors import WorkspaceBusy, WorkspaceFailed
 from codecompass.protocol.replies import Reply
-from codecompass.scan.commit_names import NamedCommit
+from codecompass.scan.git_revisions import NamedCommit
 from codecompass.store.registry import Project
 from codecompass.units import GIB, SECONDS
 

@@ -17,7 +17,7 @@ from codecompass.actors.blocking_calls import BlockingCalls, Call
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.job_model import WatchList
 from codecompass.identity import ObjectFormat
-from codecompass.scan.checkout import LOCK_PATIENCE_SECONDS, Checkout, look
+from codecompass.scan.checkout import LOCK_PATIENCE_SECONDS, Checkout, read_checkout
 from codecompass.scan.git_index import GitBlobs, read_git_blobs
 from codecompass.scan.git_repository import find_repository, object_format
 from codecompass.scan.partial import PartialScan, scan_directories
@@ -144,7 +144,7 @@ class TreeScan:
         return after if is_at_rest else None
 
     async def _look(self) -> Checkout:
-        return await self._run(lambda _call: look(str(self._root)))
+        return await self._run(lambda _call: read_checkout(str(self._root)))
 
     def scan_everything(self) -> None:
         """Makes all further scans whole ones: the changes that the caller named may not be all."""

@@ -36,7 +36,7 @@ from codecompass.actors.tracking import ChangeTracker
 from codecompass.actors.workbench import Workbench
 from codecompass.errors import Cancelled, CodeCompassError, InternalError
 from codecompass.protocol.requests import FreshnessPolicy
-from codecompass.scan.commit_names import NamedCommit
+from codecompass.scan.git_revisions import NamedCommit
 from codecompass.store.registry import Project
 from codecompass.units import MINUTES
 

@@ -40,7 +40,7 @@ from codecompass.protocol.replies import ErrorReply, Reply
 from codecompass.protocol.requests import AnyRequest, DiffContext, FreshnessPolicy
 from codecompass.query.metadata import cannot_update, mark_stale, stale_warning
 from codecompass.query.options import QueryOptions
-from codecompass.scan.commit_names import NamedCommit
+from codecompass.scan.git_revisions import NamedCommit
 from codecompass.settings import Settings
 from codecompass.store.drift import Drift, find_drift, stale_error
 from codecompass.store.epochs import compatibility

@@ -12,7 +12,7 @@ from codecompass.cli.invocation import Invocation
 from codecompass.cli.jobs import OTHERS_POLL_SECONDS, ShowProgress, progress_bar
 from codecompass.cli.terminal import printable
 from codecompass.errors import IndexInProgress
-from codecompass.scan.commit_names import NamedCommit
+from codecompass.scan.git_revisions import NamedCommit
 from codecompass.settings import Settings
 from codecompass.store.commit_indexes import note_use, remove_commit, remove_leftovers, surplus_commits
 from codecompass.store.index import WorkspaceIndex

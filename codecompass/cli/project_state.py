@@ -20,8 +20,8 @@ from codecompass.protocol.requests import IndexStatus
 from codecompass.protocol.state_replies import IndexStatusReply
 from codecompass.query.status import JobsState, index_status
 from codecompass.query.status import jobs_state as logged_jobs
-from codecompass.scan.commit_names import NamedCommit
 from codecompass.scan.git_repository import read_head
+from codecompass.scan.git_revisions import NamedCommit
 from codecompass.settings import Settings
 from codecompass.store.epochs import compatibility
 from codecompass.store.filesystem import disk_usage

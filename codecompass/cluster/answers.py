@@ -30,8 +30,8 @@ from codecompass.query.exact_scan import scan_narrowing
 from codecompass.query.options import QueryOptions
 from codecompass.query.regex_terms import regex_terms
 from codecompass.query.status import index_status
-from codecompass.scan.commit_names import NamedCommit
 from codecompass.scan.git_repository import NO_REF
+from codecompass.scan.git_revisions import NamedCommit
 from codecompass.store.registry import Project
 from codecompass.store.schema import SCHEMA_VERSION
 from codecompass.store.snapshot import Snapshot

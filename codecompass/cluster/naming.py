@@ -20,7 +20,7 @@ from codecompass.identity import ProjectId
 from codecompass.projects.selection import SelectedProject
 from codecompass.protocol.decode import several_projects
 from codecompass.protocol.requests import ALL_PROJECTS
-from codecompass.scan.repository_urls import parse_url
+from codecompass.scan.git_remotes import parse_url
 from codecompass.store.registry import Project
 
 MAX_SELECTED: Final = 10_000

@@ -20,8 +20,8 @@ from msgspec import Struct
 
 from codecompass.cluster.remote_refs import Listing, RemoteRef, listing_patterns, parse_listing
 from codecompass.errors import CodeCompassError
+from codecompass.scan.git_remotes import DEFAULT_PROTOCOLS, without_credentials
 from codecompass.scan.git_repository import Repository, repository_at
-from codecompass.scan.repository_urls import DEFAULT_PROTOCOLS, without_credentials
 from codecompass.settings import read_environment
 from codecompass.store.filesystem import disk_usage
 from codecompass.store.layout import make_private_directory

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from codecompass.cluster.engine import MAX_LISTED, Conflict, Document, Engine, EngineHealth, EngineUnavailable
 from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound
 from codecompass.log import get_logger
-from codecompass.scan.repository_urls import DEFAULT_PROTOCOLS, RepositoryUrl, parse_url
+from codecompass.scan.git_remotes import DEFAULT_PROTOCOLS, RepositoryUrl, parse_url
 
 MAX_REPOSITORIES: Final = MAX_LISTED
 MAX_WANTED_REFS: Final = 50

@@ -33,9 +33,9 @@ from codecompass.cluster.repositories import Change, Head, Repository, Trouble
 from codecompass.cluster.sweeping import sweep
 from codecompass.cluster.worker_home import WorkerHome
 from codecompass.errors import CodeCompassError, IndexDamaged, IndexIncompatible, IndexNotReady, RefNotIndexed
-from codecompass.scan.commit_names import NamedCommit, resolve_commit
+from codecompass.scan.git_remotes import parse_url
 from codecompass.scan.git_repository import GitError
-from codecompass.scan.repository_urls import parse_url
+from codecompass.scan.git_revisions import NamedCommit, resolve_commit
 from codecompass.store.schema import PARSER_VERSION, SCHEMA_VERSION
 
 MADE_BY: Final = (SCHEMA_VERSION, PARSER_VERSION)

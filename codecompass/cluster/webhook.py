@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from codecompass.cluster.repositories import Repositories
 from codecompass.errors import InvalidInput
-from codecompass.scan.repository_urls import parse_url
+from codecompass.scan.git_remotes import parse_url
 from codecompass.settings import GitProtocol
 from codecompass.units import MIB
 

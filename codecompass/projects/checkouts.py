@@ -7,8 +7,7 @@ import trio
 
 from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.errors import FileSystemUnresponsive
-from codecompass.scan.git_remotes import checked_out_repositories
-from codecompass.scan.repository_urls import RepositoryUrl
+from codecompass.scan.git_remotes import RepositoryUrl, checked_out_repositories
 from codecompass.store.registry import Project
 from codecompass.units import MILLISECONDS, SECONDS
 

@@ -16,8 +16,8 @@ from codecompass.actors.observation import WorkspaceHandle
 from codecompass.protocol.metadata import BareMetadata
 from codecompass.protocol.requests import ListRefs
 from codecompass.protocol.state_replies import ListRefsReply
-from codecompass.scan.commit_names import NamedCommit
 from codecompass.scan.git_repository import GIT_DEADLINE_SECONDS
+from codecompass.scan.git_revisions import NamedCommit
 from codecompass.store.commit_indexes import remove_commit, remove_leftovers, surplus_commits
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project

@@ -17,7 +17,7 @@ from codecompass.actors.job_model import JobView
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.errors import CodeCompassError, WorkspaceLimitExceeded
 from codecompass.projects.detection import RoutingRules
-from codecompass.scan.commit_names import NamedCommit
+from codecompass.scan.git_revisions import NamedCommit
 from codecompass.store.housekeeping import remove_project
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project, Registry

@@ -15,7 +15,7 @@ from codecompass.query.file_versions import Definition, DefinitionNode, FileVers
 from codecompass.query.name_lookup import resolve_symbol
 from codecompass.query.query_words import name_parts
 from codecompass.query.source_lines import lines_of
-from codecompass.scan.walk import printable
+from codecompass.scan.files import printable
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot
 

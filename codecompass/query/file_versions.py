@@ -15,8 +15,8 @@ from msgspec import Struct
 
 from codecompass.languages.records import Import, Symbol, SymbolKind
 from codecompass.query.source_lines import chunk_lines, comment_marks
+from codecompass.scan.files import is_utf8
 from codecompass.scan.git_changes import Changes, FileChange
-from codecompass.scan.walk import is_utf8
 from codecompass.worker.messages import Answer, FileSymbols, FileTask, FileText
 
 NOT_COMPARED: Final = frozenset(

@@ -1,8 +1,8 @@
-"""Whether git is switching the working tree: what an index of files must know before it names a commit.
+"""Detects whether git is switching the working tree, which an index must know before it names a commit.
 
-git takes `index.lock`, writes the files, renames the lock to `index`, then moves HEAD. So files that were read between two looks
-are of one checkout if HEAD and the index are the same in both and no lock was there, and the second look comes late enough
-after the index was written for HEAD to have moved.
+git takes `index.lock`, writes the files, renames the lock to `index`, then moves HEAD. So files read between two observations
+belong to one checkout if both saw the same HEAD and index and no lock, and the second came long enough after the index was
+written for HEAD to have moved.
 """
 
 import os
@@ -15,40 +15,41 @@ from codecompass.scan.git_repository import Head, find_repository, read_head
 from codecompass.units import MILLISECONDS, NANOSECONDS_PER_SECOND, SECONDS
 
 HEAD_FOLLOWS_SECONDS: Final = 50 * MILLISECONDS
-"""How long after it has written the index git moves HEAD, at most: measured below 3 ms."""
+"""Longest time between git's writing the index and its moving HEAD; measured below 3 ms."""
 
 LOCK_PATIENCE_SECONDS: Final = 5 * SECONDS
-"""How old a lock is waited for. An older one is that of a very long checkout, of an editor that has a commit message open, or was
-left behind: then the files themselves must show that nobody writes them."""
+"""Age up to which a lock is waited for. An older one belongs to a very long checkout or an editor with an open commit message, or
+is stale: then the files themselves must show that nothing writes them."""
 
 
 class Checkout(Struct, frozen=True, kw_only=True):
-    """One look. `index` are modification and change time, size and inode of git's index, None without one; ages in seconds."""
+    """One observation of a repository's HEAD, index and lock. Ages in seconds."""
 
     head: Head
     index: tuple[int, int, int, int] | None = None
+    """Modification time, change time, size and inode of git's index; None without an index."""
     index_age: float = float("inf")
     lock_age: float | None = None
-    """None where nobody holds the lock."""
+    """None if nobody holds the lock."""
 
     @property
     def may_be_under_way(self) -> bool:
-        """Whether a checkout may be writing files right now, so that they are worth waiting for."""
+        """Whether a checkout may be writing files right now, so that waiting for it is worthwhile."""
         return self.lock_age is not None and self.lock_age < LOCK_PATIENCE_SECONDS
 
     @property
     def head_may_follow(self) -> float:
-        """For how many seconds more HEAD may still be the one before the newest checkout; 0 where it cannot."""
-        # The clock may have been set: an age below zero is no age.
+        """Seconds for which HEAD may still be that of before the newest checkout; 0 if it cannot."""
+        # A negative age means that the clock was set.
         return max(0.0, HEAD_FOLLOWS_SECONDS - self.index_age) if self.index_age >= 0 else HEAD_FOLLOWS_SECONDS
 
     def is_same(self, other: "Checkout") -> bool:
-        """Whether HEAD and index are the same, and nobody held the lock at either look."""
+        """Whether HEAD and index are the same in both, and neither saw the lock held."""
         return self.head == other.head and self.index == other.index and self.lock_age is None and other.lock_age is None
 
 
-def look(root: str) -> Checkout:
-    """Returns what is checked out in the repository around `root`. A few system calls; never raises."""
+def read_checkout(root: str) -> Checkout:
+    """Returns what is checked out in the repository that holds `root`. Takes a few system calls; never raises."""
     head = read_head(root)
     try:
         repository = find_repository(os.path.realpath(root))
@@ -61,7 +62,7 @@ def look(root: str) -> Checkout:
     locked = _stat(index + ".lock")
     now = time.time_ns()
     return Checkout(
-        # Read before the index: one that moves in between shows as another HEAD at the next look.
+        # Read before the index: if HEAD moves in between, the next observation sees another HEAD.
         head=head,
         index=None if written is None else (written.st_mtime_ns, written.st_ctime_ns, written.st_size, written.st_ino),
         index_age=float("inf") if written is None else (now - written.st_mtime_ns) / NANOSECONDS_PER_SECOND,

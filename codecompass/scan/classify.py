@@ -1,7 +1,7 @@
-"""Classifies a file by its bytes: text in a known encoding, or why it is not indexed.
+"""Classifies a file by its bytes: text in a known encoding, or the reason why it is not indexed.
 
-Pure and fast (a few microseconds for an ordinary file), because it runs on every file that is read. Line ends are kept, so
-line numbers stay right.
+Pure and fast (a few microseconds for an ordinary file), because it runs on every file that is read. Keeps line endings, so
+that line numbers stay right.
 """
 
 from typing import Final
@@ -12,7 +12,7 @@ from codecompass.languages.records import SkipReason
 from codecompass.units import KIB, MIB
 
 BINARY_PROBE_BYTES: Final = 8 * KIB
-"""A NUL in the first so many bytes makes a file binary, as it does for git."""
+"""A NUL within this many bytes from the start makes a file binary, as for git."""
 
 _UTF8_MARK: Final = b"\xef\xbb\xbf"
 _UTF16_MARKS: Final = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
@@ -20,10 +20,10 @@ _UTF32_LITTLE_MARK: Final = b"\xff\xfe\x00\x00"
 
 
 class TextLimits(Struct, frozen=True):
-    """Beyond these a text is not indexed. The length of a line is in characters without the line feed.
+    """Limits beyond which a text is not indexed. Line lengths are in characters without the line feed.
 
-    The mean applies to files of `mean_applies_from_bytes` or more: an icon or a small JSON document on one line is worth
-    indexing, while minified files are long.
+    The mean line length is checked in files of `mean_applies_from_bytes` or more: an icon or a small JSON document on one line
+    is worth indexing, while minified files are long.
     """
 
     max_file_bytes: int = MIB
@@ -38,8 +38,8 @@ DEFAULT_LIMITS: Final = TextLimits()
 def text_limits(*, max_file_bytes: int, max_line_characters: int) -> TextLimits:
     """Returns the limits that follow from two settings.
 
-    The mean grows in proportion to the longest line, because a user who allows longer lines wants such files. It never
-    falls below its default, which ordinary prose reaches.
+    The limit of the mean grows in proportion to that of the longest line, because a user who allows longer lines wants such
+    files. It never falls below its default, which ordinary prose reaches.
     """
     mean = max_line_characters * DEFAULT_LIMITS.max_mean_line_characters // DEFAULT_LIMITS.max_line_characters
     return TextLimits(
@@ -57,7 +57,7 @@ class Text(Struct, frozen=True):
 
 
 def looks_binary(head: bytes) -> bool:
-    """Whether a file that begins with `head` (8 KiB are enough) is binary, so that the rest need not be read."""
+    """Whether a file that begins with `head` (8 KiB suffice) is binary, so that the rest need not be read."""
     return b"\0" in head[:BINARY_PROBE_BYTES] and (head[:2] not in _UTF16_MARKS or head[:4] == _UTF32_LITTLE_MARK)
 
 
@@ -83,7 +83,7 @@ def _is_minified(text: str, n_bytes: int, limits: TextLimits) -> bool:
         n_characters = len(text) - text.count("\n")
         if n_characters > limits.max_mean_line_characters * n_lines:
             return True
-    # From each line end, jump to the last one within reach: a line is too long where there is none.
+    # From each line feed, jump to the last one within `longest` characters; if there is none, the line is too long.
     longest = limits.max_line_characters
     start = 0
     while len(text) - start > longest:

@@ -1,8 +1,8 @@
-"""The files of a commit, chosen by the rules that choose those of the working tree: read from git's object database.
+"""Lists the files of a commit from git's object database, by the same rules as those of the working tree.
 
-Every entry of a commit is tracked, so `.gitignore` hides none of them. `.codecompassignore` files are those of the commit. A
-directory's entries are decided by `policy.py`, as in a walk. Never changes the repository, never reads the working tree, and
-never asks the network: objects that are not there are an error that says how to get them.
+Every entry of a commit is tracked, so `.gitignore` excludes none. `.codecompassignore` files are those of the commit. `policy.py`
+decides each directory's entries, as in a walk. Never changes the repository, reads the working tree or uses the network:
+missing objects raise an error that says how to get them.
 """
 
 import os
@@ -15,25 +15,24 @@ from msgspec import Struct
 
 from codecompass.errors import RefNotIndexed
 from codecompass.languages.records import SkipReason
-from codecompass.scan.git_contents import read_blobs
+from codecompass.scan.files import is_utf8, printable
+from codecompass.scan.git_objects import LINK, SUBMODULE, read_blobs
 from codecompass.scan.git_repository import GitCancelled, GitError, Repository, run_git
 from codecompass.scan.ignore import IgnoreFile, Rule
 from codecompass.scan.policy import DirectoryPolicy, policy_of_commit
 from codecompass.scan.rules import MAX_IGNORE_FILE_BYTES, OWN_IGNORE_FILE, ScanContext, ScanRules
-from codecompass.scan.walk import SkippedFile, is_utf8, printable
+from codecompass.scan.walk import SkippedFile
 
 MAX_LINK_BYTES: Final = 4096
-"""A symbolic link of a longer target leads nowhere on any system."""
+"""No system can resolve a symbolic link with a longer target."""
 
 _DIRECTORY: Final = "040000"
-_SUBMODULE: Final = "160000"
-_SYMBOLIC_LINK: Final = "120000"
 
 _by_path = attrgetter("path")
 
 
 class CommitFile(Struct, frozen=True, gc=False):
-    """A file to index. `path` is relative to the workspace's root; `size` in bytes; `object_id` names its content."""
+    """A file to index. `path` is relative to the workspace's root; `size` is in bytes; `object_id` is that of its blob."""
 
     path: str
     size: int
@@ -41,7 +40,7 @@ class CommitFile(Struct, frozen=True, gc=False):
 
 
 class CommitTree(Struct, frozen=True, kw_only=True):
-    """The files of a commit below a workspace's root, and those that are not indexed, both sorted by code points.
+    """The files of a commit below a workspace's root to index and to skip, both sorted by code points.
 
     `warnings` are sentences for people about ignore files that were not used.
     """
@@ -52,7 +51,7 @@ class CommitTree(Struct, frozen=True, kw_only=True):
 
 
 class _Entry(Struct, frozen=True, gc=False):
-    """`size` is 0 for what is no file."""
+    """An entry of a directory. `size` is 0 for anything but a file."""
 
     name: str
     mode: str
@@ -67,7 +66,7 @@ def read_commit_tree(
 
     Raises:
         RefNotIndexed: the repository lacks objects of the commit, or the commit has nothing at `root`.
-        GitError: git cannot be asked.
+        GitError: git could not be run.
         GitCancelled: `is_cancelled` returned true.
     """
     prefix = _prefix(repository, root)
@@ -85,7 +84,7 @@ def read_commit_tree(
         raise incomplete(commit, f"git cannot read its directories ({error})") from error
     directories, paths, n_missing = _directories(listing, prefix)
     if n_missing:
-        raise incomplete(commit, f"{n_missing:,} of its files are not here")
+        raise incomplete(commit, f"{n_missing:,} of its files are missing")
     if prefix and not paths:
         raise RefNotIndexed(
             f"commit {commit[:12]} has no file below {prefix.rstrip('/')}, which is the directory of this workspace in its "
@@ -97,10 +96,10 @@ def read_commit_tree(
 
 
 def incomplete(commit: str, cause: str) -> RefNotIndexed:
-    """Returns the error for a commit whose objects are not all in the repository."""
+    """Returns the error for a commit of which the repository lacks objects."""
     return RefNotIndexed(
-        f"commit {commit[:12]} cannot be read whole: {cause}, as in a shallow or a partial clone, and nothing is fetched for a "
-        "question. Have it fetched (git fetch --refetch, or git fetch --unshallow; checking the commit out once does as well), "
+        f"commit {commit[:12]} cannot be read completely: {cause}, as in a shallow or partial clone, and nothing is fetched for "
+        "a question. Have it fetched (git fetch --refetch or git fetch --unshallow; checking the commit out once also works), "
         "and call again.",
         ref=commit,
         remediation="git fetch --refetch",
@@ -113,14 +112,14 @@ def _prefix(repository: Repository, root: str) -> str:
 
 
 def _directories(listing: bytes, prefix: str) -> tuple[Mapping[str, list[_Entry]], frozenset[str], int]:
-    """Returns the entries of each directory by its path ('' for the root), all paths, and how many files have no content here."""
+    """Returns the entries of each directory by its path ('' for the root), all paths, and how many blobs are missing here."""
     directories: dict[str, list[_Entry]] = {"": []}
     paths: set[str] = set()
     n_missing = 0
     for line in listing.decode("utf-8", "surrogateescape").split("\0")[:-1]:
-        said, _, full = line.partition("\t")
-        mode, _kind, object_id, size = said.split()
-        n_missing += not (size.isdecimal() or mode == _SUBMODULE)
+        entry, _, full = line.partition("\t")
+        mode, _kind, object_id, size = entry.split()
+        n_missing += not (size.isdecimal() or mode == SUBMODULE)
         path = full[len(prefix) :]
         parent, _, name = path.rpartition("/")
         if parent not in directories:
@@ -131,7 +130,7 @@ def _directories(listing: bytes, prefix: str) -> tuple[Mapping[str, list[_Entry]
 
 
 def _add_directory(directories: dict[str, list[_Entry]], path: str) -> None:
-    """Adds a directory and those above it. Not by recursion: a tree can be deeper than calls can."""
+    """Adds a directory and those above it. Not recursive, because a tree can be deeper than the call stack."""
     missing = []
     while path not in directories:
         missing.append(path)
@@ -160,9 +159,9 @@ class _CommitContext(ScanContext):
         follows_link: bool = False,
         above: tuple[IgnoreFile, ...] = (),
     ) -> tuple[IgnoreFile, ...]:
-        """Returns the ignore file `source`, a path in the commit; empty if it has no pattern."""
+        """Returns the ignore file `source`, a path in the commit; empty if it is missing or has no pattern."""
         found = next((each for each in self._entries[base.rstrip("/")] if each.name == posixpath.basename(source)), None)
-        if found is None or found.mode in (_SYMBOLIC_LINK, _SUBMODULE, _DIRECTORY):
+        if found is None or found.mode in (LINK, SUBMODULE, _DIRECTORY):
             return ()
         if found.size > MAX_IGNORE_FILE_BYTES:
             content = b" " * (MAX_IGNORE_FILE_BYTES + 1)
@@ -195,7 +194,7 @@ class _Choice:
         self._links: list[tuple[str, _Entry]] = []
 
     def run(self) -> CommitTree:
-        """Visits all directories."""
+        """Visits all directories and returns their files."""
         pending = [policy_of_commit(self._context)]
         while pending:
             if self._is_cancelled is not None and self._is_cancelled():
@@ -210,7 +209,7 @@ class _Choice:
 
     def _visit(self, policy: DirectoryPolicy, pending: list[DirectoryPolicy]) -> None:
         entries = self._directories[policy.path]
-        # Of the names only this one matters: nothing in a commit is untracked.
+        # No other name matters: nothing in a commit is untracked.
         policy.enter({OWN_IGNORE_FILE} if any(entry.name == OWN_IGNORE_FILE for entry in entries) else ())
         for entry in entries:
             path = policy.prefix + entry.name
@@ -222,7 +221,7 @@ class _Choice:
                     pending.append(below)
                 else:
                     self._skip(path, "path_not_utf8")
-            elif entry.mode == _SUBMODULE:
+            elif entry.mode == SUBMODULE:
                 if not isinstance(policy.check_directory(path, entry.name), Rule):
                     self._skip(path, "submodule")
             else:
@@ -232,12 +231,12 @@ class _Choice:
         decision = policy.check_file(path, entry.name)
         if isinstance(decision, Rule):
             return
-        size = 0 if entry.mode == _SYMBOLIC_LINK else entry.size
+        size = 0 if entry.mode == LINK else entry.size
         if decision is not None:
             self._skip(path, decision, size)
         elif not is_utf8(path):
             self._skip(path, "path_not_utf8", size)
-        elif entry.mode == _SYMBOLIC_LINK:
+        elif entry.mode == LINK:
             self._links.append((path, entry))
         elif size > self._max_bytes:
             self._skip(path, "too_large", size)
@@ -245,7 +244,7 @@ class _Choice:
             self._files.append(CommitFile(path, size, entry.object_id))
 
     def _skip_links(self) -> None:
-        """Says of each symbolic link whether it leads out of the workspace, by its text: nothing is on disk to follow."""
+        """Skips the symbolic links. Their text tells whether they lead out of the workspace: nothing is on disk to follow."""
         targets = _contents(self._repository, [entry.object_id for _, entry in self._links], MAX_LINK_BYTES)
         for (path, _entry), target in zip(self._links, targets, strict=True):
             text = target.decode("utf-8", "surrogateescape")
@@ -258,5 +257,5 @@ class _Choice:
 
 
 def _contents(repository: Repository, object_ids: Sequence[str], max_bytes: int) -> list[bytes]:
-    """Returns the contents of small blobs, b'' for one that is larger or missing."""
+    """Returns the contents of small blobs, b'' for each that is larger or missing."""
     return [blob.content or b"" for blob in read_blobs(repository, object_ids, max_bytes)]

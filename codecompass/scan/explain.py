@@ -1,7 +1,7 @@
-"""Explains why one path is, or is not, in the index: the answer of `status --path FILE`.
+"""Explains why one path is or is not in the index: the answer of `status --path FILE`.
 
-Reaches the path through the same `DirectoryPolicy`s as the walk and classifies the content as a worker does, so it agrees with
-what `scan` lists; a test compares the two for every path of a tree.
+Reaches the path through the same `DirectoryPolicy` objects as the walk and classifies the content as a worker does, so it agrees
+with what `scan` lists; a test compares the two for every path of a tree.
 """
 
 import os
@@ -12,38 +12,38 @@ from msgspec import Struct
 
 from codecompass.languages.records import SkipReason
 from codecompass.scan import classify
-from codecompass.scan.files import read_regular_file
+from codecompass.scan.files import is_utf8, printable, read_regular_file
 from codecompass.scan.ignore import Rule
 from codecompass.scan.policy import DirectoryPolicy, root_policy
 from codecompass.scan.rules import ScanContext, ScanRules
-from codecompass.scan.walk import is_utf8, printable, skip_reason, unreadable_reason
+from codecompass.scan.walk import skip_reason, unreadable_reason
 
 Verdict = Literal["indexed", "skipped", "ignored", "directory", "missing", "outside_root"]
-"""`skipped` comes with a `skip_reason`, `ignored` with a `rule`; `directory` is a directory that is entered."""
+"""`skipped` comes with a `skip_reason`, `ignored` with a `rule`; a `directory` is one that a scan enters."""
 
 
 class Explanation(Struct, frozen=True, kw_only=True):
-    """Why a path is indexed or not. `path` is relative to the root, or absolute where it lies outside.
-
-    `rule` is the pattern that leaves it out, which may be in a directory above. `is_tracked` says whether git tracks the
-    path itself. `sentence` is the whole explanation, for people.
-    """
+    """Why a path is indexed or not."""
 
     path: str
+    """Relative to the root; as given if it lies outside."""
     verdict: Verdict
     skip_reason: SkipReason | None = None
     rule: Rule | None = None
+    """The rule that excludes it, possibly by excluding a directory above."""
     is_tracked: bool = False
+    """Whether git tracks the path itself."""
     sentence: str
+    """The whole explanation, for people."""
 
 
 SKIP_SENTENCES: Final[dict[SkipReason, str]] = {
     "binary": "it is binary: there is a NUL byte near its beginning",
-    "minified": "it looks generated: its lines are too long to be read",
+    "minified": "it looks generated: its lines are too long",
     "not_utf8": "its content is neither UTF-8 nor UTF-16 with a byte order mark",
     "path_not_utf8": "its name is not valid UTF-8",
     "path_too_long": "its path is longer than the system can open",
-    "secret": "its name says that it holds a secret; a ! line in .codecompassignore takes it in",
+    "secret": "its name says that it holds a secret; a ! line in .codecompassignore includes it",
     "special_file": "it is not a regular file",
     "submodule": "it is a submodule, whose content is in a repository of its own",
     "symlink": "it is a symbolic link, and what it points to is indexed where it is",
@@ -58,8 +58,8 @@ def explain(
 ) -> Explanation:
     """Returns why the file at `path` (absolute, or relative to `root`) is indexed or not.
 
-    The path is taken as written but for `.` and `..`: a path through a symbolic link is explained by the link. Never
-    raises for any path; a root that does not exist makes every path missing. Runs `git ls-files` as a scan does.
+    Only `.` and `..` in the path are resolved: a path through a symbolic link is explained by the link. Raises for no path; if
+    the root does not exist, every path is missing. Runs `git ls-files` as a scan does.
     """
     context = ScanContext(root, rules)
     relative = _relative(root, context.root, path)
@@ -119,7 +119,7 @@ class _PathExplainer:
             return self._ignored(decision)
         reason = decision or skip_reason(self._context, path, status)
         if not is_last:
-            # The path continues through something that is not a directory: a link is never followed, a file holds nothing.
+            # The path continues below something that is not a directory: a link, which is never followed, or a file.
             if reason in ("symlink", "symlink_outside_root"):
                 return self._skipped(reason)
             return self._answer("missing", "there is no such file")

@@ -1,5 +1,5 @@
-"""Opens files of an untrusted repository (regular files only), and takes the stamps by which a later scan sees whether a file
-has changed.
+"""Opens regular files of an untrusted repository without following links or blocking, and takes the stamps by which a later scan
+detects a changed file.
 """
 
 import errno
@@ -17,13 +17,13 @@ _FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def open_below(root: str | bytes, path: str) -> int:
-    """Returns a descriptor of the file at the relative `path`, opened step by step without following any link below `root`.
+    """Returns a descriptor of the file at the relative `path`, opened component by component; follows no links below `root`.
 
-    A path that was listed as a file may lead out of the root by now, through a directory that has become a link. Takes 2 us
-    more than opening the whole path. The caller must check that the file is a regular one.
+    A path listed as a file may lead out of the root by now, through a directory that has become a link. Takes 2 us longer than
+    opening the whole path. The caller must check that the file is a regular one.
 
     Raises:
-        OSError: it cannot be opened or is a symbolic link (ELOOP); NotADirectoryError where a directory above it is one.
+        OSError: it cannot be opened or is a symbolic link (ELOOP); NotADirectoryError if a directory above it is a link.
     """
     *directories, name = os.fsencode(path).split(b"/")
     at = os.open(root, _DIRECTORY_FLAGS)
@@ -38,14 +38,14 @@ def open_below(root: str | bytes, path: str) -> int:
 
 
 def open_regular_file(path: str, *, follows_link: bool = False) -> int:
-    """Returns a descriptor of the regular file at `path`; `follows_link` is about the last component alone.
+    """Returns a descriptor of the regular file at `path`. `follows_link` applies to the last component only.
 
     Raises:
-        OSError: it cannot be opened, is a symbolic link (ELOOP) or no regular file (EINVAL).
+        OSError: it cannot be opened, is a symbolic link (ELOOP) or not a regular file (EINVAL).
     """
     mode = os.stat(path, follow_symlinks=follows_link).st_mode
     if not S_ISREG(mode) and not S_ISLNK(mode):
-        # Opening a device can do something to it, whatever the flags.
+        # Opening a device can have side effects, whatever the flags.
         raise OSError(errno.EINVAL, "not a regular file", path)
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follows_link else os.O_NOFOLLOW))
     if not S_ISREG(os.fstat(descriptor).st_mode):
@@ -55,36 +55,55 @@ def open_regular_file(path: str, *, follows_link: bool = False) -> int:
 
 
 def read_regular_file(path: str, limit: int, *, follows_link: bool = False) -> bytes:
-    """Returns the first `limit` bytes of the regular file at `path`, fewer if it is shorter.
-
-    `follows_link` is about the last component alone.
+    """Returns at most the first `limit` bytes of the regular file at `path`. `follows_link` applies to the last component only.
 
     Raises:
-        OSError: it cannot be opened or read, is a symbolic link (ELOOP) or no regular file (EINVAL).
+        OSError: it cannot be opened or read, is a symbolic link (ELOOP) or not a regular file (EINVAL).
     """
     descriptor = open_regular_file(path, follows_link=follows_link)
     try:
-        pieces = []
-        while limit > 0 and (piece := os.read(descriptor, limit)):
-            pieces.append(piece)
-            limit -= len(piece)
-        return b"".join(pieces)
+        return read_descriptor(descriptor, limit)
     finally:
         os.close(descriptor)
+
+
+def read_descriptor(descriptor: int, limit: int) -> bytes:
+    """Returns at most the next `limit` bytes of an open file. Raises OSError."""
+    pieces = []
+    while limit > 0 and (piece := os.read(descriptor, limit)):
+        pieces.append(piece)
+        limit -= len(piece)
+    return b"".join(pieces)
+
+
+def is_utf8(path: str) -> bool:
+    """Whether a path as returned by `os` is valid UTF-8 on disk."""
+    if path.isascii():
+        return True
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def printable(path: str) -> str:
+    """Returns a path that can be printed: undecodable bytes become `\\xNN`, everything else is unchanged."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 # Stamps.
 
 RACY_NS: Final = 20 * NANOSECONDS_PER_MILLISECOND
-"""A file written this shortly before its `stat` may be written again with the same time stamp (kernels count in steps of up to
-10 ms): its time is not reliable."""
+"""A file written less than this before its `stat` may be written again with the same timestamp (kernels count in steps of up to
+10 ms), so its time is not reliable."""
 
 COARSE_RACY_NS: Final = 2 * NANOSECONDS_PER_SECOND + RACY_NS
 """The same on a file system that counts in seconds (ext3, HFS+) or in two of them (FAT)."""
 
 
 class Stamp(Struct, frozen=True):
-    """Identifies a version of a file. Times in nanoseconds, `size` in bytes; `mtime_ns` is 0 where the time is unreliable."""
+    """Identifies a version of a file. Times in nanoseconds, `size` in bytes; `mtime_ns` is 0 if the time is unreliable."""
 
     mtime_ns: int
     ctime_ns: int
@@ -93,7 +112,7 @@ class Stamp(Struct, frozen=True):
 
 
 def stamp_of(path: str) -> Stamp | None:
-    """Returns the stamp of the file at `path`, following symbolic links; None where it cannot be read."""
+    """Returns the stamp of the file at `path`, following symbolic links; None if `stat` fails."""
     now = time.time_ns()
     try:
         status = os.stat(path)
@@ -103,19 +122,19 @@ def stamp_of(path: str) -> Stamp | None:
 
 
 def trusted_mtime(status: os.stat_result, read_at: int) -> int:
-    """Returns the modification time of a file whose content was read after `read_at` (nanoseconds since the epoch), or 0
-    where a later write could have left it with the same one.
+    """Returns the modification time of a file whose content was read after `read_at` (nanoseconds since 1970), or 0 if a later
+    write could have left the same time.
 
-    `read_at` must be taken before the file is opened: a process that is suspended between reading and taking the time would
-    trust a stamp that is too fresh.
+    `read_at` must be taken before the file is opened: a process suspended between reading the file and the clock would trust a
+    stamp that is too fresh.
     """
-    # Programs can set the modification time but not the change time: if that is whole seconds, the file system has no finer
-    # times. Where this is chance, the file is hashed once more than needed.
+    # Programs can set the modification time but not the change time: if that is in whole seconds, the file system has no finer
+    # times. If it is so by chance, the file is hashed once more than needed.
     is_coarse = status.st_ctime_ns % NANOSECONDS_PER_SECOND == 0
     is_racy = read_at - max(status.st_mtime_ns, status.st_ctime_ns) < (COARSE_RACY_NS if is_coarse else RACY_NS)
     return 0 if is_racy else status.st_mtime_ns
 
 
 def is_unchanged(path: str, stamp: Stamp | None) -> bool:
-    """Whether the file at `path` still has the stamp, and the stamp is reliable. None is the stamp of a missing file."""
+    """Whether the file at `path` still has this stamp and the stamp is reliable. None is the stamp of a missing file."""
     return (stamp is None or stamp.mtime_ns != 0) and stamp_of(path) == stamp

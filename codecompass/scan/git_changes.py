@@ -1,7 +1,7 @@
-"""What differs between two commits, or between a commit and the working tree: files, renames, lines.
+"""Finds what differs between two commits, or between a commit and the working tree: files, renames, lines.
 
-git compares two trees (`git_working_tree` makes the second one where that is the working tree), with its own detection of
-renames and without any program that a repository configures. Nothing is fetched: what a shallow or partial clone lacks is said.
+git compares two trees (`git_working_tree` makes one of the working tree) with its own rename detection, and without running any
+program that a repository configures. Nothing is fetched: warnings say what a shallow or partial clone lacks.
 """
 
 import os
@@ -15,25 +15,24 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codecompass.scan import builtin
-from codecompass.scan.git_contents import read_blobs
 from codecompass.scan.git_conversions import require_plain_attributes
+from codecompass.scan.git_objects import read_blobs
 from codecompass.scan.git_repository import GitError, GitOutputTooLarge, Repository, run_git
 from codecompass.scan.git_revisions import Side
-from codecompass.scan.git_working_tree import Apart, write_working_tree
+from codecompass.scan.git_working_tree import OmittedFile, write_working_tree
 from codecompass.scan.rules import ScanRules
-from codecompass.units import MIB, SECONDS
+from codecompass.units import MIB
 
 MAX_LISTED_FILES: Final = 20_000
 MAX_COMPARED_FILES: Final = 2_000
-"""Files whose lines are compared; of further ones only the names are given."""
+"""Files whose lines are compared; further files are only listed."""
 
 MAX_PATCH_BYTES: Final = 64 * MIB
 MAX_CONTENT_BYTES: Final = 32 * MIB
-"""Contents of both sides that are read."""
+"""Total size of the contents read, of both sides."""
 
-COMPARISON_SECONDS: Final = 30 * SECONDS
 RENAME_LIMIT: Final = 1000
-"""Files on each side among which renames with edits are looked for: git's own default."""
+"""Files on each side up to which git detects renames of edited files; git's default."""
 
 _PATHSPEC_FILES: Final = 200
 
@@ -45,8 +44,8 @@ _NOTHING: Final = re.compile("0+")
 
 
 class Hunk(Struct, frozen=True):
-    """Lines that differ: `n_old` lines from `old` on became `n_new` lines from `new` on. Lines count from 1. A side without
-    lines names the line before."""
+    """Lines that differ: `n_old` lines from `old` on became `n_new` lines from `new` on. Lines count from 1. If a side has no
+    lines, its number is that of the line before."""
 
     old: int
     n_old: int
@@ -55,52 +54,54 @@ class Hunk(Struct, frozen=True):
 
 
 class FileChange(Struct, frozen=True, kw_only=True):
-    """A file that differs. Paths are relative to the workspace's root, as on disk.
-
-    `old_path` is another one only where it was renamed. `similarity` is that of git in percent, for a renamed file. `old_blob`
-    and `new_blob` are object ids, empty where there is none. `note` says why there are no lines, or what else differs: `binary`,
-    `submodule`, `symlink`, `mode`, `secret`, `too_large`, `filtered`, `unreadable`, `beyond_bound`.
-    """
+    """A file that differs. Paths are relative to the workspace's root, as on disk."""
 
     path: str
     old_path: str
+    """Differs from `path` only for a renamed file."""
     status: FileStatus
     similarity: int = 0
+    """Git's similarity of a renamed file, in percent."""
     old_mode: str = ""
     new_mode: str = ""
     old_blob: str = ""
+    """Object id of the old content; empty if there is none. The same holds for `new_blob`."""
     new_blob: str = ""
     hunks: tuple[Hunk, ...] = ()
     note: str = ""
+    """Why there are no hunks, or what else differs: `binary`, `submodule`, `symlink`, `mode`, `secret`, `too_large`, `filtered`,
+    `unreadable`, `beyond_bound`."""
 
     @property
     def n_added(self) -> int:
-        """Lines that are new."""
+        """Number of lines added."""
         return sum(hunk.n_new for hunk in self.hunks)
 
     @property
     def n_removed(self) -> int:
-        """Lines that are gone."""
+        """Number of lines removed."""
         return sum(hunk.n_old for hunk in self.hunks)
 
 
 class Changes(Struct, frozen=True, kw_only=True):
-    """All that differs, by path. `contents` has those of regular files by object id, as far as they were read. `warnings` say
-    what was left out, and what to do about it."""
+    """The differences between two sides."""
 
     base: Side
     head: Side
     files: tuple[FileChange, ...]
+    """Sorted by path."""
     contents: dict[str, bytes] = {}
+    """Contents of regular files by object id, as far as they were read."""
     warnings: tuple[str, ...] = ()
+    """Say what was left out and what to do about it."""
 
 
 Chosen = Callable[[Sequence[str]], Sequence[bool]]
-"""Says for each path whether it is asked for."""
+"""Returns for each path whether it is included."""
 
 
 def everything(paths: Sequence[str]) -> list[bool]:
-    """Chooses every path."""
+    """Includes every path."""
     return [True] * len(paths)
 
 
@@ -115,46 +116,46 @@ def find_changes(
     with_contents: bool = False,
     is_cancelled: Callable[[], bool] | None = None,
 ) -> Changes:
-    """Returns what differs below `root`; a renamed file is chosen by either path.
+    """Returns what differs below `root`, in files that `chosen` includes by their new or old path.
 
-    Raises GitError, GitCancelled, ScanCancelled, OSError where the root cannot be listed.
+    Raises GitError, GitCancelled, ScanCancelled, and OSError if the root cannot be listed.
     """
-    with _trees(repository, root, base, head, rules, is_cancelled) as (ours, tree, apart):
+    with _trees(repository, root, base, head, rules, is_cancelled) as (ours, tree, omitted):
         comparison = _Comparison(ours, root, base.tree, tree, is_cancelled)
         files, warnings = comparison.files(chosen)
         prefix = comparison.prefix
-        named = {(each.path, each.old_path) for each in files}
-        beside = [_apart(each, prefix) for each in apart if each.path.startswith(prefix)]
-        picked = chosen([each.path for each in beside])
-        beside = [each for each, is_in in zip(beside, picked, strict=True) if is_in and (each.path, each.path) not in named]
+        compared = {(each.path, each.old_path) for each in files}
+        others = [_omitted_change(each, prefix) for each in omitted if each.path.startswith(prefix)]
+        is_chosen = chosen([each.path for each in others])
+        others = [each for each, is_in in zip(others, is_chosen, strict=True) if is_in and (each.path, each.path) not in compared]
         contents: dict[str, bytes] = {}
         if with_contents:
-            contents, said = _contents(ours, files, rules.max_file_bytes, is_cancelled)
-            warnings += said
-    found = sorted((*files, *beside), key=lambda each: each.path)
+            contents, more = _contents(ours, files, rules.max_file_bytes, is_cancelled)
+            warnings += more
+    found = sorted((*files, *others), key=lambda each: each.path)
     return Changes(base=base, head=head, files=tuple(found), contents=contents, warnings=warnings)
 
 
 @contextmanager
 def _trees(
     repository: Repository, root: str, base: Side, head: Side, rules: ScanRules, is_cancelled: Callable[[], bool] | None
-) -> Iterator[tuple[Repository, str, tuple[Apart, ...]]]:
-    """Gives the repository, the tree of the head in it, and what is not in that tree."""
+) -> Iterator[tuple[Repository, str, tuple[OmittedFile, ...]]]:
+    """Yields the repository to compare in, the tree of the head in it, and the files that are not in that tree."""
     if head.tree:
         yield repository, head.tree, ()
         return
     with tempfile.TemporaryDirectory(prefix="codecompass-") as scratch:
         made = write_working_tree(repository, root, base.tree, rules, scratch, is_cancelled=is_cancelled)
-        yield made.repository, made.tree, made.apart
+        yield made.repository, made.tree, made.omitted
 
 
-def _apart(each: Apart, prefix: str) -> FileChange:
+def _omitted_change(each: OmittedFile, prefix: str) -> FileChange:
     path = each.path.removeprefix(prefix)
     return FileChange(path=path, old_path=path, status="added" if each.is_new else "changed", note=each.reason)
 
 
 class _Comparison:
-    """Of two trees, below one directory."""
+    """Compares two trees below one directory."""
 
     def __init__(self, repository: Repository, root: str, base: str, head: str, is_cancelled: Callable[[], bool] | None) -> None:
         self._repository = repository
@@ -163,7 +164,7 @@ class _Comparison:
         self.prefix = "" if root == repository.top else os.path.relpath(root, repository.top) + "/"
 
     def files(self, chosen: Chosen) -> tuple[list[FileChange], tuple[str, ...]]:
-        """Returns the files that differ and are chosen, with their lines, and what was left out."""
+        """Returns the chosen files that differ, with their hunks, and warnings about what was left out."""
         if self._base == self._head:
             return [], ()
         warnings: list[str] = []
@@ -172,20 +173,18 @@ class _Comparison:
         except GitError as error:
             if isinstance(error, GitOutputTooLarge):
                 raise
-            # Finding renames reads contents, which a partial clone may lack.
+            # Rename detection reads contents, which a partial clone may lack.
             listed = list(_raw_entries(self._run(("--raw",), (), renames=False)))
-            warnings.append("renames could not be looked for, because contents are missing here (a partial clone?)")
+            warnings.append("renames could not be detected, because contents are missing here (a partial clone?)")
         n_old = sum(each.status == "removed" for each in listed)
         n_new = sum(each.status == "added" for each in listed)
         if n_old * n_new > RENAME_LIMIT * RENAME_LIMIT:
-            warnings.append(
-                f"{n_old:,} files are gone and {n_new:,} are new: renames were looked for among identical files alone"
-            )
+            warnings.append(f"{n_old:,} files were removed and {n_new:,} added: renames were only detected among identical files")
         by_new = chosen([each.path for each in listed])
         by_old = chosen([each.old_path for each in listed])
         files = [each for each, new, old in zip(listed, by_new, by_old, strict=True) if new or old]
         if len(files) > MAX_LISTED_FILES:
-            warnings.append(f"{len(files):,} files differ; the first {MAX_LISTED_FILES:,} by path are looked at. Pass path")
+            warnings.append(f"{len(files):,} files differ; the first {MAX_LISTED_FILES:,} by path are included. Pass path")
             files = sorted(files, key=lambda each: each.path)[:MAX_LISTED_FILES]
         compared = [each for each in files if not each.note]
         if len(compared) > MAX_COMPARED_FILES:
@@ -193,14 +192,14 @@ class _Comparison:
                 f"{len(compared):,} files differ; the lines of the first {MAX_COMPARED_FILES:,} by path are compared. Pass path"
             )
             compared = sorted(compared, key=lambda each: each.path)[:MAX_COMPARED_FILES]
-        hunks, said = self._hunks(compared, is_all=len(compared) == len(listed))
+        hunks, more = self._hunks(compared, is_all=len(compared) == len(listed))
         kept = {(each.old_path, each.path) for each in compared}
-        return [_with_lines(each, hunks, is_compared=(each.old_path, each.path) in kept) for each in files], (*warnings, *said)
+        return [_with_lines(each, hunks, is_compared=(each.old_path, each.path) in kept) for each in files], (*warnings, *more)
 
     def _hunks(
         self, files: Sequence[FileChange], *, is_all: bool
     ) -> tuple[dict[tuple[str, str], tuple[Hunk, ...] | None], tuple[str, ...]]:
-        """Returns the lines of each file by its old and new path, None for what git takes for binary."""
+        """Returns the hunks of each file by its old and new path, None if git takes it for binary; and warnings."""
         found: dict[tuple[str, str], tuple[Hunk, ...] | None] = {}
         step = max(1, len(files)) if is_all else _PATHSPEC_FILES
         groups = [files[at : at + step] for at in range(0, len(files), step)]
@@ -232,7 +231,6 @@ class _Comparison:
             "--",
             *(self.prefix + path for path in paths),
             is_cancelled=self._is_cancelled,
-            deadline_seconds=COMPARISON_SECONDS,
             max_output_bytes=MAX_PATCH_BYTES,
         )
 
@@ -251,7 +249,7 @@ def _with_lines(each: FileChange, hunks: dict[tuple[str, str], tuple[Hunk, ...] 
 
 
 def _raw_entries(output: bytes) -> Iterator[FileChange]:
-    """Yields what `--raw -z` lists, until the patch begins."""
+    """Yields the entries that `--raw -z` lists before the patch."""
     words = iter(output.split(b"\0"))
     for head in words:
         if not head.startswith(b":"):
@@ -280,15 +278,15 @@ def _raw_entry(head: bytes, words: Iterator[bytes]) -> FileChange:
 
 
 def _patches(output: bytes) -> dict[tuple[str, str], tuple[Hunk, ...] | None]:
-    """Returns the hunks of each file. In the patch the files come in the order of the list before it."""
-    # The list ends with an empty word, which is the one before the patch.
+    """Returns the hunks of each file. The patch has the files in the order of the list before it."""
+    # An empty word separates the list from the patch.
     raw, _, patch = output.partition(b"\0\0")
     entries = list(_raw_entries(raw + b"\0"))
     pieces = re.split(rb"^diff --git .*\n", patch, flags=re.MULTILINE)[1:]
     found: dict[tuple[str, str], tuple[Hunk, ...] | None] = {}
     at = 0
     for each in entries:
-        # A file that became a link, or a link that became a file, is two patches: the old goes, the new comes.
+        # A file that became a link, or the reverse, has two patches: one removes the old, one adds the new.
         is_retyped = bool(each.old_mode and each.new_mode) and each.old_mode[:2] != each.new_mode[:2]
         mine = pieces[at : at + 1 + is_retyped]
         at += 1 + is_retyped
@@ -310,7 +308,7 @@ def _hunks_of(patch: bytes) -> Iterator[Hunk]:
 def _contents(
     repository: Repository, files: Sequence[FileChange], max_bytes: int, is_cancelled: Callable[[], bool] | None
 ) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """Returns the contents of the files whose lines are known, by object id, and what is missing. Secrets are not read."""
+    """Returns the contents of the files with known hunks, by object id, and warnings about missing ones. Secrets are not read."""
     wanted: dict[str, None] = {}
     for each in files:
         if each.note in ("", "mode") and not is_secret(each):
@@ -324,8 +322,8 @@ def _contents(
                 n_bytes += len(blob.content)
             n_missing += blob.size < 0
             if n_bytes > MAX_CONTENT_BYTES:
-                said = f"definitions are compared in the first {MAX_CONTENT_BYTES // MIB} MiB of changed files. Pass path"
-                return contents, (said,)
+                warning = f"definitions are compared in the first {MAX_CONTENT_BYTES // MIB} MiB of changed files. Pass path"
+                return contents, (warning,)
     except GitError as error:
         return contents, (f"contents could not be read: {error}",)
     missing = f"{n_missing:,} contents are missing in this clone (shallow or partial), and nothing is fetched"
@@ -333,5 +331,5 @@ def _contents(
 
 
 def is_secret(each: FileChange) -> bool:
-    """Whether a file's name says that it holds a secret: its content is not shown."""
+    """Whether a file's old or new name says that it holds a secret, so that its content must not be shown."""
     return any(builtin.is_secret(path.rpartition("/")[2]) for path in (each.path, each.old_path))

@@ -1,46 +1,46 @@
-"""What git converts between a file and the blob that it stores: modes, line ends, and what a filter makes of a content.
+"""How a file differs from the blob that git stores for it: file modes, line endings, filters.
 
-Nothing is converted by a program: a file that has a filter is told apart.
+Runs no filter program: files with a filter are only recognized.
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from stat import S_ISREG
 from typing import Final
 
+from codecompass.scan.files import printable
 from codecompass.scan.git_repository import GitError, Repository, run_git
 from codecompass.units import MIB
 
 MAX_ATTRIBUTES_BYTES: Final = 1 * MIB
-"""Of one file of attributes."""
+"""Size limit of one attributes file."""
 
 _ATTRIBUTES: Final = ("text", "crlf", "filter", "ident", "working-tree-encoding")
 
 
 class Conversions:
-    """Of one repository, by its settings and attributes."""
+    """The conversions of one repository, by its configuration and attributes."""
 
     def __init__(self, repository: Repository) -> None:
-        """Reads the settings; a repository whose settings cannot be read has none."""
+        """Reads the configuration; if that fails, git's defaults apply."""
         self._repository = repository
         self._settings = self._read_settings()
 
     @property
     def has_modes(self) -> bool:
-        """Whether the mode of a file says if it can be run; else that in the index does."""
+        """Whether the file's mode says that it is executable (`core.fileMode`); otherwise the index does."""
         return self._settings.get("core.filemode") != "false"
 
-    def attributes(self, paths: Iterable[str]) -> dict[str, dict[str, str]]:
-        """Returns what the repository says about the conversion of these files. `unspecified` and `unset` are left out.
-
-        Raises GitError.
+    def attributes(self, paths: Sequence[str]) -> dict[str, dict[str, str]]:
+        """Returns the attributes that affect conversion, by path and name. Omits unspecified ones. Unset ones have an empty
+        value, except `text` and `crlf`, which keep `unset`. Raises GitError.
         """
-        asked = b"".join(path.encode("utf-8", "surrogateescape") + b"\0" for path in paths)
-        if not asked:
+        if not paths:
             return {}
-        require_plain_attributes(self._repository, asked.decode("utf-8", "surrogateescape").split("\0")[:-1])
+        require_plain_attributes(self._repository, paths)
+        requested = b"".join(path.encode("utf-8", "surrogateescape") + b"\0" for path in paths)
         output = run_git(
-            self._repository, self._repository.top, "check-attr", "-z", "--stdin", *_ATTRIBUTES, standard_input=asked
+            self._repository, self._repository.top, "check-attr", "-z", "--stdin", *_ATTRIBUTES, standard_input=requested
         )
         found: dict[str, dict[str, str]] = {}
         words = output.decode("utf-8", "surrogateescape").split("\0")
@@ -50,9 +50,9 @@ class Conversions:
         return found
 
     def with_plain_line_ends(self, content: bytes, attributes: Mapping[str, str], indexed: str) -> bytes:
-        """Returns the content as git would store it, where git turns CRLF into LF; the same object where it does not.
+        """Returns the content with CRLF replaced by LF if git would store it so, otherwise the same object.
 
-        `indexed` is the id of the blob that git's index names for the file, empty for none.
+        `indexed` is the id of the file's blob in git's index, empty if there is none.
         """
         text = attributes.get("text") or attributes.get("crlf")
         is_automatic = text in ("auto", "input") or (not text and self._settings.get("core.autocrlf") in ("true", "input"))
@@ -80,13 +80,13 @@ class Conversions:
 
 
 def is_filtered(attributes: Mapping[str, str]) -> bool:
-    """Whether a content is another one in the object database than in the file, but for its line ends."""
+    """Whether git stores another content than the file's, apart from line endings."""
     return bool(attributes.get("filter") or attributes.get("ident") or attributes.get("working-tree-encoding"))
 
 
 def require_plain_attributes(repository: Repository, paths: Iterable[str]) -> None:
-    """Raises GitError where git would open something that is no file of a sensible size to read the attributes of `paths`,
-    which are relative to the top of the work tree."""
+    """Raises GitError if git would open anything but regular files of at most MAX_ATTRIBUTES_BYTES to read the attributes of
+    `paths`, which are relative to the top of the work tree."""
     names = [".gitmodules", *attribute_files(paths)]
     for name in names:
         try:
@@ -94,13 +94,12 @@ def require_plain_attributes(repository: Repository, paths: Iterable[str]) -> No
         except (OSError, ValueError):
             continue
         if not S_ISREG(status.st_mode) or status.st_size > MAX_ATTRIBUTES_BYTES:
-            shown = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
             bound = MAX_ATTRIBUTES_BYTES // MIB
-            raise GitError(f"git was not started: {shown} is no regular file, or is larger than {bound} MiB")
+            raise GitError(f"git was not started: {printable(name)} is not a regular file, or is larger than {bound} MiB")
 
 
 def attribute_files(paths: Iterable[str]) -> list[str]:
-    """Returns the files of a work tree whose attributes count for `paths`, relative to its top, whether or not they are there."""
+    """Returns the `.gitattributes` paths that apply to `paths`, relative to the top of the work tree; they need not exist."""
     directories = {""}
     for path in paths:
         above = path.rpartition("/")[0]

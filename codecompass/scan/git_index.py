@@ -1,8 +1,7 @@
-"""What git's index says of the content of files, without reading them: the id of the blob of each file that git knows to be
-unchanged.
+"""Finds the blob ids of unchanged files in git's index, without reading the files.
 
-An id is only given where the stamp that git noted is the file's own, was taken well before the index was written, and no filter
-can stand between file and blob but a conversion of line ends, which changes the size: who compares sizes too sees it.
+An id is returned only if git's recorded stamp equals the file's, is clearly older than the index file, and no filter applies.
+Line ending conversion is possible, but changes the size: callers that compare sizes detect it.
 Format: Documentation/gitformat-index.txt of git; versions 2 to 4.
 """
 
@@ -27,10 +26,10 @@ from codecompass.scan.git_repository import (
 from codecompass.units import NANOSECONDS_PER_SECOND
 
 MAX_REPOSITORIES: Final = 50
-"""Nested repositories whose indexes are read; the files of others are unknown."""
+"""Repositories whose indexes are read; the files of others are unknown."""
 
 _FILTERS: Final = (b"filter", b"working-tree-encoding")
-"""Attributes by which the file can have another content than the blob, and the same size."""
+"""Attributes that let a file differ from its blob in content but not in size."""
 
 _HEADER: Final = struct.Struct(">4sII")
 _STAMP: Final = struct.Struct(">10I")
@@ -43,16 +42,16 @@ _NAME_LENGTH: Final = 0x0FFF
 
 
 class GitBlobs:
-    """What the indexes of a workspace's repositories say of its files."""
+    """The entries of the git indexes of a workspace's repositories."""
 
     def __init__(self, parts: Sequence["tuple[str, str, _Entries]"] = ()) -> None:
-        """`parts` are each a prefix of paths in the workspace, the one that stands for it in the repository, and its entries."""
+        """Each of `parts` is a path prefix in the workspace, the prefix that replaces it in the repository, and the entries."""
         self._parts = sorted(parts, key=lambda part: -len(part[0]))
 
     def known(self, path: str, *, size: int, mtime_ns: int, ctime_ns: int, inode: int) -> bytes:
-        """Returns the id of the blob of the file with this stamp; empty where git does not know it for certain.
+        """Returns the blob id of the file with this stamp; empty if git's index does not prove it.
 
-        Where line ends are converted, the content is that of the blob only if the blob has `size` bytes too.
+        If git converts line endings, the content is that of the blob only if the blob is `size` bytes long too.
         """
         for prefix, replaced, entries in self._parts:
             if path.startswith(prefix):
@@ -62,9 +61,9 @@ class GitBlobs:
 
 
 def read_git_blobs(root: str, repositories: Iterable[str] = ("",), *, is_cancelled: Callable[[], bool] | None = None) -> GitBlobs:
-    """Reads the indexes of the repositories of the workspace at `root`: tops below it, '' for the one that holds it.
+    """Returns the index entries of the workspace at `root`. `repositories` are their tops below it, '' for the one that holds it.
 
-    Takes about 1 us for each tracked file. What cannot be read is unknown. Raises GitCancelled.
+    Takes about 1 us a tracked file. The files of an index that cannot be read are unknown. Raises GitCancelled.
     """
     root = os.path.realpath(root)
     parts = []
@@ -80,7 +79,7 @@ def read_git_blobs(root: str, repositories: Iterable[str] = ("",), *, is_cancell
 
 
 class _Entries:
-    """One index. `places` are the offsets of its entries by name, `filtered` the names that a filter may change."""
+    """One index. `places` are the offsets of its entries by name, `filtered` the names of files with a filter."""
 
     def __init__(
         self, content: bytes, id_bytes: int, places: Mapping[bytes, int], filtered: frozenset[bytes], written_ns: int
@@ -104,7 +103,7 @@ class _Entries:
             or noted_ctime != _split(ctime_ns)
             or noted_inode != inode & _SECONDS_MASK
             or mode not in _REGULAR_MODES
-            # Written again in the same tick of the clock, the file could have the stamp that git has noted.
+            # If written again within the same clock tick, the file could keep the stamp that git recorded.
             or max(mtime_ns, ctime_ns) + slack > self._written_ns
         ):
             return b""
@@ -139,9 +138,9 @@ def _read_entries(repository: Repository, is_cancelled: Callable[[], bool] | Non
 
 
 def parse_index(content: bytes, form: ObjectFormat) -> dict[bytes, int] | None:
-    """Returns where the entry of each file begins that is neither conflicted, nor skipped, nor assumed to be unchanged.
+    """Returns the offset of each file's entry, without entries that are conflicted, skipped or assumed unchanged.
 
-    None where `content` is no whole index, or one that leaves entries to another file.
+    None if `content` is not a complete index, or is one that keeps entries in another file.
     """
     try:
         magic, version, count = _HEADER.unpack_from(content)
@@ -157,7 +156,7 @@ def parse_index(content: bytes, form: ObjectFormat) -> dict[bytes, int] | None:
 def _is_whole(content: bytes, form: ObjectFormat) -> bool:
     digest = hashlib.new(form, usedforsecurity=False)
     end = len(content) - digest.digest_size
-    # All zero: git was told not to compute it.
+    # All zeros if git was told not to compute it (`index.skipHash`).
     if end < _HEADER.size or not any(content[end:]):
         return end >= _HEADER.size
     digest.update(memoryview(content)[:end])
@@ -174,7 +173,7 @@ def _places(content: bytes, version: int, count: int, flags_offset: int) -> tupl
         start += 2
         is_left_out = flags & (_ASSUMED_VALID | _STAGE)
         if flags & _IS_EXTENDED:
-            # Bits of the second half: skipped in a sparse checkout, or only intended to be added.
+            # Extended flags: skip-worktree (sparse checkout) and intent-to-add.
             is_left_out |= content[start] << 8 | content[start + 1]
             start += 2
         if version == 4:
@@ -186,7 +185,7 @@ def _places(content: bytes, version: int, count: int, flags_offset: int) -> tupl
             length = flags & _NAME_LENGTH
             end = start + length if length < _NAME_LENGTH else content.index(b"\0", start)
             name = content[start:end]
-            # Entries are filled up with one to eight NULs to a multiple of eight bytes.
+            # One to eight NULs pad an entry to a multiple of eight bytes.
             following = at + ((end - at + 8) & ~7)
         if not is_left_out:
             places[name] = at
@@ -195,7 +194,7 @@ def _places(content: bytes, version: int, count: int, flags_offset: int) -> tupl
 
 
 def _variable_length(content: bytes, at: int) -> tuple[int, int]:
-    """Git's offset encoding: seven bits a byte, the highest first, each continuation adds one."""
+    """Decodes git's offset encoding (seven bits a byte, the highest first, each continuation adds one); returns value and end."""
     byte = content[at]
     value = byte & 0x7F
     while byte & 0x80:
@@ -206,7 +205,7 @@ def _variable_length(content: bytes, at: int) -> tuple[int, int]:
 
 
 def _is_split(content: bytes, at: int, end: int) -> bool:
-    """Whether an extension says that entries are in a shared index file. Raises struct.error where extensions are damaged."""
+    """Whether an extension says that entries are in a shared index file. Raises struct.error if an extension is damaged."""
     while at < end:
         name, size = struct.unpack_from(">4sI", content, at)
         if name == b"link" or at + 8 + size > end:
@@ -216,20 +215,20 @@ def _is_split(content: bytes, at: int, end: int) -> bool:
 
 
 def _filtered(repository: Repository, names: Mapping[bytes, int], is_cancelled: Callable[[], bool] | None) -> frozenset[bytes]:
-    """Returns the files that a filter may change. Raises GitError."""
+    """Returns the names of files with a filter. Raises GitError."""
     configuration = run_git(repository, repository.top, "config", "-z", "--list", is_cancelled=is_cancelled)
     # One path of each directory is enough.
     paths = [f"{os.fsdecode(directory)}/" for directory in {os.path.dirname(name) for name in names}]
     if not any(_names_filters(path) for path in _attribute_files(repository, paths, configuration)):
         return frozenset()
     require_plain_attributes(repository, paths)
-    asked = b"".join(name + b"\0" for name in names)
+    requested = b"".join(name + b"\0" for name in names)
     attributes = [name.decode() for name in _FILTERS]
     answer = run_git(
         repository,
         repository.top,
         *("check-attr", "-z", "--stdin", *attributes),
-        standard_input=asked,
+        standard_input=requested,
         is_cancelled=is_cancelled,
     )
     fields = answer.split(b"\0")
@@ -250,7 +249,7 @@ def _attribute_files(repository: Repository, paths: Iterable[str], configuration
 
 
 def _names_filters(path: str) -> bool:
-    """Whether a file of attributes may name a filter: one that is too large counts as one that does."""
+    """Whether an attributes file may name a filter; one that is too large or unreadable counts as naming one."""
     try:
         content = read_regular_file(path, MAX_ATTRIBUTES_BYTES + 1, follows_link=True)
     except (FileNotFoundError, NotADirectoryError):

@@ -1,6 +1,7 @@
-"""Reads git repositories: which one a directory belongs to, its HEAD, its tracked files.
+"""Reads git repositories (which one holds a directory, its HEAD, its tracked files) and runs git commands.
 
-git is started only where no file of the repository can make it wait for ever.
+Starts git only if no file of the repository can make it block for ever (`unsafe_file`). No command uses the network, hooks or
+the terminal, or runs a program that the repository configures.
 """
 
 import os
@@ -16,11 +17,11 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.identity import ObjectFormat
-from codecompass.scan.files import open_regular_file, read_regular_file
+from codecompass.scan.files import open_regular_file, printable, read_regular_file
 from codecompass.units import KIB, MIB, SECONDS
 
 GIT_DEADLINE_SECONDS: Final = 30 * SECONDS
-"""For one command. `ls-files` takes about 20 ms for 10,000 files; a cold disk or a network home takes seconds."""
+"""Deadline of one command. `ls-files` takes about 20 ms for 10,000 files; seconds on a cold disk or a network file system."""
 
 DETACHED_REF_LENGTH: Final = 12
 NO_REF: Final = "live"
@@ -34,36 +35,31 @@ _MAX_SMALL_FILE_BYTES: Final = 4096
 _MAX_PACKED_REFS_BYTES: Final = 64 * MIB
 _MAX_PACKED_LINE_BYTES: Final = 8 * KIB
 _MAX_OUTPUT_BYTES: Final = 256 * MIB
-"""Standard output of git: the names of a few million files."""
+"""Limit of git's standard output: the names of a few million files."""
 
 _MAX_ERROR_BYTES: Final = 64 * KIB
 _READ_BYTES: Final = 256 * KIB
 
 
 class Head(Struct, frozen=True):
-    """`ref` is the branch name, the first 12 hex characters of a detached HEAD, or `live` without git.
-
-    `commit` is the full object id, None without git and on a branch that has no commit yet.
-    """
+    """What is checked out in a work tree."""
 
     ref: str
+    """The branch name, the first 12 hexadecimal characters of a detached HEAD, or `live` without git."""
     commit: str | None = None
+    """The full object id; None without git and on a branch without a commit."""
 
 
 class Repository(Struct, frozen=True):
-    """A work tree and the directories behind it, as absolute paths.
-
-    `git_directory` holds this work tree's HEAD and index; `common_directory` the refs, objects and `info/exclude`,
-    which all linked work trees share. The two differ only in a linked work tree.
-
-    `scratch` is a directory of our own whose `objects` and `index` commands of git use in front of the repository's, which stay
-    as they are; empty for none.
-    """
+    """A work tree and its git directories, as absolute paths."""
 
     top: str
     git_directory: str
+    """Holds this work tree's HEAD and index."""
     common_directory: str
+    """Holds the refs, objects and `info/exclude`, which all linked work trees share; the same as `git_directory` in any other."""
     scratch: str = ""
+    """A temporary directory whose `objects` and `index` git writes instead of the repository's; empty for none."""
 
     @property
     def is_linked_worktree(self) -> bool:
@@ -72,11 +68,11 @@ class Repository(Struct, frozen=True):
 
 
 class GitError(Exception):
-    """Git could not be started, failed, or took too long. The text is for people."""
+    """Git could not be started, failed or took too long. The text is for people."""
 
 
 class GitFailed(GitError):
-    """Git ended with `status`, which is not 0. For most commands 1 and 128 say that what was named is not there."""
+    """Git exited with a `status` other than 0. For most commands 1 and 128 mean that a named object does not exist."""
 
     def __init__(self, command: str, status: int, message: str) -> None:
         super().__init__(f"git {command} failed with status {status}: {message}")
@@ -84,7 +80,7 @@ class GitFailed(GitError):
 
 
 class GitOutputTooLarge(GitError):
-    """Git wrote more than was asked for."""
+    """Git wrote more than `max_output_bytes`."""
 
 
 class GitCancelled(Exception):
@@ -92,7 +88,7 @@ class GitCancelled(Exception):
 
 
 def find_repository(directory: str) -> Repository | None:
-    """Returns the innermost repository whose work tree holds `directory` (absolute); None without one."""
+    """Returns the innermost repository whose work tree holds `directory` (absolute), or None."""
     while True:
         repository = repository_at(directory)
         if repository is not None:
@@ -104,8 +100,11 @@ def find_repository(directory: str) -> Repository | None:
 
 
 def repository_at(top: str) -> Repository | None:
-    """Returns the repository whose work tree has its top at `top`: it has a `.git` directory with a HEAD, or a `.git` file that
-    names another directory (linked work tree, submodule), whether or not that exists. None for any other directory."""
+    """Returns the repository whose work tree has its top at `top`, or None.
+
+    A top has a `.git` directory with a HEAD, or a `.git` file that names another directory (linked work tree, submodule),
+    whether or not that exists.
+    """
     dot_git = os.path.join(top, ".git")
     if os.path.lexists(os.path.join(dot_git, "HEAD")):
         return Repository(top, dot_git, dot_git)
@@ -120,7 +119,7 @@ def repository_at(top: str) -> Repository | None:
         return Repository(top, git_directory, os.path.normpath(os.path.join(git_directory, common.strip())))
     repository = Repository(top, git_directory, git_directory)
     if repository.is_linked_worktree:
-        # The directory that the pointer names is gone or not mounted here; its path still says whose work tree this was.
+        # The named directory is gone or not mounted here; its path still tells whose work tree this was.
         return Repository(top, git_directory, os.path.dirname(os.path.dirname(git_directory)))
     return repository
 
@@ -132,7 +131,7 @@ def is_bare(repository: Repository) -> bool:
 
 
 def object_format(repository: Repository | None) -> ObjectFormat:
-    """Returns the hash by which the repository names its objects, as its configuration says; git's default without one."""
+    """Returns the hash algorithm of the repository's object ids; git's default (sha1) if its configuration names none."""
     config = None if repository is None else _read_small_file(os.path.join(repository.common_directory, "config"))
     is_long = config is not None and re.search(r"^\s*objectformat\s*=\s*\"?sha256\b", config, re.MULTILINE | re.IGNORECASE)
     return "sha256" if is_long else "sha1"
@@ -146,7 +145,7 @@ def tracked_files(
     deadline_seconds: float = GIT_DEADLINE_SECONDS,
 ) -> tuple[str, ...]:
     """Returns the files that `repository` tracks below `directory` (absolute, its top or below), relative to that directory,
-    in git's order; a submodule is one path.
+    in git's order. A submodule is one path.
 
     Names that are not UTF-8 are decoded with surrogateescape. A conflicted path appears once per stage.
 
@@ -159,12 +158,14 @@ def tracked_files(
 
 
 def read_head(root: str) -> Head:
-    """Returns the HEAD of the repository that holds `root`. Reads files, and starts git only for a reftable or a HEAD that is a
-    symbolic link. Never raises: a broken repository is treated like none."""
+    """Returns the HEAD of the repository that holds `root`. Never raises: a broken repository is treated like none.
+
+    Reads files; starts git only for a reftable or a HEAD that is a symbolic link or unreadable.
+    """
     try:
         repository = find_repository(os.path.realpath(root))
     except OSError:
-        # A directory on the way became a link, or was removed, between two system calls.
+        # A directory of the path became a link or was removed between two system calls.
         repository = None
     if repository is None:
         return Head(NO_REF)
@@ -242,11 +243,11 @@ def run_git(
     standard_input: bytes = b"",
     max_output_bytes: int = _MAX_OUTPUT_BYTES,
 ) -> bytes:
-    """Runs one git command in `directory`, and returns what it wrote. Nothing of the network, of hooks or of the user's terminal.
+    """Runs one git command in `directory` and returns its standard output.
 
     Raises:
-        GitError: git is missing, failed (GitFailed), took too long, wrote too much (GitOutputTooLarge), or is not started on this
-            repository.
+        GitError: git is missing, failed (GitFailed), took too long or wrote too much (GitOutputTooLarge), or starting it on this
+            repository is unsafe.
         GitCancelled: `is_cancelled` returned true.
     """
     unsafe = unsafe_file(repository.git_directory, repository.common_directory)
@@ -256,15 +257,15 @@ def run_git(
         "git",
         "--no-pager",
         "--literal-pathspecs",
-        # The checkout of another user (a container mount, a shared disk) is read too. The danger would be running
-        # programs that the repository configures; the other options prevent that.
+        # Checkouts of other users (a container mount, a shared disk) are read too. The danger would be running programs that the
+        # repository configures, which the other options prevent.
         *("-c", "safe.directory=*"),
         *("-c", "core.fsmonitor=false"),
         *("-c", "core.hooksPath=/dev/null"),
         *("-C", directory),
         *arguments,
     ]
-    # A file in place of a pipe: nobody has to write while git writes.
+    # A file, not a pipe, so that writing its input and reading its output need no interleaving.
     with tempfile.TemporaryFile() if standard_input else open(os.devnull, "rb") as given:
         if standard_input:
             given.write(standard_input)
@@ -297,7 +298,7 @@ def _communicate(
     deadline_seconds: float,
     max_output_bytes: int,
 ) -> tuple[bytes, bytes]:
-    """Returns the output and errors of the process until it closes both. `Popen.communicate` has no limit of size."""
+    """Returns the output and errors of the process when it has closed both. `Popen.communicate` has no size limit."""
     deadline = time.monotonic() + deadline_seconds
     assert process.stdout is not None
     assert process.stderr is not None
@@ -322,16 +323,16 @@ def _communicate(
 
 
 def _environment(repository: Repository) -> dict[str, str]:
-    # GIT_DIR and the like are set inside a hook, and would make git answer for another repository.
+    # GIT_DIR and others are set inside a hook and would make git use another repository.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     return environment | {
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_ALLOW_PROTOCOL": "none",
-        # What an id names never changes: `git replace` would let it name something else from one question to the next.
+        # An id must always name the same content, which `git replace` would break.
         "GIT_NO_REPLACE_OBJECTS": "1",
-        # Where git does not accept this `.git`, it must not answer for the repository around it.
+        # If git rejects this `.git`, it must not fall back to an enclosing repository.
         "GIT_CEILING_DIRECTORIES": os.path.dirname(repository.top),
         "LC_ALL": "C",
         **(_scratch_environment(repository) if repository.scratch else {}),
@@ -349,16 +350,16 @@ def _scratch_environment(repository: Repository) -> dict[str, str]:
     }
 
 
-# Files of a repository that make starting git unsafe: pipes and devices block it, huge files fill its memory.
+# Files of a repository that make starting git unsafe: pipes and devices block it, huge files exhaust its memory.
 
 MAX_CONFIG_BYTES: Final = 1 * MIB
-"""A larger `config` was not written by git."""
+"""Git never writes a larger `config`."""
 
 MAX_INDEX_BYTES: Final = 1024 * MIB
-"""Ten million files have an index of this size."""
+"""Size of the index of ten million files."""
 
 MAX_CONFIG_FILES: Final = 20
-"""Files that one configuration may include, directly or through others."""
+"""Configuration files in all, with those that they include directly or indirectly."""
 
 _MAX_ENTRIES: Final = 10_000
 _DIRECTORIES: Final = ("", "info", "objects/info", "reftable", "refs")
@@ -367,7 +368,7 @@ _INCLUDE_PATH: Final = re.compile(r"^[ \t]*path[ \t]*=[ \t]*\"?([^\n\"]*)", re.M
 
 
 def unsafe_file(git_directory: str, common_directory: str) -> str | None:
-    """Returns in words why git must not be started on a repository, because of one of its files; None where it may be."""
+    """Returns a sentence about the file that makes starting git on a repository unsafe, or None."""
     directories = tuple(dict.fromkeys((git_directory, common_directory)))
     for directory in directories:
         for path, size in _repository_files(directory):
@@ -378,7 +379,7 @@ def unsafe_file(git_directory: str, common_directory: str) -> str | None:
 
 
 def _repository_files(directory: str) -> Iterator[tuple[str, int | None]]:
-    """Yields the entries of the directories in which git opens files, and how large each may be."""
+    """Yields the entries of the directories in which git opens files, and the size limit of each."""
     for name in _DIRECTORIES:
         try:
             with os.scandir(os.path.join(directory, name)) as entries:
@@ -404,7 +405,7 @@ def _unsafe_include(pending: list[str]) -> str | None:
             content = read_regular_file(path, MAX_CONFIG_BYTES, follows_link=True)
         except (OSError, ValueError):
             continue
-        # Any `path` of any section: checking one too many does no harm.
+        # Any `path` of any section: checking too many is harmless.
         for written in _INCLUDE_PATH.findall(content.decode("utf-8", "surrogateescape")):
             included = os.path.expanduser(written.strip())
             if included:
@@ -419,12 +420,9 @@ def _unsafe_reason(path: str, max_bytes: int | None) -> str | None:
         return None  # git fails on it without waiting
     mode = status.st_mode
     if S_ISFIFO(mode) or S_ISCHR(mode) or S_ISBLK(mode):
-        return f"{_printable_end(path)} is no regular file"
-    if max_bytes is not None and status.st_size > max_bytes:
-        return f"{_printable_end(path)} is larger than {max_bytes // MIB} MiB"
-    return None
-
-
-def _printable_end(path: str) -> str:
-    name = "/".join(path.split("/")[-3:])
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        reason = "is not a regular file"
+    elif max_bytes is not None and status.st_size > max_bytes:
+        reason = f"is larger than {max_bytes // MIB} MiB"
+    else:
+        return None
+    return f"{printable('/'.join(path.split('/')[-3:]))} {reason}"

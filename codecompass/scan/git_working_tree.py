@@ -1,8 +1,8 @@
-"""The working tree as a tree of git, made beside the repository: git then compares it as it compares two commits.
+"""Makes a git tree of the working tree outside the repository, so that git can compare it like a commit.
 
-Git's own comparison with the working tree may run filters that the repository configures, and writes nothing down. Here a file
-whose stamp is that in git's index has the content that the index names; every other one is read and hashed, and what differs
-from the other side is put into an object directory and an index of our own. The repository itself stays as it is.
+Git's own comparison with the working tree may run filters that the repository configures. Here a file with the stamp that git's
+index records has the content that the index names; every other file is read and hashed, and what differs from the base goes into
+a temporary object directory and index. The repository itself is not changed.
 """
 
 import hashlib
@@ -16,37 +16,38 @@ import msgspec
 from msgspec import Struct
 
 from codecompass.scan import builtin
-from codecompass.scan.files import open_below
+from codecompass.scan.files import open_below, read_descriptor
 from codecompass.scan.git_conversions import Conversions, is_filtered
-from codecompass.scan.git_listing import LINK, SUBMODULE, IndexedFile, ListedFile, read_index, read_tree
+from codecompass.scan.git_objects import LINK, SUBMODULE, IndexedFile, ListedFile, read_index, read_tree
 from codecompass.scan.git_repository import GitCancelled, Repository, read_head, run_git
 from codecompass.scan.rules import ScanRules
 from codecompass.scan.walk import scan
 from codecompass.units import KIB, MIB
 
 MAX_TAKEN_BYTES: Final = 64 * MIB
-"""Contents of changed files that are taken in; further ones are listed without their lines."""
+"""Total size of the changed files stored in the tree; further ones are listed without hunks."""
 
 MAX_TAKEN_FILES: Final = 10_000
 
 _READ_BYTES: Final = 256 * KIB
 
 
-class Apart(Struct, frozen=True):
-    """A file that differs, or may, and is not in the tree. `reason`: `too_large`, `secret`, `filtered` (by a program that git is
-    told to run on it), `unreadable` or `beyond_bound`. `is_new` says that the other side does not have it."""
+class OmittedFile(Struct, frozen=True):
+    """A file that differs or may differ, and is not in the tree."""
 
     path: str
     reason: str
+    """`too_large`, `secret`, `filtered` (git would run a program on it), `unreadable` or `beyond_bound`."""
     is_new: bool
+    """Whether the base lacks the file."""
 
 
 class WorkingTree(Struct, frozen=True, kw_only=True):
-    """`tree` is an object id, that of the other side where nothing differs. Paths are relative to the top of the work tree."""
+    """The tree that was made. `tree` is its object id, that of the base if nothing differs. Paths are relative to the top."""
 
     repository: Repository
     tree: str
-    apart: tuple[Apart, ...] = ()
+    omitted: tuple[OmittedFile, ...] = ()
 
 
 def write_working_tree(
@@ -58,20 +59,22 @@ def write_working_tree(
     *,
     is_cancelled: Callable[[], bool] | None = None,
 ) -> WorkingTree:
-    """Returns the working tree below `root` as a tree, elsewhere it is `base_tree`: tracked files and those that are neither
-    tracked nor left out by the rules of the workspace. `scratch` is an empty directory of ours, which has to outlive the result.
+    """Returns a tree that holds the working tree below `root` and equals `base_tree` elsewhere.
 
-    Raises GitError, GitCancelled, ScanCancelled, OSError where the root cannot be listed.
+    It has the tracked files and the untracked ones that the rules of the workspace include. `scratch` is an empty temporary
+    directory, which must outlive the result.
+
+    Raises GitError, GitCancelled, ScanCancelled, and OSError if the root cannot be listed.
     """
     os.mkdir(os.path.join(scratch, "objects"))
     ours = msgspec.structs.replace(repository, scratch=scratch)
     reader = _Reader(repository, root, base_tree, rules, scratch, is_cancelled)
     changed = reader.changed()
     if not changed:
-        return WorkingTree(repository=ours, tree=base_tree, apart=tuple(reader.apart))
+        return WorkingTree(repository=ours, tree=base_tree, omitted=tuple(reader.omitted))
     run_git(ours, repository.top, "read-tree", base_tree, is_cancelled=is_cancelled)
     nothing = "0" * len(base_tree)
-    # What goes first: a file may have become a directory.
+    # Removals first, because a file may have become a directory.
     rows = sorted(changed.items(), key=lambda item: item[1] is not None)
     written = b"".join(
         (f"{file.mode} {file.object_id} 0\t" if file is not None else f"0 {nothing} 0\t").encode()
@@ -81,7 +84,7 @@ def write_working_tree(
     )
     run_git(ours, repository.top, "update-index", "-z", "--replace", "--index-info", standard_input=written)
     tree = run_git(ours, repository.top, "write-tree", "--missing-ok", is_cancelled=is_cancelled).decode("ascii").strip()
-    return WorkingTree(repository=ours, tree=tree, apart=tuple(reader.apart))
+    return WorkingTree(repository=ours, tree=tree, omitted=tuple(reader.omitted))
 
 
 class _Reader:
@@ -110,10 +113,10 @@ class _Reader:
         self._directories: dict[str, bool] = {}
         self._free = MAX_TAKEN_BYTES
         self._n_taken = 0
-        self.apart: list[Apart] = []
+        self.omitted: list[OmittedFile] = []
 
     def changed(self) -> dict[str, ListedFile | None]:
-        """Returns the paths whose content or mode is another than in the base, None for those that are gone."""
+        """Returns the files that differ from the base in content or mode, by path; None for deleted ones."""
         found: dict[str, ListedFile | None] = {}
         unsure: list[str] = []
         for path, entry in self._index.items():
@@ -130,12 +133,12 @@ class _Reader:
             read = self._read(path, attributes.get(path, {}))
             if read is not None and read != self._base.get(path):
                 found[path] = read
-        there = self._index.keys() | set(untracked) | {each.path for each in self.apart}
+        there = self._index.keys() | set(untracked) | {each.path for each in self.omitted}
         found |= dict.fromkeys(path for path in self._base if path not in there)
         return found
 
     def _known(self, path: str, entry: IndexedFile) -> ListedFile | str | None:
-        """Returns what a tracked path holds as far as its stamp tells: None where it is gone, `unsure` where it must be read."""
+        """Returns what a tracked path holds by its stamp alone: None if the file is gone, `unsure` if it must be read."""
         if entry.is_taken_on_trust:
             return entry.listed
         if not self._is_below_directories(path):
@@ -145,7 +148,7 @@ class _Reader:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError:
-            self.apart.append(Apart(path, "unreadable", is_new=False))
+            self.omitted.append(OmittedFile(path, "unreadable", is_new=False))
             return self._base.get(path)
         if entry.mode == SUBMODULE:
             commit = read_head(f"{self._repository.top}/{path}").commit if S_ISDIR(status.st_mode) else None
@@ -165,7 +168,7 @@ class _Reader:
         return "100755" if status.st_mode & 0o100 else "100644"
 
     def _is_below_directories(self, path: str) -> bool:
-        """Whether everything above a path is a directory, not a link to one."""
+        """Whether every ancestor of a path is a directory and not a link to one."""
         above = path.rpartition("/")[0]
         pending = []
         while above and above not in self._directories:
@@ -182,23 +185,23 @@ class _Reader:
         return is_directory
 
     def _untracked(self) -> list[str]:
-        """Returns what the rules of the workspace take in and git's index does not have."""
+        """Returns the files that the rules of the workspace include and git's index does not have."""
         found = scan(self._root, self._rules, is_cancelled=self._is_cancelled)
         foreign = tuple(f"{self._prefix}{each}/" for each in found.repositories if each)
         links = [item.path for item in found.skipped if item.reason in ("symlink", "symlink_outside_root")]
         for item in found.skipped:
             path = self._prefix + item.path
             if item.reason in ("too_large", "secret") and path not in self._index and not path.startswith(foreign):
-                self.apart.append(Apart(path, item.reason, is_new=path not in self._base))
+                self.omitted.append(OmittedFile(path, item.reason, is_new=path not in self._base))
         paths = (self._prefix + path for path in (*(file.path for file in found.files), *links))
         return sorted(path for path in paths if path not in self._index and not path.startswith(foreign))
 
     def _read(self, path: str, attributes: Mapping[str, str]) -> ListedFile | None:
-        """Returns what a file holds, and puts it among our objects where the base has something else; None for what is apart."""
+        """Returns what a file holds, and stores it if the base has another content; None if it was added to `omitted`."""
         entry, before = self._index.get(path), self._base.get(path)
 
         def leave(reason: str) -> ListedFile | None:
-            self.apart.append(Apart(path, reason, is_new=before is None))
+            self.omitted.append(OmittedFile(path, reason, is_new=before is None))
             return None
 
         try:
@@ -231,7 +234,7 @@ class _Reader:
         return ListedFile(mode, object_id)
 
     def _of_large(self, path: str, mode: str) -> ListedFile | None:
-        """Returns what a file holds that is too large to be compared, where git knows that content; else None."""
+        """Returns what a file too large to compare holds if git has that content, otherwise None."""
         known = {file.object_id for file in (self._base.get(path), self._index.get(path)) if file is not None}
         if not known:
             return None
@@ -244,17 +247,15 @@ class _Reader:
 
     def _content(self, path: str) -> bytes:
         descriptor = open_below(self._repository.top, path)
-        with open(descriptor, "rb", buffering=0) as file:
+        try:
             if not S_ISREG(os.fstat(descriptor).st_mode):
                 raise OSError("not a regular file")
-            pieces = []
-            left = self._rules.max_file_bytes + 1
-            while left > 0 and (piece := file.read(min(left, _READ_BYTES))):
-                pieces.append(piece)
-                left -= len(piece)
-        if left <= 0:
+            content = read_descriptor(descriptor, self._rules.max_file_bytes + 1)
+        finally:
+            os.close(descriptor)
+        if len(content) > self._rules.max_file_bytes:
             raise OSError("grew while it was read")
-        return b"".join(pieces)
+        return content
 
     def _object_id(self, content: bytes) -> str:
         return hashlib.new(self._algorithm, b"blob %d\0" % len(content) + content).hexdigest()

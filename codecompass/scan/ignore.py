@@ -1,12 +1,12 @@
 """Ignore files: `.gitignore`, `.git/info/exclude` and `.codecompassignore`, each compiled once.
 
-Parses a file's lines and finds the last pattern that matches a path. Which files apply to a path, and which of them wins, is in
-`policy.py`. The user's `core.excludesFile` is never read, so that two people, or a person and a server, index the same files
-of the same tree.
+Parses a file's lines and finds the last pattern that matches a path. `policy.py` decides which files apply to a path and which of
+them wins. The user's `core.excludesFile` is never read, so that two people, or a person and a server, index the same files of
+the same tree.
 
-Lines are read as git reads them (dir.c): a byte order mark at the beginning, CRLF, unescaped trailing blanks, `#` and `!`.
-A pattern is compared with the path itself, not with the directories above it: the walk leaves out what is in an excluded
-directory. Patterns are bytes, as in git. Case matters.
+Lines are parsed as git does (dir.c): byte order mark, CRLF, unescaped trailing blanks, `#` and `!`. A pattern is matched
+against the path itself, not the directories above it: the walk excludes everything in an excluded directory. Patterns are bytes,
+as in git, and case-sensitive.
 """
 
 import re
@@ -21,49 +21,47 @@ from codecompass.units import KIB
 
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _ALTERNATIVES: Final = 50
-"""Patterns in one regular expression: the time for an alternative grows with the number of groups (5,000 globs took 6.5 ms in
-one expression and 0.7 ms in a hundred, 2026-11-21)."""
+"""Patterns in one regular expression. The time per alternative grows with the number of groups (5,000 globs took 6.5 ms in one
+expression and 0.7 ms in a hundred, 2026-11-21)."""
 
 _MAX_ANCESTORS: Final = 64
-"""A `!` pattern with more directories makes no excluded directory entered; its expression nests once for each."""
+"""A `!` pattern with more directories does not make excluded directories be entered: its expression nests once for each."""
 
 
 MAX_PATTERN_BYTES: Final = 4096
-"""No system can open a path as long as a longer pattern. Git has no such bound."""
+"""No system can open a path as long as a longer pattern. Git has no such limit."""
 
 MAX_WILDCARDS: Final = 100
-"""Wildcards of one pattern; a UUID written with `?` has 32."""
+"""Wildcards in one pattern; a UUID written with `?` has 32."""
 
 MAX_GLOBS: Final = 2_000
-"""Patterns with wildcards, except `*.ext`, in one file and those above it that hold in the same directory. Every untracked
-path is compared with each, at 0.15 us; the longest ignore files in use have 300."""
+"""Patterns with wildcards, except `*.ext`, in one file and the files above it that apply to the same directory. Every untracked
+path is matched against each, at 0.15 us; the longest ignore files in use have 300."""
 
 MAX_GLOB_BYTES: Final = 64 * KIB
-"""Total length of the same patterns: translating and compiling so many bytes takes half a second."""
+"""Total length of the same patterns; translating and compiling this much takes half a second."""
 
 
 Rank = tuple[int, int]
-"""Strength of a pattern of the settings or a `.codecompassignore`: the depth of its file, and its position in the file."""
+"""Precedence of a pattern of the settings or a `.codecompassignore`: the depth of its file, and its position in the file."""
 
 NO_RANK: Final[Rank] = (-1, -1)
 MAX_RANK: Final = 1 << 30
 
 
 class Rule(Struct, frozen=True):
-    """Where the deciding pattern is written, for people.
-
-    `source` is the ignore file relative to the workspace root (with `../` for one above it), or `built-in`, or the
-    setting (`index.exclude`). `line` counts from 1, for a setting in its list; 0 for `built-in`. `pattern` is the line
-    as written.
-    """
+    """Where the deciding pattern is written, for people."""
 
     source: str
+    """An ignore file relative to the workspace root (with `../` if above it), `built-in`, or a setting (`index.exclude`)."""
     line: int
+    """From 1, for a setting its position in the list; 0 for `built-in`."""
     pattern: str
+    """The line as written."""
 
 
 class Pattern(Struct, frozen=True):
-    """One parsed pattern of an ignore file. `glob` has neither the `!` nor a slash at its beginning or end."""
+    """A parsed pattern of an ignore file. `glob` has neither the `!` nor a leading or trailing slash."""
 
     rule: Rule
     glob: bytes
@@ -78,23 +76,23 @@ class Pattern(Struct, frozen=True):
 
 
 def encode_path(path: str) -> bytes:
-    """Returns a path as the bytes on disk, which patterns are compared with."""
+    """Returns a path as the bytes on disk, against which patterns are matched."""
     return path.encode("utf-8", "surrogateescape")
 
 
 def parse(content: bytes, source: str) -> tuple[Pattern, ...]:
-    """Returns the patterns of an ignore file in order, up to the bounds above; `source` names the file in their rules."""
+    """Returns the patterns of an ignore file in order, within the limits above; `source` names the file in their rules."""
     return parse_bounded(content, source)[0]
 
 
 def parse_bounded(content: bytes, source: str, above: Sequence["IgnoreFile"] = ()) -> tuple[tuple[Pattern, ...], bool]:
-    """As `parse`, and whether patterns were left out because they are too long, or too many together with those of `above`."""
+    """As `parse`, plus whether patterns were dropped because they are too long, or too many together with those of `above`."""
     patterns = []
     is_truncated = False
     n_globs = sum(file.n_globs for file in above)
     n_bytes = sum(file.n_glob_bytes for file in above)
     for number, line in enumerate(content.removeprefix(_BYTE_ORDER_MARK).split(b"\n"), start=1):
-        # git cuts a line at NUL because it holds it as a C string.
+        # Git truncates a line at NUL, because it is a C string.
         text = line.removesuffix(b"\r").partition(b"\0")[0]
         if not text or text.startswith(b"#"):
             continue
@@ -144,10 +142,10 @@ def _without_trailing_blanks(text: bytes) -> bytes:
 
 
 class IgnoreFile:
-    """The patterns of one file and the directory that they are relative to.
+    """The patterns of one ignore file and the directory to which they are relative.
 
-    Paths are given relative to the workspace root. `base` is the directory of the file relative to the root, empty or with a
-    trailing slash; `root_prefix` is the root relative to the file's directory where the file is above it (`sub/dir/`).
+    Paths are given relative to the workspace root. `base` is the file's directory relative to the root, empty or with a trailing
+    slash; `root_prefix` is the root relative to the file's directory if the file is above the root (`sub/dir/`).
     `outranks_files` is true for the settings.
     """
 
@@ -164,12 +162,12 @@ class IgnoreFile:
         self._for_directories = _PatternTable(enumerate(patterns))
 
     def match(self, path: bytes, *, is_directory: bool) -> tuple[Pattern | None, Rank]:
-        """Returns the last pattern that matches `path` (encoded with surrogateescape) and its rank, None where none matches."""
+        """Returns the last pattern that matches `path` (from `encode_path`) and its rank; None and NO_RANK if none matches."""
         index = self._last(self._root_prefix + path[self._skip :], is_directory=is_directory)
         return (None, NO_RANK) if index < 0 else (self._patterns[index], (self._rank, index))
 
     def find(self, subject: bytes, *, is_directory: bool) -> Pattern | None:
-        """As `match`, for a path relative to the directory of the ignore file."""
+        """Returns the last pattern that matches `subject`, a path relative to the directory of the ignore file, or None."""
         index = self._last(subject, is_directory=is_directory)
         return None if index < 0 else self._patterns[index]
 
@@ -177,10 +175,10 @@ class IgnoreFile:
         return (self._for_directories if is_directory else self._for_files).last(subject)
 
     def may_match_below(self, directory: bytes) -> bool:
-        """Whether a `!` pattern with a fixed beginning could match something inside `directory`.
+        """Whether a `!` pattern with a fixed first component could match something inside `directory`.
 
-        `!vendor/acme/*.go` may match below `vendor` and `vendor/acme`. `!*.go` and `!**/acme` have no fixed beginning and
-        do not count: every excluded directory would have to be entered.
+        `!vendor/acme/*.go` may match below `vendor` and `vendor/acme`. `!*.go` and `!**/acme` do not count, because they would
+        make every excluded directory be entered.
         """
         subject = self._root_prefix + directory[self._skip :]
         return any(matches(subject) for matches in self._ancestor_matchers)
@@ -194,7 +192,7 @@ class IgnoreFile:
 
 
 def _ancestors_expression(glob: bytes) -> bytes | None:
-    """Returns an expression for the directories above what `glob` can match, None if `glob` has no fixed beginning."""
+    """Returns an expression for the directories above what `glob` can match, None if it has no fixed first component."""
     *parents, _last = glob.split(b"/")
     if b"**" in parents:
         at = parents.index(b"**")
@@ -217,8 +215,8 @@ def _ancestors_expression(glob: bytes) -> bytes | None:
 
 
 class _PatternTable:
-    """Finds the greatest index of a matching pattern: by dictionary for patterns without wildcards and `*.ext`, nearly all
-    in practice, by alternations for the rest, last pattern first."""
+    """Finds the greatest index of a matching pattern: by dictionary for literal patterns and `*.ext`, nearly all in practice, and
+    by regular expressions for the rest, last pattern first."""
 
     def __init__(self, patterns: Iterable[tuple[int, Pattern]]) -> None:
         self._names: dict[bytes, int] = {}
@@ -266,7 +264,7 @@ class _PatternTable:
 
 
 def _is_glob(pattern: Pattern) -> bool:
-    """Whether every path has to be compared with the pattern: it has wildcards and is not `*.ext`."""
+    """Whether the pattern needs a regular expression: it has wildcards and is not `*.ext`."""
     glob = pattern.glob
     return wildmatch.literal_length(glob) < len(glob) and (pattern.is_anchored or not _is_extension(glob))
 

@@ -1,10 +1,10 @@
-"""Scans changed directories only, where everything else is known to be unchanged.
+"""Scans only changed directories, if everything else is known to be unchanged.
 
-Checks whether the rules of an earlier scan still hold, and reaches each directory through the same `DirectoryPolicy`s as
-the walk. Where an ignore file, a HEAD or the set of tracked files has changed, where a repository was added or removed, and
-wherever else one directory could change what belongs in another, there is no partial scan: the caller scans everything.
-Invariant: if nothing outside the directories has changed, comparing the result with the manifest gives what comparing a whole
-scan gives (tests/actors/test_partial.py).
+Checks whether the rules of an earlier scan still hold, and reaches each directory through the same `DirectoryPolicy` objects as
+the walk. If an ignore file, a HEAD or the set of tracked files has changed, a repository was added or removed, or one directory
+could otherwise change what belongs in another, there is no partial scan and the caller must scan everything.
+Invariant: if nothing outside the directories has changed, comparing the result with the manifest finds the same as comparing a
+whole scan (tests/actors/test_partial.py).
 """
 
 import os
@@ -17,11 +17,11 @@ import msgspec
 from msgspec import Struct
 
 from codecompass.scan import git_repository
-from codecompass.scan.files import is_unchanged
+from codecompass.scan.files import is_unchanged, is_utf8
 from codecompass.scan.ignore import Rule
 from codecompass.scan.policy import DirectoryPolicy, root_policy
 from codecompass.scan.rules import GIT_IGNORE_FILE, OWN_IGNORE_FILE, ScanContext, ScanMemory, ScanRules, UnknownRepository
-from codecompass.scan.walk import LinkedFile, ScanCancelled, ScannedFile, SkippedFile, Walk, is_utf8
+from codecompass.scan.walk import LinkedFile, ScanCancelled, ScannedFile, SkippedFile, Walk
 
 MAX_DIRECTORIES: Final = 1000
 """Scanning one directory takes about 0.1 ms, a whole tree of 22,000 files 120 ms (measured 2026-11-21)."""
@@ -31,28 +31,25 @@ _Item = TypeVar("_Item", ScannedFile, SkippedFile)
 
 
 class KnownTree(Protocol):
-    """The directories that the index knows, to tell old ones from new ones."""
+    """The directories that the index knows, by which new ones are detected."""
 
     def subdirectories(self, directory: str) -> Collection[str]:
         """Returns the names of the directories in `directory` ('' for the root) below which the index holds something."""
 
 
 class PartialScan(Struct, frozen=True, kw_only=True):
-    """What changed directories hold. Tuples are sorted by code points; paths are relative to the root.
-
-    - `files`, `skipped`: as in `ScanResult`.
-    - `listed`: the directories whose own entries are all in `files` and `skipped`: changed ones, and new ones with all below.
-    - `gone`: directories below which nothing is left.
-    - `warnings`: those of the scan that is remembered, and new ones.
-    - `linked`: as in `ScanResult`, unsorted.
-    """
+    """What changed directories hold. `files`, `skipped` and `gone` are sorted by code points; paths are relative to the root."""
 
     files: tuple[ScannedFile, ...]
     skipped: tuple[SkippedFile, ...]
     listed: frozenset[str]
+    """Directories whose own entries are all in `files` and `skipped`: changed ones, and new ones with their subdirectories."""
     gone: tuple[str, ...]
+    """Directories that are gone with everything below."""
     warnings: tuple[str, ...]
+    """Those of the remembered scan, and new ones."""
     linked: tuple[LinkedFile, ...] = ()
+    """Those of `files` that have several hard links."""
 
 
 def scan_directories(
@@ -65,13 +62,13 @@ def scan_directories(
     scanned: Collection[str] | None = None,
     is_cancelled: Callable[[], bool] | None = None,
 ) -> tuple[PartialScan, ScanMemory] | None:
-    """Returns what the directories of `changed` hold now and the memory for the next scan; None where a whole scan is needed.
+    """Returns what the `changed` directories hold now and the memory for the next scan; None if a whole scan is needed.
 
     `changed` are paths relative to `root` ('' for itself), each listed without its subdirectories. For a directory that was
     created or moved here, name its parent or itself; everything new below a listed one is found. For one that was replaced by
-    another of its name, name the directories in it as well. `memory` is of the scan that `known` was made from, `scanned` are the
-    directories that were found then and since (None: all that `known` has). What the index still holds of a directory that
-    could not be read is not among them, and is found like something new once it can be read.
+    another of the same name, name the directories in it as well. `memory` is that of the scan from which `known` was made;
+    `scanned` are the directories found then and since (None: all of `known`). A directory that could not be read is not among
+    them, even if the index still holds files of it; it is found like a new one once it can be read.
 
     Raises:
         OSError: the root itself cannot be listed.
@@ -90,7 +87,7 @@ def scan_directories(
         raise ScanCancelled from error
     except (_FullScanNeeded, UnknownRepository):
         return None
-    # Old stamps stay: a rule that has changed since the comparison above must count as changed next time.
+    # Old stamps win: a rule that changed since the check above must count as changed next time.
     return found, msgspec.structs.replace(renewed, stamps={**context.stamps, **renewed.stamps})
 
 
@@ -99,14 +96,14 @@ class _FullScanNeeded(Exception):
 
 
 def _validated_memory(root: str, memory: ScanMemory, is_cancelled: Callable[[], bool] | None) -> ScanMemory | None:
-    """Returns the memory with current stamps if everything in it still holds, else None."""
+    """Returns the memory with current stamps if everything in it still holds, otherwise None."""
     if os.path.realpath(root) != memory.root or git_repository.find_repository(memory.root) != memory.repository:
         return None
     if not all(is_unchanged(path, stamp) for path, stamp in memory.stamps.items()):
         return None
     if all(is_unchanged(path, stamp) for path, stamp in memory.index_stamps.items()):
         return memory
-    # Git rewrites its index whenever it reads the tree; the tracked files rarely change.
+    # Git rewrites its index whenever it reads the tree, but the set of tracked files rarely changes.
     context = ScanContext(root, memory.rules, is_cancelled)
     for entered in memory.repositories:
         context.add_tracked_files(entered)
@@ -135,7 +132,7 @@ class _PartialWalk:
         self._gone: list[str] = []
 
     def scan(self, paths: Iterable[str]) -> PartialScan:
-        """Scans `paths`, in which a directory comes before its subdirectories."""
+        """Scans `paths`, in which directories precede their subdirectories."""
         for path in paths:
             if path not in self._listed:
                 self._scan_directory(path)
@@ -173,8 +170,8 @@ class _PartialWalk:
         return self._scanned is None or path in self._scanned
 
     def _policy(self, path: str) -> DirectoryPolicy | None:
-        """Returns the policy of a directory, not entered yet; None where a scan would not reach the directory."""
-        # From the nearest directory that was entered down to this one; not by recursion, because trees can be deep.
+        """Returns the policy of a directory, not entered yet; None if a scan would not reach it."""
+        # From the nearest known directory down to this one. Not recursive, because trees can be deep.
         unknown: list[str] = []
         above = path
         while above:
@@ -187,7 +184,7 @@ class _PartialWalk:
         return self._child_policy(path)
 
     def _child_policy(self, path: str) -> DirectoryPolicy | None:
-        """As `_policy`, for a directory whose parent was entered."""
+        """As `_policy`, for a directory whose parent is known."""
         if not path:
             return root_policy(self._context)
         parent = self._policies[path.rpartition("/")[0]]
@@ -205,7 +202,7 @@ class _PartialWalk:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            # What is below can neither be listed nor counted as gone.
+            # Its content can neither be listed nor counted as gone.
             raise _FullScanNeeded from error
         if policy.enter(names) is not None:
             return None
@@ -221,7 +218,7 @@ class _PartialWalk:
             raise _FullScanNeeded from error
 
     def _require_no_new_ignore_file(self, policy: DirectoryPolicy) -> None:
-        """Raises where an old directory has a new ignore file, which decides about everything below."""
+        """Raises _FullScanNeeded if a directory has a new ignore file, which affects everything below."""
         for name in (GIT_IGNORE_FILE, OWN_IGNORE_FILE):
             path = self._absolute(policy.prefix + name)
             if path in self._context.stamps and path not in self._memory.stamps:

@@ -1,7 +1,7 @@
-"""Reads paths: the words to find a file by, and whether it is product code, a test, an example, generated or vendored.
+"""Classifies paths as product code, test, example, generated or vendored, and splits them into words for search.
 
-Decides by whole path segments and file name patterns, never by substrings: `latest_version.py` and `contest_api.rs` are
-product code. Never opens the file.
+Decides by whole path components and file name patterns, never by substrings: `latest_version.py` and `contest_api.rs` are
+product code. Opens no file.
 """
 
 import re
@@ -57,15 +57,15 @@ DECLARATION_ENDINGS: Final = (".d.ts", ".d.mts", ".d.cts", ".pyi", ".mli", ".hs-
 HEADER_ENDINGS: Final = (".h", ".hh", ".hpp", ".hxx")
 
 GENERIC_STEMS: Final = word_set("index main mod init lib package default")
-"""File names that say nothing without the name of their directory."""
+"""File names that say nothing without their directory."""
 
 
 MAX_WORDS_ABOVE: Final = 256
-"""Words kept of the directories above a file's own; unbounded, memory would grow with the square of a tree's depth."""
+"""Words kept of the directories above a file's own; without a limit, memory would grow with the square of a tree's depth."""
 
 
 class PathRole(Struct, frozen=True):
-    """The kind of a file by its path. Several can be true at once (a vendored test)."""
+    """The kind of a file by its path. Several can be true (a vendored test)."""
 
     is_test: bool = False
     is_example: bool = False
@@ -80,7 +80,7 @@ class PathRole(Struct, frozen=True):
 
     @property
     def rank(self) -> int:
-        """0 for product code, then examples and prose, tests, generated, vendored: the order among equal hits."""
+        """The order among equal hits: 0 product code, 1 examples, prose and data, 2 tests, 3 generated, 4 vendored."""
         if self.is_vendored:
             return 4
         if self.is_generated:
@@ -94,17 +94,19 @@ PRODUCT_CODE: Final = PathRole()
 
 
 class PathWords(Struct, frozen=True):
-    """The words of a path: of the file's stem, of its directory, of the directories above that."""
+    """The words of a path."""
 
     stem: tuple[str, ...]
+    """Of the file's name without its extension."""
     directory: tuple[str, ...]
     above: tuple[str, ...]
+    """Of the directories above `directory`."""
     directory_path: str
-    """The path of that directory."""
+    """The path of `directory`."""
 
 
 class PathReader:
-    """Reads the paths of one request. Each directory is read once for all its files."""
+    """Classifies the paths of one request. Processes each directory once for all its files."""
 
     def __init__(self) -> None:
         self._directories: dict[str, _Directory] = {}
@@ -127,7 +129,7 @@ class PathReader:
         )
 
     def words(self, path: str) -> PathWords:
-        """Returns the words of a path. A generic stem (`index.ts`) is replaced by the name of the directory."""
+        """Returns the words of a path. The directory's name replaces a generic stem (`index.ts`)."""
         directory, _, name = path.rpartition("/")
         stem = tuple(split_identifier(name.lstrip(".").split(".", 1)[0]))
         if directory and (not stem or GENERIC_STEMS.issuperset(stem)):
@@ -137,7 +139,7 @@ class PathReader:
         return PathWords(stem, above.own, above.above, directory)
 
     def _directory(self, path: str) -> "_Directory":
-        # From the nearest directory that is known down to this one; not by recursion, because trees can be deep.
+        # From the nearest known directory down to this one. Not recursive, because trees can be deep.
         unknown: list[str] = []
         known = self._directories.get(path)
         while known is None and path:
@@ -165,7 +167,7 @@ def _role_of_name(name: str) -> PathRole:
 
 
 def role_of(path: str) -> PathRole:
-    """Returns the kind of the file at one path."""
+    """Returns the kind of the file at `path`."""
     return PathReader().role(path)
 
 

@@ -1,20 +1,21 @@
-"""Decides which entries of a directory are indexed: the rules of a workspace, applied one directory at a time.
+"""Decides which entries of a directory are indexed, by the rules of a workspace.
 
 The walk and `explain` use the same `DirectoryPolicy`, so they agree. Each entry is decided in its own directory, never by its
-whole path, and a directory that is left out decides for everything in it. The rules, strongest first:
+whole path, and excluding a directory excludes everything in it. The rules, strongest first:
 
 1. `.git` is never entered.
 2. The settings, then the `.codecompassignore` files, deepest first: they include and exclude, tracked files and secrets too.
-   What is in a directory that one of their patterns excludes is included only by a later or stronger pattern.
-3. Directories in `builtin.ALWAYS`: out, tracked or not.
-4. Tracked by git, or a directory with tracked files: in, hidden or not, whatever `.gitignore` says, unless it is a secret.
-5. In an excluded directory: out.
-6. Secrets: out, and reported.
-7. Hidden, `builtin.UNLESS_TRACKED`, then the `.gitignore` files, deepest first, and `info/exclude`: out.
+   In a directory that one of their patterns excludes, only a later or stronger pattern includes anything.
+3. Directories in `builtin.ALWAYS` are excluded, tracked or not.
+4. Entries tracked by git, and directories with tracked files, are included, hidden or not, whatever `.gitignore` says, unless
+   they are secrets.
+5. Entries of an excluded directory are excluded.
+6. Secrets are excluded and reported.
+7. Hidden entries, `builtin.UNLESS_TRACKED`, then matches of the `.gitignore` files, deepest first, and `info/exclude`: excluded.
 
-An excluded directory is still entered when it has tracked files, or when a `!` pattern of rule 2 may match below it; everything
-else in it stays out. Whether a directory with tracked files is excluded is computed only when an untracked entry
-is found in it, so that a fully tracked tree is never compared with a pattern.
+An excluded directory is still entered if it has tracked files, or if a `!` pattern of rule 2 may match below it; everything else
+in it stays excluded. Whether a directory with tracked files is excluded is computed only once an untracked entry is found in it,
+so that a fully tracked tree is never matched against patterns.
 """
 
 from collections.abc import Container
@@ -28,20 +29,21 @@ from codecompass.scan.rules import GIT_IGNORE_FILE, OWN_IGNORE_FILE, ScanContext
 
 
 class Exclusion(Struct, frozen=True):
-    """Why a directory is excluded, although it is entered. `admits_tracked` is false where the rule is stronger than git's
-    tracking. `rank` is that of the pattern: only a pattern of a higher rank includes something in the directory again."""
+    """Why a directory that is entered is nevertheless excluded."""
 
     rule: Rule
     admits_tracked: bool
+    """Whether tracked files in it are included; false if the rule is stronger than git's tracking."""
     rank: Rank = NO_RANK
+    """The rank of the pattern: only a pattern of a higher rank includes anything in the directory again."""
 
 
 class DirectoryPolicy:
-    """The rules that hold in one directory.
+    """The rules that apply in one directory.
 
-    Made by `root_policy` and `check_directory`. Call `enter` with the names in the directory before anything in it is checked,
-    because some of them are ignore files. `path` is relative to the root (empty for the root); `prefix` plus a name
-    is the path of an entry.
+    Made by `root_policy` and `check_directory`. Call `enter` with the names in the directory before checking its entries, because
+    some of them are ignore files. `path` is relative to the root (empty for the root); `prefix` plus a name is the path of an
+    entry.
     """
 
     __slots__ = ("_context", "_exclusion", "_git_rules", "_own_rules", "_parent", "path", "prefix")
@@ -51,7 +53,7 @@ class DirectoryPolicy:
     ) -> None:
         self._context = context
         self._parent = parent
-        # UNSET is "not computed yet", for a directory that is entered because something in it is tracked.
+        # UNSET means "not computed yet", for a directory that is entered because it has tracked files.
         self._exclusion = exclusion
         self._git_rules: tuple[IgnoreFile, ...] = () if parent is None else parent._git_rules
         self._own_rules: tuple[IgnoreFile, ...] = () if parent is None else parent._own_rules
@@ -60,7 +62,7 @@ class DirectoryPolicy:
 
     @property
     def admits_tracked_files(self) -> bool:
-        """Whether every tracked file in this directory is indexed unless it is a secret."""
+        """Whether every tracked file in this directory is indexed, except secrets."""
         exclusion = self._exclusion
         return not self._own_rules and (exclusion is None or exclusion is UNSET or exclusion.admits_tracked)
 
@@ -73,14 +75,14 @@ class DirectoryPolicy:
         if GIT_IGNORE_FILE in names:
             self._git_rules = self._load(GIT_IGNORE_FILE, self._git_rules) + self._git_rules
         if OWN_IGNORE_FILE in names:
-            # The settings stay first: they are the strongest.
+            # The settings stay first because they are the strongest.
             n_settings = len(self._context.settings_rules)
             own = self._own_rules
             self._own_rules = own[:n_settings] + self._load(OWN_IGNORE_FILE, own) + own[n_settings:]
         return None
 
     def check_file(self, path: str, name: str) -> Rule | Literal["secret"] | None:
-        """Returns why an entry that is not a directory is left out, None where it is in. `path` is the prefix and the name."""
+        """Returns why an entry that is not a directory is excluded, None if it is included. `path` is `prefix` plus `name`."""
         if name == ".git":
             return builtin.GIT_DIRECTORY
         own = self._match_own_rules(path, is_directory=False)[0]
@@ -99,7 +101,7 @@ class DirectoryPolicy:
         return None if is_tracked else self._untracked_rule(path, name, is_directory=False)
 
     def check_directory(self, path: str, name: str) -> "DirectoryPolicy | Rule":
-        """Returns the policy of a subdirectory, or the rule that leaves it out with everything in it."""
+        """Returns the policy of a subdirectory, or the rule that excludes it with everything in it."""
         if name == ".git":
             return builtin.GIT_DIRECTORY
         own, rank = self._match_own_rules(path, is_directory=True)
@@ -126,7 +128,7 @@ class DirectoryPolicy:
         return exclusion
 
     def _known_exclusion(self) -> Exclusion | None:
-        # From the nearest directory whose exclusion is known down to this one; not by recursion, because trees can be deep.
+        # From the nearest directory whose exclusion is known down to this one. Not recursive, because trees can be deep.
         unknown: list[DirectoryPolicy] = []
         policy = self
         while isinstance(policy._exclusion, UnsetType):
@@ -176,8 +178,8 @@ class DirectoryPolicy:
         return None if found is None or found.is_negated else found.rule
 
     def _match_own_rules(self, path: str, *, is_directory: bool) -> tuple[Pattern | None, Rank]:
-        """Returns the deciding pattern of the settings and `.codecompassignore` files and its rank. A `!` pattern weaker than
-        the one that excludes this directory does not count."""
+        """Returns the deciding pattern of the settings and `.codecompassignore` files, and its rank. Ignores a `!` pattern
+        weaker than the one that excludes this directory."""
         found, rank = _first_match(self._own_rules, path, is_directory=is_directory)
         if found is not None and found.is_negated and isinstance(self._exclusion, Exclusion) and self._exclusion.rank > rank:
             return None, NO_RANK
@@ -197,7 +199,7 @@ def root_policy(context: ScanContext) -> DirectoryPolicy:
 
 
 def policy_of_commit(context: ScanContext) -> DirectoryPolicy:
-    """Returns the policy of a commit's root: with the settings, and without git's ignore files, as all in it is tracked."""
+    """Returns the policy of a commit's root: with the settings, but no `.gitignore`, because everything is tracked."""
     policy = DirectoryPolicy(context, None, "", None)
     policy._own_rules = context.settings_rules
     return policy

@@ -1,6 +1,4 @@
-"""The root of a project: finds it for a path by marker files, and checks that it is still the same directory: not gone, not
-a link, not another one.
-"""
+"""Finds the root of a project for a path by marker files, and checks that a root is still the same directory."""
 
 import os
 from pathlib import Path
@@ -13,7 +11,7 @@ from codecompass.identity import canonical_root
 from codecompass.scan.git_repository import repository_at
 
 REPOSITORY_MARKERS: Final = (".codecompass", ".hg", ".jj", ".svn")
-"""Besides `.git`. The nearest of these wins over any build file: a package of a monorepo is part of its repository."""
+"""Besides `.git`. The nearest of these precedes any build file: a package of a monorepo is part of its repository."""
 
 BUILD_MARKERS: Final = (
     "pyproject.toml",
@@ -41,7 +39,7 @@ BUILD_MARKERS: Final = (
 
 
 def git_root_between(path: Path, ancestor: Path) -> Path | None:
-    """Returns the innermost directory at or above `path`, and strictly below `ancestor`, that is a git work tree."""
+    """Returns the innermost git work tree at or above `path` and strictly below `ancestor`, or None."""
     for directory in (path, *path.parents):
         if directory == ancestor:
             return None
@@ -51,9 +49,8 @@ def git_root_between(path: Path, ancestor: Path) -> Path | None:
 
 
 def marked_root(path: Path, never: frozenset[Path]) -> Path | None:
-    """Returns the root of the project around `path` by its markers: the repository, else the directory of a build file.
-
-    Directories in `never` (the file system's root, the user's home) are never projects, whatever they hold.
+    """Returns the root of the project that holds `path`: the nearest repository, otherwise the nearest directory with a build
+    file, otherwise None. Directories in `never` (the file system's root, the user's home) are never projects.
     """
     candidates = [directory for directory in (path, *path.parents) if directory not in never]
     for directory in candidates:
@@ -70,7 +67,7 @@ _REMEDY = "Restore it, or forget the projects whose directories are gone with: c
 
 
 class RootIdentity(Struct, frozen=True):
-    """Identifies a directory whatever its path: its file system and its inode there."""
+    """Identifies a directory independently of its path, by its file system and inode."""
 
     device: int
     inode: int
@@ -80,12 +77,12 @@ def identify_root(root: Path, previous: RootIdentity | None = None) -> RootIdent
     """Returns the identity of the directory at the canonical `root`. `previous` is its earlier identity, if known.
 
     Raises:
-        ProjectNotFound: the directory is gone, has become a link, or is empty and on another file system than before: its
-            own was unmounted. Scanning the empty directory would empty the index.
+        ProjectNotFound: the directory is gone, has become a link, cannot be listed, or is empty and on another file system than
+            before, because its own was unmounted. Scanning the empty directory would empty the index.
     """
     try:
         if canonical_root(root) != root:
-            # Does not name the target: the caller may have no right to know it.
+            # Does not name the target, which the caller may not be allowed to know.
             raise _project_not_found(root, f"the directory {root} is a link to elsewhere now")
         status = os.stat(root, follow_symlinks=False)
         with os.scandir(root) as entries:
@@ -93,7 +90,7 @@ def identify_root(root: Path, previous: RootIdentity | None = None) -> RootIdent
     except OSError as error:
         cause = "is gone" if isinstance(error, FileNotFoundError) else f"cannot be listed ({error.strerror})"
         if isinstance(error, NotADirectoryError):
-            cause = "is no directory any more"
+            cause = "is no longer a directory"
         raise _project_not_found(root, f"the directory {root} {cause}") from error
     found = RootIdentity(status.st_dev, status.st_ino)
     if is_empty and previous is not None and previous.device != found.device:
@@ -102,7 +99,7 @@ def identify_root(root: Path, previous: RootIdentity | None = None) -> RootIdent
 
 
 def require_same_root(root: Path, identity: RootIdentity) -> None:
-    """Raises ProjectNotFound where `root` is gone or another directory than it was."""
+    """Raises ProjectNotFound if `root` is gone or has been replaced by another directory."""
     if identify_root(root, identity) != identity:
         raise _project_not_found(root, f"the directory {root} was moved or replaced while it was being indexed")
 

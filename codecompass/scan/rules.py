@@ -1,7 +1,7 @@
-"""The rules of a whole scan: the settings, ignore files, and which files git tracks anywhere below the root.
+"""The rules of a whole scan: the settings, the ignore files, and the files that git tracks below the root.
 
-Reads ignore files, asks repositories for their tracked files, collects warnings, and records what a scan depended on so that a
-later one can see whether it still holds. Which rule wins is in `policy.py`. Invariant: nothing here changes the workspace,
+Reads ignore files, lists the tracked files of repositories, collects warnings, and records what a scan depended on, so that a
+later one can check whether it still holds. `policy.py` decides which rule wins. Invariant: nothing here changes the workspace,
 and only regular files are opened.
 """
 
@@ -27,23 +27,23 @@ MAX_IGNORE_FILE_BYTES: Final = 256 * KIB
 """A larger ignore file is skipped with a warning."""
 
 MAX_IGNORE_BYTES: Final = 16 * MIB
-"""Size of all ignore files of one scan; reading them takes some 2 us a line."""
+"""Total size of the ignore files of one scan; parsing takes about 2 us a line."""
 
 MAX_NESTED_REPOSITORIES: Final = 1_000
-"""Repositories below the root that git is started for, at 4 ms each. In further ones nothing counts as tracked."""
+"""Repositories below the root for which git is started, at 4 ms each. In further ones nothing counts as tracked."""
 
 NESTED_GIT_SECONDS: Final = 60 * SECONDS
-"""For all nested repositories together: a git that hangs must not take its deadline a thousand times."""
+"""Total for all nested repositories: a hanging git must not take its deadline a thousand times."""
 
 MAX_WARNINGS: Final = 50
-"""Sentences of one scan. Each can be about one file, and there may be a million files."""
+"""Warnings of one scan. Each may be about a single file, and there may be a million files."""
 
 
 class ScanRules(Struct, frozen=True):
     """The settings of a scan.
 
     `extra_excludes` and `extra_includes` (`index.exclude`, `index.include`) are patterns in gitignore syntax without `!`,
-    relative to the workspace root. They are stronger than every ignore file, and an include is stronger than an exclude.
+    relative to the workspace root. They take precedence over every ignore file, and includes over excludes.
     """
 
     max_file_bytes: int = MIB
@@ -52,8 +52,8 @@ class ScanRules(Struct, frozen=True):
 
 
 class EnteredRepository(Struct, frozen=True):
-    """A repository whose tracked files in `directory` (absolute) were read; `prefix` is that directory relative to the root,
-    with a slash at its end, or empty."""
+    """A repository whose tracked files in `directory` (absolute) were listed. `prefix` is that directory relative to the root,
+    with a trailing slash, or empty."""
 
     repository: git_repository.Repository
     directory: str
@@ -61,43 +61,41 @@ class EnteredRepository(Struct, frozen=True):
 
 
 class ScanMemory(Struct, frozen=True, kw_only=True):
-    """What the result of a scan depended on, except for the names and kinds of entries.
-
-    - `root`: the real path.
-    - `rules`: the settings.
-    - `repository`: the one whose work tree holds the root, if any.
-    - `repositories`: all whose tracked files were read.
-    - `stamps`: of ignore files, git's excludes and HEADs by absolute path; None for a missing file.
-    - `index_stamps`: of git's index files by absolute path.
-    - `tracked`, `tracked_directories`: tracked paths of all `repositories`, and the directories above them.
-    - `tracks_root`: whether the repository that holds the root tracks something in it.
-    - `warnings`: sentences for people.
-    """
+    """What the result of a scan depended on, except the names and types of entries."""
 
     root: str
+    """The real path."""
     rules: ScanRules
     repository: git_repository.Repository | None
+    """The repository whose work tree holds the root."""
     repositories: tuple[EnteredRepository, ...]
+    """All repositories whose tracked files were listed."""
     stamps: Mapping[str, Stamp | None]
+    """Stamps of ignore files, `info/exclude` files and HEADs by absolute path; None for a missing file."""
     index_stamps: Mapping[str, Stamp | None]
+    """Stamps of git's index files by absolute path."""
     tracked: frozenset[str]
+    """Tracked paths of all `repositories`."""
     tracked_directories: frozenset[str]
+    """The directories above `tracked`."""
     tracks_root: bool
+    """Whether the repository that holds the root tracks anything in it."""
     warnings: tuple[str, ...]
+    """Sentences for people."""
 
 
 class UnknownRepository(Exception):
-    """There is a repository that the remembered scan did not know, so its tracked files no longer hold."""
+    """A repository was found that the remembered scan did not know, so that its tracked files no longer hold."""
 
 
 class ScanContext:
     """The state that the directory policies of one scan share. Paths are relative to `root`, which is absolute.
 
     - `settings_rules`: the settings as one ignore file at the root, or empty.
-    - `repository`: the one whose work tree holds the root, if any.
+    - `repository`: the one whose work tree holds the root, or None.
     - `repositories`: tops of the repositories entered so far (empty for the one that holds the root).
     - `tracked`, `tracked_directories`: tracked paths of these repositories, and the directories above them.
-    - `stamps`: of the ignore files, taken before each was read.
+    - `stamps`: stamps of the ignore files, taken before each was read, and of the repositories' HEADs.
     - `warnings`: sentences for people.
 
     With a `memory` git is not started: the tracked files are the remembered ones, which the caller has validated. Entering a
@@ -133,7 +131,7 @@ class ScanContext:
         self.tracked_directories: AbstractSet[str] = self._tracked_directories if memory is None else memory.tracked_directories
 
     def memory(self) -> ScanMemory | None:
-        """Returns what the scan so far depended on; None where git failed, so that the next scan starts it again."""
+        """Returns what the scan so far depended on; None if git failed, so that the next scan runs it again."""
         if self._has_git_failed:
             return None
         return ScanMemory(
@@ -167,9 +165,9 @@ class ScanContext:
         return self._load_exclude(repository, path + "/.git/info/exclude", base=path + "/")
 
     def is_duplicate_worktree(self, repository: git_repository.Repository) -> bool:
-        """Whether `repository`, found below the root, is a linked work tree of one that the workspace holds anyway.
+        """Whether `repository`, found below the root, is a linked work tree of one that the workspace already holds.
 
-        All its files would be indexed twice. Work trees of a bare repository are no duplicates: it has no main work tree.
+        All its files would be indexed twice. Work trees of a bare repository are not duplicates: it has no main work tree.
         """
         if not repository.is_linked_worktree:
             return False
@@ -190,10 +188,10 @@ class ScanContext:
     ) -> tuple[IgnoreFile, ...]:
         """Returns the ignore file at the absolute `path`; empty if it has no pattern, is missing or cannot be read.
 
-        `source` names it in rules. `above` are the ignore files that hold in the same directory already. Unless
-        `follows_link`, a symbolic link is not read, as in git since 2.32.
+        `source` names it in rules. `above` are the ignore files that already apply to the same directory. Symbolic links are
+        read only if `follows_link`, as in git since 2.32.
         """
-        # Taken before reading, so that the next scan sees a change in between.
+        # Taken before reading, so that the next scan detects a change in between.
         self.stamps[path] = stamp_of(path)
         try:
             content = read_regular_file(path, MAX_IGNORE_FILE_BYTES + 1, follows_link=follows_link)
@@ -208,7 +206,7 @@ class ScanContext:
     def ignore_file(
         self, content: bytes, source: str, *, base: str, root_prefix: str, above: tuple[IgnoreFile, ...]
     ) -> tuple[IgnoreFile, ...]:
-        """Returns the ignore file with this content, within the bounds of a scan; empty if it has no pattern."""
+        """Returns the ignore file with this content, within the limits of a scan; empty if it has no pattern."""
         if len(content) > MAX_IGNORE_FILE_BYTES:
             self._warn(f"{source} was not used: larger than {MAX_IGNORE_FILE_BYTES} bytes")
             return ()
@@ -218,15 +216,15 @@ class ScanContext:
             return ()
         patterns, is_truncated = parse_bounded(content, source, above)
         if is_truncated:
-            self._warn(f"{source} was used in part: some of its patterns are too long, or too many")
+            self._warn(f"{source} was only partly used: some of its patterns are too long, or there are too many")
         return (IgnoreFile(patterns, base=base, root_prefix=root_prefix),) if patterns else ()
 
     def add_tracked_files(self, entered: EnteredRepository) -> None:
         """Adds the files that a repository tracks in its directory.
 
         Raises:
-            GitCancelled: `is_cancelled` returned true. Any other failure of git is a warning.
-            UnknownRepository: the memory does not have the repository.
+            GitCancelled: `is_cancelled` returned true. Any other failure of git becomes a warning.
+            UnknownRepository: the memory does not contain the repository.
         """
         repository, prefix = entered.repository, entered.prefix
         if self._memory is not None:
@@ -266,12 +264,12 @@ class ScanContext:
                 parent = parent.rpartition("/")[0]
 
     def _git_deadline(self, *, is_nested: bool) -> float:
-        """Returns how long git may run. Raises GitError where nested repositories have used up their time or number."""
+        """Returns how many seconds git may run. Raises GitError if nested repositories have used up their time or number."""
         if not is_nested:
             return git_repository.GIT_DEADLINE_SECONDS
         left = NESTED_GIT_SECONDS - self._nested_seconds
         if len(self._entered) > MAX_NESTED_REPOSITORIES or left <= 0:
-            raise git_repository.GitError("git was asked about too many nested repositories, or for too long")
+            raise git_repository.GitError("there are too many nested repositories, or git took too long for them")
         return min(git_repository.GIT_DEADLINE_SECONDS, left)
 
     def _warn(self, sentence: str) -> None:
@@ -281,8 +279,8 @@ class ScanContext:
             self.warnings.append("further warnings of this scan are left out")
 
     def _rules_above_root(self, repository: git_repository.Repository) -> tuple[IgnoreFile, ...]:
-        """Returns the repository's ignore files above the root. None apply where the repository ignores the root and tracks
-        nothing in it, like a home directory that is a repository ignoring `*`: the root is no part of it."""
+        """Returns the repository's ignore files above the root. None apply if the repository ignores the root and tracks nothing
+        in it, like a home directory under git that ignores `*`: the root is then not part of the repository."""
         relative = os.path.relpath(self.root, repository.top)
         components = () if relative == "." else tuple(relative.split(os.sep))
         n_above = len(components)

@@ -1,8 +1,8 @@
-"""Scans a workspace: one walk that lists the files to index and says why the rest is not.
+"""Scans a workspace: lists the files to index, and those to skip with the reasons.
 
-Lists directories and calls `lstat` on entries; `policy.py` decides which entries belong. Opens no file but ignore files, follows
-no symbolic link, and treats an entry that vanishes between listing and `lstat` as absent. Runs in any thread, blocks on the
-disk, and takes about 100 ms of CPU for 10,000 tracked files.
+Lists directories and calls `lstat` on entries; `policy.py` decides which entries are indexed. Opens only ignore files, follows no
+symbolic links, and treats an entry that vanishes between listing and `lstat` as absent. Runs in any thread, blocks on the disk,
+and takes about 100 ms of CPU for 10,000 tracked files.
 """
 
 import errno
@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from codecompass.languages.records import SkipReason
 from codecompass.scan import builtin, git_repository
-from codecompass.scan.files import Stamp, trusted_mtime
+from codecompass.scan.files import Stamp, is_utf8, printable, trusted_mtime
 from codecompass.scan.ignore import Rule
 from codecompass.scan.policy import DirectoryPolicy, root_policy
 from codecompass.scan.rules import ScanContext, ScanMemory, ScanRules
@@ -25,7 +25,7 @@ from codecompass.scan.rules import ScanContext, ScanMemory, ScanRules
 PROGRESS_STEP_FILES: Final = 1000
 
 VisitOutcome = Literal["entered", "left_out", "unreadable", "gone"]
-"""A directory was listed, excluded because of its content, could not be listed, or does not exist."""
+"""Whether a directory was listed, is excluded because of its content, cannot be listed, or does not exist."""
 
 _by_path = attrgetter("path")
 
@@ -41,7 +41,7 @@ class ScannedFile(Struct, frozen=True, gc=False):
 
 
 class LinkedFile(Struct, frozen=True, gc=False):
-    """A file to index that has several hard links: it can be written through a name that is not watched."""
+    """A file to index that has several hard links, so that it can be written through a path that is not watched."""
 
     path: str
     stamp: Stamp
@@ -50,8 +50,8 @@ class LinkedFile(Struct, frozen=True, gc=False):
 class SkippedFile(Struct, frozen=True, gc=False):
     """An entry that no rule excludes and that is not indexed. `size` is in bytes, 0 for anything but a regular file.
 
-    The path of a `path_not_utf8` has its undecodable bytes as `\\xNN`. A directory (`unreadable`, `path_too_long` or
-    `path_not_utf8`) stands for everything in it.
+    In a path that is not UTF-8 (`path_not_utf8`), undecodable bytes are written as `\\xNN`. A directory (`unreadable`,
+    `path_too_long` or `path_not_utf8`) stands for everything in it.
     """
 
     path: str
@@ -60,31 +60,28 @@ class SkippedFile(Struct, frozen=True, gc=False):
 
 
 class ScanResult(Struct, frozen=True, kw_only=True):
-    """What a scan found. Every tuple but `linked` is sorted by code points; paths are relative to the root.
-
-    - `files`: the files to index.
-    - `skipped`: entries that no rule excludes and that are not indexed.
-    - `directories`: those entered (empty for the root) and those that cannot be read now; a watcher must watch both.
-    - `repositories`: tops of the work trees whose tracked files were read (empty for the one that holds the root).
-    - `ignored_files`, `ignored_directories`: how many entries rules excluded; a directory counts once, whatever it holds.
-    - `linked_worktrees`: how many of `ignored_directories` are work trees of a repository that the workspace holds anyway.
-    - `warnings`: sentences for people about git that failed and ignore files that could not be read.
-    - `linked`: those of `files` that have several hard links.
-    """
+    """The result of a scan. Tuples except `linked` and `warnings` are sorted by code points; paths are relative to the root."""
 
     files: tuple[ScannedFile, ...]
     skipped: tuple[SkippedFile, ...]
     directories: tuple[str, ...]
+    """Those entered (empty for the root) and those that cannot be read now; a watcher must watch both."""
     repositories: tuple[str, ...]
+    """Tops of the work trees whose tracked files were listed (empty for the one that holds the root)."""
     ignored_files: int
+    """Number of files that rules excluded."""
     ignored_directories: int
+    """Number of directories that rules excluded, without those in them."""
     linked_worktrees: int
+    """How many of `ignored_directories` are work trees of a repository that the workspace already holds."""
     warnings: tuple[str, ...]
+    """Sentences for people about failures of git and ignore files that could not be read."""
     linked: tuple[LinkedFile, ...] = ()
+    """Those of `files` that have several hard links."""
 
 
 class ScanCancelled(Exception):
-    """`is_cancelled` returned true. A partial listing is never returned: what it lacks would look deleted."""
+    """`is_cancelled` returned true. No partial result is returned, because what it lacks would look deleted."""
 
 
 def scan(
@@ -94,7 +91,7 @@ def scan(
     on_progress: Callable[[int], None] | None = None,
     is_cancelled: Callable[[], bool] | None = None,
 ) -> ScanResult:
-    """Returns which files of the workspace at `root` are indexed, and why others are not.
+    """Returns which files of the workspace at `root` to index, and why others are skipped.
 
     `on_progress` is called with the number of files found so far, about every thousand files and at the end; `is_cancelled`
     is called before every directory and while git runs.
@@ -113,9 +110,9 @@ def scan_and_remember(
     on_progress: Callable[[int], None] | None = None,
     is_cancelled: Callable[[], bool] | None = None,
 ) -> tuple[ScanResult, ScanMemory | None]:
-    """As `scan`, with the memory that lets a later scan list changed directories only (`partial.py`).
+    """As `scan`, with the memory that lets a later scan list only changed directories (`partial.py`).
 
-    The memory is None where git failed: which files are tracked is then unknown.
+    The memory is None if git failed, because the set of tracked files is then unknown.
     """
     context = ScanContext(root, rules, is_cancelled)
     walk = Walk(context, on_progress, is_cancelled)
@@ -172,7 +169,7 @@ class Walk:
         )
 
     def visit_pending(self) -> None:
-        """Visits what is pending and everything below it."""
+        """Visits the pending directories and everything below them."""
         next_report = len(self.files) + PROGRESS_STEP_FILES
         while self.pending:
             self.visit(self.pending.pop())
@@ -185,7 +182,7 @@ class Walk:
             self._on_progress(len(self.files))
 
     def visit(self, policy: DirectoryPolicy) -> VisitOutcome:
-        """Lists one directory. Its subdirectories that are not left out become pending."""
+        """Lists one directory, and adds its subdirectories that are not excluded to `pending`."""
         if self._is_cancelled is not None and self._is_cancelled():
             raise ScanCancelled
         try:
@@ -208,7 +205,7 @@ class Walk:
             return "left_out"
         self.directories.append(policy.path)
 
-        # Most of a scan's time is spent in this loop: it uses local names, and a tracked file needs no call of the policy.
+        # Most of a scan's time is spent in this loop: it uses local variables, and a tracked file needs no call of the policy.
         prefix = policy.prefix
         trusted = self._context.tracked if policy.admits_tracked_files else frozenset()
         max_bytes = self._context.rules.max_file_bytes
@@ -267,14 +264,14 @@ class Walk:
 
 
 def skip_reason(context: ScanContext, path: str, status: os.stat_result) -> SkipReason | None:
-    """Returns why an entry that no rule leaves out is still not indexed, given its `lstat`; None where it is indexed."""
+    """Returns why an entry that no rule excludes is still not indexed, given its `lstat`; None if it is indexed."""
     if not is_utf8(path):
         return "path_not_utf8"
     if S_ISLNK(status.st_mode):
         try:
             target = os.path.realpath(os.path.join(context.root, path))
         except OSError:
-            return "symlink_outside_root"  # a link on the way changed between two system calls: its target is unknown
+            return "symlink_outside_root"  # a link in the path changed between two system calls: the target is unknown
         is_inside = target == context.root or target.startswith(context.root.rstrip("/") + "/")
         return "symlink" if is_inside else "symlink_outside_root"
     if not S_ISREG(status.st_mode):
@@ -288,26 +285,10 @@ def unreadable_reason(error: OSError) -> SkipReason:
 
 
 def is_below_any(path: str, directories: Collection[str]) -> bool:
-    """Whether `path` lies below one of `directories`. Takes time in the depth of `path`, not the number of `directories`."""
+    """Whether `path` is below one of `directories`. Takes time proportional to the depth of `path`."""
     at = path.rfind("/") if directories else -1
     while at >= 0:
         if path[:at] in directories:
             return True
         at = path.rfind("/", 0, at)
     return False
-
-
-def is_utf8(path: str) -> bool:
-    """Whether a path as `os` returns it is valid UTF-8 on disk."""
-    if path.isascii():
-        return True
-    try:
-        path.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def printable(path: str) -> str:
-    """Returns a path that can be printed: bytes that are not UTF-8 as `\\xNN`, all else unchanged."""
-    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

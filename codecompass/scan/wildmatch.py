@@ -1,13 +1,13 @@
 """Translates git's glob patterns to regular expressions over bytes.
 
-Translates one pattern; `ignore.py` decides which pattern of which file counts. The semantics are those of git's `wildmatch.c`
+Translates one pattern; `ignore.py` decides which pattern of which file applies. The semantics are those of git's `wildmatch.c`
 with `WM_PATHNAME`, byte for byte: `*` and `?` stop at a slash, `**` between slashes crosses directories, `[...]` has ranges,
-escapes and POSIX classes, an unfinished bracket or a trailing backslash never matches. A general gitignore library was tried
+escapes and POSIX classes, and an unclosed bracket or a trailing backslash never matches. A general gitignore library was tried
 first and differs from git in common patterns (`*` followed by `!foo/`, POSIX classes, a reversed range raises);
 tests/scan/test_wildmatch.py compares this module with `git check-ignore`.
 
-Invariant: whatever the pattern, matching takes time polynomial of low degree in the length of the path, because every
-wildcard but the last of its kind is matched inside an atomic group (the earliest match leaves the most to the rest).
+Invariant: for any pattern, matching takes time polynomial of low degree in the length of the path, because every wildcard but the
+last of its kind is matched inside an atomic group (the earliest match leaves most to the rest).
 """
 
 import re
@@ -47,17 +47,17 @@ _CLASSES: Final = {
 
 
 def literal_length(pattern: bytes) -> int:
-    """Returns how many bytes of `pattern` stand for themselves before the first special one."""
+    """Returns the length of the literal prefix of `pattern` in bytes."""
     return next((index for index, byte in enumerate(pattern) if byte in _SPECIAL), len(pattern))
 
 
 def translate(pattern: bytes) -> bytes | None:
-    """Returns the source of a bytes regular expression for `fullmatch` with `re.DOTALL`, None if nothing can match.
+    """Returns the source of a bytes regular expression for `fullmatch` with `re.DOTALL`; None if `pattern` matches nothing.
 
-    The expression has no capturing group, so that several can be joined in one alternation.
+    The expression has no capturing groups, so that several can be joined in one alternation.
     """
-    # Git compares the literal beginning first and passes only the rest to its matcher, which therefore treats `**` right after
-    # it as the beginning of a path: `foo**/bar` matches `foobar`.
+    # Git compares the literal prefix first and passes only the rest to its matcher, which therefore treats a `**` right after it
+    # as the start of a path: `foo**/bar` matches `foobar`.
     start = literal_length(pattern)
     tokens = _tokens(pattern[start:])
     if tokens is None:
@@ -101,7 +101,7 @@ def _tokens(pattern: bytes) -> list[bytes] | None:
         byte = pattern[at]
         if byte == _STAR:
             token, at = _stars(pattern, at)
-            # A second `**/` or `*` after the first changes nothing.
+            # A repeated `**/` or `*` changes nothing.
             if token not in (_DIRECTORIES, _SEGMENT_STAR) or tokens[-1:] != [token]:
                 tokens.append(token)
         elif byte == ord("?"):
@@ -141,7 +141,9 @@ def _stars(pattern: bytes, start: int) -> tuple[bytes, int]:
 
 
 def _bracket(pattern: bytes, at: int) -> tuple[frozenset[int], int] | None:
-    """Returns the bytes that a bracket expression matches and where it ends; `at` is after the opening bracket."""
+    """Returns the bytes that a bracket expression matches and the offset after it; `at` is the offset after the opening bracket.
+
+    None if it is never closed or names an unknown class."""
     end = len(pattern)
     is_negated = pattern[at : at + 1] in (b"!", b"^")
     at += is_negated

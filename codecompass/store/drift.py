@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from codecompass.errors import IndexStale
 from codecompass.identity import content_hash
-from codecompass.scan.checkout import look
+from codecompass.scan.checkout import read_checkout
 from codecompass.scan.classify import BINARY_PROBE_BYTES
 from codecompass.scan.files import open_below
 from codecompass.scan.git_repository import Head
@@ -66,14 +66,14 @@ def find_drift(
     `fingerprint` is that of the current rules. Raises OSError if the root cannot be listed, ScanCancelled when `is_cancelled`
     returns True.
     """
-    before = look(root)
+    before = read_checkout(root)
     has_other_rules = snapshot.meta.rules_fingerprint != fingerprint
     manifest = {row.path: manifest_entry(row) for row in snapshot.facts.files()}
     changes = find_changes(manifest, scan(root, rules, is_cancelled=is_cancelled), rules_changed=has_other_rules)
     if len(changes.tasks) <= MAX_HASHED_FILES and not has_other_rules:
         tasks = tuple(task for task in changes.tasks if not _is_same(root, task.path, manifest.get(task.path)))
         changes = msgspec.structs.replace(changes, tasks=tasks)
-    after = look(root)
+    after = read_checkout(root)
     is_steady = (before.head, before.index) == (after.head, after.index)
     return Drift(changes, after.head, has_other_rules, is_steady)
 

@@ -41,7 +41,7 @@ from codecompass.projects.survey import ProjectSurvey, SurveyResult
 from codecompass.protocol.metadata import BareMetadata
 from codecompass.protocol.requests import SearchCode
 from codecompass.protocol.state_replies import HealthReply
-from codecompass.scan.commit_names import NamedCommit
+from codecompass.scan.git_revisions import NamedCommit
 from codecompass.settings import Settings
 from codecompass.store.job_log import JobLog, JobRecord
 from codecompass.store.layout import HomeLayout

@@ -11,7 +11,7 @@ from codecompass.actors.indexing import IndexJob
 from codecompass.actors.tree_scan import TreeScan
 from codecompass.actors.worker_pool import open_worker_pool
 from codecompass.errors import WorkspaceBusy
-from codecompass.scan.checkout import LOCK_PATIENCE_SECONDS, Checkout, look
+from codecompass.scan.checkout import LOCK_PATIENCE_SECONDS, Checkout, read_checkout
 from codecompass.scan.git_repository import Head
 from codecompass.scan.rules import ScanRules
 from codecompass.store.drift import find_drift
@@ -175,16 +175,16 @@ async def test_files_that_are_written_under_an_old_lock_are_not_named(two):
 
 
 def test_a_look_sees_head_index_and_lock(two):
-    before = look(str(two.root))
+    before = read_checkout(str(two.root))
     two.git("checkout", "-q", "two")
-    after = look(str(two.root))
+    after = read_checkout(str(two.root))
     (two.root / ".git" / "index.lock").touch()
-    locked = look(str(two.root))
+    locked = read_checkout(str(two.root))
 
     assert (before.head.ref, after.head.ref) == ("one", "two")
     assert before.index != after.index
     assert not after.is_same(before)
-    assert after.is_same(look(str(two.root))) is False  # the lock is held now
+    assert after.is_same(read_checkout(str(two.root))) is False  # the lock is held now
     assert locked.may_be_under_way
     assert not after.may_be_under_way
 
@@ -213,7 +213,7 @@ def test_head_may_follow_a_fresh_index_whatever_the_clock_says():
 
 
 def test_a_directory_without_git_is_always_the_same(tmp_path):
-    assert look(str(tmp_path)).is_same(look(str(tmp_path)))
+    assert read_checkout(str(tmp_path)).is_same(read_checkout(str(tmp_path)))
 
 
 async def test_a_comparison_during_which_the_tree_is_switched_is_not_fresh(two, monkeypatch):

@@ -10,8 +10,8 @@ from codecompass.actors.commit_indexing import CommitJob
 from codecompass.actors.commits import built_index
 from codecompass.actors.worker_pool import open_worker_pool
 from codecompass.errors import IndexInProgress, RefNotIndexed
-from codecompass.scan.commit_names import resolve_commit
 from codecompass.scan.git_repository import find_repository
+from codecompass.scan.git_revisions import resolve_commit
 from codecompass.store.epochs import compatibility
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.lock import writer_lock

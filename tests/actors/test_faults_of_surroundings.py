@@ -48,7 +48,7 @@ LOSSES = {
         lambda root: (root.rename(root.with_name("away")), root.symlink_to(root.with_name("neighbour"))),
         "is a link to elsewhere now",
     ),
-    "made a file": (lambda root: (root.rename(root.with_name("away")), root.write_text("")), "is no directory any more"),
+    "made a file": (lambda root: (root.rename(root.with_name("away")), root.write_text("")), "is no longer a directory"),
 }
 
 

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from codecompass.cluster.remote_refs import Selection, select_refs
 from codecompass.cluster.remotes import MAX_PACKS, Mirror, RemoteError, RemoteLimits, list_remote
-from codecompass.scan.commit_names import resolve_commit
 from codecompass.scan.git_repository import run_git
+from codecompass.scan.git_revisions import resolve_commit
 from codecompass.units import KIB
 from tests.cluster.git_remote import GitRemote
 

@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture
 def open_path() -> Iterator[Path]:
-    """A temporary directory that another user can reach; pytest's own are closed to all but the owner."""
+    """A temporary directory that other users can access; pytest's own are accessible only to the owner."""
     directory = Path(tempfile.mkdtemp()).resolve()
     directory.chmod(0o755)
     yield directory
@@ -21,7 +21,7 @@ def open_path() -> Iterator[Path]:
 
 @pytest.fixture
 def deep_path(tmp_path: Path) -> Iterator[Path]:
-    """A directory for trees too deep for `shutil.rmtree`, with which pytest cleans up: it recurses until 3.13."""
+    """A directory for trees too deep for `shutil.rmtree`, which pytest uses to clean up and which is recursive before 3.13."""
     directory = tmp_path / "deep"
     directory.mkdir()
     yield directory
@@ -30,7 +30,7 @@ def deep_path(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory in front of PATH, for programs of the test's own."""
+    """A directory at the front of PATH, for fake programs."""
     directory = tmp_path / "programs"
     directory.mkdir()
     monkeypatch.setenv("PATH", str(directory), prepend=":")

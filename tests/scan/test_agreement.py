@@ -1,4 +1,4 @@
-"""The scanner against others on random trees: git, ripgrep, and its own explanations. Seeds are fixed and in the names."""
+"""Compares the scanner with git, ripgrep and its own explanations on random trees. Seeds are fixed and part of the test names."""
 
 import os
 import random
@@ -65,7 +65,7 @@ def test_a_directory_of_a_repository_is_scanned_as_git_lists_it(seed: int, tmp_p
     files = [f"src/lib/{path}" for path in random_paths(rng, PLAIN_NAMES, 60)]
     repository(tmp_path, tracked=rng.sample(files, 5))
     write(tmp_path, files)
-    # The root itself is not left out: that is where git and we differ on purpose.
+    # The root itself is never excluded; here we differ from git on purpose.
     above, beside, own = (random_lines(rng, PLAIN_PATTERNS) for _ in range(3))
     write(tmp_path, {".gitignore": above + "!src\n", "src/.gitignore": beside + "!lib\n", "src/lib/.gitignore": own})
     root = tmp_path / "src/lib"

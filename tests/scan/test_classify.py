@@ -114,7 +114,7 @@ def test_a_lower_line_limit_keeps_files_of_ordinary_lines():
 
 
 def test_a_small_file_on_one_line_is_kept():
-    """A one-line SVG icon or JSON document is no product of a minifier."""
+    """A one-line SVG icon or JSON document is not minified."""
     assert isinstance(classify(b'<svg viewBox="0 0 24 24">' + b"<path d=0/>" * 300 + b"</svg>"), Text)
 
 

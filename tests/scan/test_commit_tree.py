@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 
 from codecompass.errors import RefNotIndexed
-from codecompass.scan.commit_names import resolve_commit
 from codecompass.scan.commit_tree import read_commit_tree
-from codecompass.scan.git_contents import read_blobs
+from codecompass.scan.git_objects import read_blobs
 from codecompass.scan.git_repository import GitCancelled, find_repository
+from codecompass.scan.git_revisions import resolve_commit
 from codecompass.scan.rules import ScanRules
 from codecompass.scan.walk import scan
 from tests.support.workspace import TestWorkspace
@@ -24,7 +24,7 @@ def skipped(tree):
 
 
 def test_the_files_of_a_commit_are_those_of_its_checkout(repository):
-    """Whatever rule decides: git's ignore files, our own, the built-in ones, secrets, sizes, links."""
+    """For every kind of rule: git's ignore files, our own, the built-in ones, secrets, sizes, links."""
     repository.write(
         {
             ".gitignore": "*.log\nbuild/\n",
@@ -183,7 +183,7 @@ def test_a_repository_with_sha256_is_read(tmp_path):
 
 
 def test_a_replaced_commit_is_read_as_its_id_says(repository):
-    """What an id names does not change, so the index of a commit never has to."""
+    """The content that an id names never changes, so neither does the index of a commit."""
     repository.write({"a.py": "first\n"})
     repository.commit()
     repository.write({"b.py": "second\n"})

@@ -171,5 +171,5 @@ def test_the_longest_line_allowed_is_the_one_that_is_configured(tmp_path: Path):
 
     assert ask(tmp_path, "wide.js").skip_reason == "minified"
     assert verdict(1 << 21) == "indexed"
-    # Below that the line is short enough, and the mean of a file on one line is not.
+    # Below that the line is short enough, but not the mean line of a file with one line.
     assert verdict(30_000) == "skipped"

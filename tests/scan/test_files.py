@@ -1,4 +1,4 @@
-"""Opening files of an untrusted repository, and when the times of a file prove that it was not written since."""
+"""Opening files of an untrusted repository, and when a file's times prove that it has not been written since."""
 
 import errno
 import os
@@ -38,7 +38,7 @@ def test_a_time_is_trusted_once_a_later_write_must_have_another(tmp_path, fracti
 
 
 def test_the_kernels_own_time_decides_where_a_program_has_set_the_other(tmp_path):
-    """`cp -p`, `tar` and `touch -r` give a file the time of another one."""
+    """`cp -p`, `tar` and `touch -r` set the time of another file."""
     fresh = status(tmp_path, mtime_ns=WRITTEN - 3600 * S, ctime_ns=WRITTEN + 7 * MS)
     settled = status(tmp_path, mtime_ns=WRITTEN, ctime_ns=WRITTEN + 7 * MS)
 
@@ -74,5 +74,5 @@ def test_nothing_else_is_read(kind: str, tmp_path: Path):
         read_regular_file(str(path), 9)
 
     assert raised.value.errno == errno.EINVAL
-    # Fewer where the garbage of an earlier test was collected meanwhile.
+    # Fewer if garbage of an earlier test was collected meanwhile.
     assert len(os.listdir("/dev/fd")) <= n_open

@@ -1,4 +1,4 @@
-"""What differs between commits and the working tree: as git says, without running or changing anything."""
+"""Differences between commits and the working tree agree with git, and finding them runs and changes nothing."""
 
 import os
 import subprocess
@@ -8,12 +8,11 @@ import pytest
 
 from codecompass.errors import InvalidInput, RefNotIndexed
 from codecompass.scan import git_changes
+from codecompass.scan.files import is_utf8
 from codecompass.scan.git_changes import Changes, FileChange, Hunk, find_changes
 from codecompass.scan.git_repository import GitError, Repository, repository_at
-from codecompass.scan.git_revisions import WORKING_TREE, Side, default_base, named_side, repository_of
-from codecompass.scan.repository_refs import read_refs
+from codecompass.scan.git_revisions import WORKING_TREE, Side, default_base, named_side, read_refs, repository_of
 from codecompass.scan.rules import ScanRules
-from codecompass.scan.walk import is_utf8
 
 from .trees import git, repository, write
 
@@ -27,7 +26,7 @@ def opened(root: Path) -> Repository:
 
 
 def changes(root: Path, base: str = "HEAD", head: str | None = None, **options: object) -> Changes:
-    """Compares at `root`, the top of a repository."""
+    """Returns the changes in the repository with its top at `root`."""
     known = opened(root)
     other = Side(name=WORKING_TREE) if head is None else named_side(known, head, field="head")
     rules = ScanRules(max_file_bytes=1 << 16)
@@ -39,7 +38,7 @@ def by_path(found: Changes) -> dict[str, FileChange]:
 
 
 def said_by_git(root: Path, *sides: str) -> dict[str, tuple[str, str, tuple[Hunk, ...]]]:
-    """By new path: the letter, the old path and the lines that git's own diff prints. New files have to be known to git."""
+    """Returns by new path the status letter, the old path and the lines of git's own diff, which ignores untracked files."""
     listed = git(root, "diff", "--name-status", "-z", "-M", *sides).decode("utf-8", "surrogateescape").split("\0")
     found, at = {}, 0
     while at < len(listed) - 1:
@@ -82,13 +81,13 @@ def test_the_working_tree_differs_as_git_says(tmp_path: Path):
 
     found = by_path(changes(tmp_path))
 
-    # git's own diff does not look at files that it does not know.
+    # git's own diff ignores untracked files.
     git(tmp_path, "add", "--intent-to-add", "--all")
     said = said_by_git(tmp_path, "HEAD")
     assert {path: (LETTERS[each.status], each.old_path) for path, each in found.items()} == {
         path: (letter.replace("T", "M"), old) for path, (letter, old, _) in said.items()
     }
-    # Asked about `dir`, git tells about what was below it, too.
+    # For the path `dir`, git also lists what was below it.
     compared = [path for path, each in found.items() if not each.note and path != "dir"]
     assert {path: found[path].hunks for path in compared} == {path: said[path][2] for path in compared}
     assert {path: each.note for path, each in found.items() if each.note} == {"image.png": "binary", "mode.sh": "mode"}
@@ -269,7 +268,7 @@ def test_git_is_not_started_where_its_attributes_are_a_pipe(tmp_path: Path):
     write(tmp_path, {"sub/a.py": "other\n"})
     os.mkfifo(tmp_path / "sub/.gitattributes")
 
-    with pytest.raises(GitError, match="no regular file"):
+    with pytest.raises(GitError, match="not a regular file"):
         changes(tmp_path)
 
 
@@ -316,7 +315,7 @@ def test_contents_that_a_clone_lacks_are_said_and_not_fetched(tmp_path: Path):
     assert any("could not be compared" in said or "missing" in said for said in found.warnings), found.warnings
 
 
-# what is compared with by itself
+# the default base
 
 
 def base_of(root: Path, head: str | None = None) -> Side:

@@ -1,4 +1,4 @@
-"""Git's index names the content of exactly the files that have it."""
+"""Blob ids from git's index are returned only for files that have that content."""
 
 import os
 import shutil
@@ -48,14 +48,14 @@ def write(root: Path, files: dict[str, str]) -> None:
 
 
 def settle(root: Path) -> None:
-    """Makes git's index a second younger than the files in it."""
+    """Makes git's index a second newer than the files in it."""
     index = root / ".git" / "index"
     later = max(path.lstat().st_ctime_ns for path in root.rglob("*")) + 10**9
     os.utime(index, ns=(later, later))
 
 
 def known(root: Path) -> dict[str, bytes]:
-    """Returns the ids of the files whose content is known."""
+    """Returns the blob ids of the files with known content."""
     found = scan(str(root), ScanRules())
     ids = blobs_of(found.files, read_git_blobs(str(root), found.repositories))
     return {path: each for path, each in ids.items() if each}

@@ -166,7 +166,7 @@ def test_nothing_is_tracked_by_a_repository_without_files(tmp_path: Path):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
 def test_a_repository_of_another_user_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """git calls it `dubious ownership`: a container's mount, a shared disk."""
+    """What git calls `dubious ownership`: a container mount, a shared disk."""
     monkeypatch.setenv("HOME", "/nonexistent")  # the developer may have trusted every directory
     repository(tmp_path, tracked=["a.py"])
     for path in [tmp_path, tmp_path / ".git"]:
@@ -176,7 +176,7 @@ def test_a_repository_of_another_user_is_read(tmp_path: Path, monkeypatch: pytes
 
 
 def test_the_git_of_a_surrounding_hook_is_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Within a hook git sets GIT_DIR and GIT_INDEX_FILE for everything that it starts."""
+    """In a hook, git sets GIT_DIR and GIT_INDEX_FILE for all child processes."""
     other = repository(tmp_path / "other", tracked=["other.py"])
     root = repository(tmp_path / "root", tracked=["a.py"])
     monkeypatch.setenv("GIT_DIR", str(other / ".git"))

@@ -1,4 +1,4 @@
-"""Under the names of git's own files there may be FIFOs, devices, links and directories: nothing waits for them."""
+"""FIFOs, devices, links and directories under the names of git's own files never block the program."""
 
 import os
 import socket
@@ -13,7 +13,7 @@ from codecompass.scan.rules import ScanRules
 from codecompass.scan.walk import scan
 
 HANG_SECONDS = 20
-"""Less than git's own deadline, which a single FIFO used to cost."""
+"""Less than the deadline of a git command, which a single FIFO used to cost."""
 
 
 def repository(root: Path) -> Path:
@@ -104,7 +104,7 @@ def test_what_the_configuration_includes_is_not_waited_for(tmp_path, written):
     result = scan(str(root), ScanRules())
 
     assert [file.path for file in result.files] == ["a.py"]
-    assert "is no regular file" in result.warnings[0]
+    assert "is not a regular file" in result.warnings[0]
 
 
 def test_an_ordinary_inclusion_and_a_socket_of_gits_own_are_no_hindrance(tmp_path):
@@ -135,7 +135,7 @@ def test_a_configuration_that_includes_without_end_is_refused(tmp_path):
 
 
 def test_files_of_hostile_size_are_not_given_to_git(tmp_path):
-    """Sparse, so that they cost nothing; git would read them whole."""
+    """Sparse, so that they take no space; git would read all of them."""
     root = repository(tmp_path)
     os.truncate(root / ".git" / "config", 4 << 30)
 

@@ -99,7 +99,7 @@ def test_a_fixed_beginning_may_match_below_its_directories(pattern: str, directo
 
 
 def test_many_globs_are_decided_by_the_last_one():
-    """They are spread over several expressions."""
+    """The patterns are spread over several expressions."""
     lines = [f"{sign}*{number}*" for number in range(130) for sign in ("", "!")]
 
     assert deciding("\n".join(lines), "x7y") == "!*7*"

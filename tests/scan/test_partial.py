@@ -1,4 +1,4 @@
-"""Looking at some directories only: what that gives, and when it is refused. The judge is a scan of everything."""
+"""Scans of some directories only: results, checked against whole scans, and when they are refused."""
 
 import os
 import time
@@ -19,12 +19,12 @@ RULES = ScanRules()
 
 
 class Before:
-    """A tree as it was: what a scan found and remembers of it, and what an index made from that would know."""
+    """An earlier state of a tree: the result and the memory of a scan, and what an index made from it would know."""
 
     def __init__(self, root: Path, *, is_settled: bool = True) -> None:
         self.root = root
         self.found, memory = scan_and_remember(str(root), RULES)
-        # What was written within the last moments is not relied on.
+        # The stamps of files written just now are not reliable.
         while is_settled and memory is not None and not _can_be_relied_on(memory):
             self.found, memory = scan_and_remember(str(root), RULES)
         assert memory is not None
@@ -40,7 +40,7 @@ class Before:
         return None if outcome is None else outcome[0]
 
     def updated(self, seen: PartialScan) -> tuple[set[ScannedFile], set[SkippedFile]]:
-        """Returns what was found, after taking in what has been seen since."""
+        """Returns what was found, and updates the state with it."""
 
         def update(old: Iterable, new: Iterable) -> set:
             return {item for item in old if not self._is_answered(item.path, seen)} | set(new)
@@ -233,7 +233,7 @@ def test_a_change_of_the_rules_needs_a_whole_scan(root: Path, change: str):
 
 
 def test_a_changed_rule_is_noticed_wherever_it_is_written(root: Path):
-    """No directory with an ignore file in it is named."""
+    """None of the named directories has an ignore file."""
     before = Before(root)
 
     write(root, {".gitignore": "nothing\n"})
@@ -253,7 +253,7 @@ def test_many_directories_need_a_whole_scan(root: Path):
 
 
 def test_a_stamp_of_an_ignore_file_written_just_now_is_not_trusted(root: Path):
-    """It can be written again without looking another."""
+    """It can be written again with the same stamp."""
     soon = time.time() + 3600  # a moment ago at any speed of this test
     os.utime(root / ".gitignore", (soon, soon))
 
@@ -318,7 +318,7 @@ class NothingNew:
 
 
 def test_what_is_known_below_a_directory_that_was_never_scanned_is_found_like_something_new(tmp_path):
-    """An index keeps what it holds of a directory that is closed; once that is open, nothing in it has been scanned yet."""
+    """An index keeps the files of a directory that becomes unreadable; once readable, nothing in it has been scanned yet."""
     write(tmp_path, {"main.py": "", "lib/one.py": "", "lib/deep/part.py": ""})
     before = Before(tmp_path)
 

@@ -1,4 +1,4 @@
-"""What paths say: whole segments and file name patterns count, substrings do not."""
+"""Path roles depend on whole components and file name patterns, not on substrings."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A root that is not the directory that it was is refused with a remedy before anything in it is indexed."""
+"""A root that is no longer the same directory is refused with a remedy before anything in it is indexed."""
 
 import pytest
 
@@ -46,7 +46,7 @@ def test_one_that_has_become_a_file_is_refused(workspace):
     workspace.root.rmdir()
     workspace.root.write_text("")
 
-    with pytest.raises(ProjectNotFound, match="is no directory any more"):
+    with pytest.raises(ProjectNotFound, match="is no longer a directory"):
         identify_root(workspace.root)
 
 
@@ -73,7 +73,7 @@ def test_another_directory_in_the_same_place_is_not_the_same(workspace):
 
 
 def test_a_root_that_goes_between_two_system_calls_is_gone(tmp_path, monkeypatch):
-    """`realpath` asks what a path is and then where the link leads: in between it can be swapped."""
+    """`realpath` first checks what a path is and then where the link leads: in between it can be replaced."""
 
     def vanish(path):
         raise FileNotFoundError(2, "No such file or directory", str(path))

@@ -31,7 +31,7 @@ def make(root: Path, *names: str) -> None:
     ],
 )
 def test_the_nearest_repository_is_the_project_else_the_nearest_build_file(tmp_path, names, start, expected):
-    """A package of a monorepo belongs to its repository; a `.git` without a HEAD is no repository."""
+    """A package of a monorepo belongs to its repository; a `.git` without a HEAD is not a repository."""
     make(tmp_path, *names)
 
     found = marked_root(tmp_path / start, frozenset({Path("/"), tmp_path.parent}))

@@ -64,7 +64,7 @@ def test_a_directory_of_a_repository_obeys_the_rules_above_it(tmp_path: Path):
 
 
 def test_a_root_that_the_repository_around_it_ignores_is_on_its_own(tmp_path: Path):
-    """A home directory that is a repository of dot-files ignoring everything else."""
+    """A home directory that is a repository of dotfiles and ignores everything else."""
     repository(tmp_path, tracked={".gitignore": "*\n"})
     root = write(tmp_path / "projects/app", {".gitignore": "*.log\n", "a.py": "", "a.log": ""})
 
@@ -72,7 +72,7 @@ def test_a_root_that_the_repository_around_it_ignores_is_on_its_own(tmp_path: Pa
 
 
 def test_a_root_that_is_ignored_but_for_a_placeholder_is_indexed(tmp_path: Path):
-    """Whoever matches a directory means it; only what is inside can be left out."""
+    """A pattern cannot exclude the root itself, only what is inside."""
     repository(tmp_path, tracked={".gitignore": "/generated/\n*.log\n", "generated/.gitkeep": ""})
     root = write(tmp_path / "generated", ["a.py", "a.log"])
 
@@ -260,7 +260,7 @@ def test_an_ignore_file_that_is_a_link_is_not_read(tmp_path: Path):
 
 
 def test_the_excludes_of_a_repository_may_be_a_link(tmp_path: Path):
-    """It is no part of the tree, and git follows it."""
+    """It is not part of the tree, and git follows it."""
     root = write(repository(tmp_path / "root"), ["a.py", "a.log"])
     write(tmp_path, {"shared": "*.log\n"})
     (root / ".git/info/exclude").unlink(missing_ok=True)

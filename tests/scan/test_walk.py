@@ -20,7 +20,7 @@ def is_tracked(request: pytest.FixtureRequest) -> bool:
 
 
 def add_all(root: Path, *, is_tracked: bool) -> None:
-    """What is odd is odd whether git knows it or not; the two take different ways through the walk."""
+    """Unusual entries are skipped whether tracked or not; the two take different code paths."""
     if is_tracked:
         git(root, "init", "--quiet")
         git(root, "add", "--force", "--all")
@@ -224,7 +224,7 @@ def test_a_directory_that_vanishes_is_left_out_silently(tmp_path: Path):
 
 
 def test_a_file_that_vanishes_after_it_was_listed_is_left_out_silently(tmp_path: Path, programs: Path):
-    """git is asked about a nested repository between listing and looking: a git of ours deletes a file just then."""
+    """git runs for a nested repository between listing and `lstat`: a fake git deletes a file just then."""
     root = tmp_path / "root"
     nested = repository(root / "nested", tracked=["kept.py", "tracked.py"])
     write(nested, ["untracked.py"])
@@ -240,7 +240,7 @@ def test_a_file_that_vanishes_after_it_was_listed_is_left_out_silently(tmp_path:
 
 
 def test_a_deep_tree_does_not_exhaust_the_stack(deep_path: Path):
-    """Tracked all the way down, so that the untracked file at the bottom asks every directory above it."""
+    """Tracked at every level, so that the untracked file at the bottom needs the exclusion of every directory above."""
     directory = str(repository(deep_path))
     for _ in range(1500):
         directory += "/d"

@@ -106,7 +106,7 @@ def random_tree(rng: random.Random, top: Path) -> list[tuple[str, bool]]:
 
 
 def deciding_line(file: IgnoreFile, path: str, *, is_directory: bool) -> str:
-    """What `git check-ignore --verbose` calls it: the line that decides, a left out parent first."""
+    """Returns the deciding line by `git check-ignore --verbose`, which names an excluded parent first."""
     components = path.split("/")
     line = ""
     for depth in range(1, len(components) + 1):

@@ -13,7 +13,7 @@ NOBODY = 65534
 
 
 def write(root: Path, files: Mapping[str, str | bytes] | list[str]) -> Path:
-    """Makes files below `root`; a list gives each one line of text."""
+    """Writes files below `root`; for a list, each gets one line of text."""
     contents = files if isinstance(files, Mapping) else dict.fromkeys(files, "text\n")
     for name, content in contents.items():
         path = root / name
@@ -46,7 +46,7 @@ def git(directory: Path | str, *arguments: str, stdin: bytes = b"", statuses: tu
 
 
 def repository(root: Path, *, tracked: Mapping[str, str | bytes] | list[str] = ()) -> Path:
-    """Makes a repository at `root` in which the `tracked` files are committed, also ignored ones."""
+    """Makes a repository at `root` with the `tracked` files committed, even if ignored."""
     root.mkdir(parents=True, exist_ok=True)
     git(root, "init", "--quiet")
     if tracked:
@@ -61,12 +61,12 @@ def paths(result: ScanResult) -> list[str]:
 
 
 def indexed(root: Path | str, rules: ScanRules | None = None) -> list[str]:
-    """The paths that a scan of `root` lists."""
+    """Returns the paths that a scan of `root` lists."""
     return paths(scan(str(root), rules or ScanRules()))
 
 
 def skipped(root: Path | str, rules: ScanRules | None = None) -> dict[str, str]:
-    """The paths that a scan of `root` skips, with the reason."""
+    """Returns the paths that a scan of `root` skips, with the reasons."""
     return {file.path: file.reason for file in scan(str(root), rules or ScanRules()).skipped}
 
 

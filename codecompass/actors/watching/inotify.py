@@ -29,7 +29,7 @@ from codecompass.actors.watching.mounts import MountTable
 from codecompass.actors.watching.points import RULE_NAMES, WatchPoint, watch_points
 from codecompass.actors.watching.table import WatchTable
 from codecompass.scan import builtin
-from codecompass.scan.walk import is_utf8
+from codecompass.scan.files import is_utf8
 from codecompass.settings import project_file
 
 if TYPE_CHECKING:

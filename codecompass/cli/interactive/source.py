@@ -23,7 +23,7 @@ from codecompass.protocol.replies import Result, SearchCodeReply
 from codecompass.protocol.requests import FreshnessPolicy, SearchCode, SearchMode
 from codecompass.query.search import search_code
 from codecompass.query.source_lines import lines_of
-from codecompass.scan.commit_names import NamedCommit
+from codecompass.scan.git_revisions import NamedCommit
 from codecompass.settings import Settings
 from codecompass.store.epochs import compatibility
 from codecompass.store.index import WorkspaceIndex

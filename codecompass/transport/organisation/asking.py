@@ -55,7 +55,7 @@ from codecompass.protocol.requests import (
     ReadFile,
     SearchCode,
 )
-from codecompass.scan.repository_urls import is_named
+from codecompass.scan.git_remotes import is_named
 from codecompass.settings import AnswerForm, Settings
 from codecompass.store.registry import Project
 from codecompass.transport.calls import Outcome

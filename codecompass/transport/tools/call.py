@@ -14,7 +14,7 @@ from codecompass.projects.router import Routed
 from codecompass.protocol.metadata import PROTOCOL_VERSION, BareMetadata, Metadata, bare_metadata
 from codecompass.protocol.parts import PartRequest
 from codecompass.protocol.requests import AnyRequest, ReadFile
-from codecompass.scan.commit_names import NamedCommit
+from codecompass.scan.git_revisions import NamedCommit
 from codecompass.settings import AnswerForm
 from codecompass.transport.calls import Outcome
 from codecompass.transport.tools.services import Elsewhere, Services

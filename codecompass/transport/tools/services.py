@@ -19,7 +19,7 @@ from codecompass.protocol.metadata import BareMetadata
 from codecompass.protocol.replies import ImportedSymbol, Reply, SearchEvidence
 from codecompass.protocol.requests import FindReferences, ListRefs, LocateSymbol, Request, SearchCode
 from codecompass.protocol.state_replies import HealthReply, ListRefsReply
-from codecompass.scan.commit_names import NamedCommit
+from codecompass.scan.git_revisions import NamedCommit
 from codecompass.store.registry import Project
 
 if TYPE_CHECKING:

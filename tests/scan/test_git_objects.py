@@ -1,14 +1,14 @@
-"""Files are read from the object database as git has them, and commits by their names."""
+"""Contents read from the object database are as git stores them; commits are found by their names."""
 
 from pathlib import Path
 
 import pytest
 
 from codecompass.errors import InvalidInput, RefNotIndexed
-from codecompass.scan import git_contents
-from codecompass.scan.commit_names import NamedCommit, resolve_commit
-from codecompass.scan.git_contents import Blob, read_blobs
+from codecompass.scan import git_objects
+from codecompass.scan.git_objects import Blob, read_blobs
 from codecompass.scan.git_repository import GitCancelled, GitError, Repository, repository_at
+from codecompass.scan.git_revisions import NamedCommit, resolve_commit
 
 from .trees import git, repository
 
@@ -29,7 +29,7 @@ def stored(root: Path, content: bytes) -> str:
 @pytest.mark.parametrize("group_bytes", [1, 10, LARGE])
 def test_contents_come_back_in_order_however_they_are_grouped(tmp_path: Path, monkeypatch, group_bytes):
     repository(tmp_path, tracked=["a"])
-    monkeypatch.setattr(git_contents, "GROUP_BYTES", group_bytes)
+    monkeypatch.setattr(git_objects, "GROUP_BYTES", group_bytes)
     contents = [b"", b"one\n", b"no newline at the end", b"\n\n4 blob\n", b"\0\xff binary", b"one\n"]
     ids = [stored(tmp_path, content) for content in contents]
 
