@@ -23,7 +23,7 @@ from tests.support.commands import run_in_process
 from tests.support.waiting import until
 
 DEADLINE_SECONDS = 60
-WAIT_SECONDS = 20
+WAIT_SECONDS = 60
 POLL_SECONDS = 0.02
 
 PROGRAM = (sys.executable, "-m", "codecompass")
