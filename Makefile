@@ -1,4 +1,4 @@
-# One virtual environment, five commands. `make demo` and `make test` set up by themselves on a fresh machine.
+# One virtual environment for all commands. `make demo` and `make test` set up by themselves on a fresh machine.
 
 PYTHON ?= $(firstword $(shell command -v python3.11 python3.12 python3.13 python3.14 python3 2>/dev/null))
 VENV := .venv
@@ -7,7 +7,7 @@ REPO ?= .
 TESTS ?=
 JOBS ?= auto
 
-.PHONY: demo test suite browser validators hosts cluster-test lint bench soak format clean
+.PHONY: demo test slow-test suite browser validators hosts cluster-test lint bench soak format clean
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or later is needed; name one with: make PYTHON=/path/to/python3.11") if sys.version_info < (3, 11) else None'
@@ -19,13 +19,16 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 demo: $(VENV)/.ready  ## index a repository (REPO=/path, by default this one), search it, say what to do next
 	@$(BIN)/python bench/demo.py '$(REPO)'
 
-test: $(VENV)/.ready  ## everything that CI runs: types, style, tests on all cores (TESTS='-k name' narrows, JOBS=0 runs one at a time)
+test: $(VENV)/.ready  ## style, types, all tests but the slow ones, on all cores (TESTS='-k name' narrows, JOBS=0 runs one at a time)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadgroup $(TESTS)
+	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadgroup -m 'not slow' $(TESTS)
 
-suite: $(VENV)/.suite $(VENV)/.clients  ## Node, the official conformance suite and clients, which `make test` runs where they are
+slow-test: $(VENV)/.ready  ## the slow tests, which CI runs too: whole servers, kill -9, random steps, official clients, a browser, a cluster
+	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadgroup -m slow $(TESTS)
+
+suite: $(VENV)/.suite $(VENV)/.clients  ## Node, the official conformance suite and clients, which `make slow-test` runs where they are
 
 $(VENV)/.suite: $(VENV)/.ready tests/conformance/package-lock.json
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,conformance]'
@@ -40,7 +43,7 @@ $(VENV)/.clients: $(VENV)/.suite tests/clients/package-lock.json
 	$(BIN)/python -m tests.conformance.install $(VENV)/node-clients
 	@touch $@
 
-browser: $(VENV)/.browser  ## what drives the Chromium of the system against the page, which `make test` does where both are
+browser: $(VENV)/.browser  ## what drives the Chromium of the system against the page, which `make slow-test` does where both are
 
 $(VENV)/.browser: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,browser]'
@@ -52,7 +55,7 @@ $(VENV)/.validators: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,validators]'
 	@touch $@
 
-hosts: $(VENV)/.hosts  ## four real hosts (1 GB), which `make test` runs on a scripted model where they are
+hosts: $(VENV)/.hosts  ## four real hosts (1 GB), which `make slow-test` runs on a scripted model where they are
 
 $(VENV)/.hosts: $(VENV)/.ready tests/hosts/package-lock.json
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,conformance]'
@@ -61,7 +64,7 @@ $(VENV)/.hosts: $(VENV)/.ready tests/hosts/package-lock.json
 	$(BIN)/python -m tests.conformance.install $(VENV)/hosts
 	@touch $@
 
-cluster-test: $(VENV)/.cluster  ## an organisation's code on three real nodes of OpenSearch (Java 17 to 21 and mvn), also a part of `make test`
+cluster-test: $(VENV)/.cluster  ## an organisation's code on three real nodes of OpenSearch (Java 17 to 21 and mvn), also a part of `make slow-test`
 	CODECOMPASS_LONG_TESTS=1 $(BIN)/python -m pytest -m cluster -rs $(TESTS)
 
 $(VENV)/.cluster: $(VENV)/.ready
@@ -81,7 +84,7 @@ bench: $(VENV)/.ready  ## throughput and latency as figures (REPO=/path to measu
 	$(BIN)/python -m bench $(if $(filter-out .,$(REPO)),--repo '$(REPO)')
 
 soak: $(VENV)/.ready  ## the long seeds: crashes, random edits
-	$(BIN)/python -m pytest -m "soak or slow" --soak-scale 20 --timeout 0
+	$(BIN)/python -m pytest -m slow --soak-scale 20 --timeout 0
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis bench/out

@@ -16,6 +16,10 @@ from hypothesis import HealthCheck, settings
 from codecompass.units import GIB
 from tests.support.workspace import TestWorkspace
 
+SLOW_FOLDERS = frozenset({"blackbox", "clients", "conformance", "crash", "fuzz", "hosts", "identity", "soak", "workspaces"})
+SLOW_MARKS = frozenset({"browser", "cluster", "soak"})
+"""What `make slow-test` runs, beside single tests that are marked `slow`: `make test` takes five minutes on two quiet cores."""
+
 MAX_PROCESSES = 8
 """Tests at a time, each with a server or two: beyond that it is memory that runs out."""
 
@@ -41,6 +45,14 @@ def pytest_xdist_auto_num_workers() -> int:
     """One more than the cores: every few tests wait for something."""
     n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(n_cores + 1, MAX_PROCESSES)
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` selects
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        folder = item.path.relative_to(item.config.rootpath / "tests").parts[0]
+        if folder in SLOW_FOLDERS or any(item.get_closest_marker(name) for name in SLOW_MARKS):
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

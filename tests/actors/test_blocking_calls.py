@@ -10,6 +10,7 @@ import trio.testing
 
 from codecompass.actors.blocking_calls import MAX_CALLS, MAX_SUSPECTS, BlockingCalls, file_system_of, is_at
 from codecompass.errors import FileSystemUnresponsive
+from tests.support.waiting import until
 
 PATIENCE = 0.6
 
@@ -42,9 +43,7 @@ def refused():
 
 
 async def until_nobody_waits(calls):
-    with trio.fail_after(20):
-        while calls.n_waiting:  # noqa: ASYNC110 (threads are at work: there is nothing else to wait for)
-            await trio.sleep(0.01)
+    await until(lambda: not calls.n_waiting, seconds=20)
 
 
 async def test_a_call_returns_what_its_work_returns_and_raises_what_it_raises(tmp_path):

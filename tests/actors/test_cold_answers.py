@@ -17,7 +17,7 @@ from codecompass.protocol.requests import LocateSymbol
 from codecompass.settings import Settings
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project
-from tests.support.asking import until
+from tests.support.waiting import until
 
 LOCATE = Query(request=LocateSymbol(name="settle"))
 

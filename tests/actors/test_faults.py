@@ -23,12 +23,12 @@ from tests.support.asking import (
     open_workspace,
     paths_of,
     search,
-    until,
     until_indexed,
     until_quiet,
 )
 from tests.support.faults import held_workers
 from tests.support.serving import open_serving
+from tests.support.waiting import until
 from tests.support.workspace import TestWorkspace
 
 

@@ -16,13 +16,13 @@ from tests.support.asking import (
     open_neighbour,
     open_workspace,
     paths_of,
-    until,
     until_indexed,
     until_quiet,
 )
 from tests.support.faults import held_workers, small_file_system, unmount
 from tests.support.processes import run_python
 from tests.support.serving import open_serving
+from tests.support.waiting import until
 from tests.support.workspace import TestWorkspace
 
 TREE = {"a.py": "def alpha():\n    return 1\n", "pkg/b.py": "class Beta:\n    def gamma(self): pass\n"}

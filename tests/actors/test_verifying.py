@@ -8,8 +8,9 @@ from structlog.testing import capture_logs
 from codecompass.actors import verifying
 from codecompass.actors.verifying import Verifier
 from codecompass.store.layout import HomeLayout
-from tests.support.asking import ONE_WORKER, open_workspace, paths_of, until, until_indexed, until_quiet
+from tests.support.asking import ONE_WORKER, open_workspace, paths_of, until_indexed, until_quiet
 from tests.support.serving import open_serving
+from tests.support.waiting import until
 
 
 async def test_what_a_disk_forgot_is_found_and_the_next_question_is_right(repository, tmp_path):

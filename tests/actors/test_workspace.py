@@ -17,6 +17,7 @@ from codecompass.settings_sources import Sources, load_settings
 from codecompass.store.registry import Registry
 from tests.support.faults import held_workers
 from tests.support.serving import open_serving
+from tests.support.waiting import until
 from tests.support.workspace import TestWorkspace
 
 SECONDS = 60
@@ -70,15 +71,11 @@ async def until_indexed(handle) -> None:
 
 async def until_watched(handle) -> None:
     """The watcher is set after the first job, and a second look closes the gap between the two."""
-    with trio.fail_after(SECONDS):
-        while not (handle.observation.is_watched and handle.observation.freshness_status == "fresh"):  # noqa: ASYNC110 (published state has no event; bounded)
-            await trio.sleep(0.01)
+    await until(lambda: handle.observation.is_watched and handle.observation.freshness_status == "fresh", seconds=SECONDS)
 
 
 async def until_evicted(serving, project_id: str) -> None:
-    with trio.fail_after(SECONDS):
-        while not await serving.server.supervisor.evict(project_id):  # noqa: ASYNC110 (busy until its last look ends; bounded)
-            await trio.sleep(0.01)
+    await until(lambda: serving.server.supervisor.evict(project_id), seconds=SECONDS)
 
 
 @pytest.mark.parametrize(
@@ -210,9 +207,7 @@ async def test_changes_are_taken_in_without_a_question(small, tmp_path):
 
         small.write({"a.py": "def alpha_three(): pass\n"})
 
-        with trio.fail_after(SECONDS):
-            while handle.observation.generation == before:  # noqa: ASYNC110 (published state has no event; bounded)
-                await trio.sleep(0.01)
+        await until(lambda: handle.observation.generation != before, seconds=SECONDS)
         reply = await handle.ask(locate("alpha_three", freshness_policy="best_effort"))
         assert [result.path for result in reply.results] == ["a.py"]
 
@@ -482,9 +477,8 @@ async def test_a_question_that_is_given_up_stops_working(large, tmp_path):
             await handle.ask(Query(request=SearchCode(query="(a|b|c)+x[0-9]*y", mode="regex")))
 
         assert handle.observation.queued == 0
+        await until(lambda: not handle.observation.in_flight, seconds=SECONDS)
         with trio.fail_after(SECONDS):
-            while handle.observation.in_flight:  # noqa: ASYNC110 (published state has no event; bounded)
-                await trio.sleep(0.01)
             assert (await handle.ask(locate("f1_1"))).results
 
 

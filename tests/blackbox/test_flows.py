@@ -8,6 +8,7 @@ import pytest
 import trio
 
 from tests.support.served import PATIENCE, holding, serving, spied, write_tree
+from tests.support.waiting import until
 from tests.transport.harness import modern
 
 pytestmark = pytest.mark.blackbox
@@ -94,12 +95,12 @@ async def test_an_answer_that_may_not_be_stale_is_refused_where_there_is_no_time
 
 async def fresh(line):
     """Returns where `saved` is defined, once the server says that it is up to date."""
-    with trio.fail_after(PATIENCE):
-        while True:
-            places, freshness = await located(line, "saved", freshness_policy="best_effort")
-            if freshness == "fresh":
-                return places, freshness
-            await trio.sleep(0.01)
+
+    async def seen():
+        places, freshness = await located(line, "saved", freshness_policy="best_effort")
+        return (places, freshness) if freshness == "fresh" else None
+
+    return await until(seen, seconds=PATIENCE)
 
 
 async def test_a_hundred_files_are_told_of_three_times_before_the_end(tmp_path):
@@ -215,9 +216,9 @@ async def task(line, method, started):
 
 async def ended(line, started):
     """Returns a task's last state."""
-    with trio.fail_after(PATIENCE):
-        while True:
-            state = await task(line, "tasks/get", started)
-            if state["status"] != "working":
-                return state
-            await trio.sleep(0.01)
+
+    async def state():
+        seen = await task(line, "tasks/get", started)
+        return seen if seen["status"] != "working" else None
+
+    return await until(state, seconds=PATIENCE)

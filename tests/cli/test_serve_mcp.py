@@ -11,11 +11,11 @@ import subprocess
 import sys
 
 import pytest
-import trio
 
 from codecompass.settings import LogLevel
 from tests.support.sample import SAMPLE
 from tests.support.served import END_SECONDS, PATIENCE, holding, processes_of, reached, serving, spied, write_tree
+from tests.support.waiting import until
 from tests.transport.harness import modern
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
@@ -69,12 +69,12 @@ async def start_held_job(line, base, **arguments):
 
 async def healthy(line, condition):
     """Returns the first answer of `health_check` for which this holds: the server prepares itself, and tells nobody."""
-    with trio.fail_after(PATIENCE):
-        while True:
-            health = (await line.tool("health_check"))["structuredContent"]
-            if condition(health):
-                return health
-            await trio.sleep(0.01)
+
+    async def health():
+        said = (await line.tool("health_check"))["structuredContent"]
+        return said if condition(said) else None
+
+    return await until(health, seconds=PATIENCE)
 
 
 # What it says

@@ -19,6 +19,7 @@ from codecompass.cluster.server import LibraryLaunch, LibraryServer, open_librar
 from codecompass.settings import AccessSettings, ClusterSettings, ServerSettings, Settings
 from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.http.server import open_sockets
+from tests.support.waiting import until
 from tests.support.workspace import TestWorkspace
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
@@ -144,9 +145,7 @@ async def serving_library(
             lambda task_status: serve_library(server, sockets, limits=HttpLimits(stop=1), task_status=task_status)
         )
         try:
-            with trio.fail_after(30):
-                while n_ready and not server.watch.is_ready:  # noqa: ASYNC110 (the server looks by itself, and tells nobody)
-                    await trio.sleep(0.02)
+            await until(lambda: server.watch.is_ready or not n_ready, seconds=30)
             yield ServedLibrary(server, port)
         finally:
             server.core.stop()

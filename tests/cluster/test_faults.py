@@ -5,7 +5,6 @@ Every file of a generation holds its number. A question looks for it in all file
 
 import secrets
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +24,7 @@ from codecompass.protocol.requests import SearchCode
 from codecompass.query.options import QueryOptions
 from codecompass.query.search import search_code
 from tests.cluster.nodes import Cluster
+from tests.support.waiting import until
 from tests.support.workspace import TestWorkspace
 
 pytestmark = pytest.mark.cluster
@@ -173,11 +173,11 @@ async def test_with_one_node_of_three_gone_generations_are_published_and_no_answ
         fault(breakable_cluster)
         for _ in range(PUBLICATIONS):
             await author.publish()
-        await until(lambda: clients.answered > before + 10)
+        await until(lambda: clients.answered > before + 10, seconds=120)
         during = clients.answered
         await trio.to_thread.run_sync(breakable_cluster.mend)
         await author.publish()
-        await until(lambda: clients.answered > during + 10)
+        await until(lambda: clients.answered > during + 10, seconds=120)
 
     assert clients.wrong == []
     assert author.claim.repository.heads["main"].commit == str(author.number)
@@ -194,17 +194,21 @@ async def test_writers_wait_while_the_disk_is_full(breakable_cluster, tmp_path):
     with Clients(breakable_cluster.urls, prefix, author.repo_id, tmp_path).asking() as clients:
         async with trio.open_nursery() as nursery:
             with breakable_cluster.full_disk():
-                await until(lambda: is_blocked(breakable_cluster, engine))
+                await until(lambda: trio.to_thread.run_sync(is_blocked, breakable_cluster, engine), seconds=120)
                 nursery.start_soon(author.publish)
                 before = clients.answered
-                await until(lambda: clients.answered > before + 10)
+                await until(lambda: clients.answered > before + 10, seconds=120)
                 assert author.claim.repository.heads["main"].commit == "1", "what is not stored is not named"
 
     assert author.claim.repository.heads["main"].commit == "2"
     assert clients.wrong == []
     assert clients.unanswered == []
     # The engine lets indexes be made some seconds later; the tests after this one make some.
-    await until(lambda: breakable_cluster.request("PUT", f"/{prefix}-probe")[0] == 200)
+
+    def makes_indexes() -> bool:
+        return breakable_cluster.request("PUT", f"/{prefix}-probe")[0] == 200
+
+    await until(lambda: trio.to_thread.run_sync(makes_indexes), seconds=120)
     engine.close()
 
 
@@ -212,11 +216,3 @@ def is_blocked(cluster: Cluster, engine: Engine) -> bool:
     """Whether the engine refuses writes for lack of room, as it does some seconds after it lacks it."""
     status, _ = cluster.request("PUT", f"/{engine.names.access}/_doc/probe", {"name": "probe"})
     return status in (403, 429)
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    """Waits for what other threads bring about; the test's own deadline bounds it."""
-    deadline = time.monotonic() + 120
-    while not await trio.to_thread.run_sync(holds):
-        assert time.monotonic() < deadline
-        await trio.to_thread.run_sync(time.sleep, 0.05)

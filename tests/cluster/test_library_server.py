@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from codecompass.cluster import calls
 from codecompass.settings import ClusterSettings, ServerSettings, Settings
 from tests.cluster.organisation import files_of, organisation, serving_library, url_of
+from tests.support.waiting import until
 from tests.transport.harness import modern
 from tests.transport.http.client import JSON, ask, call, connect, message, modern_headers
 
@@ -285,10 +286,12 @@ async def test_an_engine_that_hangs_costs_its_questions_and_is_asked_again(break
             for node in breakable_cluster.nodes:
                 node.resume()
         monkeypatch.undo()
-        after = before
-        with trio.fail_after(60):
-            while (after := await ask(served.port, "POST", "/", question, **headers)).status != 200 or "error" in after.said():  # noqa: ASYNC110
-                await trio.sleep(0.1)
+
+        async def answered():
+            said = await ask(served.port, "POST", "/", question, **headers)
+            return said if said.status == 200 and "error" not in said.said() else None
+
+        after = await until(answered)
 
     assert hung.said()["error"]["code"] == "engine_unavailable"
     assert health.status == 200

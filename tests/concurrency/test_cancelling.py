@@ -6,8 +6,9 @@ import threading
 import pytest
 import trio
 
-from tests.support.asking import ONE_WORKER, open_workspace, search, until, until_indexed, until_quiet
+from tests.support.asking import ONE_WORKER, open_workspace, search, until_indexed, until_quiet
 from tests.support.serving import open_serving
+from tests.support.waiting import until
 from tests.support.workspace import TestWorkspace
 
 N_FILES, N_LINES = 100, 3000

@@ -7,10 +7,11 @@ import trio
 
 from codecompass.actors.messages import MAILBOX_CAPACITY, StartJob
 from codecompass.errors import WorkspaceBusy
-from tests.support.asking import ONE_WORKER, locate, open_workspace, paths_of, until, until_indexed, until_quiet
+from tests.support.asking import ONE_WORKER, locate, open_workspace, paths_of, until_indexed, until_quiet
 from tests.support.faults import held_workers
 from tests.support.sample import SAMPLE
 from tests.support.serving import open_serving
+from tests.support.waiting import until
 from tests.support.workspace import TestWorkspace
 from tests.transport.harness import connected
 

@@ -21,13 +21,13 @@ from tests.support.asking import (
     open_workspace,
     paths_of,
     search,
-    until,
     until_indexed,
     until_quiet,
 )
 from tests.support.faults import held_workers, workers
 from tests.support.sample import SAMPLE
 from tests.support.serving import open_serving
+from tests.support.waiting import until
 from tests.support.workspace import TestWorkspace
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc says what a process has open")
@@ -172,9 +172,7 @@ async def test_a_job_that_is_held_ends_with_the_server_and_questions_behind_it_a
                         nursery.start_soon(ask, handle)
                     await until(lambda: handle.observation.in_flight == 5)
                     await serving.server.supervisor.stop(0.2)
-                with trio.fail_after(30):
-                    while len(told) < 5:  # noqa: ASYNC110 (they are told as the workspace ends)
-                        await trio.sleep(0.01)
+                await until(lambda: len(told) == 5, seconds=30)
 
     assert told == ["internal_error"] * 5
     assert threads_at_work() == []

@@ -3,13 +3,13 @@
 import re
 
 import pytest
-import trio
 
 from codecompass.settings import QuerySettings, ServerSettings, Settings
 from codecompass.store.registry import Registry
 from codecompass.store.schema import SCHEMA_VERSION
 from tests.contract.backend import BACKEND
 from tests.support.serving import open_serving
+from tests.support.waiting import until
 
 IMPATIENT = Settings(server=ServerSettings(prewarm=False), query=QuerySettings(freshness_wait_ms=0, first_answer_wait_ms=0))
 
@@ -40,9 +40,12 @@ async def test_health_tells_the_state_and_what_to_do(repository, damage, status,
     current.write_text(damage(current.read_text()))
 
     async with open_serving(repository.home, settings=IMPATIENT) as serving:
-        with trio.fail_after(20):
-            while (check := (await serving.call("health_check"))["startup_checks"]["index"])["status"] == "not_indexed":  # noqa: ASYNC110
-                await trio.sleep(0.01)
+
+        async def checked():
+            check = (await serving.call("health_check"))["startup_checks"]["index"]
+            return check if check["status"] != "not_indexed" else None
+
+        check = await until(checked)
         health = await serving.call("health_check")
 
     assert (check["status"], check["required_schema_version"]) == (status, SCHEMA_VERSION)
@@ -58,20 +61,20 @@ async def test_a_question_is_refused_with_the_remedy_or_finds_the_index_built_ag
     current.write_text(damage(current.read_text()))
 
     async with open_serving(repository.home, settings=IMPATIENT) as serving:
-        found = []
-        with trio.fail_after(20):
-            while not found:
-                answer = await serving.answer("locate_symbol", name="validate_token")
-                if answer.error is not None:
-                    error = serving.refusal_of(answer)["error"]
-                    assert error["code"] == "index_incompatible"
-                    assert "codecompass index --force" in error["message"]
-                    assert error["data"]["retry_after_ms"] > 0
-                else:
-                    reply = await serving.call("locate_symbol", name="validate_token")
-                    found = reply["results"]
-                    assert found, "an index that is being built anew is not one that holds nothing"
-                await trio.sleep(0.01)
+
+        async def results():
+            answer = await serving.answer("locate_symbol", name="validate_token")
+            if answer.error is None:
+                found = (await serving.call("locate_symbol", name="validate_token"))["results"]
+                assert found, "an index that is being built anew is not one that holds nothing"
+                return found
+            error = serving.refusal_of(answer)["error"]
+            assert error["code"] == "index_incompatible"
+            assert "codecompass index --force" in error["message"]
+            assert error["data"]["retry_after_ms"] > 0
+            return None
+
+        found = await until(results)
 
     assert found[0]["path"] == "src/auth/jwt.rs"
 

@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator
 from itertools import count
 
 import pytest
-import trio
 
 from codecompass.settings import QuerySettings, ServerSettings, Settings
 from codecompass.store.registry import Registry
 from tests.contract.backend import BACKEND
 from tests.support.serving import Serving, open_serving
+from tests.support.waiting import until
 from tests.support.workspace import TestWorkspace
 
 IMPATIENT = Settings(server=ServerSettings(prewarm=False), query=QuerySettings(freshness_wait_ms=0))
@@ -38,12 +38,12 @@ async def impatient(repository: TestWorkspace) -> AsyncIterator[Serving]:
 
 async def until_fresh(serving: Serving) -> dict:
     """Returns the first answer that is of the tree as it is."""
-    with trio.fail_after(PATIENCE_SECONDS):
-        while True:
-            reply = await serving.call("locate_symbol", name="newest", freshness_policy="best_effort")
-            if reply["metadata"]["freshness_status"] == "fresh":
-                return reply
-            await trio.sleep(0.01)
+
+    async def fresh():
+        reply = await serving.call("locate_symbol", name="newest", freshness_policy="best_effort")
+        return reply if reply["metadata"]["freshness_status"] == "fresh" else None
+
+    return await until(fresh, seconds=PATIENCE_SECONDS)
 
 
 @pytest.mark.parametrize("tool", ["search_code", "locate_symbol"])

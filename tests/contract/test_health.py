@@ -12,6 +12,7 @@ from codecompass.store.registry import Registry
 from codecompass.store.schema import SCHEMA_VERSION
 from tests.support.processes import run_python
 from tests.support.serving import Serving, open_serving
+from tests.support.waiting import until
 from tests.support.workspace import TestWorkspace
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
@@ -127,15 +128,14 @@ async def test_health_names_the_active_job(indexing):
     """The state of the server is `indexing` meanwhile."""
     job = await indexing.call("index_repo")
 
-    with trio.fail_after(60):
-        while True:
-            reply = await indexing.call("health_check")
-            if reply["active_job"] is None or "changed_files" in reply["active_job"]:
-                break
-            await trio.sleep(0.005)
+    async def counted():
+        said = await indexing.call("health_check")
+        assert said["active_job"] is not None, "the job ended before it was seen"
+        return said if "changed_files" in said["active_job"] else None
+
+    reply = await until(counted)
 
     active = reply["active_job"]
-    assert active is not None, "the job ended before it was seen"
     assert TIME.fullmatch(active.pop("started_at"))
     expected = {"job_id": job["job_id"], "project_id": "backend", "mode": "full", "status": "running", "changed_files": 300}
     assert active == expected
@@ -157,6 +157,10 @@ with open_registry(HomeLayout(Path(sys.argv[1]))) as registry:
 """Run in a process of its own, which is gone afterwards."""
 
 
+async def interruption(serving):
+    return (await serving.call("index_status")).get("interrupted_recovery_report")
+
+
 async def test_jobs_of_a_process_that_is_gone_are_reported_until_one_succeeds(repository):
     """`interrupted_recovery_report`: present when reconciliation found interrupted jobs, omitted otherwise."""
     repository.write({"a.py": "x = 1\n"})
@@ -166,14 +170,11 @@ async def test_jobs_of_a_process_that_is_gone_are_reported_until_one_succeeds(re
         begun = await trio.to_thread.run_sync(run_python, BEGIN_A_JOB, str(repository.home), project.project_id)
         assert begun.returncode == 0, begun.stderr
     async with open_serving(repository.home) as serving:
-        with trio.fail_after(20):
-            while "interrupted_recovery_report" not in (status := await serving.call("index_status")):  # noqa: ASYNC110
-                await trio.sleep(0.01)
+        report = await until(lambda: interruption(serving), seconds=20)
         health = await serving.call("health_check")
         await serving.call("index_repo", wait_seconds=50)
         after = await serving.call("index_status")
 
-    report = status["interrupted_recovery_report"]
     assert TIME.fullmatch(report.pop("last_interrupted_at"))
     assert report == {
         "detected": True,

@@ -14,6 +14,7 @@ from codecompass.store.lock import lock_for_reading
 from codecompass.store.registry import Registry
 from tests.support.routing import Client
 from tests.support.serving import open_serving
+from tests.support.waiting import until
 
 OLD = {
     "src/shop.py": "class Cart:\n    def total(self):\n        return price(self)\n\n\ndef price(cart):\n    return 1\n",
@@ -56,13 +57,6 @@ async def served(history):
 
 def body(hit):
     return hit["body"]
-
-
-async def until(done):
-    """Returns once `done` returns something: the job behind a first answer still cleans up when that is given."""
-    with trio.fail_after(30):
-        while not await done():  # noqa: ASYNC110 (the end of a job is no event of a test)
-            await trio.sleep(0.01)
 
 
 async def until_idle(served, history, commit):

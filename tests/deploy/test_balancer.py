@@ -12,6 +12,7 @@ import trio
 
 from tests.deploy.deployment import DEPLOY
 from tests.support.live import Process, free_port, http_server
+from tests.support.waiting import until
 
 PATIENCE_SECONDS = 60
 HAPROXY = shutil.which("haproxy") or shutil.which("haproxy", path="/usr/sbin")
@@ -38,10 +39,12 @@ async def _balancer(servers: list[Process], directory: Path) -> AsyncIterator[tu
     log = (directory / "log").open("wb")
     process = await trio.lowlevel.open_process([HAPROXY, "-db", "-f", str(file)], stdout=log, stderr=subprocess.STDOUT)
     try:
-        with trio.fail_after(PATIENCE_SECONDS):
-            # The balancer listens at once; its servers are up when they have answered.
-            while {(await _ask(alive, "/alive"))[0], (await _ask(agents, "/health"))[0]} != {200}:  # noqa: ASYNC110 (bounded)
-                await trio.sleep(0.05)
+
+        async def are_up():
+            return {(await _ask(alive, "/alive"))[0], (await _ask(agents, "/health"))[0]} == {200}
+
+        # The balancer listens at once; its servers are up when they have answered.
+        await until(are_up, seconds=PATIENCE_SECONDS)
         yield agents, alive
     finally:
         process.kill()

@@ -6,9 +6,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-import trio
-
 from tests.support.live import http_server, started
+from tests.support.waiting import until
 from tests.support.wire import Posting, http_connection, modern, pipe_client, sse_client, websocket_client
 
 TRANSPORTS = (
@@ -111,13 +110,13 @@ async def teller(transport: str, home: Path, url: str | None = None) -> AsyncIte
 
 async def _settle(tell: Tell) -> None:
     """Waits until the server has seen what there is: its watcher is at work, and it knows the index."""
-    with trio.fail_after(60):
-        while True:
-            status = (await tell("index_status", {})).partition(" ")[2]
-            health = (await tell("health_check", {})).partition(" ")[2]
-            if _is_settled(status, health):
-                return
-            await trio.sleep(0.05)
+
+    async def is_settled() -> bool:
+        status = (await tell("index_status", {})).partition(" ")[2]
+        health = (await tell("health_check", {})).partition(" ")[2]
+        return _is_settled(status, health)
+
+    await until(is_settled)
 
 
 def _is_settled(status: str, health: str) -> bool:

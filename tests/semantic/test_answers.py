@@ -11,9 +11,9 @@ from codecompass.actors import semantic_lane
 from codecompass.semantic.target import SemanticTarget
 from codecompass.store.housekeeping import remove_project
 from tests.semantic.conftest import target_for
-from tests.support.asking import until
 from tests.support.embedding_peer import BEHAVIOURS, EmbeddingPeer
 from tests.support.serving import Serving, open_serving
+from tests.support.waiting import until
 from tests.support.workspace import TestWorkspace
 
 FILES = {
@@ -284,9 +284,7 @@ async def test_a_workspace_that_is_retired_stops_sending_and_the_next_one_goes_o
         peer.behaviour = "silent"
         await serving.call("index_repo", workspace=tree.root, wait_seconds=50)
         await until(lambda: peer.texts, "a text at the endpoint")
-        with trio.fail_after(60):
-            while not await serving.server.supervisor.evict(tree.project_id):  # noqa: ASYNC110
-                await trio.sleep(0.005)
+        await until(lambda: serving.server.supervisor.evict(tree.project_id), seconds=60)
         assert serving.server.supervisor.find(tree.project_id) is None
         n_sent = len(peer.texts)
         peer.behaviour = "good"

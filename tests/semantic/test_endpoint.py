@@ -11,6 +11,7 @@ from codecompass.semantic.endpoint import EmbeddingEndpoint
 from codecompass.semantic.target import SemanticUnavailable
 from tests.semantic.conftest import target_for
 from tests.support.embedding_peer import BEHAVIOURS, DIMENSIONS, EmbeddingPeer
+from tests.support.waiting import until
 
 WANTED = {
     "good": None,
@@ -126,8 +127,7 @@ async def test_a_silent_endpoint_can_be_left_at_any_moment(peer: EmbeddingPeer):
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(endpoint.embed, ["a"])
-        while not peer.texts:  # noqa: ASYNC110
-            await trio.sleep(0.005)
+        await until(lambda: peer.texts)
         nursery.cancel_scope.cancel()
 
     await endpoint.close()

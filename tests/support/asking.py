@@ -6,6 +6,7 @@ from codecompass.actors.messages import Query, StartJob
 from codecompass.protocol.requests import LocateSymbol, SearchCode
 from codecompass.settings import IndexSettings, QuerySettings, ServerSettings, Settings
 from codecompass.store.registry import Registry
+from tests.support.waiting import until
 from tests.support.workspace import TestWorkspace
 
 SECONDS = 60
@@ -45,14 +46,6 @@ async def until_indexed(handle) -> None:
     assert state.status == "published", state.error
 
 
-async def until(condition, what: str = "") -> None:
-    """Returns once `condition()` holds. What is published has no event to wait for."""
-    with trio.move_on_after(SECONDS) as scope:
-        while not condition():  # noqa: ASYNC110
-            await trio.sleep(0.005)
-    assert not scope.cancelled_caught, f"never came: {what or condition}"
-
-
 async def until_quiet(handle) -> None:
     """Returns once nothing runs in a workspace and it is watched exactly."""
     await until(
@@ -67,9 +60,7 @@ async def until_quiet(handle) -> None:
 
 
 async def until_evicted(serving, handle) -> None:
-    with trio.fail_after(SECONDS):
-        while not await serving.server.supervisor.evict(handle.project.project_id):  # noqa: ASYNC110
-            await trio.sleep(0.005)
+    await until(lambda: serving.server.supervisor.evict(handle.project.project_id), seconds=SECONDS)
 
 
 async def paths_of(handle, name: str, **arguments) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import trio
 
+from tests.support.waiting import until
 from tests.transport.harness import Line
 
 COMMAND = str(Path(sys.executable).parent / "codecompass")
@@ -183,6 +184,4 @@ def seen(event, args):
 
 async def reached(base: Path) -> None:
     """Returns once a worker stays in `held.py`."""
-    with trio.fail_after(PATIENCE):
-        while not (base / "reached").exists():  # noqa: ASYNC110 (another process: nothing wakes us)
-            await trio.sleep(0.01)
+    await until(lambda: (base / "reached").exists(), seconds=PATIENCE)

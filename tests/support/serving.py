@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import trio
 from msgspec import Struct
 
 from codecompass.actors.job_model import JobView
@@ -23,6 +22,7 @@ from codecompass.transport.organisation.target import OrganisationTarget
 from codecompass.transport.server import Launch, Server, open_server
 from codecompass.units import GIB
 from tests.support.routing import Client
+from tests.support.waiting import until
 
 SETTINGS = Settings(
     server=ServerSettings(prewarm=False, max_memory=64 * GIB),
@@ -64,18 +64,16 @@ class Serving:
 
     async def wait_known(self, project_id: str) -> None:
         """Returns once the server's own look around has found the index of a project."""
-        with trio.fail_after(30):
-            while project_id not in self._indexed():  # noqa: ASYNC110 (the server looks around by itself, and tells nobody)
-                await trio.sleep(0.01)
+        await until(lambda: project_id in self._indexed(), seconds=30)
 
     async def wait_watched(self, project_id: str) -> None:
         """Returns once the tree of a live workspace is watched, and the look that follows has found nothing new."""
-        with trio.fail_after(30):
-            while True:
-                seen = self.server.supervisor.find(project_id)
-                if seen is not None and seen.is_watched and seen.freshness_status == "fresh" and not seen.is_working:
-                    return
-                await trio.sleep(0.01)
+
+        def is_quiet() -> bool:
+            seen = self.server.supervisor.find(project_id)
+            return seen is not None and seen.is_watched and seen.freshness_status == "fresh" and not seen.is_working
+
+        await until(is_quiet, "a watched and quiet workspace")
 
     def _indexed(self) -> set[str]:
         return {each.project.project_id for each in self.server.moment().known.projects if each.meta is not None}

@@ -14,6 +14,7 @@ from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.http.server import open_sockets
 from codecompass.transport.http.service import serve_http
 from tests.support.serving import SETTINGS, open_serving
+from tests.support.waiting import until
 from tests.transport.http.client import Answer, ask
 
 PAGE_SETTINGS = replace(SETTINGS, server=ServerSettings(transport="http", prewarm=False, max_memory=SETTINGS.server.max_memory))
@@ -53,9 +54,7 @@ class Browser(Struct, frozen=True):
 
     async def wait_known(self, n_projects: int) -> None:
         """Returns once the server has seen so many projects."""
-        with trio.fail_after(30):
-            while len(self.serving.server.moment().known.projects) < n_projects:  # noqa: ASYNC110
-                await trio.sleep(0.02)
+        await until(lambda: len(self.serving.server.moment().known.projects) >= n_projects, seconds=30)
 
     async def index(self, root) -> str:
         """Makes a directory known and indexes it; returns the id of its project."""
@@ -63,12 +62,12 @@ class Browser(Struct, frozen=True):
 
         made = await self.serving.call("index_repo", Client(transport="stdio"), workspace=root, wait_seconds=50)
         assert made["status"] == "published"
-        with trio.fail_after(30):
-            while True:
-                for each in self.serving.server.moment().known.projects:
-                    if str(each.project.root) == str(root) and each.meta:
-                        return each.project.project_id
-                await trio.sleep(0.02)
+
+        def known():
+            projects = self.serving.server.moment().known.projects
+            return next((each.project.project_id for each in projects if str(each.project.root) == str(root) and each.meta), None)
+
+        return await until(known)
 
 
 @asynccontextmanager

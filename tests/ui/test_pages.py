@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from codecompass.settings import ServerSettings
 from codecompass.transport.ui.fields import LENGTHS
+from tests.support.waiting import until
 from tests.support.workspace import TestWorkspace
 from tests.transport.http.client import JSON, ask, call, connect, message
 from tests.ui.pages import PAGE_SETTINGS, links, page_server, parsed
@@ -250,9 +251,7 @@ async def test_a_button_orders_a_job_and_leads_back(browser, shop):
     answer = await browser.post("/ui/act", project=project, action="rebuild")
 
     assert (answer.status, answer.headers["location"]) == (303, "/ui/projects")
-    with trio.fail_after(60):
-        while browser.serving.server.supervisor.find(project).generation <= before:  # noqa: ASYNC110
-            await trio.sleep(0.02)
+    await until(lambda: browser.serving.server.supervisor.find(project).generation > before, seconds=60)
 
 
 async def test_no_markup_of_a_repository_or_a_query_becomes_markup(browser, tmp_path):
@@ -438,9 +437,11 @@ async def test_streams_are_bounded_and_one_that_is_closed_makes_room(browser):
 
     assert refused.status == 503
     assert refused.headers["retry-after"]
-    with trio.fail_after(20):
-        while (await _status_of_stream(browser.port)) != 200:  # noqa: ASYNC110
-            await trio.sleep(0.05)
+
+    async def is_open_again():
+        return await _status_of_stream(browser.port) == 200
+
+    await until(is_open_again)
 
 
 async def _status_of_stream(port):

@@ -20,9 +20,10 @@ from codecompass.store.job_log import JobLog
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project, open_registry
 from tests.support.commands import run_in_process
+from tests.support.waiting import until
 
 DEADLINE_SECONDS = 60
-WAIT_SECONDS = 20
+WAIT_SECONDS = 60
 POLL_SECONDS = 0.02
 
 PROGRAM = (sys.executable, "-m", "codecompass")
@@ -172,13 +173,13 @@ class Machine:
 
     async def wait_job(self, root: Path) -> str:
         """Returns the id of the job that runs in a project, as soon as the log of jobs has it."""
-        with trio.fail_after(WAIT_SECONDS):
-            while True:
-                with open_registry(self.home) as registry:
-                    job = JobLog(registry).active(project_id(root))
-                if job is not None and job.status == "running":
-                    return job.job_id
-                await trio.sleep(0.005)
+
+        def running() -> str | None:
+            with open_registry(self.home) as registry:
+                job = JobLog(registry).active(project_id(root))
+            return job.job_id if job is not None and job.status == "running" else None
+
+        return await until(running, seconds=WAIT_SECONDS)
 
     def obstruct(self, root: Path) -> None:
         """Makes it impossible to index a project, also for a user who may write anywhere."""

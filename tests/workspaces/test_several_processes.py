@@ -13,6 +13,7 @@ import pytest
 import trio
 
 from codecompass.store.lock import is_locked, is_read
+from tests.support.waiting import until
 from tests.workspaces.machine import DEADLINE_SECONDS, Desk, word
 
 pytestmark = pytest.mark.interaction
@@ -299,13 +300,15 @@ async def test_a_server_over_http_and_one_over_stdio_share_an_index(machine):
         port = free.getsockname()[1]
     server = machine.start("serve-mcp", "--transport", "http", "--port", str(port))
     try:
-        with trio.fail_after(30):
-            while True:
-                try:
-                    await (await trio.open_tcp_stream("127.0.0.1", port)).aclose()
-                    break
-                except OSError:
-                    await trio.sleep(0.02)
+
+        async def listens() -> bool:
+            try:
+                await (await trio.open_tcp_stream("127.0.0.1", port)).aclose()
+            except OSError:
+                return False
+            return True
+
+        await until(listens)
         async with machine.serve(cwd=root) as desk, Client(f"http://127.0.0.1:{port}/mcp", mode="legacy") as client:
             over_http = Desk(client, machine.base / "none.pid", machine.base / "none.log")
             await over_http.ready(word(root))

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import trio
 
-from tests.support.asking import until
 from tests.support.dead_mounts import dead_mount
+from tests.support.waiting import until
 from tests.workspaces.machine import DEADLINE_SECONDS, word
 
 pytestmark = [pytest.mark.interaction, pytest.mark.xdist_group("mounts")]

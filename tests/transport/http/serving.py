@@ -10,6 +10,7 @@ from codecompass.transport.http.guards import guard
 from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.http.server import bound_url, open_sockets
 from codecompass.transport.http.service import HttpTransport
+from tests.support.waiting import until
 from tests.transport.sample_tools import said
 
 LARGE = 8_000_000
@@ -31,9 +32,9 @@ class Served(Struct, frozen=True):
 
     async def wait_load(self, **expected):
         """Returns once the transport carries what is expected."""
-        with trio.fail_after(PATIENCE):
-            while any(getattr(self.transport.load(), name) != value for name, value in expected.items()):  # noqa: ASYNC110
-                await trio.sleep(0.002)
+        await until(
+            lambda: all(getattr(self.transport.load(), name) == value for name, value in expected.items()), seconds=PATIENCE
+        )
 
     async def stop(self):
         """Tells the server to end; returns the seconds that it took."""
@@ -78,9 +79,7 @@ async def serving(core, *, limits=None, hosts=(), origins=(), bound=("127.0.0.1"
 
 async def wait_holding(tools, n):
     """Returns once so many calls of `hold` run."""
-    with trio.fail_after(PATIENCE):
-        while tools.n_holding != n:  # noqa: ASYNC110
-            await trio.sleep(0.002)
+    await until(lambda: tools.n_holding == n, seconds=PATIENCE)
 
 
 async def large_answer(arguments, caller):

@@ -14,6 +14,7 @@ from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.http.server import open_sockets
 from codecompass.transport.http.service import serve_http
 from tests.support.serving import SETTINGS, open_serving
+from tests.support.waiting import until
 from tests.transport.harness import modern
 from tests.transport.http.client import JSON, UPGRADE, ask, call, connect, initialize, message, modern_headers
 
@@ -48,13 +49,6 @@ async def health_of(port):
     answer = await ask(port, "GET", "/health")
     assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
     return answer.json()
-
-
-async def until(condition):
-    """Returns once an asynchronous condition holds."""
-    with trio.fail_after(60):
-        while not await condition():  # noqa: ASYNC110
-            await trio.sleep(0.02)
 
 
 async def test_health_tells_of_all_projects_from_the_first_moment_on(places):

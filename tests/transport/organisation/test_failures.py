@@ -16,6 +16,7 @@ from codecompass.transport.organisation import failures
 from codecompass.transport.organisation.failures import Breaker, OrganisationUnavailable
 from codecompass.transport.organisation.link import OrganisationLink
 from codecompass.transport.organisation.target import organisation_target
+from tests.support.waiting import until
 from tests.transport.organisation.conftest import TOKEN, complaints, desk, index, places, target_of
 from tests.transport.organisation.peer import BEHAVIOURS, StrangePeer
 
@@ -167,9 +168,7 @@ async def test_a_question_that_is_given_up_leaves_nothing_behind(peer):
     link = OrganisationLink(target_of(peer.url))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(link.call, "search_code", {}, PartRequest(), 60.0, lambda replied: replied)
-        with trio.fail_after(30):
-            while not peer.requests:  # noqa: ASYNC110 (another thread: nothing wakes us)
-                await trio.sleep(0.005)
+        await until(lambda: peer.requests, seconds=30)
         nursery.cancel_scope.cancel()
     peer.behaviour = "good"
 

@@ -4,6 +4,7 @@ import pytest
 import trio
 
 from codecompass.transport.tools import several_projects
+from tests.support.waiting import until
 from tests.transport.organisation.conftest import API, PAY, complaints, desk, index, organisation, places, target_of, write
 
 QUESTIONS = (
@@ -159,9 +160,7 @@ async def test_both_are_asked_at_the_same_time(tmp_path, trees, peer):
         await index(dev, trees["api"])
         async with trio.open_nursery() as nursery:
             nursery.start_soon(lambda: dev.answer("search_code", query="retry delay", workspace="*", timeout_ms=60_000))
-            with trio.fail_after(30):
-                while not peer.requests:  # noqa: ASYNC110 (another thread: nothing wakes us)
-                    await trio.sleep(0.01)
+            await until(lambda: peer.requests, seconds=30)
             alone = await dev.call("search_code", query="retry delay", workspace=trees["api"])
             nursery.cancel_scope.cancel()
 

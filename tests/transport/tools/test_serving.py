@@ -14,6 +14,7 @@ from tests.support.faults import held_workers
 from tests.support.routing import Client
 from tests.support.sample import SAMPLE
 from tests.support.serving import open_serving
+from tests.support.waiting import until
 from tests.support.workspace import TestWorkspace
 
 
@@ -319,12 +320,13 @@ async def test_health_knows_projects_that_are_not_live_and_jobs_that_run(impatie
     during = await impatient.call("health_check")
     await impatient.call("index_repo", wait_seconds=50)
     await impatient.wait_known(repository.project_id)
-    after = await impatient.call("health_check")
-    with trio.fail_after(30):
-        # The watcher that begins after the first job has the tree looked at once more, and a job see to what that finds.
-        while after["active_job"] is not None or after["projects"][0]["index_status"] == "stale":
-            await trio.sleep(0.01)
-            after = await impatient.call("health_check")
+
+    async def quiet():
+        health = await impatient.call("health_check")
+        return health if health["active_job"] is None and health["projects"][0]["index_status"] != "stale" else None
+
+    # The watcher that begins after the first job has the tree compared once more, and a job takes up what that finds.
+    after = await until(quiet)
 
     assert during["status"] == "indexing"
     assert during["active_job"]["job_id"] == job["job_id"]
