@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 MODULE = """
 import os
 import pathlib
@@ -17,6 +19,7 @@ def test_grouped(number):
 """
 
 
+@pytest.mark.slow
 def test_a_group_runs_in_one_process_though_there_are_several(tmp_path: Path) -> None:
     for name in ("test_one.py", "test_other.py"):
         (tmp_path / name).write_text(MODULE)

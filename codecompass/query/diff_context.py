@@ -33,10 +33,10 @@ from codecompass.query.options import QueryOptions, no_deadline
 from codecompass.query.source_lines import cut
 from codecompass.query.token_budget import SEPARATOR, envelope_tokens, estimate_tokens
 from codecompass.query.users_of_changes import ChangeUsers, UserOfChange, UsersOfChanges
+from codecompass.scan.files import printable
 from codecompass.scan.git_changes import FileChange
 from codecompass.scan.git_revisions import Side
 from codecompass.scan.path_roles import PathReader
-from codecompass.scan.walk import printable
 from codecompass.settings import AnswerForm
 from codecompass.store.snapshot import Snapshot
 

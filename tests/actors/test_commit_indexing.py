@@ -53,6 +53,7 @@ def content(index):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limits", [LIMITS, FORKING], ids=["from nothing", "from the nearest"])
 @pytest.mark.parametrize("seed", range(3))
 async def test_the_index_of_a_commit_equals_that_of_a_fresh_checkout(tmp_path, repository, seed, limits):

@@ -86,6 +86,7 @@ async def paths_when_fresh(handle, name: str) -> list[str]:
     return [result.path for result in reply.results if result.name == name]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="a mapped file that is cut short ends the process elsewhere")
 @pytest.mark.parametrize(("kind", "how"), WHILE_OPEN)
 async def test_damage_while_it_is_open_is_repaired_and_no_other_workspace_disturbed(kind, how, tree, tmp_path):
@@ -106,6 +107,7 @@ async def test_damage_while_it_is_open_is_repaired_and_no_other_workspace_distur
         await neighbour.check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "how"), BEFORE)
 async def test_damage_before_it_is_opened_is_repaired_and_no_other_workspace_disturbed(kind, how, tree, tmp_path):
     async with open_serving(tmp_path / "home", settings=ONE_WORKER) as serving:

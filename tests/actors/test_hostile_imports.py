@@ -165,6 +165,7 @@ async def job_of(workspace: TestWorkspace, files: dict[str, str]) -> None:
             await workspace.sync(limits=limits, pool=pool)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(LONG_LINES))
 async def test_imports_of_thousands_of_parts_are_left_out_where_they_are_read(workspace, name):
     lines = LONG_LINES[name]
@@ -182,6 +183,7 @@ async def test_imports_of_thousands_of_parts_are_left_out_where_they_are_read(wo
     assert all(len(item.spec) + len(item.name) <= MAX_IMPORT_LENGTH for item in imports)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(MANY))
 async def test_of_a_list_of_imports_without_end_the_first_thousands_are_kept(workspace, name):
     head, line = MANY[name]
@@ -196,6 +198,7 @@ async def test_of_a_list_of_imports_without_end_the_first_thousands_are_kept(wor
     assert len(imports) <= MAX_IMPORTS_PER_FILE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "number"), [(name, number) for name, all_of in CONFIGURATION.items() for number in range(len(all_of))]
 )

@@ -28,6 +28,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))
 MANY = {f"m{index}.py": f"def function_{index}(): pass\n" * 40 for index in range(400)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [4_096, 40_000, 200_000, 400_000])
 async def test_a_full_disk_is_named_and_the_index_stays(workspace, limit):
     workspace.write({"a.py": "def a(): pass\n"})
@@ -45,6 +46,7 @@ async def test_a_full_disk_is_named_and_the_index_stays(workspace, limit):
     assert len(workspace.names()) == 401
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [0, 4_096, 100_000])
 async def test_a_full_disk_at_the_first_index_leaves_no_half_index(workspace, limit):
     workspace.write(MANY)

@@ -7,6 +7,7 @@ import pytest
 from bench.branches import measure
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the CPU time of a running server from /proc")
 def test_every_row_is_measured_to_a_right_answer(tmp_path):
     tree = tmp_path / "project"

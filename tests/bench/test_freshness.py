@@ -1,11 +1,14 @@
 """The driver that holds answers against the disk: each kind of edit once, and that it would notice a wrong answer."""
 
+import pytest
+
 from bench.freshness import EDITS, Driver
 from bench.world import World
 
 N_FILES = 60
 
 
+@pytest.mark.slow
 def test_after_each_kind_of_edit_the_first_answer_is_right_or_says_that_it_may_not_be(tmp_path):
     world = World(tmp_path, seed=1, n_files=N_FILES)
 

@@ -38,6 +38,7 @@ def test_a_job_tells_files_symbols_and_sizes_of_what_it_indexed(tmp_path):
     assert (floor_run.files_read, floor_run.files_parsed) == (30, 30)
 
 
+@pytest.mark.slow
 def test_a_measured_tree_is_left_as_it_was(tmp_path):
     tree = make_tree(tmp_path / "tree", 40)
     before = {path: path.read_bytes() for path in tree.root.rglob("*") if path.is_file() and ".git" not in path.parts}
@@ -50,6 +51,7 @@ def test_a_measured_tree_is_left_as_it_was(tmp_path):
     assert runs.updates[0].report.counts.files_written == 10
 
 
+@pytest.mark.slow
 def test_somebody_elses_tree_is_never_edited(tmp_path, monkeypatch):
     monkeypatch.setattr("bench.corpus.OUT", tmp_path / "out")
     tree = make_tree(tmp_path / "tree", 30)

@@ -181,6 +181,7 @@ def test_closed_streams_are_no_reason_to_fail(cli, program, shop):
     assert cli("status").code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
 @pytest.mark.parametrize("buffering", ["", "1"], ids=["buffered", "unbuffered"])
 @pytest.mark.parametrize(

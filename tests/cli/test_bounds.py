@@ -52,6 +52,7 @@ def words(path, command, parameter, value):
     return [*before, name, value, *others] if before else [name, value, "status"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "command", "parameter"), PARAMETERS, ids=lambda value: getattr(value, "name", None) or str(value)
 )

@@ -156,6 +156,7 @@ def large_tree(cli: CommandLine) -> Path:
     return cli.tree("large", {f"m{n}.py": functions for n in range(300)}, git=False)
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_with_130_and_leaves_no_traceback(cli, program):
     """The job is noted as cancelled, nothing half-done is left, and the next run goes through."""
     root = large_tree(cli)
@@ -178,6 +179,7 @@ def test_ctrl_c_ends_with_130_and_leaves_no_traceback(cli, program):
     assert cli("index", "--json").json["file_count"] == len(list(root.iterdir()))
 
 
+@pytest.mark.slow
 def test_a_killed_job_is_reported_until_the_next_one_succeeds(cli, program):
     large_tree(cli)
     process = program.start("index")

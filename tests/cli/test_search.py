@@ -355,6 +355,7 @@ def test_two_searches_that_meet_an_unindexed_project_both_answer(cli: CommandLin
         assert b"total_price" in out
 
 
+@pytest.mark.slow
 def test_questions_at_the_same_moment_all_see_the_edit_before_them(cli, program, shop):
     """Whichever takes the change in, the others wait for it."""
     cli("index")
@@ -381,6 +382,7 @@ def test_it_says_what_became_of_a_file_that_was_expected(cli, shop):
     assert unknown == {"path": "nowhere.py", "verdict": "not_indexed"}
 
 
+@pytest.mark.slow
 def test_a_page_that_finds_nothing_is_not_repeated(cli, shop):
     done = cli("search", "x" * 10_000)
 

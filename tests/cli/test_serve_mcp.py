@@ -141,6 +141,7 @@ async def test_port_and_address_are_passed_over_on_stdio(tmp_path):
 # Frames alone
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", LogLevel.__args__)
 async def test_stdout_has_frames_alone_whatever_is_printed_and_logged(tmp_path, root, level):
     """Every line that comes out is judged as a frame by the client's end."""
@@ -159,6 +160,7 @@ async def test_stdout_has_frames_alone_whatever_is_printed_and_logged(tmp_path, 
     assert ('"event": "request"' in line.log) == (level in ("debug", "info"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("crash", "code"),
     [
@@ -198,6 +200,7 @@ async def test_a_defect_in_background_work_does_not_end_it(tmp_path, root):
     assert "ZeroDivisionError: a defect" in line.log
 
 
+@pytest.mark.slow
 async def test_a_worker_that_crashes_costs_its_file_alone(tmp_path, root):
     write_tree(root, {"noisy.py": "def noisy(): pass\n"})
     code = CRASH.format(crash="os.abort()").replace(
@@ -265,6 +268,7 @@ async def test_a_stderr_that_nobody_reads_does_not_stop_it(tmp_path, root):
 # Options
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -419,6 +423,7 @@ async def test_the_end_of_input_with_a_request_in_flight_ends_it_too(tmp_path, h
     assert processes_of(tmp_path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 async def test_a_signal_lets_what_is_in_flight_end(tmp_path, held, number):
     async with serving(tmp_path, "--workspace", held, **holding(tmp_path)) as line:

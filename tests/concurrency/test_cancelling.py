@@ -36,6 +36,7 @@ def large(tmp_path_factory) -> TestWorkspace:
     return tree
 
 
+@pytest.mark.slow
 async def test_a_question_that_is_cancelled_stops(large):
     """The last of them would take minutes."""
     async with open_serving(large.home, settings=ONE_WORKER) as serving:
@@ -59,6 +60,7 @@ async def test_a_question_that_is_cancelled_stops(large):
             assert handle.observation.in_flight == 0
 
 
+@pytest.mark.slow
 async def test_questions_that_are_cancelled_before_they_begin_never_begin(large):
     """Each would take minutes, and they would take their turns."""
     async with open_serving(large.home, settings=ONE_WORKER) as serving:

@@ -129,6 +129,7 @@ async def starting(serving, tree: TestWorkspace) -> None:
     await open_workspace(serving, tree)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", [idle, asked, indexing, starting], ids=lambda moment: moment.__name__)
 async def test_nothing_is_left_of_a_server_that_ended_while(moment, tree, tmp_path):
     home = tmp_path / "home"

@@ -139,6 +139,7 @@ async def small(home):
         yield serving
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [mode for mode in requests.SEARCH_MODES if mode != "auto"])  # that is the default, asked below
 async def test_every_shape_of_a_query_is_answered_at_the_bound(small, mode):
     for shape, unit in SHAPES.items():
@@ -149,6 +150,7 @@ async def test_every_shape_of_a_query_is_answered_at_the_bound(small, mode):
         assert answer.error is None or answer.error.code == "invalid_input", (shape, answer.error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tool", "name"), TEXTS)
 async def test_every_shape_of_every_argument_is_answered_at_the_bound(small, tool, name):
     bound = ARGUMENTS[tool][name].max_length
@@ -160,6 +162,7 @@ async def test_every_shape_of_every_argument_is_answered_at_the_bound(small, too
         json.loads(answer.payload)
 
 
+@pytest.mark.slow
 async def test_a_server_answers_all_of_them_and_a_ping_between_them(tmp_path):
     """Through the real bytes: each text at its bound and above it, lone surrogates and the largest message among them."""
     async with serving_process(tmp_path) as client:

@@ -174,6 +174,7 @@ async def test_a_value_that_is_none_is_refused_and_never_taken_for_the_default(b
     assert refusal["error"]["data"]["value"] == value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "query",
     [

@@ -53,6 +53,7 @@ CALLS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["json", "text"])
 async def test_no_answer_is_beyond_what_hosts_pass_on_unless_asked_for(repository, form):
     repository.write({"everything.py": LARGE_CLASS, **NAMESAKES})

@@ -62,6 +62,7 @@ def source_lines(text: str) -> Iterator[tuple[str, int, str]]:
             path, lines = line, (PACKAGE / line).read_text().split("\n")
 
 
+@pytest.mark.slow
 async def test_every_line_of_code_is_that_line_of_the_file(own_code):
     shown = 0
     for tool, arguments in [
@@ -78,6 +79,7 @@ async def test_every_line_of_code_is_that_line_of_the_file(own_code):
     assert shown > 200
 
 
+@pytest.mark.slow
 async def test_an_answer_takes_few_more_characters_than_ripgrep_prints_for_the_same_lines(own_code):
     for query in QUESTIONS:
         text = await text_of(own_code, "search_code", query=query)
@@ -86,6 +88,7 @@ async def test_an_answer_takes_few_more_characters_than_ripgrep_prints_for_the_s
         assert len(text) <= 1.2 * printed, query
 
 
+@pytest.mark.slow
 async def test_nine_tenths_of_an_answer_are_paths_numbers_names_and_code(own_code):
     for query in QUESTIONS:
         text = await text_of(own_code, "search_code", query=query)
@@ -97,6 +100,7 @@ async def test_nine_tenths_of_an_answer_are_paths_numbers_names_and_code(own_cod
         assert useful >= 0.9 * len(text), query
 
 
+@pytest.mark.slow
 async def test_a_short_definition_is_whole_and_a_long_one_is_not(own_code):
     long = await text_of(own_code, "locate_symbol", name="get_code_context", kind="fn")
     short = await text_of(own_code, "locate_symbol", name="span", path="protocol/text/code.py")
@@ -111,6 +115,7 @@ async def test_a_short_definition_is_whole_and_a_long_one_is_not(own_code):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vocabulary", [openai.cl100k_base, openai.o200k_base])
 async def test_the_budget_of_a_context_is_kept_by_the_text(own_code, vocabulary):
     count = vocabulary().count
@@ -120,6 +125,7 @@ async def test_the_budget_of_a_context_is_kept_by_the_text(own_code, vocabulary)
             assert count(text) <= budget, (query, budget)
 
 
+@pytest.mark.slow
 async def test_nothing_of_the_envelope_is_in_the_text(own_code):
     text = await text_of(own_code, "search_code", query="index job")
 

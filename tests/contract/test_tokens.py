@@ -36,6 +36,7 @@ def size(value):
     return len(json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode())
 
 
+@pytest.mark.slow
 async def test_hits_are_small_and_default_answers_bounded(own_code):
     """A symbol hit at `location` p95 300 bytes, at `signature` 500; a default answer at most 30 kB; nothing like telemetry."""
     outline = await own_code.call("get_file_outline", path="store/writer.py")

@@ -61,6 +61,7 @@ def test_kubernetes_knows_every_field_of_the_manifests(version: str):
     _validate(version, *files, SECRETS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", KUBERNETES_VERSIONS)
 @pytest.mark.parametrize("has_snapshots", [False, True])
 def test_kubernetes_knows_every_field_of_what_kustomize_makes(version: str, has_snapshots: bool, tmp_path: Path):

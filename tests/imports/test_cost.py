@@ -48,6 +48,7 @@ class CountingPaths(InMemoryPaths):
         return counted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", sorted(RULES))
 @pytest.mark.parametrize("configured", [False, True])
 def test_an_import_at_every_bound_makes_a_bounded_number_of_queries(language, configured):

@@ -118,6 +118,7 @@ def some_import(source, language):
     return Import(1, 1, "a" if kind == "mod" else spec, "" if kind == "mod" else name, kind=kind)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", sorted(EXTENSIONS))
 def test_an_answer_changes_only_when_a_tail_of_the_import_is_affected(language):
     changed = 0
@@ -139,6 +140,7 @@ def test_an_answer_changes_only_when_a_tail_of_the_import_is_affected(language):
     assert changed > 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", sorted(EXTENSIONS))
 def test_an_answer_is_in_the_repository_and_does_not_depend_on_the_order_of_files(language):
     for seed in range(200):

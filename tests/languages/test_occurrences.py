@@ -346,6 +346,7 @@ SHAPES = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_cost_of_repeated_openings_grows_with_their_length_alone(language):
     """Each of these began a match at every repetition, and looked to the end of the text for what closes it."""
@@ -356,6 +357,7 @@ def test_the_cost_of_repeated_openings_grows_with_their_length_alone(language):
             occurrences(language, text, enclosing(text, "A"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_thousands_of_definitions_on_one_line_are_read_in_bounded_time(language):
     for kind in ("class", "impl", "field", "fn"):
@@ -367,6 +369,7 @@ def test_thousands_of_definitions_on_one_line_are_read_in_bounded_time(language)
                 occurrences(language, text, symbols)
 
 
+@pytest.mark.slow
 def test_thousands_of_heads_that_nothing_ends_are_read_in_bounded_time():
     """The heads of types reach into what follows, up to a limit."""
     for language, shape, kind in (

@@ -197,6 +197,7 @@ def test_results_cost_about_what_the_levels_promise(orders, state):
     assert 250 <= mean("context") <= 500
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("level", "most_bytes"), [("location", 300), ("signature", 500)])
 def test_a_hit_keeps_the_bytes_of_its_level(own, state, level, most_bytes):
     queries = ("how is a file parsed", "Snapshot", "estimate tokens", "regular expression", "write the index", "status", "job")
@@ -215,6 +216,7 @@ def test_a_hit_keeps_the_bytes_of_its_level(own, state, level, most_bytes):
     assert sizes[int(0.95 * len(sizes))] <= most_bytes
 
 
+@pytest.mark.slow
 def test_a_default_answer_of_any_tool_is_at_most_30_kB(own, answer):
     for request in (
         SearchCode(query="index"),

@@ -242,6 +242,7 @@ SUBTYPES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", SUBTYPES, ids=str)
 def test_subtypes_are_found_in_every_language_with_types(case, index_of, state):
     files, name, expected = SUBTYPES[case]

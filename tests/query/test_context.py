@@ -86,6 +86,7 @@ def test_where_no_item_fits_whole_the_best_that_fits_is_named_by_its_place(index
     assert brief.estimated_tokens <= 270
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vocabulary", [openai.cl100k_base, openai.o200k_base])
 @pytest.mark.parametrize("strategy", ["breadth", "depth"])
 def test_no_answer_is_larger_than_its_budget_as_real_vocabularies_count(own, state, strategy, vocabulary):

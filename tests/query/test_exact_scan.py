@@ -260,6 +260,7 @@ def test_a_literal_found_nowhere_suggests_a_search_by_words(ask):
     assert [(action.tool, action.mode) for action in reply.suggested_next_actions] == [("search_code", "")]
 
 
+@pytest.mark.slow
 def test_whatever_the_text_a_pattern_finds_the_lines_that_it_matches(index_of):
     """What `test_terms` shows of our own tokens, for the tokens that the index really makes."""
     draw = random.Random(11)

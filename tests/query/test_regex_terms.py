@@ -139,6 +139,7 @@ pieces = st.tuples(atoms, st.sampled_from(["", "", "", "", "?", "*", "+", "{1,2}
 patterns = st.lists(pieces, min_size=1, max_size=7).map("".join)
 
 
+@pytest.mark.slow
 @settings(max_examples=1000)
 @given(st.tuples(st.sampled_from(["", "(?i)"]), patterns).map("".join), texts)
 @example(r"a\W+\(", "a é(")

@@ -93,6 +93,7 @@ ODD_NAMES = [*PLAIN_NAMES, "build", "vendor", "node_modules", ".hid", ".github",
 OWN_PATTERNS = [*PLAIN_PATTERNS, "!build/", "!vendor/a", "!node_modules/src/**", "!.hid", "!.env", "!*.pem", "!build/**/*.py"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_every_entry_is_explained_as_it_was_scanned(seed: int, tmp_path: Path):
     rng = random.Random(3000 + seed)

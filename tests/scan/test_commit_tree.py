@@ -128,6 +128,7 @@ def tree_of_blob(repository: TestWorkspace, blob: bytes) -> bytes:
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_a_tree_deeper_than_calls_can_be_is_read(repository):
     repository.write({"a.py": "x = 1\n"})
     repository.commit()

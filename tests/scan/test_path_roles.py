@@ -121,6 +121,7 @@ def test_changelogs_are_told_apart_from_code_about_changes(path, tells):
     assert is_history(path) is tells
 
 
+@pytest.mark.slow
 def test_a_path_of_any_depth_is_read():
     reader = PathReader()
     path = "tests/" + "some_words/" * 20_000 + "a.py"

@@ -198,6 +198,7 @@ async def test_a_deleted_file_is_not_found_and_costs_nothing_when_it_comes_back(
     assert "delete_account" in names(back)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("behaviour", [each for each in BEHAVIOURS if each not in ("good", "silent")])
 async def test_an_endpoint_that_fails_costs_a_question_nothing_but_a_warning(
     tree, peer: EmbeddingPeer, behaviour, monkeypatch: pytest.MonkeyPatch

@@ -84,6 +84,7 @@ def test_activity_is_bounded_whatever_clients_send():
     assert all(len(call.arguments) <= MAX_ARGUMENTS for client in clients for call in client.calls)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["python", "typescript", "php", "ruby", "markdown", "nonsense", "sql", "haskell", "bash"])
 @pytest.mark.parametrize(
     "text",

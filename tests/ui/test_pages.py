@@ -328,6 +328,7 @@ PIECES = (
 )
 
 
+@pytest.mark.slow
 async def test_whatever_is_asked_the_page_answers_and_never_with_a_defect(browser, shop):
     project = await browser.index(shop.root)
     seeded = random.Random(29)

@@ -214,6 +214,7 @@ async def test_every_directory_that_changed_is_reported(places, soak_scale):
         assert watcher.is_exact
 
 
+@pytest.mark.slow
 async def test_nothing_is_lost_while_somebody_else_goes_on(places, soak_scale):
     """Directories come and go between the events, the watches and the listings."""
     root, beside = places

@@ -83,6 +83,7 @@ def edit(host: Host, request: Request = REQUEST) -> EntryEdit:
     return EntryEdit(host, Path("file"), request, "/usr/bin:/bin")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", EDITED, ids=lambda host: host.name)
 @many
 @given(data=st.data())
@@ -102,6 +103,7 @@ def test_setup_then_undo_gives_every_byte_back(host, data):
         assert not here.home.root.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", EDITED, ids=lambda host: host.name)
 @many
 @given(data=st.data())
@@ -138,6 +140,7 @@ def with_addition(text: str, addition: tuple[str, str]) -> str:
     return text[:at] + addition[1] + text[at:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", EDITED, ids=lambda host: host.name)
 @many
 @given(data=st.data())
@@ -159,6 +162,7 @@ def test_what_the_user_writes_elsewhere_stays_and_the_rest_is_given_back(host, d
         assert here.text() == with_addition(text, addition)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", EDITED, ids=lambda host: host.name)
 @many
 @given(data=st.data())

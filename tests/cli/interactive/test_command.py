@@ -320,6 +320,7 @@ def test_an_answer_that_is_replaced_leaves_the_reader_at_the_same_hit(cli, opene
     assert terminal.selected == chosen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("key", "code"), [(keys.CONTROL_C, 130), (keys.ESCAPE, 0), (keys.CONTROL_D, 0), ("TERM", 143)])
 def test_leaving_restores_the_terminal(cli, shop, opener, key, code):
     cli("index")
@@ -348,6 +349,7 @@ def test_a_narrow_terminal_shows_where_and_what(cli, shop, opener):
     assert "def total_price(self)" in terminal.line(">12")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("columns", "rows"), [(40, 5), (20, 10), (12, 4), (200, 60)])
 def test_a_terminal_of_any_size_is_drawn_on(cli, shop, opener, columns, rows):
     cli("index")

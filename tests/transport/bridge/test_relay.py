@@ -124,6 +124,7 @@ async def test_a_client_of_the_bridge_gets_what_a_client_of_the_server_gets_in_b
     assert stateless["result"]["resultType"] == "complete"
 
 
+@pytest.mark.slow
 async def test_several_bridges_share_one_server_and_each_stands_in_its_own_project(shop, tmp_path):
     other = TestWorkspace(tmp_path / "other", shop.home, git=True)
     other.write({"m.py": "class Order:\n    pass\n"})
@@ -222,6 +223,7 @@ async def test_a_killed_server_costs_what_was_under_way_and_the_session_goes_on_
     assert set(client.n_answers.values()) == {1}
 
 
+@pytest.mark.slow
 async def test_a_server_that_is_started_again_is_waited_for(shop):
     port = free_port()
     async with bridged(f"http://127.0.0.1:{port}", shop.home, cwd=shop.root) as client:
@@ -285,6 +287,7 @@ async def test_a_late_answer_to_an_old_server_never_reaches_the_new_one(shop):
     assert answers == [{"jsonrpc": "2.0", "id": "srv-1", "result": {"roots": [{"uri": "file:///new"}]}}]
 
 
+@pytest.mark.slow
 async def test_progress_and_cancellation_go_through(shop):
     shop.write({f"src/n{n}.py": f"def f{n}():\n    return {n}\n" * 100 for n in range(200)})
     async with http_server(home=shop.home) as server, bridged(server.url, shop.home, cwd=shop.root) as client:
@@ -383,6 +386,7 @@ async def test_a_terminated_bridge_ends_in_order(shop):
     assert code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -130,6 +130,7 @@ async def test_an_address_beyond_this_machine_is_warned_of_on_stderr(home):
     assert "SSH tunnel" in server.log
 
 
+@pytest.mark.slow
 async def test_a_signal_ends_it_within_its_deadline_although_clients_do_not_read(home, project):
     for n in range(50):
         (project / f"module_{n}.py").write_text(SOURCE * 200)

@@ -24,6 +24,7 @@ SLOW_MS = 300
 """How long one that does not answer is waited for."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("behaviour", BEHAVIOURS)
 async def test_whatever_it_does_costs_its_part_alone(tmp_path, trees, peer, behaviour):
     peer.behaviour = behaviour

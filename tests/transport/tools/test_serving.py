@@ -81,6 +81,7 @@ async def test_a_request_for_a_job_that_runs_already_joins_it(impatient):
     assert end["status"] == "published"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tool", "code"), [("index_repo", "index_in_progress"), ("sync_repo", "sync_in_progress")])
 async def test_force_that_meets_an_updating_job_is_refused_with_that_job(impatient, repository, tool, code):
     end = await impatient.call("index_repo", wait_seconds=50)
