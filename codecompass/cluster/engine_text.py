@@ -28,7 +28,7 @@ from codecompass.store.snapshot import (
     MAX_LINE,
     ChunkHit,
     FileHit,
-    KeyedChunks,
+    KeyedCandidates,
     Passage,
     Search,
     SymbolHit,
@@ -338,7 +338,7 @@ def _body(query: JsonObject, limit: int, fields: Sequence[str], order: Order) ->
 _KEYS_ONLY: Final[JsonObject] = {"_source": False, "track_total_hits": False, "stored_fields": "_none_"}
 
 
-class EngineCandidates(KeyedChunks):
+class EngineCandidates(KeyedCandidates):
     """See `ChunkCandidates`. Texts are fetched some hundred at a time, as they are read."""
 
     def __init__(self, text: EngineText, keys: Sequence[int]) -> None:
