@@ -13,7 +13,7 @@ import trio
 
 from codecompass.errors import CodeCompassError, IndexDamaged
 from codecompass.store.layout import HomeLayout
-from codecompass.store.verification import Compared, verify_index
+from codecompass.store.verification import VerifiedFiles, verify_index
 from codecompass.units import MIB, SECONDS
 
 ROUND_SECONDS: Final = 20 * SECONDS
@@ -29,7 +29,7 @@ class Verifier:
     def __init__(self, home: HomeLayout, live: Callable[[], Collection[str]]) -> None:
         self._home = home
         self._live = live
-        self._compared: dict[str, Compared] = {}
+        self._compared: dict[str, VerifiedFiles] = {}
         self._limiter = trio.CapacityLimiter(1)
         self._log = structlog.get_logger(__name__)
 

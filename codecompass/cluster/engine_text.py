@@ -39,7 +39,6 @@ from codecompass.store.snapshot import (
     MAX_LINE,
     ChunkHit,
     FileHit,
-    KeyedChunks,
     Passage,
     Search,
     SymbolHit,
