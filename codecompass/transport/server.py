@@ -201,7 +201,7 @@ class Server:
             return False
 
     def _elsewhere(self, organisation: "OrganisationLink") -> Elsewhere:
-        from codecompass.transport.organisation.asking import Organisation  # only if one is configured
+        from codecompass.transport.organisation.answers import Organisation  # only if one is configured
 
         return Organisation(organisation, self.router, self._known_checkouts(), self.launch.settings)
 

@@ -21,7 +21,7 @@ from codecompass.transport.bridge.link import BridgeLink, LinkLimits, Refused
 from codecompass.transport.bridge.session import BridgeSession, revision_of
 from codecompass.transport.bridge.stand_in import StandIn
 from codecompass.transport.bridge.target import BridgeTarget
-from codecompass.transport.mcp.connection import Receive
+from codecompass.transport.mcp.connection import Receive, cancelled_when_set
 from codecompass.transport.mcp.core import SessionLimits
 from codecompass.transport.mcp.jsonrpc import (
     EMPTY_OBJECT,
@@ -131,13 +131,7 @@ class Bridge:
     # from the client
 
     async def _read(self, receive: Receive) -> None:
-        async with trio.open_nursery() as nursery:
-
-            async def until_stopped() -> None:
-                await self.stopping.wait()
-                nursery.cancel_scope.cancel()
-
-            nursery.start_soon(until_stopped)
+        async with cancelled_when_set(self.stopping):
             try:
                 while (incoming := await receive()) is not None:
                     frame = without_lone_surrogates(incoming.frame)
@@ -154,7 +148,6 @@ class Bridge:
                             await self._take_request(message, frame)
             except (OSError, trio.BrokenResourceError, trio.ClosedResourceError):
                 pass
-            nursery.cancel_scope.cancel()
 
     async def _take_request(self, request: Request, frame: bytes) -> None:
         if request.id in self._asked:

@@ -102,7 +102,7 @@ class ServerState(Protocol):
 
 class Elsewhere(Protocol):
     """Another server, which is queried about projects that are not on this machine. Implemented by
-    `transport/organisation/asking.py`."""
+    `transport/organisation/answers.py`."""
 
     async def run(self, call: "Call", run: "Callable[[Call], Awaitable[Outcome]]") -> "Outcome":
         """Returns the outcome of `run`, or the other server's answer if the call is about one of its repositories."""

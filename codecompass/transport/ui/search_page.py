@@ -12,9 +12,9 @@ from codecompass.protocol.replies import Result, SearchCodeReply
 from codecompass.protocol.requests import ALL_PROJECTS, MAX_LIMIT, SEARCH_MODES
 from codecompass.query.excerpts import word_pattern
 from codecompass.transport.http.request import OK, HttpRequest
-from codecompass.transport.ui.asking import Asking, Trouble
 from codecompass.transport.ui.code_lines import CodeLine, lines_of_hit
 from codecompass.transport.ui.fields import Fields
+from codecompass.transport.ui.questions import PageError, Questions
 from codecompass.transport.ui.rendering import Rendering
 from codecompass.transport.ui.shown_projects import ShownProject, chosen
 
@@ -105,14 +105,14 @@ class Found(Struct, frozen=True, kw_only=True):
     hits: tuple[ShownHit, ...] = ()
     total: int = 0
     metadata: Metadata | None = None
-    trouble: Trouble | None = None
+    trouble: PageError | None = None
 
 
 class SearchPage:
     """Answers `/ui`, and `/ui/results` with the part that changes while somebody types."""
 
-    def __init__(self, asking: Asking, rendering: Rendering) -> None:
-        self._asking = asking
+    def __init__(self, questions: Questions, rendering: Rendering) -> None:
+        self._questions = questions
         self._rendering = rendering
 
     async def page(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
@@ -143,11 +143,11 @@ class SearchPage:
         }
         try:
             if form.is_about_all:
-                reply = await self._asking.show_all("search_code", **arguments)
+                reply = await self._questions.show_all("search_code", **arguments)
             else:
                 why_not = form.why_not or None
-                reply = await self._asking.show("search_code", form.project.project_id, **arguments, why_not=why_not)
-        except Trouble as trouble:
+                reply = await self._questions.show("search_code", form.project.project_id, **arguments, why_not=why_not)
+        except PageError as trouble:
             return Found(trouble=trouble)
         assert isinstance(reply, SearchCodeReply)
         of_label = {each.label: each for each in projects} if form.is_about_all else {"": form.project}
