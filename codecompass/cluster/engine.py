@@ -315,7 +315,7 @@ class Engine:
                 raise EngineUnavailable(f"the search engine could not search ({_reason(answer)}). Ask again.")
         return answers
 
-    def found(self, index: str, query: JsonObject, *, routing: str = "") -> Iterator[JsonObject]:
+    def all_hits(self, index: str, query: JsonObject, *, routing: str = "") -> Iterator[JsonObject]:
         """Yields a hit for every document that a query finds, in no order, with `_seq_no` and `_primary_term` for compare-and-set
         and without its content. All hits are of one point in time, before the first is yielded."""
         params: dict[str, object] = {"scroll": VIEW_KEPT, **({"routing": routing} if routing else {})}

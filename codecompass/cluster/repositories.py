@@ -225,7 +225,7 @@ class Repositories:
         while True:
             there = self.get(parsed.repo_id)
             if there is not None and not there.url and "name" not in given:
-                # Its document was made by `bury`, without a name.
+                # Its document was made by `add_tombstone`, without a name.
                 given["name"] = self._new(parsed, given).name
             if there is not None:
 
@@ -255,7 +255,7 @@ class Repositories:
 
         return self.update(found.repo_id, removed) or found
 
-    def bury(self, repo_id: str) -> bool:
+    def add_tombstone(self, repo_id: str) -> bool:
         """Creates the document of a removed repository, so that workers delete its orphaned documents. Returns False if the
         repository has a document."""
         now = time.time()

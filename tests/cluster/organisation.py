@@ -145,7 +145,7 @@ async def serving_library(
         )
         try:
             with trio.fail_after(30):
-                while n_ready and not server.watch.is_ready:  # noqa: ASYNC110 (the server looks by itself, and tells nobody)
+                while n_ready and not server.monitor.is_ready:  # noqa: ASYNC110 (the server looks by itself, and tells nobody)
                     await trio.sleep(0.02)
             yield ServedLibrary(server, port)
         finally:
