@@ -180,12 +180,19 @@ class Engine:
             self._wait_for_copies()
 
     def _create(self, name: str, body: JsonObject) -> bool:
+        """Creates an index if it is missing. Returns whether it was missing."""
         try:
             self._request("HEAD", f"/{name}")
         except _Missing:
-            self._make(name, body)
-            return True
-        return False
+            pass
+        else:
+            return False
+        try:
+            self._request("PUT", f"/{name}", body, params={"wait_for_active_shards": "1"})
+        except EngineRefused as error:
+            if error.data.get("kind") != "resource_already_exists_exception":
+                raise
+        return True
 
     def _wait_for_copies(self) -> None:
         n_nodes = self._request("GET", "/_cluster/health")["number_of_data_nodes"]
@@ -194,13 +201,6 @@ class Engine:
             with contextlib.suppress(EngineUnavailable):
                 params = {"wait_for_status": "green", "timeout": f"{COPIES_SECONDS:.0f}s"}
                 self._request("GET", f"/_cluster/health/{self.names.all}", params=params, timeout=2 * COPIES_SECONDS)
-
-    def _make(self, name: str, body: JsonObject) -> None:
-        try:
-            self._request("PUT", f"/{name}", body, params={"wait_for_active_shards": "1"})
-        except EngineRefused as error:
-            if error.data.get("kind") != "resource_already_exists_exception":
-                raise
 
     def health(self) -> EngineHealth:
         """Returns the health of the engine and of our indexes."""

@@ -340,7 +340,7 @@ class Repositories:
                 field="url",
             )
         now = time.time()
-        name = parsed.name if all(each.name != parsed.name for each in known) else _longer_name(parsed)
+        name = parsed.name if all(each.name != parsed.name for each in known) else _unique_name(parsed.name, parsed.repo_id)
         fields: dict[str, object] = {"name": name, **given}
         fresh = Repository(repo_id=parsed.repo_id, name=name, url=parsed.url, added_at=now, changed_at=now)
         return replace(fresh, **fields)
@@ -353,7 +353,7 @@ class Repositories:
         others = (each for each in self.listed(with_removed=True, is_current=True) if each.repo_id != mine.repo_id)
         if all(each.name != mine.name for each in others):
             return mine
-        return self.update(mine.repo_id, lambda old: replace(old, name=f"{mine.name}-{mine.repo_id[:6]}")) or mine
+        return self.update(mine.repo_id, lambda old: replace(old, name=_unique_name(mine.name, mine.repo_id))) or mine
 
     def _require_free_name(self, name: str, repo_id: str) -> None:
         for each in self.listed(with_removed=True, is_current=True):
@@ -445,8 +445,8 @@ def _noted(old: Repository) -> Repository:
     return replace(old, changes=old.changes + 1, changed_at=time.time())
 
 
-def _longer_name(parsed: RepositoryUrl) -> str:
-    return f"{parsed.name}-{parsed.repo_id[:6]}"
+def _unique_name(name: str, repo_id: str) -> str:
+    return f"{name}-{repo_id[:6]}"
 
 
 def _pause(attempt: int) -> None:

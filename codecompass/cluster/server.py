@@ -31,7 +31,7 @@ from codecompass.cluster.answers import AnswerSettings, LibraryAnswers, LibraryC
 from codecompass.cluster.authentication import Authenticator, trusted_proxy
 from codecompass.cluster.calls import EngineCalls
 from codecompass.cluster.engine import Engine, EngineUnavailable
-from codecompass.cluster.generations import Generations
+from codecompass.cluster.generations import Generations, open_generations
 from codecompass.cluster.health import EngineMonitor, LibraryState
 from codecompass.cluster.library import LOOKUPS, Libraries
 from codecompass.cluster.repositories import Repositories
@@ -172,8 +172,7 @@ async def open_library_server(launch: LibraryLaunch) -> AsyncIterator[LibrarySer
     settings = launch.settings
     engine = Engine(settings.cluster.url, prefix=settings.cluster.prefix, timeout=READ_SECONDS)
     try:
-        generations = await trio.to_thread.run_sync(Generations, engine, launch.cache, settings.server.cache_bytes)
-        try:
+        async with open_generations(engine, launch.cache, settings.server.cache_bytes) as generations:
             server = LibraryServer(launch, engine, generations)
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(run_again_after_failure, "engine watch", server.monitor.work)
@@ -182,9 +181,6 @@ async def open_library_server(launch: LibraryLaunch) -> AsyncIterator[LibrarySer
                 finally:
                     server.core.stop()
                     nursery.cancel_scope.cancel()
-        finally:
-            with trio.CancelScope(shield=True):
-                await trio.to_thread.run_sync(generations.close)
     finally:
         engine.close()
 

@@ -14,10 +14,8 @@ import os
 import platform
 import random
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Final, TypeVar
 
 import structlog
@@ -28,7 +26,7 @@ from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.actors.index_limits import index_limits
 from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
 from codecompass.cluster.engine import Engine, EngineUnavailable
-from codecompass.cluster.generations import Generations
+from codecompass.cluster.generations import open_generations
 from codecompass.cluster.leases import RENEWALS, Claim, LeaseLost, claim, failed
 from codecompass.cluster.remote_refs import select_refs
 from codecompass.cluster.remotes import RemoteLimits, list_remote
@@ -94,7 +92,7 @@ async def run_worker(
     await trio.to_thread.run_sync(engine.prepare)
     facts = await trio.to_thread.run_sync(local.facts_directory)
     pool_size = settings.index.workers or default_pool_size()
-    async with open_worker_pool(pool_size) as pool, _open_generations(engine, facts) as generations:
+    async with open_worker_pool(pool_size) as pool, open_generations(engine, facts) as generations:
         resources = TurnResources(
             engine=engine,
             generations=generations,
@@ -109,16 +107,6 @@ async def run_worker(
         schedule = Schedule(trio.current_time, local.has, made_by=MADE_BY, times=times)
         worker = _Worker(resources, schedule, settings, chosen)
         await worker.run(stop)
-
-
-@asynccontextmanager
-async def _open_generations(engine: Engine, directory: Path) -> AsyncIterator[Generations]:
-    generations = Generations(engine, directory)
-    try:
-        yield generations
-    finally:
-        with trio.CancelScope(shield=True):
-            await trio.to_thread.run_sync(generations.close)
 
 
 class _Worker:
