@@ -427,7 +427,7 @@ def _refusal(status: object, info: JsonObject) -> Exception:
     kind, reason = _kind(info), _reason(info)
     if _SHARD_IS_NOT_THERE & _causes(info):
         return EngineUnavailable(
-            f"the search engine has a part of the index not ready, as after a start ({reason}). Ask again in a moment."
+            f"a part of the index is not ready in the search engine, as after a restart ({reason}). Ask again in a moment."
         )
     if status == 404 and kind != "index_not_found_exception":
         return _Missing()

@@ -310,7 +310,7 @@ class Repositories:
                 _pause(attempt)
             else:
                 return new
-        raise EngineUnavailable("this repository is changed by too many at a time. Try again in a moment.")
+        raise EngineUnavailable("too many concurrent changes of this repository. Try again in a moment.")
 
     def delete(self, repo_id: str, allows: Callable[[Repository], bool]) -> bool:
         """Deletes the document if `allows` returns True for its current state. Returns whether it does not exist any more."""
@@ -370,8 +370,8 @@ def checked_name(name: str) -> str:
     """Returns `name` if it is a valid name of a repository. Raises InvalidInput."""
     if not _NAME.fullmatch(name):
         raise InvalidInput(
-            f"{name[:100]!r} is no name of a repository. Use up to 100 letters, digits, dots, dashes, underscores and slashes, "
-            "and begin with a letter or digit.",
+            f"{name[:100]!r} is not a valid name of a repository. Use up to 100 letters, digits, dots, dashes, underscores and "
+            "slashes, and begin with a letter or digit.",
             field="name",
             value=name[:100],
         )
@@ -390,8 +390,8 @@ def checked_refs(refs: Sequence[str] | None) -> tuple[str, ...] | None:
     for ref in found:
         if not _REF.fullmatch(ref) or ".." in ref or "@{" in ref:
             raise InvalidInput(
-                f"{ref[:100]!r} is no name of a branch or tag. Give one, or a pattern like 'release/*'; git ls-remote lists what "
-                "the remote has.",
+                f"{ref[:100]!r} is not a valid name of a branch or tag. Give one, or a pattern like 'release/*'; git "
+                "ls-remote lists what the remote has.",
                 field="ref",
                 value=ref[:100],
             )
@@ -408,8 +408,8 @@ def checked_groups(groups: Sequence[str] | None) -> tuple[str, ...] | None:
     for group in found:
         if len(group) > MAX_GROUP_LENGTH or not _GROUP.fullmatch(group):
             raise InvalidInput(
-                f"{group[:100]!r} is no name of a group. Use up to {MAX_GROUP_LENGTH} lower-case letters, digits and single "
-                "hyphens between them.",
+                f"{group[:100]!r} is not a valid name of a group. Use up to {MAX_GROUP_LENGTH} lower-case letters, digits and "
+                "single hyphens between them.",
                 field="group",
                 value=group[:100],
             )
