@@ -114,7 +114,7 @@ class Tokens:
         """
         name = name.strip()
         if not name or len(name) > MAX_NAME_LENGTH or not name.isprintable():
-            raise InvalidInput(f"name whom the token is for, in at most {MAX_NAME_LENGTH} characters.", field="name")
+            raise InvalidInput(f"give a name for the token's user, of at most {MAX_NAME_LENGTH} characters.", field="name")
         if days is not None and not 1 <= days <= MAX_DAYS:
             raise InvalidInput(f"--days: from 1 to {MAX_DAYS:,}, or leave it out for a token that does not expire.", field="days")
         if not groups and not is_admin:
@@ -157,8 +157,8 @@ class Tokens:
         found = named or tuple(each for each in known if len(which) >= 8 and each.id.startswith(which.lower()))
         if not found or (not named and len(found) > 1):
             raise InvalidInput(
-                f"no token is called {which[:80]!r}, and no single id begins so. codecompass cluster token list shows names and "
-                "ids.",
+                f"no token is called {which[:80]!r}, and no single id begins with it. codecompass cluster token list shows "
+                "names and ids.",
                 field="token",
             )
         for each in found:

@@ -106,7 +106,7 @@ class Authenticator:
         identity = self._named_by_proxy(heading) or self._bearer(heading)
         if identity is None:
             raise _refused(
-                "say who asks, with the header Authorization: Bearer and a token. Whoever runs this server makes them."
+                "authenticate with the header Authorization: Bearer and a token. Whoever runs this server issues tokens."
             )
         try:
             await self.viewer(identity)
@@ -120,7 +120,7 @@ class Authenticator:
     async def viewer(self, identity: Identity | None) -> Viewer:
         """Returns the viewer with their current groups. Raises Unauthorized, EngineUnavailable."""
         if identity is None:
-            raise Unauthorized("nobody knows who asks. Connect with a token.")
+            raise Unauthorized("this connection is not authenticated. Connect with a token.")
         if not identity.token:
             is_admin = self._proxy is not None and not self._proxy.admin_groups.isdisjoint(identity.groups)
             return Viewer(identity.name, frozenset(identity.groups), is_admin)

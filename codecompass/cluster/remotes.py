@@ -312,7 +312,7 @@ _CAUSES: Final = (
 def _failure(url: str, ended_for: str, errors: str) -> RemoteError:
     lines = [line for line in re.split(r"[\r\n]+", without_credentials(errors)) if line.strip()]
     said = [line.strip() for line in lines if re.match(r"\s*(?:fatal|error|remote|ssh|.*denied|.*failed)", line, re.IGNORECASE)]
-    cause = ended_for or ": ".join((said or lines or ["git ended without a word"])[-3:])
+    cause = ended_for or ": ".join((said or lines or ["git ended without a message"])[-3:])
     remedy = next((remedy for pattern, remedy in _CAUSES if not ended_for and pattern.search(cause)), "")
     is_remotes = bool(ended_for or remedy)
     if not url:

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from codecompass.cluster.repositories import Head, Lease, Repository, Trouble
-from codecompass.cluster.schedule import Schedule, Times, Watch
+from codecompass.cluster.schedule import ChangeTimes, Schedule, Times
 
 TIMES = Times(lease=30, poll=60, grace=300, first_backoff=10, longest_backoff=100, affinity=5)
 MINE = (6, 7)
@@ -188,7 +188,7 @@ def test_nothing_is_remembered_of_what_is_gone():
 
 def test_a_watch_counts_from_the_first_look_at_a_value():
     clock = Clock()
-    watch = Watch(clock, max_gap=10)
+    watch = ChangeTimes(clock, max_gap=10)
 
     assert watch.unchanged("k", 1) == 0
     clock.now += 6
