@@ -44,7 +44,7 @@ class Verifier:
 
     async def verify(self, project_id: str) -> None:
         """Verifies the files of one index that have not been verified yet. Damage is logged, not raised."""
-        compared = self._compared.setdefault(project_id, Compared())
+        compared = self._compared.setdefault(project_id, VerifiedFiles())
         layout = self._home.project(project_id)
         try:
             # It only reads, so its thread can be abandoned if the disk does not answer.

@@ -136,8 +136,8 @@ class RepositoryWorkspace:
         head = repository.heads.get(ref)
         if head is None:
             return self._without_index(asked, repository, ref)
-        options = options_for(asked, self._answering.options)
-        limit = timeout_seconds(request, self._answering.timeout)
+        options = options_for(asked, self._settings.options)
+        limit = timeout_seconds(request, self._settings.timeout)
         state = self._state(asked, repository, ref, head)
 
         def work(snapshot: Snapshot) -> Reply:

@@ -145,7 +145,7 @@ async def serving_library(
             lambda task_status: serve_library(server, sockets, limits=HttpLimits(stop=1), task_status=task_status)
         )
         try:
-            await until(lambda: server.watch.is_ready or not n_ready, seconds=30)
+            await until(lambda: server.monitor.is_ready or not n_ready, seconds=30)
             yield ServedLibrary(server, port)
         finally:
             server.core.stop()
