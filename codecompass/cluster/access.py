@@ -72,7 +72,7 @@ def visible(viewer: Viewer, repositories: Iterable[GroupedT]) -> tuple[GroupedT,
     )
 
 
-class Token(Struct, frozen=True, kw_only=True):
+class AccessToken(Struct, frozen=True, kw_only=True):
     """A token as it is stored. Times are seconds since 1970; `expires_at` is 0 if it does not expire."""
 
     name: str
@@ -92,7 +92,7 @@ class KnownToken(Struct, frozen=True):
     """A token as it is listed: its id, which is the SHA-256 of its text, and the stored token."""
 
     id: str
-    token: Token
+    token: AccessToken
 
 
 def token_id(text: str) -> str:
@@ -125,7 +125,7 @@ class Tokens:
             )
         text = _PREFIX + secrets.token_urlsafe(_TOKEN_BYTES)
         now = time.time()
-        token = Token(
+        token = AccessToken(
             name=name,
             groups=checked_groups(groups) or (),
             created_at=now,
@@ -135,16 +135,16 @@ class Tokens:
         self._engine.put(self._index, token_id(text), msgspec.json.encode(token), expected=None)
         return text
 
-    def find(self, id_: str) -> Token | None:
+    def find(self, id_: str) -> AccessToken | None:
         """Returns the current state of the token with this id, expired or not, or None if there is none."""
         found = self._engine.get(self._index, id_)
-        return None if found is None else msgspec.json.decode(found.source, type=Token)
+        return None if found is None else msgspec.json.decode(found.source, type=AccessToken)
 
     def listed(self) -> tuple[KnownToken, ...]:
         """Returns all tokens, sorted by name and then by age, the oldest first."""
         self._engine.refresh(self._index)
         found = self._engine.documents(self._index, {"match_all": {}}, MAX_TOKENS)
-        known = (KnownToken(each.id, msgspec.json.decode(each.source, type=Token)) for each in found)
+        known = (KnownToken(each.id, msgspec.json.decode(each.source, type=AccessToken)) for each in found)
         return tuple(sorted(known, key=lambda each: (each.token.name, each.token.created_at, each.id)))
 
     def revoke(self, which: str) -> tuple[KnownToken, ...]:

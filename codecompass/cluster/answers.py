@@ -18,7 +18,7 @@ from codecompass.actors.messages import CancelJob, Query, Settle, Settled, Start
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.amounts import iso_time
 from codecompass.cluster.library import Library, unknown
-from codecompass.cluster.repositories import Head, Repository
+from codecompass.cluster.repositories import RefHead, Repository
 from codecompass.cluster.routing import indexed_by_workers, needs_clone, shown_names
 from codecompass.errors import CodeCompassError, IndexNotReady, RefNotIndexed
 from codecompass.protocol.metadata import AnswerState, BareMetadata
@@ -160,7 +160,7 @@ class RepositoryWorkspace:
             retry_after_ms=RETRY_MS,
         )
 
-    def _state(self, asked: Query, repository: Repository, ref: str, head: Head | None) -> AnswerState:
+    def _state(self, asked: Query, repository: Repository, ref: str, head: RefHead | None) -> AnswerState:
         trouble = repository.trouble
         troubles = () if trouble is None or not trouble.failures else (f"it could not be brought up to date: {trouble.message}",)
         return AnswerState(

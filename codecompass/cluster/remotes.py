@@ -21,7 +21,7 @@ from msgspec import Struct
 from codecompass.cluster.remote_refs import Listing, RemoteRef, listing_patterns, parse_listing
 from codecompass.errors import CodeCompassError
 from codecompass.scan.git_remotes import DEFAULT_PROTOCOLS, without_credentials
-from codecompass.scan.git_repository import Repository, repository_at
+from codecompass.scan.git_repository import GitRepository, repository_at
 from codecompass.settings import read_environment
 from codecompass.store.filesystem import disk_usage
 from codecompass.store.layout import make_private_directory
@@ -105,7 +105,7 @@ class Mirror:
         """Deletes the mirror. Blocking."""
         shutil.rmtree(self.root, ignore_errors=True)
 
-    def repository(self) -> Repository | None:
+    def repository(self) -> GitRepository | None:
         """Returns the mirror for reading, or None before the first fetch."""
         return repository_at(os.path.realpath(self.root))
 

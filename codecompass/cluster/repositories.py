@@ -41,7 +41,7 @@ _REF: Final = re.compile(r"(?!-)[^\x00-\x20\x7f~^:\\]{1,255}")
 _REPO_ID: Final = re.compile(r"[0-9a-f]{16}")
 
 
-class Head(Struct, frozen=True, kw_only=True):
+class RefHead(Struct, frozen=True, kw_only=True):
     """The generation that answers for a ref."""
 
     generation: str
@@ -65,7 +65,7 @@ class Lease(Struct, frozen=True, kw_only=True):
     """Counts up while the worker is alive."""
 
 
-class Trouble(Struct, frozen=True, kw_only=True):
+class RepositoryFailure(Struct, frozen=True, kw_only=True):
     """The last problem with a repository."""
 
     message: str
@@ -94,7 +94,7 @@ class Repository(Struct, frozen=True, kw_only=True):
     polls: int = 0
     """Number of polls that found the remote unchanged."""
     lease: Lease | None = None
-    heads: dict[str, Head] = {}
+    heads: dict[str, RefHead] = {}
     """By the short names of refs."""
     default_ref: str = ""
     """Name of the head that answers if no ref is asked for; empty before the first is published."""
@@ -102,7 +102,7 @@ class Repository(Struct, frozen=True, kw_only=True):
     """Object ids of the wanted refs at the remote by short name, as of the last successful turn."""
     retired: tuple[str, ...] = ()
     """Replaced generations and abandoned attempts to be removed."""
-    trouble: Trouble | None = None
+    trouble: RepositoryFailure | None = None
     is_removed: bool = False
     """Whether it is invisible, and workers delete its documents."""
 
@@ -117,7 +117,7 @@ class Repository(Struct, frozen=True, kw_only=True):
         return 0 if self.trouble is None else self.trouble.failures
 
     @property
-    def default_head(self) -> Head | None:
+    def default_head(self) -> RefHead | None:
         """The head that answers if no ref is asked for."""
         return self.heads.get(self.default_ref)
 

@@ -29,7 +29,7 @@ from codecompass.cluster.manifests import Manifest
 from codecompass.cluster.publishing import publish
 from codecompass.cluster.remote_refs import MAX_REFS, RemoteRef, Selection, select_refs
 from codecompass.cluster.remotes import Mirror, RemoteLimits, list_remote
-from codecompass.cluster.repositories import Change, Head, Repository, Trouble
+from codecompass.cluster.repositories import Change, RefHead, Repository, RepositoryFailure
 from codecompass.cluster.sweeping import sweep
 from codecompass.cluster.worker_home import WorkerHome
 from codecompass.errors import CodeCompassError, IndexDamaged, IndexIncompatible, IndexNotReady, RefNotIndexed
@@ -39,7 +39,7 @@ from codecompass.scan.git_revisions import NamedCommit, resolve_commit
 from codecompass.store.schema import PARSER_VERSION, SCHEMA_VERSION
 
 MADE_BY: Final = (SCHEMA_VERSION, PARSER_VERSION)
-"""The value of `Head.made_by` in heads that this program publishes."""
+"""The value of `RefHead.made_by` in heads that this program publishes."""
 
 
 class TurnResources(Struct, frozen=True, kw_only=True):
@@ -144,11 +144,11 @@ class Turn:
         default = selection.default if selection.default in {*heads, ref.name} else self._claim.repository.default_ref or ref.name
         await self._publish(ref, head, default)
 
-    def _serves(self, head: Head, commit: NamedCommit) -> bool:
+    def _serves(self, head: RefHead, commit: NamedCommit) -> bool:
         is_usable = not self._is_rebuild or head.generation in self._fresh
         return is_usable and (head.commit, head.made_by) == (commit.commit, MADE_BY)
 
-    async def _index(self, ref: RemoteRef, commit: NamedCommit, mirror: Mirror) -> Head:
+    async def _index(self, ref: RemoteRef, commit: NamedCommit, mirror: Mirror) -> RefHead:
         """Builds the index of a commit and writes it to the engine as a generation that is not visible yet."""
         resources, repo_id = self._resources, self._begun.repo_id
         began = time.monotonic()
@@ -194,7 +194,7 @@ class Turn:
             index_seconds=round(indexed - began, 3),
             write_seconds=round(time.monotonic() - indexed, 3),
         )
-        return Head(
+        return RefHead(
             generation=generation,
             commit=commit.commit,
             published_at=time.time(),
@@ -216,7 +216,7 @@ class Turn:
         except (IndexNotReady, IndexIncompatible, IndexDamaged):
             return None
 
-    async def _publish(self, ref: RemoteRef, head: Head, default: str) -> None:
+    async def _publish(self, ref: RemoteRef, head: RefHead, default: str) -> None:
         await self._change_heads({ref.name: head}, default)
         self._attempt = ""
         self._log.info("ref_published", repository=self._begun.name, ref=ref.name, commit=head.commit, generation=head.generation)
@@ -231,7 +231,7 @@ class Turn:
         if gone or default != repository.default_ref:
             await self._change_heads({}, default, gone)
 
-    async def _change_heads(self, heads: dict[str, Head], default: str, gone: Collection[str] = ()) -> None:
+    async def _change_heads(self, heads: dict[str, RefHead], default: str, gone: Collection[str] = ()) -> None:
         change = partial(self._claim.publish, heads, default_ref=default, gone=gone)
         # Waits while the engine is busy: otherwise all that was written would be wasted.
         await trio.to_thread.run_sync(self._resources.engine.patiently, change, limiter=self._resources.threads)
@@ -274,7 +274,7 @@ def _done(changes: int, selection: Selection, missing: tuple[str, ...], reposito
         repository,
         done_changes=max(changes, repository.done_changes),
         seen=selection.seen,
-        trouble=Trouble(message=message, at=time.time()) if message else None,
+        trouble=RepositoryFailure(message=message, at=time.time()) if message else None,
     )
 
 

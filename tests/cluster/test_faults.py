@@ -16,7 +16,7 @@ from codecompass.cluster.engine import Engine, EngineUnavailable
 from codecompass.cluster.generations import Generations
 from codecompass.cluster.leases import Claim, claim
 from codecompass.cluster.publishing import publish
-from codecompass.cluster.repositories import Head, Repositories
+from codecompass.cluster.repositories import RefHead, Repositories
 from codecompass.cluster.sweeping import sweep
 from codecompass.errors import IndexDamaged, IndexNotReady
 from codecompass.protocol.metadata import AnswerState
@@ -133,7 +133,7 @@ class Author:
             project_id=self.workspace.project_id,
         )
         meta = published.manifest.meta
-        head = Head(
+        head = RefHead(
             generation=generation,
             commit=str(self.number),
             published_at=0.0,

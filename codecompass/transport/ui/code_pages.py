@@ -27,7 +27,7 @@ from codecompass.protocol.replies import (
 from codecompass.transport.http.request import BAD_REQUEST, HttpRefusal, HttpRequest
 from codecompass.transport.ui.code_lines import CodeLine, code_lines, lines_of_hit
 from codecompass.transport.ui.fields import Fields
-from codecompass.transport.ui.questions import PageError, Questions
+from codecompass.transport.ui.questions import PageError, ToolQueries
 from codecompass.transport.ui.rendering import NOT_STORED, Rendering, address
 from codecompass.transport.ui.shown_projects import ShownProject, chosen
 
@@ -88,7 +88,7 @@ class CallerNode(Struct, frozen=True):
 class CodePages:
     """Answers the pages about code. Each method raises PageError, HttpRefusal."""
 
-    def __init__(self, questions: Questions, rendering: Rendering) -> None:
+    def __init__(self, questions: ToolQueries, rendering: Rendering) -> None:
         self._questions = questions
         self._rendering = rendering
 

@@ -15,7 +15,7 @@ from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.http.outgoing import COMMENT
 from codecompass.transport.http.request import BAD_REQUEST, UNAVAILABLE, HttpRefusal, HttpRequest
 from codecompass.transport.ui.fields import Fields, read_form
-from codecompass.transport.ui.questions import PageError, Questions
+from codecompass.transport.ui.questions import PageError, ToolQueries
 from codecompass.transport.ui.rendering import NOT_STORED, Rendering, address
 from codecompass.transport.ui.shown_projects import ShownProject, chosen, shown_projects
 from codecompass.units import MILLISECONDS, MINUTES
@@ -49,7 +49,7 @@ class ShownClient(Struct, frozen=True):
 class ProjectPages:
     """Answers the pages about projects and activity. Each method raises PageError, HttpRefusal."""
 
-    def __init__(self, server: "Server", questions: Questions, rendering: Rendering) -> None:
+    def __init__(self, server: "Server", questions: ToolQueries, rendering: Rendering) -> None:
         self._server = server
         self._questions = questions
         self._rendering = rendering

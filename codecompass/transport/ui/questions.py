@@ -82,7 +82,7 @@ class PageCaller:
             await job.wait_end()
 
 
-class Questions:
+class ToolQueries:
     """Calls the tools of a server. Every question names its project by id: nothing else selects one."""
 
     def __init__(self, server: "Server") -> None:

@@ -18,7 +18,7 @@ from codecompass.transport.http.request import NOT_FOUND, HttpRefusal, HttpReque
 from codecompass.transport.ui.code_pages import CodePages
 from codecompass.transport.ui.door import PAGE_PATH
 from codecompass.transport.ui.project_pages import ProjectPages
-from codecompass.transport.ui.questions import PageError, Questions
+from codecompass.transport.ui.questions import PageError, ToolQueries
 from codecompass.transport.ui.rendering import Rendering
 from codecompass.transport.ui.search_page import SearchPage
 from codecompass.transport.ui.shown_projects import ShownProject, shown_projects
@@ -38,7 +38,7 @@ class Site:
     def __init__(self, server: "Server") -> None:
         self._server = server
         self._rendering = Rendering()
-        questions = Questions(server)
+        questions = ToolQueries(server)
         search = SearchPage(questions, self._rendering)
         code = CodePages(questions, self._rendering)
         self._projects = ProjectPages(server, questions, self._rendering)
