@@ -7,10 +7,11 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 from msgspec import Struct
@@ -37,11 +38,13 @@ def codecompass(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]
 
 
 @contextmanager
-def server_process(home: Path, *arguments: str, cwd: Path = Path("/")) -> Iterator[ServerProcess]:
+def server_process(
+    home: Path, *arguments: str, cwd: Path = Path("/"), environment: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[ServerProcess]:
     """Gives a server on a free port, started where no project is."""
     process = subprocess.Popen(
         [sys.executable, "-m", "codecompass", "ui", "--no-open", *arguments],
-        env={**os.environ, "CODECOMPASS_HOME": str(home)},
+        env={**os.environ, "CODECOMPASS_HOME": str(home), **environment},
         cwd=cwd,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.served import holding
 from tests.support.workspace import TestWorkspace
 from tests.ui.browsing import CHROMIUM, browser_tools, codecompass, other_site, server_process
 from tests.ui.shop import FILES, HOSTILE_NAME, hostile_files, write
@@ -47,16 +48,23 @@ def shop(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory, shop):
+def gate(tmp_path_factory):
+    """A directory: while it has no file `go`, a job of `large` stays in `held.py`."""
+    directory = tmp_path_factory.mktemp("gate")
+    (directory / "go").touch()
+    return directory
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory, shop, gate):
     home = tmp_path_factory.mktemp("home")
     hostile = write(tmp_path_factory.mktemp("projects2") / "<b>hostile", hostile_files())
     large = tmp_path_factory.mktemp("projects3") / "large"
-    write(
-        large, {f"part{n % 50}/module_{n}.py": f"def function_{n}(value):\n    return value + {n}\n" * 30 for n in range(1_500)}
-    )
+    modules = {f"part{n % 50}/module_{n}.py": f"def function_{n}(value):\n    return value + {n}\n" * 30 for n in range(1_500)}
+    write(large, {"held.py": "HELD = 1\n", **modules})
     for root in (shop.root, hostile, large):
         codecompass(home, "index", str(root))
-    with server_process(home) as found:
+    with server_process(home, environment=holding(gate)) as found:
         yield found
 
 
@@ -216,14 +224,16 @@ def test_a_search_that_meets_an_index_that_is_being_built_is_repeated_by_itself(
     assert answers[0] == answers[1]
 
 
-def test_a_job_is_watched_while_it_runs_and_can_be_cancelled(opened, projects):
+def test_a_job_is_watched_while_it_runs_and_can_be_cancelled(opened, projects, gate):
     page = opened("/ui/projects")
     large = page.locator(".project", has=page.locator("h2 a", has_text=re.compile("^large$")))
 
+    (gate / "go").unlink()
     large.get_by_role("button", name="Build anew").click()
     page.wait_for_selector("[data-live=yes]")
     large.locator("progress").wait_for()
     large.get_by_role("button", name="Cancel").click()
+    (gate / "go").touch()
     page.wait_for_selector("[data-live=yes]")
     large.locator("progress").wait_for(state="detached")
     before = page.url
