@@ -39,7 +39,7 @@ from codecompass.cluster.manifests import (
     read_blocks,
 )
 from codecompass.cluster.publishing import facts_files
-from codecompass.cluster.repositories import Head, Repository
+from codecompass.cluster.repositories import RefHead, Repository
 from codecompass.cluster.schema import SCORED
 from codecompass.store.epochs import compatibility
 from codecompass.store.index import WorkspaceIndex
@@ -252,7 +252,7 @@ class Filler:
             schema_version=SCHEMA_VERSION,
             parser_version=PARSER_VERSION,
         )
-        head = Head(
+        head = RefHead(
             generation=generation,
             commit=commit,
             published_at=now,

@@ -183,7 +183,7 @@ def _from_environment(environment: Mapping[str, str], known: Mapping[str, Settin
             )
         elif variable.removeprefix(ENVIRONMENT_PREFIX).partition("_")[0].lower() in sections:
             raise InvalidInput(
-                f"the variable {variable} sets nothing that exists; did you mean {_nearest(variable, names)}?",
+                f"the variable {variable} names no existing setting; did you mean {_nearest(variable, names)}?",
                 variable=variable,
             )
         else:

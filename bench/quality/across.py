@@ -22,7 +22,7 @@ from codecompass.identity import canonical_root, project_id
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import Result, SearchCodeReply, SearchEvidence
 from codecompass.protocol.requests import SearchCode
-from codecompass.query.merging import Part, merged_results, most_promising, sample_evidence
+from codecompass.query.merging import WorkspacePart, merged_results, most_promising, sample_evidence
 from codecompass.query.options import QueryOptions
 from codecompass.query.search import search_code
 from codecompass.store.index import WorkspaceIndex
@@ -34,7 +34,7 @@ FOR_MERGING: Final = QueryOptions(is_for_merging=True)
 class _Asked(Struct, frozen=True):
     """What one repository has of one message."""
 
-    part: Part
+    part: WorkspacePart
     sample: SearchEvidence
 
 
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with index.snapshot() as snapshot:
             for commit, answers in zip(commits, asked, strict=True):
                 reply = search_code(snapshot, SearchCode(query=commit.query, limit=LIMIT), state, FOR_MERGING)
-                answers.append(_Asked(Part(tree.repository.repo, reply), sample_evidence(snapshot, commit.query)))
+                answers.append(_Asked(WorkspacePart(tree.repository.repo, reply), sample_evidence(snapshot, commit.query)))
         index.close()
         print(tree.repository.repo, file=sys.stderr, flush=True)
     for name, merge in _RULES.items():

@@ -26,7 +26,7 @@ from codecompass.actors.worker_pool import WorkerPool, default_pool_size, open_w
 from codecompass.protocol.requests import DiffContext
 from codecompass.query.definition_changes import FileDefinitions, definition_changes
 from codecompass.query.file_versions import FileVersion, TreeDifference
-from codecompass.scan.git_changes import Changes
+from codecompass.scan.git_changes import GitChanges
 from codecompass.scan.rules import ScanRules
 
 HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
@@ -206,7 +206,7 @@ def compare(root: Path, commit: str, difference: TreeDifference, tally: Tally) -
 async def look_at(root: Path, commit: str, pool: WorkerPool, tally: Tally) -> None:
     """Compares one commit with its parent."""
 
-    async def blocking(work: Callable[[IsCancelled], Changes]) -> Changes:
+    async def blocking(work: Callable[[IsCancelled], GitChanges]) -> GitChanges:
         return work(never)
 
     def never() -> bool:

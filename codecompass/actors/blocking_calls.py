@@ -7,7 +7,8 @@ Such a call cannot be interrupted, not even by cancelling its task: its thread i
                 -> no sign for its patience                -> its caller gets FileSystemUnresponsive; its place is *silent*
     a silent place refuses every further call at once, until the abandoned threads there return
 
-A place is the path at which a call currently works. Long calls give signs of progress (`Call.is_over`): a scan, one a directory.
+A place is the path at which a call currently works. Long calls give signs of progress
+(`BlockingCall.is_over`): a scan, one a directory.
 """
 
 import os
@@ -61,7 +62,7 @@ MAX_LENT: Final = 256
 RETRY_MS: Final = 5000
 
 
-class Call:
+class BlockingCall:
     """A running call, as its own thread sees it."""
 
     def __init__(self, place: str, calls: "BlockingCalls") -> None:
@@ -86,7 +87,7 @@ class _Running:
     """A call as the event loop sees it. `sign_at` is when it began or its last sign was seen, in seconds of `time.monotonic`;
     `suspected_at` the mount point or path at which it hangs, None while it gives signs."""
 
-    def __init__(self, call: Call, patience: float) -> None:
+    def __init__(self, call: BlockingCall, patience: float) -> None:
         self.call = call
         self.patience = patience
         self.done = trio.Event()
@@ -134,7 +135,7 @@ class BlockingCalls:
 
     async def run(
         self,
-        work: Callable[[Call], T],
+        work: Callable[[BlockingCall], T],
         place: str | os.PathLike[str],
         *,
         patience: float = PATIENCE_SECONDS,
@@ -148,7 +149,7 @@ class BlockingCalls:
         Raises the errors of `work`, and FileSystemUnresponsive.
         """
         path = os.fspath(place)
-        running = _Running(Call(path, self), patience)
+        running = _Running(BlockingCall(path, self), patience)
         with trio.move_on_after(patience) as waiting:
             await self._take_turn(running)
         if waiting.cancelled_caught:
@@ -196,7 +197,7 @@ class BlockingCalls:
         """Whether MAX_SUSPECTS calls give no sign at `path`, and none has exceeded its patience."""
         return len(self._waiting_at(path)) >= MAX_SUSPECTS and not self._is_silent(path)
 
-    def _start(self, running: _Running, work: Callable[[Call], object]) -> None:
+    def _start(self, running: _Running, work: Callable[[BlockingCall], object]) -> None:
         token = trio.lowlevel.current_trio_token()
         running.sign_at = time.monotonic()
 

@@ -16,7 +16,7 @@ from typing import Final
 import trio
 from msgspec.structs import replace
 
-from codecompass.actors.blocking_calls import BlockingCalls, Call
+from codecompass.actors.blocking_calls import BlockingCall, BlockingCalls
 from codecompass.actors.commits import NO_REPOSITORY, built_index, unreadable
 from codecompass.actors.file_pipeline import FilePipeline, Fill, grouped, open_writer, unparsed
 from codecompass.actors.index_limits import IndexLimits
@@ -30,7 +30,7 @@ from codecompass.scan.git_repository import (
     DETACHED_REF_LENGTH,
     GIT_DEADLINE_SECONDS,
     GitError,
-    Repository,
+    GitRepository,
     find_repository,
     object_format,
 )
@@ -41,7 +41,7 @@ from codecompass.store.forks import ForkSource, NotForkable
 from codecompass.store.known_content import KnownContent
 from codecompass.store.layout import HomeLayout, ProjectLayout, commit_layouts
 from codecompass.store.lock import LockHeld, lock_for_reading, writer_lock
-from codecompass.store.manifest import STAT_REASONS, Changes, ManifestEntry
+from codecompass.store.manifest import STAT_REASONS, ChangeSet, ManifestEntry
 from codecompass.store.nearest import nearest_source, sources_of
 from codecompass.store.publication import Step
 from codecompass.store.snapshot import IndexMeta
@@ -140,10 +140,10 @@ class CommitJob:
             report = self._files.report(meta, writer.counts, mode="full", files_scanned=len(tree.files), started=started)
             return replace(report, warnings=tree.warnings)
 
-    async def _read_tree(self) -> tuple[Repository, CommitTree]:
+    async def _read_tree(self) -> tuple[GitRepository, CommitTree]:
         root = str(self._root)
 
-        def read(call: Call) -> tuple[Repository, CommitTree]:
+        def read(call: BlockingCall) -> tuple[GitRepository, CommitTree]:
             repository = find_repository(os.path.realpath(root))
             if repository is None:
                 raise RefNotIndexed(NO_REPOSITORY, ref=self._commit.name)
@@ -163,7 +163,7 @@ class CommitJob:
         found = nearest_source(home, ids, rules_fingerprint=self._limits.fingerprint, first=(self._project,))
         return None if found is None else found.source
 
-    def _take_over(self, writer: IndexWriter, changes: Changes, tree: CommitTree) -> None:
+    def _take_over(self, writer: IndexWriter, changes: ChangeSet, tree: CommitTree) -> None:
         """Writes what needs no content: files that are gone or skipped, and those that the forked index holds unchanged."""
         self._files.apply(writer, changes)
         asked = {task.path for task in changes.tasks}
@@ -174,7 +174,7 @@ class CommitJob:
         self,
         writer: IndexWriter,
         tasks: Sequence[FileTask],
-        repository: Repository,
+        repository: GitRepository,
         ids: Mapping[str, bytes],
         source: ForkSource | None,
     ) -> None:
@@ -228,7 +228,7 @@ class CommitContents:
 
     def __init__(
         self,
-        repository: Repository,
+        repository: GitRepository,
         commit: str,
         tasks: Sequence[FileTask],
         object_ids: Mapping[str, bytes],
@@ -257,7 +257,7 @@ class CommitContents:
     async def _read(self, group: Sequence[FileTask]) -> None:
         ids = [self._object_ids[task.path].hex() for task in group]
 
-        def read(call: Call) -> list[Blob]:
+        def read(call: BlockingCall) -> list[Blob]:
             return list(read_blobs(self._repository, ids, self._max_file_bytes, is_cancelled=call.is_over))
 
         blobs = await self._blocking.run(read, self._repository.top, patience=GIT_DEADLINE_SECONDS)
@@ -273,7 +273,7 @@ def _holds(entry: ManifestEntry, file: CommitFile, blob_id: bytes) -> bool:
     return is_content and not (entry.status == "skipped" and entry.reason in STAT_REASONS)
 
 
-def _changes(manifest: Mapping[str, ManifestEntry], tree: CommitTree, ids: Mapping[str, bytes]) -> Changes:
+def _changes(manifest: Mapping[str, ManifestEntry], tree: CommitTree, ids: Mapping[str, bytes]) -> ChangeSet:
     """Returns what to read, skip and remove so that an index with this manifest becomes that of the commit.
 
     `ids` are git's ids of the contents by path: an entry with the same id stays as it is.
@@ -287,7 +287,7 @@ def _changes(manifest: Mapping[str, ManifestEntry], tree: CommitTree, ids: Mappi
         needs_symbols = entry is not None and not entry.is_parsed
         tasks.append(FileTask(file.path, known, needs_symbols=needs_symbols, size=file.size))
     present = {file.path for file in tree.files} | {item.path for item in tree.skipped}
-    return Changes(
+    return ChangeSet(
         tasks=tuple(tasks),
         skipped=tree.skipped,
         removed=tuple(path for path in manifest if path not in present),

@@ -19,8 +19,8 @@ from codecompass.query.file_versions import ReadVersions, TreeDifference, tree_d
 from codecompass.query.filters import ChangedFiles, changed_files, chosen_paths
 from codecompass.query.options import QueryOptions
 from codecompass.query.path_globs import relative_to_root
-from codecompass.scan.git_changes import Changes, Chosen, everything, find_changes
-from codecompass.scan.git_repository import GitCancelled, GitError, Repository
+from codecompass.scan.git_changes import Chosen, GitChanges, everything, find_changes
+from codecompass.scan.git_repository import GitCancelled, GitError, GitRepository
 from codecompass.scan.git_revisions import WORKING_TREE, NamedCommit, Side, default_base, named_side, repository_of
 from codecompass.scan.walk import ScanCancelled
 from codecompass.worker.messages import Answer, Batch
@@ -79,7 +79,7 @@ async def read_difference(
     return tree_difference(changes, old, new, is_indexed=commit is not None or not changes.head.commit)
 
 
-def _head(repository: Repository, name: str | None, commit: NamedCommit | None) -> Side:
+def _head(repository: GitRepository, name: str | None, commit: NamedCommit | None) -> Side:
     if commit is not None:
         return Side(name=commit.name, commit=commit.commit, tree=commit.tree)
     return Side(name=WORKING_TREE) if name is None else named_side(repository, name, field="head")
@@ -87,7 +87,7 @@ def _head(repository: Repository, name: str | None, commit: NamedCommit | None) 
 
 def _changes(
     root: str, request: DiffContext, limits: IndexLimits, is_cancelled: IsCancelled, commit: NamedCommit | None
-) -> Changes:
+) -> GitChanges:
     chosen: Chosen = everything
     if request.path is not None:
         path = relative_to_root(request.path, root)
@@ -137,7 +137,7 @@ def _cannot_compare(error: Exception, field: str) -> InvalidInput:
     )
 
 
-async def _read(changes: Changes, limits: IndexLimits, pool: WorkerPool, *, is_old: bool) -> ReadVersions:
+async def _read(changes: GitChanges, limits: IndexLimits, pool: WorkerPool, *, is_old: bool) -> ReadVersions:
     """Returns one side as the worker processes parse it: nothing of a repository is parsed in this process."""
     answers: list[Answer] = []
     killed: list[str] = []

@@ -26,7 +26,7 @@ from codecompass.scan.walk import ScannedFile
 from codecompass.store.forks import ForkSource
 from codecompass.store.known_content import KnownContent
 from codecompass.store.layout import ProjectLayout
-from codecompass.store.manifest import Changes
+from codecompass.store.manifest import ChangeSet
 from codecompass.store.publication import Step, write_guard
 from codecompass.store.snapshot import IndexMeta
 from codecompass.store.writer import IndexWriter, WriteCounts
@@ -92,7 +92,7 @@ class FilePipeline:
         self._contents: KnownContent | None = None
         """Symbols of contents that other epochs hold, which need no parsing."""
 
-    def apply(self, writer: IndexWriter, changes: Changes) -> None:
+    def apply(self, writer: IndexWriter, changes: ChangeSet) -> None:
         """Writes what needs no reading: files that are gone, and files skipped because of name or size. Runs in a thread."""
         self.changed.update(changes.removed)
         with write_guard(self._layout):
@@ -102,7 +102,7 @@ class FilePipeline:
                 self._note_change(writer, FileText(item.path, "skipped", item.reason))
                 writer.skip(item)
 
-    def note_changes(self, changes: Changes) -> None:
+    def note_changes(self, changes: ChangeSet) -> None:
         """Adds to `changed` what differs from an index other than the one being written."""
         self.changed.update(changes.removed, (task.path for task in changes.tasks))
 

@@ -37,7 +37,7 @@ from codecompass.store.forks import ForkSource, NotForkable
 from codecompass.store.known_content import KnownContent
 from codecompass.store.layout import HomeLayout, ProjectLayout
 from codecompass.store.lock import LockHeld, writer_lock
-from codecompass.store.manifest import Changes, without_known
+from codecompass.store.manifest import ChangeSet, without_known
 from codecompass.store.nearest import sources_of
 from codecompass.store.publication import Step
 from codecompass.store.snapshot import IndexMeta
@@ -219,7 +219,7 @@ class IndexJob:
             source = await self._starting_point.nearest(tree, self._known)
         return replace(begin, is_fresh=True, source=source, may_switch=False)
 
-    async def _take_in_known(self, writer: IndexWriter, tree: ScannedTree, changes: Changes, begin: "_Beginning") -> Changes:
+    async def _take_in_known(self, writer: IndexWriter, tree: ScannedTree, changes: ChangeSet, begin: "_Beginning") -> ChangeSet:
         """Writes the stamps of files whose content, according to git, the index already holds; returns the other changes."""
         is_worth = begin.source is not None or len(changes.tasks) >= self._limits.known_from_files
         if not self._known and is_worth and isinstance(tree.found, ScanResult):
@@ -232,7 +232,7 @@ class IndexJob:
         return left.changes
 
     async def _bring_up(
-        self, writer: IndexWriter, tree: ScannedTree, changes: Changes, begin: "_Beginning", *, started: float
+        self, writer: IndexWriter, tree: ScannedTree, changes: ChangeSet, begin: "_Beginning", *, started: float
     ) -> JobReport:
         self._meter.advance(stage="parsing", files_scanned=len(tree.found.files), files_total=len(changes.tasks))
         await trio.to_thread.run_sync(self._files.apply, writer, changes)
@@ -259,7 +259,7 @@ class IndexJob:
             warnings=tree.found.warnings,
         )
 
-    async def _write_known(self, writer: IndexWriter, changes: Changes, begin: "_Beginning") -> Changes:
+    async def _write_known(self, writer: IndexWriter, changes: ChangeSet, begin: "_Beginning") -> ChangeSet:
         """Writes the files whose contents another epoch holds; returns the other changes, and files whose symbols are missing."""
         known = self._known.ids
         wanted = {known[task.path] for task in changes.tasks if known.get(task.path)}
@@ -269,7 +269,7 @@ class IndexJob:
         )
         return replace(changes, tasks=(*rest, *(unparsed(writer) if len(rest) < len(changes.tasks) else ())))
 
-    async def _write_content(self, writer: IndexWriter, changes: Changes, *, is_first: bool, is_resumed: bool) -> None:
+    async def _write_content(self, writer: IndexWriter, changes: ChangeSet, *, is_first: bool, is_resumed: bool) -> None:
         async def publish_slice() -> None:
             await self._publish(writer, "partial")
 

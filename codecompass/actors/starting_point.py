@@ -19,7 +19,7 @@ from codecompass.scan.walk import ScanResult
 from codecompass.store.epochs import note_use
 from codecompass.store.forks import ForkSource
 from codecompass.store.layout import HomeLayout, ProjectLayout
-from codecompass.store.manifest import Changes, blobs_of
+from codecompass.store.manifest import ChangeSet, blobs_of
 from codecompass.store.nearest import nearest_source, other_indexes
 from codecompass.store.writer import IndexWriter
 
@@ -56,7 +56,7 @@ class StartingPoint:
         blobs = await self._tree.git_blobs(found)
         return KnownTree(blobs, await trio.to_thread.run_sync(blobs_of, found.files, blobs))
 
-    def is_large(self, writer: IndexWriter, tree: ScannedTree, changes: Changes) -> bool:
+    def is_large(self, writer: IndexWriter, tree: ScannedTree, changes: ChangeSet) -> bool:
         """Whether so many files differ from the current, complete index that another one may be nearer."""
         n_files = len(changes.tasks) + len(changes.removed)
         return (

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 from msgspec import Struct
 
-from codecompass.actors.blocking_calls import PATIENCE_SECONDS, BlockingCalls, Call
+from codecompass.actors.blocking_calls import PATIENCE_SECONDS, BlockingCall, BlockingCalls
 from codecompass.actors.failures import panics_as_errors
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.tree_scan import SCAN_PATIENCE_SECONDS
@@ -50,7 +50,7 @@ class TreeComparison:
         """Returns how the tree differs; None if the comparison fails or takes longer than COMPARISON_SECONDS."""
         ends = time.monotonic() + COMPARISON_SECONDS
 
-        def compare(call: Call) -> Comparison | None:
+        def compare(call: BlockingCall) -> Comparison | None:
             with self._index.snapshot() as snapshot:
                 try:
                     drift = self._drift(snapshot, lambda: call.is_over() or time.monotonic() > ends)
@@ -66,7 +66,7 @@ class TreeComparison:
     async def differs(self) -> bool:
         """Whether tree and index differ: about 15 us a file. True also if the comparison fails."""
 
-        def check(call: Call) -> bool:
+        def check(call: BlockingCall) -> bool:
             try:
                 with self._index.snapshot() as snapshot:
                     drift = self._drift(snapshot, call.is_over)
@@ -82,12 +82,12 @@ class TreeComparison:
     async def written_links(self, linked: Mapping[str, Stamp]) -> frozenset[str]:
         """Returns which of these files, by path relative to the root, have another stamp now: about 2 us each."""
 
-        def check(_call: Call) -> frozenset[str]:
+        def check(_call: BlockingCall) -> frozenset[str]:
             return frozenset(path for path, stamp in linked.items() if not is_unchanged(f"{self._root}/{path}", stamp))
 
         return await self.run_on_tree(check)
 
-    async def run_on_tree(self, work: Callable[[Call], T], *, patience: float = PATIENCE_SECONDS) -> T:
+    async def run_on_tree(self, work: Callable[[BlockingCall], T], *, patience: float = PATIENCE_SECONDS) -> T:
         """Runs work on the workspace's file system, which may not answer, outside of the shared threads.
 
         Raises the errors of `work`, and FileSystemUnresponsive.

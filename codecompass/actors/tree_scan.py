@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 import trio
 from msgspec import Struct
 
-from codecompass.actors.blocking_calls import BlockingCalls, Call
+from codecompass.actors.blocking_calls import BlockingCall, BlockingCalls
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.job_model import WatchList
 from codecompass.identity import ObjectFormat
@@ -24,7 +24,7 @@ from codecompass.scan.partial import PartialScan, scan_directories
 from codecompass.scan.roots import RootIdentity, identify_root, require_same_root
 from codecompass.scan.rules import ScanMemory
 from codecompass.scan.walk import ScanResult, is_below_any, scan_and_remember
-from codecompass.store.manifest import Changes, StoredManifest, find_changes, find_partial_changes
+from codecompass.store.manifest import ChangeSet, StoredManifest, find_changes, find_partial_changes
 from codecompass.store.snapshot import IndexMeta
 from codecompass.store.writer import IndexWriter
 from codecompass.units import MILLISECONDS, SECONDS
@@ -210,7 +210,7 @@ class TreeScan:
         )
         return None if scanned is None else ScannedTree(*scanned)
 
-    def compare(self, writer: IndexWriter, tree: ScannedTree) -> Changes:
+    def compare(self, writer: IndexWriter, tree: ScannedTree) -> ChangeSet:
         """Returns what to read, skip and remove. Runs in a thread."""
         if isinstance(tree.found, PartialScan):
             return find_partial_changes(writer.manifest, tree.found, suspects=self._changed_files)
@@ -248,5 +248,5 @@ class TreeScan:
             root=self._identity,
         )
 
-    async def _run(self, work: Callable[[Call], T]) -> T:
+    async def _run(self, work: Callable[[BlockingCall], T]) -> T:
         return await self._blocking.run(work, self._root, patience=SCAN_PATIENCE_SECONDS, lend=self._lend)

@@ -35,7 +35,7 @@ from codecompass.store.index import WorkspaceIndex
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.snapshot import Snapshot
 from codecompass.store.vectors import (
-    ReadFile,
+    FileTexts,
     TextPlace,
     VectorsMissing,
     VectorsNotInstalled,
@@ -138,7 +138,7 @@ class Embedding:
 class _Slice(Struct, frozen=True):
     """Files that were read, and their texts without a vector, by hash. `is_full`: no more texts may get vectors."""
 
-    files: tuple[ReadFile, ...]
+    files: tuple[FileTexts, ...]
     texts: Mapping[bytes, str]
     n_gone: int
     """Files of the slice that are no longer in the index."""
@@ -275,7 +275,7 @@ class VectorUpkeep:
 
     def _read(self, paths: Sequence[str]) -> _Slice:
         settings = self._lane.settings
-        files: list[ReadFile] = []
+        files: list[FileTexts] = []
         texts: dict[bytes, str] = {}
         n_gone = 0
         with self._index.snapshot() as snapshot, self._open() as store:
@@ -292,7 +292,7 @@ class VectorUpkeep:
                 missing = store.missing({each.hash for each in found})
                 texts.update((each.hash, each.text) for each in found if each.hash in missing)
                 places = tuple(TextPlace(each.hash, each.line_start, each.line_end, each.kind) for each in found)
-                files.append(ReadFile(path, row.content_hash, places))
+                files.append(FileTexts(path, row.content_hash, places))
                 if len(texts) >= SLICE_BATCHES * settings.batch_size:
                     break
         return _Slice(tuple(files), texts, n_gone)

@@ -13,7 +13,7 @@ import trio
 
 from codecompass.errors import CodeCompassError, IndexDamaged
 from codecompass.store.layout import HomeLayout
-from codecompass.store.verification import Compared, verify_index
+from codecompass.store.verification import VerifiedFiles, verify_index
 from codecompass.units import MIB, SECONDS
 
 ROUND_SECONDS: Final = 20 * SECONDS
@@ -29,7 +29,7 @@ class Verifier:
     def __init__(self, home: HomeLayout, live: Callable[[], Collection[str]]) -> None:
         self._home = home
         self._live = live
-        self._compared: dict[str, Compared] = {}
+        self._compared: dict[str, VerifiedFiles] = {}
         self._limiter = trio.CapacityLimiter(1)
         self._log = structlog.get_logger(__name__)
 
@@ -44,7 +44,7 @@ class Verifier:
 
     async def verify(self, project_id: str) -> None:
         """Verifies the files of one index that have not been verified yet. Damage is logged, not raised."""
-        compared = self._compared.setdefault(project_id, Compared())
+        compared = self._compared.setdefault(project_id, VerifiedFiles())
         layout = self._home.project(project_id)
         try:
             # It only reads, so its thread can be abandoned if the disk does not answer.

@@ -61,7 +61,7 @@ ReplyT = TypeVar("ReplyT", bound=Reply)
 T = TypeVar("T")
 
 
-class Question(Struct, frozen=True):
+class QueryContext(Struct, frozen=True):
     """What a query function gets besides the request. `changed` are paths that have changed since they were indexed."""
 
     snapshot: Snapshot
@@ -86,7 +86,7 @@ def answer(
     invocation: Invocation,
     request_type: type[RequestT],
     arguments: Mapping[str, object],
-    query: Callable[[RequestT, Question], ReplyT],
+    query: Callable[[RequestT, QueryContext], ReplyT],
 ) -> Answer[ReplyT]:
     """Returns the reply of `query` to the request that `arguments` decode to.
 
@@ -136,7 +136,7 @@ def answer(
             if meaning is not None:
                 tunables = replace(tunables, meaning=meaning)
             tunables = _with_differences(tunables, request, project.root, settings)
-            question = Question(snapshot, state, tunables, deadline(request, settings), frozenset(changed))
+            question = QueryContext(snapshot, state, tunables, deadline(request, settings), frozenset(changed))
             return Answer(query(request, question), project)
     finally:
         index.close()
@@ -149,7 +149,7 @@ def _answer_about(
     settings: Settings,
     warnings: tuple[str, ...],
     request: RequestT,
-    query: Callable[[RequestT, Question], ReplyT],
+    query: Callable[[RequestT, QueryContext], ReplyT],
 ) -> Answer[ReplyT]:
     """Answers from the index of a commit, which is never stale."""
     index = commit_index(invocation, project, commit, settings)
@@ -165,7 +165,7 @@ def _answer_about(
     tunables = _with_differences(tunables, request, project.root, settings, commit)
     try:
         with index.snapshot() as snapshot:
-            question = Question(snapshot, state, tunables, deadline(request, settings))
+            question = QueryContext(snapshot, state, tunables, deadline(request, settings))
             return Answer(query(request, question), project)
     finally:
         index.close()
@@ -179,7 +179,7 @@ def print_answer(
 ) -> ReplyT:
     """Prints the reply of `query`, as JSON or as the text that agents get, and returns it. Raises what `answer` raises."""
 
-    def marked(request: RequestT, question: Question) -> ReplyT:
+    def marked(request: RequestT, question: QueryContext) -> ReplyT:
         return question.marked(query(question.snapshot, request, question.state, question.is_expired))
 
     reply = answer(invocation, request_type, arguments, marked).reply
@@ -199,7 +199,7 @@ def answer_several(invocation: Invocation, tool: str, arguments: Mapping[str, ob
 
     from codecompass.cli.organisation import organisation_target_of
     from codecompass.projects.detection import RoutingRules
-    from codecompass.transport.server import Launch, open_server
+    from codecompass.transport.server import ServerOptions, open_server
 
     options = invocation.options
     if options.workspace is not None or options.project_id is not None:
@@ -208,7 +208,7 @@ def answer_several(invocation: Invocation, tool: str, arguments: Mapping[str, ob
         )
     form = "json" if options.as_json else "text"
     settings = replace(invocation.settings, server=replace(invocation.settings.server, prewarm=False, answers=form))
-    launch = Launch(
+    launch = ServerOptions(
         settings=settings,
         settings_for=invocation.logged_settings_for,
         home=invocation.home,

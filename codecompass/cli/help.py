@@ -24,7 +24,7 @@ class Example(Struct, frozen=True):
     effect: str
 
 
-class Entry(Struct, frozen=True):
+class CommandEntry(Struct, frozen=True):
     """A command in a group's list: the attribute of a module that is imported on demand, by default the one of its name."""
 
     name: str
@@ -46,7 +46,7 @@ class HelpFormatter(asyncclick.HelpFormatter):
         super().write_usage(asyncclick.style(prog, bold=True), args, prefix)
 
 
-class Context(asyncclick.Context):
+class HelpContext(asyncclick.Context):
     """A context that formats help with `HelpFormatter`."""
 
     formatter_class = HelpFormatter
@@ -55,7 +55,7 @@ class Context(asyncclick.Context):
 class TeachingCommand(asyncclick.Command):
     """A command whose help has examples. Options named in `common` are listed under their own heading."""
 
-    context_class = Context
+    context_class = HelpContext
 
     def __init__(
         self,
@@ -87,13 +87,13 @@ class TeachingCommand(asyncclick.Command):
 class LazyGroup(asyncclick.Group):
     """A group that imports the module of a command only when the command runs or shows its help."""
 
-    context_class = Context
+    context_class = HelpContext
 
     def __init__(
         self,
         name: str | None = None,
         *,
-        entries: Sequence[Entry] = (),
+        entries: Sequence[CommandEntry] = (),
         examples: Sequence[Example] = (),
         **attributes: Any,  # noqa: ANN401 - asyncclick's own
     ) -> None:

@@ -12,13 +12,13 @@ from codecompass.cli import failure
 from codecompass.cli.hosts import files, reversible_edit
 from codecompass.cli.hosts.change_records import ChangeRecords
 from codecompass.cli.hosts.edits import AllowEdit, EntryEdit, RulesEdit, rendered, rendered_list, rendered_rules, rules_path
-from codecompass.cli.hosts.entry import PROGRAM, Request, installed_command, portable_command
-from codecompass.cli.hosts.reversible_edit import Edit, Outcome
+from codecompass.cli.hosts.entry import PROGRAM, WantedEntry, installed_command, portable_command
+from codecompass.cli.hosts.reversible_edit import Edit, EditOutcome
 from codecompass.cli.hosts.supported_hosts import (
     EntryApproval,
     FileApproval,
     Host,
-    Launch,
+    LaunchForm,
     approval_path,
     host_named,
     project_path,
@@ -178,7 +178,7 @@ def _changed(
     )
 
 
-def _kind(outcome: Outcome, *, is_undo: bool) -> str:
+def _kind(outcome: EditOutcome, *, is_undo: bool) -> str:
     if outcome.is_kept:
         return "kept"
     if not outcome.is_changed:
@@ -201,7 +201,7 @@ def _current_project() -> Path:
     return marked_root(directory, frozenset(never_projects())) or directory
 
 
-def _request(invocation: Invocation, host: Host, options: SetupOptions) -> Request:
+def _request(invocation: Invocation, host: Host, options: SetupOptions) -> WantedEntry:
     """Returns the requested entry, with the configuration file and the data directory of this command for the host's server."""
     is_shared = options.project is not None
     program, *arguments = portable_command(invocation.environment) if is_shared else installed_command()
@@ -227,8 +227,8 @@ def _request(invocation: Invocation, host: Host, options: SetupOptions) -> Reque
     if options.approve and isinstance(host.approval, EntryApproval):
         value = host.approval.value
         members[host.approval.member] = list(_read_only_tools(options)) if value is None else value
-    return Request(
-        launch=Launch(program=program, arguments=tuple(arguments), environment=variables),
+    return WantedEntry(
+        launch=LaunchForm(program=program, arguments=tuple(arguments), environment=variables),
         asked=tuple((option, values) for option, values in asked if values),
         general=general,
         members=members,
@@ -244,7 +244,7 @@ def _read_only_tools(options: SetupOptions) -> tuple[str, ...]:
     return tuple(tool.name for tool in TOOLS if tool.name in listed and tool.is_read_only)
 
 
-def _warnings(request: Request, *, is_shared: bool) -> tuple[str, ...]:
+def _warnings(request: WantedEntry, *, is_shared: bool) -> tuple[str, ...]:
     if not is_shared or request.launch.program == PROGRAM:
         return ()
     return (

@@ -14,7 +14,7 @@ import asyncclick
 from codecompass import __version__
 from codecompass.cli import failure
 from codecompass.cli.command import check_lengths, common_options
-from codecompass.cli.help import MAX_WIDTH, Entry, Example, LazyGroup
+from codecompass.cli.help import MAX_WIDTH, CommandEntry, Example, LazyGroup
 from codecompass.cli.invocation import GlobalOptions
 from codecompass.cli.terminal import Terminal
 from codecompass.settings import read_environment, wants_color
@@ -27,8 +27,8 @@ SERVE = "Serve editors and agents"
 MANAGE = "Look after the rest"
 
 
-def _entry(section: str, module: str, name: str, summary: str) -> Entry:
-    return Entry(name, section, summary, f"codecompass.cli.commands.{module}")
+def _entry(section: str, module: str, name: str, summary: str) -> CommandEntry:
+    return CommandEntry(name, section, summary, f"codecompass.cli.commands.{module}")
 
 
 ENTRIES = (

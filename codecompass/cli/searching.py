@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, assert_never
 
 from codecompass import amounts
-from codecompass.cli.answering import Question, answer, answer_several
+from codecompass.cli.answering import QueryContext, answer, answer_several
 from codecompass.cli.failure import COMMANDS
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.render import write_hits
@@ -59,7 +59,7 @@ def search(invocation: Invocation, arguments: Mapping[str, object], several: tup
     if several:
         return _write_several(invocation, SearchCode.tool, arguments, several, pattern, text)
 
-    def query(request: SearchCode, question: Question) -> SearchCodeReply:
+    def query(request: SearchCode, question: QueryContext) -> SearchCodeReply:
         reply = search_code(question.snapshot, request, question.state, question.settings, question.is_expired)
         return question.marked(reply)
 
@@ -73,7 +73,7 @@ def locate(invocation: Invocation, arguments: Mapping[str, object], several: tup
     if several:
         return _write_several(invocation, LocateSymbol.tool, arguments, several, None, name)
 
-    def query(request: LocateSymbol, question: Question) -> LocateSymbolReply:
+    def query(request: LocateSymbol, question: QueryContext) -> LocateSymbolReply:
         return question.marked(locate_symbol(question.snapshot, request, question.state, question.settings, question.is_expired))
 
     found = answer(invocation, LocateSymbol, arguments, query)

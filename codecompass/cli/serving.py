@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from codecompass.transport.bridge.relay import Bridge
     from codecompass.transport.bridge.target import BridgeTarget
     from codecompass.transport.organisation.target import OrganisationTarget
-    from codecompass.transport.server import Launch
+    from codecompass.transport.server import ServerOptions
 
 BRIDGE_SETTINGS: Final = frozenset({"server.project_from_cwd", "log.level"})
 """The settings that apply to a bridge, which only forwards messages."""
@@ -251,7 +251,7 @@ def _unknown_tools(listing: str) -> str | None:
 
 
 async def _serve(invocation: Invocation, settings: Settings, rules: RoutingRules, targets: Targets, pipes: Pipes) -> None:
-    def launch() -> "Launch":
+    def launch() -> "ServerOptions":
         # Not earlier: the session logs nothing at these levels, and structlog takes long to import.
         _configure_log(settings, log.level_for(settings.log.level, invocation.options.verbosity))
         return _launch(invocation, settings, rules, targets)
@@ -264,10 +264,10 @@ async def _serve(invocation: Invocation, settings: Settings, rules: RoutingRules
         nursery.cancel_scope.cancel()
 
 
-def _launch(invocation: Invocation, settings: Settings, rules: RoutingRules, targets: Targets) -> "Launch":
-    from codecompass.transport.server import Launch
+def _launch(invocation: Invocation, settings: Settings, rules: RoutingRules, targets: Targets) -> "ServerOptions":
+    from codecompass.transport.server import ServerOptions
 
-    return Launch(
+    return ServerOptions(
         settings=settings,
         settings_for=invocation.logged_settings_for,
         home=invocation.home,

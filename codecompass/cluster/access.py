@@ -72,7 +72,7 @@ def visible(viewer: Viewer, repositories: Iterable[GroupedT]) -> tuple[GroupedT,
     )
 
 
-class Token(Struct, frozen=True, kw_only=True):
+class AccessToken(Struct, frozen=True, kw_only=True):
     """A token as it is stored. Times are seconds since 1970; `expires_at` is 0 if it does not expire."""
 
     name: str
@@ -92,7 +92,7 @@ class KnownToken(Struct, frozen=True):
     """A token as it is listed: its id, which is the SHA-256 of its text, and the stored token."""
 
     id: str
-    token: Token
+    token: AccessToken
 
 
 def token_id(text: str) -> str:
@@ -114,7 +114,7 @@ class Tokens:
         """
         name = name.strip()
         if not name or len(name) > MAX_NAME_LENGTH or not name.isprintable():
-            raise InvalidInput(f"name whom the token is for, in at most {MAX_NAME_LENGTH} characters.", field="name")
+            raise InvalidInput(f"give a name for the token's user, of at most {MAX_NAME_LENGTH} characters.", field="name")
         if days is not None and not 1 <= days <= MAX_DAYS:
             raise InvalidInput(f"--days: from 1 to {MAX_DAYS:,}, or leave it out for a token that does not expire.", field="days")
         if not groups and not is_admin:
@@ -125,7 +125,7 @@ class Tokens:
             )
         text = _PREFIX + secrets.token_urlsafe(_TOKEN_BYTES)
         now = time.time()
-        token = Token(
+        token = AccessToken(
             name=name,
             groups=checked_groups(groups) or (),
             created_at=now,
@@ -135,16 +135,16 @@ class Tokens:
         self._engine.put(self._index, token_id(text), msgspec.json.encode(token), expected=None)
         return text
 
-    def find(self, id_: str) -> Token | None:
+    def find(self, id_: str) -> AccessToken | None:
         """Returns the current state of the token with this id, expired or not, or None if there is none."""
         found = self._engine.get(self._index, id_)
-        return None if found is None else msgspec.json.decode(found.source, type=Token)
+        return None if found is None else msgspec.json.decode(found.source, type=AccessToken)
 
     def listed(self) -> tuple[KnownToken, ...]:
         """Returns all tokens, sorted by name and then by age, the oldest first."""
         self._engine.refresh(self._index)
         found = self._engine.documents(self._index, {"match_all": {}}, MAX_TOKENS)
-        known = (KnownToken(each.id, msgspec.json.decode(each.source, type=Token)) for each in found)
+        known = (KnownToken(each.id, msgspec.json.decode(each.source, type=AccessToken)) for each in found)
         return tuple(sorted(known, key=lambda each: (each.token.name, each.token.created_at, each.id)))
 
     def revoke(self, which: str) -> tuple[KnownToken, ...]:
@@ -157,8 +157,8 @@ class Tokens:
         found = named or tuple(each for each in known if len(which) >= 8 and each.id.startswith(which.lower()))
         if not found or (not named and len(found) > 1):
             raise InvalidInput(
-                f"no token is called {which[:80]!r}, and no single id begins so. codecompass cluster token list shows names and "
-                "ids.",
+                f"no token is called {which[:80]!r}, and no single id begins with it. codecompass cluster token list shows "
+                "names and ids.",
                 field="token",
             )
         for each in found:

@@ -18,9 +18,8 @@ from codecompass.actors.messages import CancelJob, Query, Settle, Settled, Start
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.amounts import iso_time
 from codecompass.cluster.library import Library, unknown
-from codecompass.cluster.naming import shown_names
-from codecompass.cluster.repositories import Head, Repository
-from codecompass.cluster.routing import indexed_by_workers, needs_clone
+from codecompass.cluster.repositories import RefHead, Repository
+from codecompass.cluster.routing import indexed_by_workers, needs_clone, shown_names
 from codecompass.errors import CodeCompassError, IndexNotReady, RefNotIndexed
 from codecompass.protocol.metadata import AnswerState, BareMetadata
 from codecompass.protocol.replies import Reply, SearchEvidence
@@ -56,7 +55,7 @@ _PLAIN_NAME: Final = re.compile(r"\w+", re.ASCII)
 _NO_NAME: Final = re.compile(r"[^\w$]+")
 
 
-class Answering(Struct, frozen=True, kw_only=True):
+class AnswerSettings(Struct, frozen=True, kw_only=True):
     """The server's settings for answering questions."""
 
     options: QueryOptions
@@ -67,10 +66,10 @@ class Answering(Struct, frozen=True, kw_only=True):
 class RepositoryWorkspace:
     """Implements `WorkspaceHandle` for a repository or one of its refs, for one question."""
 
-    def __init__(self, library: Library, answering: Answering, project: Project, ref: str | None = None) -> None:
+    def __init__(self, library: Library, settings: AnswerSettings, project: Project, ref: str | None = None) -> None:
         """`ref` is the name of a head, None for the default ref."""
         self._library = library
-        self._answering = answering
+        self._settings = settings
         self._project = project
         self._ref = ref
 
@@ -137,8 +136,8 @@ class RepositoryWorkspace:
         head = repository.heads.get(ref)
         if head is None:
             return self._without_index(asked, repository, ref)
-        options = options_for(asked, self._answering.options)
-        limit = timeout_seconds(request, self._answering.timeout)
+        options = options_for(asked, self._settings.options)
+        limit = timeout_seconds(request, self._settings.timeout)
         state = self._state(asked, repository, ref, head)
 
         def work(snapshot: Snapshot) -> Reply:
@@ -161,7 +160,7 @@ class RepositoryWorkspace:
             retry_after_ms=RETRY_MS,
         )
 
-    def _state(self, asked: Query, repository: Repository, ref: str, head: Head | None) -> AnswerState:
+    def _state(self, asked: Query, repository: Repository, ref: str, head: RefHead | None) -> AnswerState:
         trouble = repository.trouble
         troubles = () if trouble is None or not trouble.failures else (f"it could not be brought up to date: {trouble.message}",)
         return AnswerState(
@@ -180,13 +179,13 @@ class RepositoryWorkspace:
 class LibraryWorkspaces:
     """Implements `services.LiveWorkspaces` for the repositories that a question is routed to."""
 
-    def __init__(self, library: Library, answering: Answering) -> None:
+    def __init__(self, library: Library, settings: AnswerSettings) -> None:
         self._library = library
-        self._answering = answering
+        self._settings = settings
 
     def route(self, project: Project) -> WorkspaceHandle:
         """Returns the workspace handle of a repository."""
-        return RepositoryWorkspace(self._library, self._answering, project)
+        return RepositoryWorkspace(self._library, self._settings, project)
 
     def find(self, project_id: str, commit: NamedCommit | None = None) -> WorkspaceObservation | None:
         """Returns None: no state of a repository is kept between questions."""
@@ -196,9 +195,9 @@ class LibraryWorkspaces:
 class LibraryCommits:
     """Implements `services.Commits` for the indexed refs of repositories."""
 
-    def __init__(self, library: Library, answering: Answering) -> None:
+    def __init__(self, library: Library, settings: AnswerSettings) -> None:
         self._library = library
-        self._answering = answering
+        self._settings = settings
         self._refs: dict[tuple[str, str], str] = {}
 
     async def resolve(self, project: Project, ref: str, field: str = "ref") -> NamedCommit | None:
@@ -230,7 +229,7 @@ class LibraryCommits:
 
     def route(self, project: Project, commit: NamedCommit) -> WorkspaceHandle:
         """Returns the workspace handle of a commit that `resolve` has returned."""
-        return RepositoryWorkspace(self._library, self._answering, project, self._refs[project.project_id, commit.name])
+        return RepositoryWorkspace(self._library, self._settings, project, self._refs[project.project_id, commit.name])
 
     async def list_refs(self, request: ListRefs, project: Project, metadata: BareMetadata) -> ListRefsReply:
         """Returns the indexed refs, the most recently published first."""
@@ -284,9 +283,9 @@ def _head_name(repository: Repository, ref: str) -> str | None:
 class LibraryAnswers:
     """Implements `services.ManyAnswers` for repositories in the engine."""
 
-    def __init__(self, library: Library, answering: Answering) -> None:
+    def __init__(self, library: Library, settings: AnswerSettings) -> None:
         self._library = library
-        self._answering = answering
+        self._settings = settings
 
     @property
     def are_fresh(self) -> bool:
@@ -295,7 +294,7 @@ class LibraryAnswers:
 
     async def answer(self, project: Project, asked: Query, seconds: float, *, is_fresh: bool = False) -> Reply:
         """Returns the answer of one repository within `seconds`. Raises the same errors as `RepositoryWorkspace.ask`."""
-        return await RepositoryWorkspace(self._library, self._answering, project).answer(asked, seconds)
+        return await RepositoryWorkspace(self._library, self._settings, project).answer(asked, seconds)
 
     async def concerned(self, projects: Sequence[Project], asked: Query, seconds: float) -> Collection[str] | None:
         """Returns the ids of the repositories that can have an answer, found by one query of the engine, or None if every

@@ -17,7 +17,7 @@ from typing import Final
 import trio
 from msgspec import Struct
 
-from codecompass.cluster.access import MAX_GROUPS, MAX_NAME_LENGTH, Token, Unauthorized, Viewer, token_id
+from codecompass.cluster.access import MAX_GROUPS, MAX_NAME_LENGTH, AccessToken, Unauthorized, Viewer, token_id
 from codecompass.cluster.calls import RETRY_SECONDS, EngineCalls
 from codecompass.cluster.engine import EngineUnavailable
 from codecompass.errors import InvalidInput
@@ -87,14 +87,14 @@ def trusted_proxy(settings: AccessSettings) -> TrustedProxy | None:
 
 
 class _Remembered(Struct, frozen=True):
-    token: Token | None
+    token: AccessToken | None
     until: float
 
 
 class Authenticator:
     """Authenticates the requests of a server. `find` reads a token from the engine by its id, blocking."""
 
-    def __init__(self, find: Callable[[str], Token | None], proxy: TrustedProxy | None, calls: EngineCalls) -> None:
+    def __init__(self, find: Callable[[str], AccessToken | None], proxy: TrustedProxy | None, calls: EngineCalls) -> None:
         self._find = find
         self._proxy = proxy
         self._calls = calls
@@ -106,7 +106,7 @@ class Authenticator:
         identity = self._named_by_proxy(heading) or self._bearer(heading)
         if identity is None:
             raise _refused(
-                "say who asks, with the header Authorization: Bearer and a token. Whoever runs this server makes them."
+                "authenticate with the header Authorization: Bearer and a token. Whoever runs this server issues tokens."
             )
         try:
             await self.viewer(identity)
@@ -120,7 +120,7 @@ class Authenticator:
     async def viewer(self, identity: Identity | None) -> Viewer:
         """Returns the viewer with their current groups. Raises Unauthorized, EngineUnavailable."""
         if identity is None:
-            raise Unauthorized("nobody knows who asks. Connect with a token.")
+            raise Unauthorized("this connection is not authenticated. Connect with a token.")
         if not identity.token:
             is_admin = self._proxy is not None and not self._proxy.admin_groups.isdisjoint(identity.groups)
             return Viewer(identity.name, frozenset(identity.groups), is_admin)
@@ -150,7 +150,7 @@ class Authenticator:
         token = token.strip()
         return Identity(token=token_id(token)) if scheme.lower() == "bearer" and token else None
 
-    async def _token(self, id_: str) -> Token | None:
+    async def _token(self, id_: str) -> AccessToken | None:
         for remembered in (self._known, self._unknown):
             found = remembered.get(id_)
             if found is not None and trio.current_time() < found.until:

@@ -180,12 +180,19 @@ class Engine:
             self._wait_for_copies()
 
     def _create(self, name: str, body: JsonObject) -> bool:
+        """Creates an index if it is missing. Returns whether it was missing."""
         try:
             self._request("HEAD", f"/{name}")
         except _Missing:
-            self._make(name, body)
-            return True
-        return False
+            pass
+        else:
+            return False
+        try:
+            self._request("PUT", f"/{name}", body, params={"wait_for_active_shards": "1"})
+        except EngineRefused as error:
+            if error.data.get("kind") != "resource_already_exists_exception":
+                raise
+        return True
 
     def _wait_for_copies(self) -> None:
         n_nodes = self._request("GET", "/_cluster/health")["number_of_data_nodes"]
@@ -194,13 +201,6 @@ class Engine:
             with contextlib.suppress(EngineUnavailable):
                 params = {"wait_for_status": "green", "timeout": f"{COPIES_SECONDS:.0f}s"}
                 self._request("GET", f"/_cluster/health/{self.names.all}", params=params, timeout=2 * COPIES_SECONDS)
-
-    def _make(self, name: str, body: JsonObject) -> None:
-        try:
-            self._request("PUT", f"/{name}", body, params={"wait_for_active_shards": "1"})
-        except EngineRefused as error:
-            if error.data.get("kind") != "resource_already_exists_exception":
-                raise
 
     def health(self) -> EngineHealth:
         """Returns the health of the engine and of our indexes."""
@@ -315,7 +315,7 @@ class Engine:
                 raise EngineUnavailable(f"the search engine could not search ({_reason(answer)}). Ask again.")
         return answers
 
-    def found(self, index: str, query: JsonObject, *, routing: str = "") -> Iterator[JsonObject]:
+    def all_hits(self, index: str, query: JsonObject, *, routing: str = "") -> Iterator[JsonObject]:
         """Yields a hit for every document that a query finds, in no order, with `_seq_no` and `_primary_term` for compare-and-set
         and without its content. All hits are of one point in time, before the first is yielded."""
         params: dict[str, object] = {"scroll": VIEW_KEPT, **({"routing": routing} if routing else {})}
@@ -427,7 +427,7 @@ def _refusal(status: object, info: JsonObject) -> Exception:
     kind, reason = _kind(info), _reason(info)
     if _SHARD_IS_NOT_THERE & _causes(info):
         return EngineUnavailable(
-            f"the search engine has a part of the index not ready, as after a start ({reason}). Ask again in a moment."
+            f"a part of the index is not ready in the search engine, as after a restart ({reason}). Ask again in a moment."
         )
     if status == 404 and kind != "index_not_found_exception":
         return _Missing()

@@ -39,7 +39,7 @@ from codecompass.store.snapshot import (
     MAX_LINE,
     ChunkHit,
     FileHit,
-    KeyedChunks,
+    KeyedCandidates,
     Passage,
     Search,
     SymbolHit,
@@ -324,7 +324,7 @@ def _gone() -> IndexNotReady:
     return IndexNotReady("a part of this generation is gone from the search engine: it was replaced long ago. Ask again.")
 
 
-class EngineCandidates(KeyedChunks):
+class EngineCandidates(KeyedCandidates):
     """Implements `ChunkCandidates`. Texts are fetched in batches as they are read."""
 
     def __init__(self, text: EngineText, keys: Sequence[int]) -> None:

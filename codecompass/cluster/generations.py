@@ -9,10 +9,12 @@ import os
 import shutil
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 from typing import Final
+
+import trio
 
 from codecompass.cluster.engine import Engine
 from codecompass.cluster.engine_text import EngineText
@@ -74,21 +76,19 @@ class Generations:
     def snapshot(self, generation: str) -> Iterator[Snapshot]:
         """Yields a snapshot of a generation, which is not thread-safe. Raises what `manifest` and `FactsCache.files_of` raise."""
         manifest, tables = self._kept_or_read(generation)
-        with self.cache.files_of(manifest) as directory:
-            opened = connect_to_facts(directory / FACTS_FILE)
-            counts = TermCounts(directory / TERMS_FILE)
-            try:
-                yield Snapshot(
-                    project_id=manifest.project_id,
-                    generation=manifest.meta.generation,
-                    facts=FactsReader(opened.connection),
-                    text=EngineText(self._engine, manifest, counts, self._rarities),
-                    meta=manifest.meta,
-                    tables=tables,
-                )
-            finally:
-                counts.close()
-                opened.connection.close()
+        with (
+            self.cache.files_of(manifest) as directory,
+            closing(connect_to_facts(directory / FACTS_FILE).connection) as connection,
+            closing(TermCounts(directory / TERMS_FILE)) as counts,
+        ):
+            yield Snapshot(
+                project_id=manifest.project_id,
+                generation=manifest.meta.generation,
+                facts=FactsReader(connection),
+                text=EngineText(self._engine, manifest, counts, self._rarities),
+                meta=manifest.meta,
+                tables=tables,
+            )
 
     def _kept_or_read(self, generation: str) -> tuple[Manifest, TableCache]:
         with self._lock:
@@ -110,6 +110,17 @@ class Generations:
             while len(self._kept) > KEPT_MANIFESTS:
                 self._kept.popitem(last=False)
             return kept
+
+
+@asynccontextmanager
+async def open_generations(engine: Engine, directory: Path, max_bytes: int = DEFAULT_CACHE_BYTES) -> AsyncIterator[Generations]:
+    """Yields a `Generations`; its facts cache is deleted at the end."""
+    generations = await trio.to_thread.run_sync(Generations, engine, directory, max_bytes)
+    try:
+        yield generations
+    finally:
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(generations.close)
 
 
 class FactsCache:

@@ -1,6 +1,6 @@
 """The health of a server over the engine: for anybody without repositories, for a viewer with those that they may see.
 
-The engine is polled in the background (`EngineWatch`), so that health checks are answered without waiting.
+The engine is polled in the background (`EngineMonitor`), so that health checks are answered without waiting.
 """
 
 import time
@@ -11,11 +11,11 @@ import trio
 
 from codecompass import __version__
 from codecompass.amounts import iso_time
-from codecompass.cluster import naming
 from codecompass.cluster.calls import EngineCalls
 from codecompass.cluster.engine import Engine, EngineHealth
 from codecompass.cluster.library import Libraries, Library
 from codecompass.cluster.repositories import Repository
+from codecompass.cluster.routing import project_of, visible_repositories
 from codecompass.errors import CodeCompassError
 from codecompass.languages import SYMBOL_LANGUAGES
 from codecompass.log import get_logger
@@ -46,7 +46,7 @@ READY_SECONDS: Final = 10 * SECONDS
 _STATUS_VALUES: Final = {"green": 3, "yellow": 2, "red": 1}
 
 
-class EngineWatch:
+class EngineMonitor:
     """The engine's last known health. Only `work` waits."""
 
     def __init__(self, engine: Engine, libraries: Libraries) -> None:
@@ -103,9 +103,9 @@ class EngineWatch:
 class LibraryState:
     """Implements `services.ServerState` for one question of one viewer."""
 
-    def __init__(self, library: Library, watch: EngineWatch, started_at: float) -> None:
+    def __init__(self, library: Library, monitor: EngineMonitor, started_at: float) -> None:
         self._library = library
-        self._watch = watch
+        self._monitor = monitor
         self._started_at = started_at
 
     async def health(self, *, about: Project | None, limit: int, metadata: BareMetadata) -> HealthReply:
@@ -115,25 +115,25 @@ class LibraryState:
             repositories = await self._library.repositories()
         except CodeCompassError:
             repositories = ()
-        on = naming.shelf(self._library.viewer, repositories)
+        on = visible_repositories(self._library.viewer, repositories)
         shown = [each for each in repositories if about is None or each.repo_id == about.project_id]
         # Repositories in trouble or without an index first, because these are why somebody checks.
         shown.sort(key=lambda each: (each.trouble is None, each.default_head is not None, each.name))
-        entries = [_entry(each, naming.project_of(each, on.labels[each.repo_id], 0.0)) for each in shown]
-        return health(self._watch, self._started_at, metadata, entries, limit)
+        entries = [_entry(each, project_of(each, on.labels[each.repo_id], 0.0)) for each in shown]
+        return health(self._monitor, self._started_at, metadata, entries, limit)
 
 
 def health(
-    watch: EngineWatch,
+    monitor: EngineMonitor,
     started_at: float,
     metadata: BareMetadata,
     projects: Sequence[HealthProject] = (),
     limit: int = 0,
 ) -> HealthReply:
     """Returns the state of a server, with the first `limit` of `projects`; `started_at` is monotonic. Never waits."""
-    engine = watch.report()
+    engine = monitor.report()
     return HealthReply(
-        status="ready" if watch.is_ready and engine.status in ("green", "yellow") else "error",
+        status="ready" if monitor.is_ready and engine.status in ("green", "yellow") else "error",
         version=__version__,
         uptime_seconds=int(time.monotonic() - started_at),
         tantivy_ok=True,
@@ -158,11 +158,11 @@ def health(
     )
 
 
-def gauges(watch: EngineWatch) -> tuple[Gauge, ...]:
+def gauges(monitor: EngineMonitor) -> tuple[Gauge, ...]:
     """Returns the gauges about the engine for `/metrics`. None is about a single repository."""
-    engine, ago = watch.report(), watch.answered_seconds_ago
+    engine, ago = monitor.report(), monitor.answered_seconds_ago
     return (
-        Gauge("codecompass_engine_ready", "1 where the search engine answers.", float(watch.is_ready)),
+        Gauge("codecompass_engine_ready", "1 where the search engine answers.", float(monitor.is_ready)),
         Gauge(
             "codecompass_engine_status",
             "3 green, 2 yellow (copies are missing), 1 red (data is missing), 0 unavailable.",

@@ -14,7 +14,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from codecompass.cluster.repositories import Change, Head, Lease, Repositories, Repository, Trouble
+from codecompass.cluster.repositories import Change, Lease, RefHead, Repositories, Repository, RepositoryFailure
 from codecompass.units import SECONDS
 
 LEASE_SECONDS: Final = 30 * SECONDS
@@ -49,7 +49,7 @@ class Claim:
 
         self.change(renewed)
 
-    def publish(self, heads: Mapping[str, Head], *, default_ref: str, gone: Collection[str] = ()) -> Repository:
+    def publish(self, heads: Mapping[str, RefHead], *, default_ref: str, gone: Collection[str] = ()) -> Repository:
         """Sets the heads of refs, removes those of the refs in `gone`, and returns the repository. Readers see all or nothing.
 
         Raises LeaseLost, also if the repository was removed meanwhile; EngineUnavailable.
@@ -121,7 +121,7 @@ def with_attempt(repository: Repository, generation: str) -> Repository:
 def failed(repository: Repository, message: str, now: float) -> Repository:
     """Returns the repository with a failed turn recorded; it stays pending."""
     before = 0 if repository.trouble is None else repository.trouble.failures
-    return replace(repository, trouble=Trouble(message=message, at=now, failures=before + 1))
+    return replace(repository, trouble=RepositoryFailure(message=message, at=now, failures=before + 1))
 
 
 def _abandoned(attempt: str) -> str:

@@ -17,7 +17,7 @@ from codecompass.cluster.access import Viewer, visible
 from codecompass.cluster.across import Across
 from codecompass.cluster.calls import EngineCalls
 from codecompass.cluster.generations import Generations
-from codecompass.cluster.repositories import Head, Repositories, Repository
+from codecompass.cluster.repositories import RefHead, Repositories, Repository
 from codecompass.errors import IndexDamaged, IndexNotReady, ProjectNotFound
 from codecompass.protocol.replies import SearchEvidence
 from codecompass.store.snapshot import Snapshot
@@ -108,7 +108,7 @@ class Library:
         """Returns what `newest` has returned for a repository, or None if it was not called. Never waits."""
         return self._newest.get(repo_id)
 
-    async def read(self, repository: Repository, head: Head, work: Callable[[Snapshot], T], seconds: float) -> T:
+    async def read(self, repository: Repository, head: RefHead, work: Callable[[Snapshot], T], seconds: float) -> T:
         """Runs `work` on a snapshot of one head in a thread and returns its result.
 
         If the generation was replaced and removed meanwhile, its successor is read instead. Raises what `Generations.snapshot`
@@ -144,12 +144,12 @@ class Library:
         shown = visible(self.viewer, repositories)
         return {each.repo_id: head.generation for each in shown if (head := each.default_head) is not None}
 
-    def _require_visible(self, repository: Repository, head: Head) -> None:
+    def _require_visible(self, repository: Repository, head: RefHead) -> None:
         if not visible(self.viewer, (repository,)) or head not in repository.heads.values():
             raise unknown(repository.repo_id)
 
 
-def _successor(repository: Repository, head: Head, newest: Repository) -> Head | None:
+def _successor(repository: Repository, head: RefHead, newest: Repository) -> RefHead | None:
     """Returns the newest head of the ref that `head` belonged to, or None if the ref has none."""
     ref = next((ref for ref, each in repository.heads.items() if each == head), "")
     return newest.heads.get(ref)

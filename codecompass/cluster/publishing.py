@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Final
 
@@ -134,7 +134,8 @@ class _Publication:
         self._documents = DocumentMaker(repo_id, generation)
 
     def run(self, cache: FactsCache, previous: Manifest | None, layout: ProjectLayout, scratch: Path) -> Published:
-        with _files_of(cache, previous) as known, self._meanwhile(facts_files(layout), previous) as facts:
+        reading: AbstractContextManager[Path | None] = nullcontext() if previous is None else cache.files_of(previous)
+        with reading as known, self._meanwhile(facts_files(layout), previous) as facts:
             difference = self._difference(previous, known)
             n_documents = self._write_documents(difference.files)
             terms = scratch / TERMS_FILE
@@ -206,9 +207,11 @@ class _Publication:
 
     def _new_counts(self, previous: Manifest, known: Path, gone: Sequence[int]) -> Mapping[Term, int]:
         """Returns the counts over all documents of the generation, for the words in new and removed documents."""
-        opened, counts = connect_to_facts(known / FACTS_FILE), TermCounts(known / TERMS_FILE)
-        try:
-            facts = FactsReader(opened.connection)
+        with (
+            closing(connect_to_facts(known / FACTS_FILE).connection) as connection,
+            closing(TermCounts(known / TERMS_FILE)) as counts,
+        ):
+            facts = FactsReader(connection)
             text = EngineText(self._engine, previous, counts, EngineRarities(self._engine))
             lost = DocumentMaker(self._repo_id, "")
             for file in facts.indexed_files(gone).values():
@@ -220,9 +223,6 @@ class _Publication:
                 term: counts.count(FIELDS[term[0]], term[1]) + won.get(term, 0) - given.get(term, 0)
                 for term in won.keys() | given.keys()
             }
-        finally:
-            counts.close()
-            opened.connection.close()
 
     @contextmanager
     def _meanwhile(self, paths: Mapping[str, Path], previous: Manifest | None) -> Iterator[Callable[[], _WrittenFiles]]:
@@ -304,21 +304,9 @@ class _Publication:
         return replace(manifest, averages=averages)
 
 
-@contextmanager
-def _files_of(cache: FactsCache, manifest: Manifest | None) -> Iterator[Path | None]:
-    if manifest is None:
-        yield None
-        return
-    with cache.files_of(manifest) as directory:
-        yield directory
-
-
 def _contents(directory: Path) -> dict[int, FileContent]:
-    opened = connect_to_facts(directory / FACTS_FILE)
-    try:
-        return FactsReader(opened.connection).contents()
-    finally:
-        opened.connection.close()
+    with closing(connect_to_facts(directory / FACTS_FILE).connection) as connection:
+        return FactsReader(connection).contents()
 
 
 def facts_files(layout: ProjectLayout) -> dict[str, Path]:

@@ -21,7 +21,7 @@ from msgspec import Struct
 from codecompass.cluster.remote_refs import Listing, RemoteRef, listing_patterns, parse_listing
 from codecompass.errors import CodeCompassError
 from codecompass.scan.git_remotes import DEFAULT_PROTOCOLS, without_credentials
-from codecompass.scan.git_repository import Repository, repository_at
+from codecompass.scan.git_repository import GitRepository, repository_at
 from codecompass.settings import read_environment
 from codecompass.store.filesystem import disk_usage
 from codecompass.store.layout import make_private_directory
@@ -105,7 +105,7 @@ class Mirror:
         """Deletes the mirror. Blocking."""
         shutil.rmtree(self.root, ignore_errors=True)
 
-    def repository(self) -> Repository | None:
+    def repository(self) -> GitRepository | None:
         """Returns the mirror for reading, or None before the first fetch."""
         return repository_at(os.path.realpath(self.root))
 
@@ -312,7 +312,7 @@ _CAUSES: Final = (
 def _failure(url: str, ended_for: str, errors: str) -> RemoteError:
     lines = [line for line in re.split(r"[\r\n]+", without_credentials(errors)) if line.strip()]
     said = [line.strip() for line in lines if re.match(r"\s*(?:fatal|error|remote|ssh|.*denied|.*failed)", line, re.IGNORECASE)]
-    cause = ended_for or ": ".join((said or lines or ["git ended without a word"])[-3:])
+    cause = ended_for or ": ".join((said or lines or ["git ended without a message"])[-3:])
     remedy = next((remedy for pattern, remedy in _CAUSES if not ended_for and pattern.search(cause)), "")
     is_remotes = bool(ended_for or remedy)
     if not url:

@@ -41,7 +41,7 @@ _REF: Final = re.compile(r"(?!-)[^\x00-\x20\x7f~^:\\]{1,255}")
 _REPO_ID: Final = re.compile(r"[0-9a-f]{16}")
 
 
-class Head(Struct, frozen=True, kw_only=True):
+class RefHead(Struct, frozen=True, kw_only=True):
     """The generation that answers for a ref."""
 
     generation: str
@@ -65,7 +65,7 @@ class Lease(Struct, frozen=True, kw_only=True):
     """Counts up while the worker is alive."""
 
 
-class Trouble(Struct, frozen=True, kw_only=True):
+class RepositoryFailure(Struct, frozen=True, kw_only=True):
     """The last problem with a repository."""
 
     message: str
@@ -94,7 +94,7 @@ class Repository(Struct, frozen=True, kw_only=True):
     polls: int = 0
     """Number of polls that found the remote unchanged."""
     lease: Lease | None = None
-    heads: dict[str, Head] = {}
+    heads: dict[str, RefHead] = {}
     """By the short names of refs."""
     default_ref: str = ""
     """Name of the head that answers if no ref is asked for; empty before the first is published."""
@@ -102,7 +102,7 @@ class Repository(Struct, frozen=True, kw_only=True):
     """Object ids of the wanted refs at the remote by short name, as of the last successful turn."""
     retired: tuple[str, ...] = ()
     """Replaced generations and abandoned attempts to be removed."""
-    trouble: Trouble | None = None
+    trouble: RepositoryFailure | None = None
     is_removed: bool = False
     """Whether it is invisible, and workers delete its documents."""
 
@@ -117,7 +117,7 @@ class Repository(Struct, frozen=True, kw_only=True):
         return 0 if self.trouble is None else self.trouble.failures
 
     @property
-    def default_head(self) -> Head | None:
+    def default_head(self) -> RefHead | None:
         """The head that answers if no ref is asked for."""
         return self.heads.get(self.default_ref)
 
@@ -225,7 +225,7 @@ class Repositories:
         while True:
             there = self.get(parsed.repo_id)
             if there is not None and not there.url and "name" not in given:
-                # Its document was made by `bury`, without a name.
+                # Its document was made by `add_tombstone`, without a name.
                 given["name"] = self._new(parsed, given).name
             if there is not None:
 
@@ -255,7 +255,7 @@ class Repositories:
 
         return self.update(found.repo_id, removed) or found
 
-    def bury(self, repo_id: str) -> bool:
+    def add_tombstone(self, repo_id: str) -> bool:
         """Creates the document of a removed repository, so that workers delete its orphaned documents. Returns False if the
         repository has a document."""
         now = time.time()
@@ -310,7 +310,7 @@ class Repositories:
                 _pause(attempt)
             else:
                 return new
-        raise EngineUnavailable("this repository is changed by too many at a time. Try again in a moment.")
+        raise EngineUnavailable("too many concurrent changes of this repository. Try again in a moment.")
 
     def delete(self, repo_id: str, allows: Callable[[Repository], bool]) -> bool:
         """Deletes the document if `allows` returns True for its current state. Returns whether it does not exist any more."""
@@ -340,7 +340,7 @@ class Repositories:
                 field="url",
             )
         now = time.time()
-        name = parsed.name if all(each.name != parsed.name for each in known) else _longer_name(parsed)
+        name = parsed.name if all(each.name != parsed.name for each in known) else _unique_name(parsed.name, parsed.repo_id)
         fields: dict[str, object] = {"name": name, **given}
         fresh = Repository(repo_id=parsed.repo_id, name=name, url=parsed.url, added_at=now, changed_at=now)
         return replace(fresh, **fields)
@@ -353,7 +353,7 @@ class Repositories:
         others = (each for each in self.listed(with_removed=True, is_current=True) if each.repo_id != mine.repo_id)
         if all(each.name != mine.name for each in others):
             return mine
-        return self.update(mine.repo_id, lambda old: replace(old, name=f"{mine.name}-{mine.repo_id[:6]}")) or mine
+        return self.update(mine.repo_id, lambda old: replace(old, name=_unique_name(mine.name, mine.repo_id))) or mine
 
     def _require_free_name(self, name: str, repo_id: str) -> None:
         for each in self.listed(with_removed=True, is_current=True):
@@ -370,8 +370,8 @@ def checked_name(name: str) -> str:
     """Returns `name` if it is a valid name of a repository. Raises InvalidInput."""
     if not _NAME.fullmatch(name):
         raise InvalidInput(
-            f"{name[:100]!r} is no name of a repository. Use up to 100 letters, digits, dots, dashes, underscores and slashes, "
-            "and begin with a letter or digit.",
+            f"{name[:100]!r} is not a valid name of a repository. Use up to 100 letters, digits, dots, dashes, underscores and "
+            "slashes, and begin with a letter or digit.",
             field="name",
             value=name[:100],
         )
@@ -390,8 +390,8 @@ def checked_refs(refs: Sequence[str] | None) -> tuple[str, ...] | None:
     for ref in found:
         if not _REF.fullmatch(ref) or ".." in ref or "@{" in ref:
             raise InvalidInput(
-                f"{ref[:100]!r} is no name of a branch or tag. Give one, or a pattern like 'release/*'; git ls-remote lists what "
-                "the remote has.",
+                f"{ref[:100]!r} is not a valid name of a branch or tag. Give one, or a pattern like 'release/*'; git "
+                "ls-remote lists what the remote has.",
                 field="ref",
                 value=ref[:100],
             )
@@ -408,8 +408,8 @@ def checked_groups(groups: Sequence[str] | None) -> tuple[str, ...] | None:
     for group in found:
         if len(group) > MAX_GROUP_LENGTH or not _GROUP.fullmatch(group):
             raise InvalidInput(
-                f"{group[:100]!r} is no name of a group. Use up to {MAX_GROUP_LENGTH} lower-case letters, digits and single "
-                "hyphens between them.",
+                f"{group[:100]!r} is not a valid name of a group. Use up to {MAX_GROUP_LENGTH} lower-case letters, digits and "
+                "single hyphens between them.",
                 field="group",
                 value=group[:100],
             )
@@ -445,8 +445,8 @@ def _noted(old: Repository) -> Repository:
     return replace(old, changes=old.changes + 1, changed_at=time.time())
 
 
-def _longer_name(parsed: RepositoryUrl) -> str:
-    return f"{parsed.name}-{parsed.repo_id[:6]}"
+def _unique_name(name: str, repo_id: str) -> str:
+    return f"{name}-{repo_id[:6]}"
 
 
 def _pause(attempt: int) -> None:

@@ -57,8 +57,8 @@ class Schedule:
         self.times: Final = times or Times()
         self._random = random.Random(seed)
         # A worker that checks too rarely cannot tell whether others renew their leases.
-        self._leases = Watch(clock, max_gap=self.times.lease / 2)
-        self._states = Watch(clock)
+        self._leases = ChangeTimes(clock, max_gap=self.times.lease / 2)
+        self._states = ChangeTimes(clock)
         self._poll_after: dict[str, tuple[object, float]] = {}
         self._attempted: dict[str, float] = {}
 
@@ -145,7 +145,7 @@ class _Seen(Struct):
     last: float
 
 
-class Watch:
+class ChangeTimes:
     """Measures how long values have not changed, by this process's own clock, so that no clocks are compared.
 
     If more than `max_gap` seconds pass between two observations of a value, its time starts again at zero: perhaps nobody could

@@ -27,12 +27,12 @@ from codecompass.actors.job_model import JobView
 from codecompass.cluster import health
 from codecompass.cluster.access import Tokens
 from codecompass.cluster.across import Across
-from codecompass.cluster.answers import Answering, LibraryAnswers, LibraryCommits, LibraryWorkspaces
+from codecompass.cluster.answers import AnswerSettings, LibraryAnswers, LibraryCommits, LibraryWorkspaces
 from codecompass.cluster.authentication import Authenticator, trusted_proxy
 from codecompass.cluster.calls import EngineCalls
 from codecompass.cluster.engine import Engine, EngineUnavailable
-from codecompass.cluster.generations import Generations
-from codecompass.cluster.health import EngineWatch, LibraryState
+from codecompass.cluster.generations import Generations, open_generations
+from codecompass.cluster.health import EngineMonitor, LibraryState
 from codecompass.cluster.library import LOOKUPS, Libraries
 from codecompass.cluster.repositories import Repositories
 from codecompass.cluster.routing import LibraryRouter
@@ -110,11 +110,11 @@ class LibraryServer:
         self._writes = EngineCalls(WEBHOOKS)
         self.libraries: Final = Libraries(self._repositories, generations, Across(engine, EngineRarities(engine)))
         self.authenticator: Final = Authenticator(Tokens(engine).find, trusted_proxy(settings.access), EngineCalls(LOOKUPS))
-        self.watch: Final = EngineWatch(engine, self.libraries)
+        self.monitor: Final = EngineMonitor(engine, self.libraries)
         self.measures: Final = Measures()
         self.tools: Final = Catalog(self, self.measures)
         self.started_at: Final = time.monotonic()
-        self._answering = Answering(
+        self._answer_settings = AnswerSettings(
             options=query_settings(settings, settings.server.answers), timeout=settings.query.timeout_ms * MILLISECONDS
         )
         listed = listed_names(settings.server.tools) - NOT_LISTED
@@ -125,11 +125,11 @@ class LibraryServer:
         """Returns the services of a call, which show only what its caller may see. Raises Unauthorized, EngineUnavailable."""
         library = self.libraries.of(await self.authenticator.viewer(caller.identity))
         return Services(
-            workspaces=LibraryWorkspaces(library, self._answering),
+            workspaces=LibraryWorkspaces(library, self._answer_settings),
             router=LibraryRouter(library),
-            commits=LibraryCommits(library, self._answering),
-            cold_answers=LibraryAnswers(library, self._answering),
-            state=LibraryState(library, self.watch, self.started_at),
+            commits=LibraryCommits(library, self._answer_settings),
+            cold_answers=LibraryAnswers(library, self._answer_settings),
+            state=LibraryState(library, self.monitor, self.started_at),
             default_limit=self.launch.settings.query.default_limit,
         )
 
@@ -171,19 +171,15 @@ async def open_library_server(launch: LibraryLaunch) -> AsyncIterator[LibrarySer
     settings = launch.settings
     engine = Engine(settings.cluster.url, prefix=settings.cluster.prefix, timeout=READ_SECONDS)
     try:
-        generations = await trio.to_thread.run_sync(Generations, engine, launch.cache, settings.server.cache_bytes)
-        try:
+        async with open_generations(engine, launch.cache, settings.server.cache_bytes) as generations:
             server = LibraryServer(launch, engine, generations)
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(run_again_after_failure, "engine watch", server.watch.work)
+                nursery.start_soon(run_again_after_failure, "engine watch", server.monitor.work)
                 try:
                     yield server
                 finally:
                     server.core.stop()
                     nursery.cancel_scope.cancel()
-        finally:
-            with trio.CancelScope(shield=True):
-                await trio.to_thread.run_sync(generations.close)
     finally:
         engine.close()
 
@@ -201,7 +197,7 @@ async def serve_library(
     addresses = tuple(str(each.getsockname()[0]) for each in sockets)
 
     def state() -> bytes:
-        return encode(health.health(server.watch, server.started_at, bare_metadata()))
+        return encode(health.health(server.monitor, server.started_at, bare_metadata()))
 
     async def health_page(request: HttpRequest) -> None:
         require_method(request, "GET")
@@ -209,7 +205,7 @@ async def serve_library(
 
     async def ready_page(request: HttpRequest) -> None:
         require_method(request, "GET")
-        await request.answer(OK if server.watch.is_ready else UNAVAILABLE, state())
+        await request.answer(OK if server.monitor.is_ready else UNAVAILABLE, state())
 
     async def metrics_page(request: HttpRequest) -> None:
         require_method(request, "GET")
@@ -225,7 +221,7 @@ async def serve_library(
             supervision=Supervision(),
             memory_bytes=resident_bytes(),
             cpu_seconds=time.process_time(),
-            more=health.gauges(server.watch),
+            more=health.gauges(server.monitor),
         )
         await request.answer(OK, body, media_type=MEDIA_TYPE)
 

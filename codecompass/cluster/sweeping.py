@@ -52,13 +52,13 @@ def sweep(
         (names.blocks, own, "", blocks),
         (names.manifests, own, "", frozenset(keep)),
     ):
-        found = _confirmed(engine.found(index, query, routing=routing), confirm)
+        found = _confirmed(engine.all_hits(index, query, routing=routing), confirm)
         actions = (_deletion(hit) for hit in found if hit["_id"] not in spared)
         n_removed += write_documents(engine, index, actions, routing=routing, checkpoint=checkpoint)
     return n_removed
 
 
-def bury_orphans(engine: Engine, repositories: Repositories) -> list[str]:
+def add_tombstones(engine: Engine, repositories: Repositories) -> list[str]:
     """Makes workers remove documents of repositories that do not exist, and returns the ids of these repositories. Such documents
     are written by a worker that was paused while its repository was removed and swept, and resumed afterwards.
 
@@ -75,7 +75,7 @@ def bury_orphans(engine: Engine, repositories: Repositories) -> list[str]:
         found.update(bucket["key"] for bucket in said["aggregations"]["ids"]["buckets"])
     # Listed afterwards, because a repository's documents are written after its own document.
     known = {each.repo_id for each in repositories.listed(with_removed=True, is_current=True)}
-    return [repo_id for repo_id in sorted(found - known)[:MAX_ORPHANS] if repositories.bury(repo_id)]
+    return [repo_id for repo_id in sorted(found - known)[:MAX_ORPHANS] if repositories.add_tombstone(repo_id)]
 
 
 def _manifests(engine: Engine, generations: Collection[str]) -> list[Manifest]:

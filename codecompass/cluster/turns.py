@@ -29,7 +29,7 @@ from codecompass.cluster.manifests import Manifest
 from codecompass.cluster.publishing import publish
 from codecompass.cluster.remote_refs import MAX_REFS, RemoteRef, Selection, select_refs
 from codecompass.cluster.remotes import Mirror, RemoteLimits, list_remote
-from codecompass.cluster.repositories import Change, Head, Repository, Trouble
+from codecompass.cluster.repositories import Change, RefHead, Repository, RepositoryFailure
 from codecompass.cluster.sweeping import sweep
 from codecompass.cluster.worker_home import WorkerHome
 from codecompass.errors import CodeCompassError, IndexDamaged, IndexIncompatible, IndexNotReady, RefNotIndexed
@@ -39,10 +39,10 @@ from codecompass.scan.git_revisions import NamedCommit, resolve_commit
 from codecompass.store.schema import PARSER_VERSION, SCHEMA_VERSION
 
 MADE_BY: Final = (SCHEMA_VERSION, PARSER_VERSION)
-"""The value of `Head.made_by` in heads that this program publishes."""
+"""The value of `RefHead.made_by` in heads that this program publishes."""
 
 
-class Tools(Struct, frozen=True, kw_only=True):
+class TurnResources(Struct, frozen=True, kw_only=True):
     """Resources that the turns of one worker share."""
 
     engine: Engine
@@ -61,8 +61,8 @@ class Tools(Struct, frozen=True, kw_only=True):
 class Turn:
     """One turn at one repository. Await `run()` once; `unfinished` then records a generation that was not published."""
 
-    def __init__(self, tools: Tools, claim: Claim) -> None:
-        self._tools = tools
+    def __init__(self, resources: TurnResources, claim: Claim) -> None:
+        self._resources = resources
         self._claim = claim
         self._begun = claim.repository
         self._is_rebuild = self._begun.rebuild > self._begun.done_changes
@@ -80,12 +80,12 @@ class Turn:
         Raises LeaseLost, InvalidInput for a protocol that is not allowed, and the first CodeCompassError of a ref after the other
         refs were tried.
         """
-        url, tools = self._begun.url, self._tools
+        url, resources = self._begun.url, self._resources
         # Raises InvalidInput for a protocol that this worker may not use. Git would refuse too, without saying what to do.
-        parse_url(url, tools.remotes.protocols)
-        selection = select_refs(await list_remote(url, self._begun.wanted_refs, tools.remotes), self._begun.wanted_refs)
-        mirror = Mirror(tools.home.mirror(self._begun.repo_id), tools.remotes)
-        lock = tools.home.alone(self._begun.repo_id, tools.owner)
+        parse_url(url, resources.remotes.protocols)
+        selection = select_refs(await list_remote(url, self._begun.wanted_refs, resources.remotes), self._begun.wanted_refs)
+        mirror = Mirror(resources.home.mirror(self._begun.repo_id), resources.remotes)
+        lock = resources.home.locked(self._begun.repo_id, resources.owner)
         await trio.to_thread.run_sync(lock.__enter__)
         try:
             return await self._run_alone(selection, mirror)
@@ -144,23 +144,23 @@ class Turn:
         default = selection.default if selection.default in {*heads, ref.name} else self._claim.repository.default_ref or ref.name
         await self._publish(ref, head, default)
 
-    def _serves(self, head: Head, commit: NamedCommit) -> bool:
+    def _serves(self, head: RefHead, commit: NamedCommit) -> bool:
         is_usable = not self._is_rebuild or head.generation in self._fresh
         return is_usable and (head.commit, head.made_by) == (commit.commit, MADE_BY)
 
-    async def _index(self, ref: RemoteRef, commit: NamedCommit, mirror: Mirror) -> Head:
+    async def _index(self, ref: RemoteRef, commit: NamedCommit, mirror: Mirror) -> RefHead:
         """Builds the index of a commit and writes it to the engine as a generation that is not visible yet."""
-        tools, repo_id = self._tools, self._begun.repo_id
+        resources, repo_id = self._resources, self._begun.repo_id
         began = time.monotonic()
         report = await CommitJob(
             root=mirror.root,
-            layout=tools.home.project(repo_id),
+            layout=resources.home.project(repo_id),
             commit=commit,
-            pool=tools.pool,
-            limits=tools.limits,
+            pool=resources.pool,
+            limits=resources.limits,
             job_id=f"{self._begun.name} {ref.name}",
             force=self._is_rebuild,
-            blocking=tools.blocking,
+            blocking=resources.blocking,
         ).run()
         indexed = time.monotonic()
         generation = secrets.token_hex(8)
@@ -168,16 +168,16 @@ class Turn:
         published = await trio.to_thread.run_sync(
             partial(
                 publish,
-                tools.engine,
-                tools.generations.cache,
+                resources.engine,
+                resources.generations.cache,
                 repo_id=repo_id,
                 generation=generation,
                 previous=await self._previous(ref.name),
-                layout=tools.home.project(repo_id).commit(commit.commit),
+                layout=resources.home.project(repo_id).commit(commit.commit),
                 project_id=repo_id,
                 checkpoint=trio.from_thread.check_cancelled,
             ),
-            limiter=tools.threads,
+            limiter=resources.threads,
         )
         self._fresh.add(generation)
         self._log.info(
@@ -194,7 +194,7 @@ class Turn:
             index_seconds=round(indexed - began, 3),
             write_seconds=round(time.monotonic() - indexed, 3),
         )
-        return Head(
+        return RefHead(
             generation=generation,
             commit=commit.commit,
             published_at=time.time(),
@@ -211,11 +211,12 @@ class Turn:
         if head is None or head.made_by != MADE_BY or (self._is_rebuild and head.generation not in self._fresh):
             return None
         try:
-            return await trio.to_thread.run_sync(self._tools.generations.manifest, head.generation, limiter=self._tools.threads)
+            read = partial(self._resources.generations.manifest, head.generation)
+            return await trio.to_thread.run_sync(read, limiter=self._resources.threads)
         except (IndexNotReady, IndexIncompatible, IndexDamaged):
             return None
 
-    async def _publish(self, ref: RemoteRef, head: Head, default: str) -> None:
+    async def _publish(self, ref: RemoteRef, head: RefHead, default: str) -> None:
         await self._change_heads({ref.name: head}, default)
         self._attempt = ""
         self._log.info("ref_published", repository=self._begun.name, ref=ref.name, commit=head.commit, generation=head.generation)
@@ -230,20 +231,20 @@ class Turn:
         if gone or default != repository.default_ref:
             await self._change_heads({}, default, gone)
 
-    async def _change_heads(self, heads: dict[str, Head], default: str, gone: Collection[str] = ()) -> None:
+    async def _change_heads(self, heads: dict[str, RefHead], default: str, gone: Collection[str] = ()) -> None:
         change = partial(self._claim.publish, heads, default_ref=default, gone=gone)
         # Waits while the engine is busy: otherwise all that was written would be wasted.
-        await trio.to_thread.run_sync(self._tools.engine.patiently, change, limiter=self._tools.threads)
+        await trio.to_thread.run_sync(self._resources.engine.patiently, change, limiter=self._resources.threads)
 
     async def _clean(self, selection: Selection, mirror: Mirror) -> None:
         """Removes files from this machine that the next turn does not need."""
         commits = {head.commit for head in self._claim.repository.heads.values()}
-        await trio.to_thread.run_sync(self._tools.home.keep_commits, self._begun.repo_id, commits)
+        await trio.to_thread.run_sync(self._resources.home.keep_commits, self._begun.repo_id, commits)
         if mirror.repository() is not None:
             await mirror.keep_only(selection.refs)
 
 
-async def remove_retired(tools: Tools, claim: Claim, ripe: Collection[str]) -> Change:
+async def remove_retired(resources: TurnResources, claim: Claim, ripe: Collection[str]) -> Change:
     """Removes all documents of a repository except those of its heads and of retired generations that are not in `ripe`.
 
     Returns the change of the document with which to release the repository. Raises LeaseLost, EngineUnavailable, IndexDamaged.
@@ -251,8 +252,10 @@ async def remove_retired(tools: Tools, claim: Claim, ripe: Collection[str]) -> C
     repository = claim.repository
     keep = {head.generation for head in repository.heads.values()} | (set(repository.retired) - set(ripe))
     n_removed = await trio.to_thread.run_sync(
-        partial(sweep, tools.engine, repository.repo_id, keep, confirm=claim.renew, checkpoint=trio.from_thread.check_cancelled),
-        limiter=tools.threads,
+        partial(
+            sweep, resources.engine, repository.repo_id, keep, confirm=claim.renew, checkpoint=trio.from_thread.check_cancelled
+        ),
+        limiter=resources.threads,
     )
     structlog.get_logger(__name__).info("retired_removed", repository=repository.name, generations=len(ripe), documents=n_removed)
     return partial(_without, frozenset(ripe))
@@ -271,7 +274,7 @@ def _done(changes: int, selection: Selection, missing: tuple[str, ...], reposito
         repository,
         done_changes=max(changes, repository.done_changes),
         seen=selection.seen,
-        trouble=Trouble(message=message, at=time.time()) if message else None,
+        trouble=RepositoryFailure(message=message, at=time.time()) if message else None,
     )
 
 

@@ -14,10 +14,8 @@ import os
 import platform
 import random
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Final, TypeVar
 
 import structlog
@@ -28,14 +26,14 @@ from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.actors.index_limits import index_limits
 from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
 from codecompass.cluster.engine import Engine, EngineUnavailable
-from codecompass.cluster.generations import Generations
+from codecompass.cluster.generations import open_generations
 from codecompass.cluster.leases import RENEWALS, Claim, LeaseLost, claim, failed
 from codecompass.cluster.remote_refs import select_refs
 from codecompass.cluster.remotes import RemoteLimits, list_remote
 from codecompass.cluster.repositories import Change, Repositories, Repository
 from codecompass.cluster.schedule import Action, Schedule, Times
-from codecompass.cluster.sweeping import bury_orphans
-from codecompass.cluster.turns import MADE_BY, Tools, Turn, remove_retired
+from codecompass.cluster.sweeping import add_tombstones
+from codecompass.cluster.turns import MADE_BY, Turn, TurnResources, remove_retired
 from codecompass.cluster.worker_home import WorkerHome
 from codecompass.errors import CodeCompassError, DeadlineExceeded, InternalError
 from codecompass.settings import Settings
@@ -94,8 +92,8 @@ async def run_worker(
     await trio.to_thread.run_sync(engine.prepare)
     facts = await trio.to_thread.run_sync(local.facts_directory)
     pool_size = settings.index.workers or default_pool_size()
-    async with open_worker_pool(pool_size) as pool, _open_generations(engine, facts) as generations:
-        tools = Tools(
+    async with open_worker_pool(pool_size) as pool, open_generations(engine, facts) as generations:
+        resources = TurnResources(
             engine=engine,
             generations=generations,
             home=local,
@@ -107,27 +105,17 @@ async def run_worker(
             owner=f"{platform.node()} process {os.getpid()}",
         )
         schedule = Schedule(trio.current_time, local.has, made_by=MADE_BY, times=times)
-        worker = _Worker(tools, schedule, settings, chosen)
+        worker = _Worker(resources, schedule, settings, chosen)
         await worker.run(stop)
 
 
-@asynccontextmanager
-async def _open_generations(engine: Engine, directory: Path) -> AsyncIterator[Generations]:
-    generations = Generations(engine, directory)
-    try:
-        yield generations
-    finally:
-        with trio.CancelScope(shield=True):
-            await trio.to_thread.run_sync(generations.close)
-
-
 class _Worker:
-    def __init__(self, tools: Tools, schedule: Schedule, settings: Settings, options: WorkerOptions) -> None:
-        self._tools = tools
+    def __init__(self, resources: TurnResources, schedule: Schedule, settings: Settings, options: WorkerOptions) -> None:
+        self._resources = resources
         self._schedule = schedule
         self._settings = settings
         self._options = options
-        self._repositories = Repositories(tools.engine, tools.remotes.protocols)
+        self._repositories = Repositories(resources.engine, resources.remotes.protocols)
         self._leases = trio.CapacityLimiter(LEASE_THREADS)
         self._looks = trio.CapacityLimiter(1 + POLLS)
         self._working: set[str] = set()
@@ -137,7 +125,7 @@ class _Worker:
 
     async def run(self, stop: trio.Event) -> None:
         """Works until `stop` is set and running work has ended."""
-        self._log.info("worker_started", owner=self._tools.owner, jobs=self._options.jobs)
+        self._log.info("worker_started", owner=self._resources.owner, jobs=self._options.jobs)
         async with trio.open_nursery() as background:
             background.start_soon(self._keep_house)
             background.start_soon(self._look_for_orphans)
@@ -152,7 +140,7 @@ class _Worker:
                     self._changed = trio.Event()
                 nursery.cancel_scope.deadline = trio.current_time() + STOP_SECONDS
             background.cancel_scope.cancel()
-        self._log.info("worker_stopped", owner=self._tools.owner)
+        self._log.info("worker_stopped", owner=self._resources.owner)
 
     async def _wake_at(self, stop: trio.Event) -> None:
         await stop.wait()
@@ -191,7 +179,7 @@ class _Worker:
         try:
             has_moved = True
             try:
-                listing = await list_remote(repository.url, repository.wanted_refs, self._tools.remotes)
+                listing = await list_remote(repository.url, repository.wanted_refs, self._resources.remotes)
                 has_moved = select_refs(listing, repository.wanted_refs).seen != repository.seen
             except CodeCompassError as error:
                 self._log.info("poll_failed", repository=repository.name, cause=error.message)
@@ -204,7 +192,7 @@ class _Worker:
 
     async def _work(self, repository: Repository, action: Action) -> None:
         try:
-            held = await self._in_thread(partial(claim, self._repositories, repository, self._tools.owner))
+            held = await self._in_thread(partial(claim, self._repositories, repository, self._resources.owner))
             if held is not None:
                 await self._work_under(held, action)
                 self._changed.set()
@@ -218,7 +206,7 @@ class _Worker:
         name = held.repository.name
         self._log.info("repository_claimed", repository=name, action=action)
         began = trio.current_time()
-        turn = Turn(self._tools, held)
+        turn = Turn(self._resources, held)
         ending: Change = turn.unfinished
         try:
             async with trio.open_nursery() as nursery:
@@ -238,12 +226,12 @@ class _Worker:
             with trio.fail_after(TURN_SECONDS):
                 if action == "sweep":
                     ripe = held.repository.retired if held.repository.is_removed else self._schedule.ripe(held.repository)
-                    return await remove_retired(self._tools, held, ripe)
+                    return await remove_retired(self._resources, held, ripe)
                 done = await turn.run()
                 ripe = self._schedule.ripe(held.repository)
                 if not ripe:
                     return done
-                swept = await remove_retired(self._tools, held, ripe)
+                swept = await remove_retired(self._resources, held, ripe)
                 return lambda repository: swept(done(repository))
         except LeaseLost:
             self._log.warning("lease_lost", repository=held.repository.name)
@@ -305,7 +293,7 @@ class _Worker:
         while True:
             await trio.sleep(self._schedule.times.orphans * random.uniform(0.5, 1.5))
             try:
-                found = await trio.to_thread.run_sync(bury_orphans, self._tools.engine, self._repositories)
+                found = await trio.to_thread.run_sync(add_tombstones, self._resources.engine, self._repositories)
             except CodeCompassError as error:
                 self._log.warning(NOT_ANSWERED, cause=error.message)
             else:
@@ -314,7 +302,7 @@ class _Worker:
 
     def _clean_up(self) -> None:
         known = {each.repo_id for each in self._repositories.listed()}
-        freed = self._tools.home.forget_all_but(known) + self._tools.home.trim(self._settings.storage.max_size)
+        freed = self._resources.home.forget_all_but(known) + self._resources.home.trim(self._settings.storage.max_size)
         if freed:
             self._log.info("copies_removed", freed_bytes=freed)
 

@@ -43,7 +43,7 @@ class WorkerHome:
         return bool(commit_layouts(self.project(repo_id)))
 
     @contextmanager
-    def alone(self, repo_id: str, owner: str) -> Iterator[None]:
+    def locked(self, repo_id: str, owner: str) -> Iterator[None]:
         """Locks the files of a repository against all other processes of this machine.
 
         Raises IndexInProgress if another process has the lock: a paused worker that has lost its lease may still hold it.

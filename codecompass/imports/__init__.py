@@ -4,15 +4,15 @@ Pure functions over a `PathIndex`: nothing here reads a disk, a database or a sy
 """
 
 from codecompass.imports.configuration import module_roots
-from codecompass.imports.path_index import InMemoryPaths, ModuleRoot, PathIndex, Roots
+from codecompass.imports.path_index import InMemoryPaths, ModuleRoot, ModuleRoots, PathIndex
 from codecompass.imports.paths import path_tails
 from codecompass.imports.resolution import affected_tails, import_tails, languages_of, resolve
 
 __all__ = [
     "InMemoryPaths",
     "ModuleRoot",
+    "ModuleRoots",
     "PathIndex",
-    "Roots",
     "affected_tails",
     "import_tails",
     "languages_of",

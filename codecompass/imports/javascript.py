@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from codecompass.imports.path_index import ModuleRoot, PathIndex, Roots
+from codecompass.imports.path_index import ModuleRoot, ModuleRoots, PathIndex
 from codecompass.imports.paths import ancestors, dependency_tail, directory_of, join, last_part, shared_parts, stem_of, tail_of
 from codecompass.languages.records import Import
 
@@ -67,7 +67,7 @@ def configured_tails(path: str, paths: PathIndex) -> Iterator[str]:
                 yield tail_of(last_part(root.prefix.replace("*", matched).rstrip("/")))
 
 
-def _directory_importers(root: ModuleRoot, roots: Roots) -> Iterator[str]:
+def _directory_importers(root: ModuleRoot, roots: ModuleRoots) -> Iterator[str]:
     """Yields the tails of imports of a package's directory (`require("..")`), which lead to its entry."""
     for package in roots.by_prefix.get(root.prefix, ()):
         if package.directory.endswith("/") or not package.directory:
@@ -105,7 +105,7 @@ def _resolve_name(spec: str, from_path: str, is_typed: bool, paths: PathIndex) -
     return ""
 
 
-def _configured_paths(spec: str, from_path: str, roots: Roots) -> Iterator[str]:
+def _configured_paths(spec: str, from_path: str, roots: ModuleRoots) -> Iterator[str]:
     """Yields the paths that the configuration maps a name to, the most specific first."""
     matches: list[tuple[ModuleRoot, str]] = []
     for scope in ancestors(from_path):

@@ -45,7 +45,7 @@ class ModuleRoot(Struct, frozen=True, array_like=True):
     """Position among the roots of its file; of two roots for the same name, the lower rank is tried first."""
 
 
-class Roots:
+class ModuleRoots:
     """The module roots of one ecosystem, by several keys. Immutable.
 
     Each tuple is sorted by rank, then scope, then directory, and has at most MAX_SAME_KEY roots; `all`, `by_scope` and
@@ -117,7 +117,7 @@ class PathIndex(Protocol):
         """Yields every file below a directory, at any depth."""
         ...
 
-    def roots(self, ecosystem: str) -> Roots:
+    def roots(self, ecosystem: str) -> ModuleRoots:
         """Returns the module roots of the repository's configuration files."""
         ...
 
@@ -129,7 +129,7 @@ class InMemoryPaths(PathIndex):
         self._files: set[str] = set()
         self._by_tail: dict[str, list[str]] = {}
         self._directories: dict[str, dict[str, int]] = {}  # By directory_tail: number of files by package directory.
-        self._roots: dict[str, Roots] = {}
+        self._roots: dict[str, ModuleRoots] = {}
         self._ordered: list[str] | None = None
         self._files_by_suffix = SuffixIndex(self.files_with_tail)
         self._packages_by_suffix = SuffixIndex(self.package_directories)
@@ -174,7 +174,7 @@ class InMemoryPaths(PathIndex):
     def set_roots(self, roots: Iterable[ModuleRoot]) -> None:
         """Replaces the module roots of all ecosystems."""
         grouped = _grouped((root.ecosystem, root) for root in roots)
-        self._roots = {ecosystem: Roots(members) for ecosystem, members in grouped.items()}
+        self._roots = {ecosystem: ModuleRoots(members) for ecosystem, members in grouped.items()}
 
     def has_file(self, path: str) -> bool:
         """Whether there is a file at exactly this path."""
@@ -210,7 +210,7 @@ class InMemoryPaths(PathIndex):
                 return
             yield path
 
-    def roots(self, ecosystem: str) -> Roots:
+    def roots(self, ecosystem: str) -> ModuleRoots:
         """Returns the module roots of the repository's configuration files."""
         return self._roots.get(ecosystem, NO_ROOTS)
 
@@ -237,4 +237,4 @@ def _head_lengths(heads: Iterable[tuple[str, str]]) -> dict[str, tuple[int, ...]
     return {scope: tuple(sorted(found, reverse=True)) for scope, found in lengths.items()}
 
 
-NO_ROOTS: Final = Roots(())
+NO_ROOTS: Final = ModuleRoots(())

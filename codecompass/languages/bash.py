@@ -10,12 +10,12 @@ from typing import Final
 from codecompass.languages.block_tests import QUOTED, BlockTestSyntax
 from codecompass.languages.language import (
     DESCEND,
-    Context,
     Definition,
     Descend,
     Found,
     Language,
     Node,
+    RuleContext,
     body_of,
     leading_comment,
     lines_of,
@@ -40,13 +40,13 @@ AT_LINE_START: Final = re.compile(
 CLOSING: Final = re.compile(rb"^\}", re.MULTILINE)
 
 
-def comment_above(node: Node, context: Context) -> str:
+def comment_above(node: Node, context: RuleContext) -> str:
     """Returns the comment above without the `#!` line and directives for ShellCheck."""
     lines = leading_comment(node, context).splitlines()
     return "\n".join(line for line in lines if not line.startswith(("#!", "# shellcheck ", "#shellcheck ")))
 
 
-def _variable(assignment: Node, kind: SymbolKind, node: Node, signature: str, doc: str, context: Context) -> Iterator[Found]:
+def _variable(assignment: Node, kind: SymbolKind, node: Node, signature: str, doc: str, context: RuleContext) -> Iterator[Found]:
     name = context.field_text(assignment, "name")
     if assignment.type == "variable_name":
         name = context.text(assignment)
@@ -58,18 +58,18 @@ def _variable(assignment: Node, kind: SymbolKind, node: Node, signature: str, do
     yield Definition(name=name, kind=kind, node=node, signature=signature, doc=doc, qualified_name=name)
 
 
-def assignment(node: Node, context: Context) -> Iterator[Found]:
+def assignment(node: Node, context: RuleContext) -> Iterator[Found]:
     """`X=1` outside functions and tests."""
     if not _is_local(node, context):
         yield from _variable(node, "var", node, without_comments(node, context), comment_above(node, context), context)
 
 
-def _is_local(node: Node, context: Context) -> bool:
+def _is_local(node: Node, context: RuleContext) -> bool:
     """Whether a statement is in a function or in a Bats test. The grammar has no node for the body of a test, but an indent."""
     return context.enclosing is not None or (context.path.endswith(".bats") and node.start_point[1] > 0)
 
 
-def declaration(node: Node, context: Context) -> Iterator[Found]:
+def declaration(node: Node, context: RuleContext) -> Iterator[Found]:
     """`readonly`, `declare`, `typeset`, `export`; in a function only `readonly`, `export` and `declare -g` are global."""
     words = [context.text(child) for child in node.children if child.type in ("word", "concatenation")]
     flags = {letter for word in words if word.startswith("-") for letter in word[1:]}
@@ -89,7 +89,7 @@ def declaration(node: Node, context: Context) -> Iterator[Found]:
         yield from _variable(child, kind, where, f"{before} {without_comments(child, context)}", doc, context)
 
 
-def command(node: Node, context: Context) -> Iterator[Found]:
+def command(node: Node, context: RuleContext) -> Iterator[Found]:
     """`source x`, `. x`, `load x` of a Bats test, `alias x=y`."""
     word = context.field_text(node, "name")
     if word not in ("source", ".", "alias", "load"):
@@ -108,7 +108,7 @@ def command(node: Node, context: Context) -> Iterator[Found]:
             yield Import(*lines_of(node), spec, kind="relative")
 
 
-def _unquoted(node: Node, context: Context) -> str:
+def _unquoted(node: Node, context: RuleContext) -> str:
     """Returns an argument without the quotes of its strings: `"$DIR"/x.sh` is `$DIR/x.sh`."""
     parts: list[str] = []
     pending = [node]
@@ -122,19 +122,19 @@ def _unquoted(node: Node, context: Context) -> str:
     return "".join(parts)
 
 
-def function(node: Node, context: Context) -> Iterator[Found]:
+def function(node: Node, context: RuleContext) -> Iterator[Found]:
     """`name() { }`, `function name { }`."""
     name = context.field_text(node, "name")
     yield Definition(name=name, kind="fn", node=node, bodies=body_of(node), qualified_name=name)
 
 
-def loop(node: Node, context: Context) -> Iterator[Found]:
+def loop(node: Node, context: RuleContext) -> Iterator[Found]:
     """A loop is entered only for functions: its variables are temporary."""
     if holds_marker(node, context):
         yield Descend(node)
 
 
-def recover(root: Node, context: Context) -> Iterator[Definition]:
+def recover(root: Node, context: RuleContext) -> Iterator[Definition]:
     """Yields functions at the start of a line, to replace those that the grammar misses: a stray quote hides many."""
     source = context.source
     matches = [match for match in AT_LINE_START.finditer(source) if match["body"] is not None]

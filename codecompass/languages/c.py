@@ -23,13 +23,13 @@ from codecompass.languages.c_preprocessing import prepare
 from codecompass.languages.language import (
     CLASS_LIKE,
     DESCEND,
-    Context,
     Definition,
     Descend,
     Found,
     Language,
     Node,
     Rule,
+    RuleContext,
     first_child,
 )
 from codecompass.languages.records import Import, SymbolKind, Visibility
@@ -44,7 +44,7 @@ SPECIFIER_KINDS: Final[dict[str, SymbolKind]] = {
 }
 
 
-def function(node: Node, context: Context) -> Iterator[Found]:
+def function(node: Node, context: RuleContext) -> Iterator[Found]:
     """A function with a body, inside or outside a class."""
     declarator = node.child_by_field_name("declarator")
     body = node.child_by_field_name("body")
@@ -86,7 +86,7 @@ def _function(
     declared: Declared,
     signature: str,
     bodies: tuple[Node, ...],
-    context: Context,
+    context: RuleContext,
     *,
     is_prototype: bool = False,
 ) -> Definition:
@@ -107,7 +107,7 @@ def _function(
 
 
 def _generated(
-    node: Node, macro_name: str, arguments: Node | None, body: Node | None, signature: str, context: Context
+    node: Node, macro_name: str, arguments: Node | None, body: Node | None, signature: str, context: RuleContext
 ) -> Definition:
     """`TEST(Suite, Name) {`: a macro call before a body defines the name in its last argument."""
     words = [] if arguments is None else [context.text(child) for child in arguments.named_children]
@@ -137,7 +137,7 @@ def _is_static(signature: str) -> bool:
     return "static" in signature.partition("(")[0].split()
 
 
-def declaration(node: Node, context: Context) -> Iterator[Found]:
+def declaration(node: Node, context: RuleContext) -> Iterator[Found]:
     """Variables, fields, prototypes, and a type that is defined in the same declaration."""
     type_node = node.child_by_field_name("type")
     body = None
@@ -182,7 +182,7 @@ def declaration(node: Node, context: Context) -> Iterator[Found]:
         )
 
 
-def _variable_kind(node: Node, declared: Declared, context: Context) -> SymbolKind:
+def _variable_kind(node: Node, declared: Declared, context: RuleContext) -> SymbolKind:
     words = {context.text(child) for child in node.children if child.type in ("type_qualifier", "storage_class_specifier")}
     is_member = context.enclosing in CLASS_LIKE or context.enclosing in ("var", "field", "type")
     if "constexpr" in words or ("const" in words and not declared.is_pointer and (not is_member or "static" in words)):
@@ -190,7 +190,7 @@ def _variable_kind(node: Node, declared: Declared, context: Context) -> SymbolKi
     return "field" if is_member else "var"
 
 
-def _variable_signature(node: Node, declarators: list[Node], index: int, type_node: Node | None, context: Context) -> str:
+def _variable_signature(node: Node, declarators: list[Node], index: int, type_node: Node | None, context: RuleContext) -> str:
     """Returns `static const int limit = 3` for one name of a declaration, without long values, lambdas and struct bodies."""
     source = context.source
     body = None if type_node is None or type_node.type not in SPECIFIER_KINDS else type_node.child_by_field_name("body")
@@ -218,7 +218,7 @@ def _is_long(value: Node) -> bool:
     return value.type == "lambda_expression" or value.end_byte - value.start_byte > MAX_VALUE_BYTES
 
 
-def tagged_type(node: Node, context: Context) -> Iterator[Found]:
+def tagged_type(node: Node, context: RuleContext) -> Iterator[Found]:
     """`struct`, `union`, `class` and `enum` with a body; without one they refer to a type that is defined elsewhere."""
     body = node.child_by_field_name("body")
     if body is None:
@@ -244,7 +244,7 @@ def tagged_type(node: Node, context: Context) -> Iterator[Found]:
     )
 
 
-def enumerator(node: Node, context: Context) -> Iterator[Found]:
+def enumerator(node: Node, context: RuleContext) -> Iterator[Found]:
     """One member of an enumeration."""
     name = node.child_by_field_name("name")
     if name is None or _is_inside_macro(node, context.source):
@@ -262,13 +262,13 @@ def _is_inside_macro(node: Node, source: bytes) -> bool:
 _FUNCTION_POINTER: Final = re.compile(rb"(?:\w+[\s*]+)+\(\s*\*\s*(?:const\s+)?([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*\)\s*\(")
 
 
-def block(node: Node, context: Context) -> Iterator[Found]:
+def block(node: Node, context: RuleContext) -> Iterator[Found]:
     """A block, of a function or of a macro call that heads one; declarations in it are local."""
     if ("taken", node.start_byte) not in context.notes:
         yield Descend(node, "fn")
 
 
-def statement(node: Node, context: Context) -> Iterator[Found]:
+def statement(node: Node, context: RuleContext) -> Iterator[Found]:
     """A node that is parsed as a statement outside functions.
 
     `type_t (*pointer)(void);` is parsed as a call, `TEST(Suite, Name) {` as a call without its semicolon and then a block.
@@ -292,7 +292,7 @@ def statement(node: Node, context: Context) -> Iterator[Found]:
         yield _generated(node, context.text(called), arguments, after, context.text(call), context)
 
 
-def typedef(node: Node, context: Context) -> Iterator[Found]:
+def typedef(node: Node, context: RuleContext) -> Iterator[Found]:
     """Each new name of a `typedef`; if the struct in it has no tag, the new name is that of the struct."""
     type_node = node.child_by_field_name("type")
     declarators = node.children_by_field_name("declarator")
@@ -325,7 +325,7 @@ _GUARD: Final = re.compile(rb"#[ \t]*ifndef[ \t]+(\w+)[^\n]*\n\s*$")
 _DIRECTIVE: Final = re.compile(rb"^[ \t]*#", re.MULTILINE)
 
 
-def macro(node: Node, context: Context) -> Iterator[Found]:
+def macro(node: Node, context: RuleContext) -> Iterator[Found]:
     """`#define`, with or without parameters; include guards are left out."""
     name_node = node.child_by_field_name("name")
     if name_node is None:
@@ -354,7 +354,7 @@ def macro(node: Node, context: Context) -> Iterator[Found]:
     yield Definition(name, "macro", node, signature=signature, visibility=visibility, qualified_name=name)
 
 
-def include(node: Node, context: Context) -> Iterator[Found]:
+def include(node: Node, context: RuleContext) -> Iterator[Found]:
     """`#include "x.h"` and `#include <x.h>`; an include of a macro's value is left out."""
     path = node.child_by_field_name("path")
     if path is None:

@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.languages.language import CLASS_LIKE, Context, Node
+from codecompass.languages.language import CLASS_LIKE, Node, RuleContext
 from codecompass.languages.records import Visibility
 from codecompass.languages.source_text import plain_code
 
@@ -35,7 +35,7 @@ class Declared(Struct, frozen=True):
     """The parts before the name in `A::B::f`, without template arguments."""
 
 
-def declared_by(declarator: Node, context: Context, *, is_typedef: bool = False) -> Declared | None:
+def declared_by(declarator: Node, context: RuleContext, *, is_typedef: bool = False) -> Declared | None:
     """Returns what `declarator` declares; None for a structured binding or in a broken tree.
 
     In a typedef the name may be one that the grammar knows as a type (`typedef unsigned long size_t`).
@@ -79,7 +79,7 @@ def declared_by(declarator: Node, context: Context, *, is_typedef: bool = False)
     return None
 
 
-def type_name(name: Node, context: Context) -> tuple[str, tuple[str, ...]]:
+def type_name(name: Node, context: RuleContext) -> tuple[str, tuple[str, ...]]:
     """Returns the bare name of a class or enum and the scopes written before it (`A::B<T>` gives `B`, `("A",)`)."""
     qualifier: tuple[str, ...] = ()
     while name.type == "qualified_identifier" or name.type in _WITH_ARGUMENTS:
@@ -94,7 +94,7 @@ def type_name(name: Node, context: Context) -> tuple[str, tuple[str, ...]]:
     return context.text(name), qualifier
 
 
-def _scope_name(scope: Node, context: Context) -> str:
+def _scope_name(scope: Node, context: RuleContext) -> str:
     inner = scope.child_by_field_name("name") if scope.type in _WITH_ARGUMENTS else None
     return context.text(scope if inner is None else inner)
 
@@ -105,7 +105,7 @@ def _operator(text: str) -> str:
     return f"operator {sign}" if sign[:1].isalpha() else "operator" + sign.replace(" ", "")
 
 
-def _conversion(node: Node, context: Context) -> str:
+def _conversion(node: Node, context: RuleContext) -> str:
     """Returns the target type of a conversion operator: the text between `operator` and the parameter list."""
     text = context.text(node).removeprefix("operator")
     return " ".join(text[: text.find("(")].split()).replace(" *", "*").replace(" &", "&")
@@ -125,7 +125,7 @@ _LOCAL_DEFINITIONS: Final = (
 """What begins a definition in a function: a word that is quick to find, and the pattern that must match there."""
 
 
-def visibility_here(context: Context, node: Node, is_static: bool = False) -> Visibility:
+def visibility_here(context: RuleContext, node: Node, is_static: bool = False) -> Visibility:
     """Returns the visibility of a definition: for a member that of its section; outside classes, private for `static` definitions
     and those in a nameless namespace."""
     enclosing = context.enclosing
@@ -143,12 +143,12 @@ def visibility_here(context: Context, node: Node, is_static: bool = False) -> Vi
 SECTIONS: Final[dict[str, Visibility]] = {"public": "public", "private": "private", "protected": "protected"}
 
 
-def open_section(context: Context, visibility: Visibility, depth: int = 0) -> None:
+def open_section(context: RuleContext, visibility: Visibility, depth: int = 0) -> None:
     """Notes the section for what follows in the current scope, or `depth` scopes further in."""
     context.notes[("section", len(context.scope_kinds) + depth)] = visibility
 
 
-def head(start: Node, end: Node | None, context: Context) -> str:
+def head(start: Node, end: Node | None, context: RuleContext) -> str:
     """Returns the source from the start of one node to the start of `end`, or to its own end, as a signature."""
     return plain_code(context.source[start.start_byte : start.end_byte if end is None else end.start_byte])
 
@@ -164,7 +164,7 @@ def first_line(node: Node) -> int | None:
     return next((child.start_point[0] + 1 for child in node.children if child.type not in _ATTRIBUTES | {"comment"}), None)
 
 
-def local_bodies(body: Node | None, context: Context) -> tuple[Node, ...]:
+def local_bodies(body: Node | None, context: RuleContext) -> tuple[Node, ...]:
     """Returns the body of a function if it defines types or macros. Most do not, and walking them would take most of the time."""
     if body is None:
         return ()

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from codecompass.languages.c import C_RULES, function
 from codecompass.languages.c_declarators import SECTIONS, head, open_section, visibility_here
 from codecompass.languages.c_preprocessing import prepare_cpp
-from codecompass.languages.language import DESCEND, Context, Definition, Descend, Found, Language, Node, Rule
+from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, Node, Rule, RuleContext
 from codecompass.languages.records import Import
 from codecompass.languages.source_text import comment_above
 
@@ -19,7 +19,7 @@ _LONGEST_TEMPLATE_HEAD: Final = 90
 """Characters of a template's parameter list in a signature; a longer list is left out to keep the rest."""
 
 
-def namespace(node: Node, context: Context) -> Iterator[Found]:
+def namespace(node: Node, context: RuleContext) -> Iterator[Found]:
     """`namespace a::b {`; a nameless namespace is private to the file."""
     body = node.child_by_field_name("body")
     if body is None:
@@ -43,20 +43,20 @@ def namespace(node: Node, context: Context) -> Iterator[Found]:
     )
 
 
-def namespace_alias(node: Node, context: Context) -> Iterator[Found]:
+def namespace_alias(node: Node, context: RuleContext) -> Iterator[Found]:
     """`namespace fs = std::filesystem;`"""
     if context.enclosing not in ("fn", "method", "test"):
         name = context.field_text(node, "name")
         yield Definition(name, "module", node, signature=head(node, None, context), visibility=visibility_here(context, node))
 
 
-def alias(node: Node, context: Context) -> Iterator[Found]:
+def alias(node: Node, context: RuleContext) -> Iterator[Found]:
     """`using Name = type;` and `concept Name = condition;`"""
     name = context.field_text(node, "name")
     yield Definition(name, "type", node, signature=head(node, None, context), visibility=visibility_here(context, node))
 
 
-def section(node: Node, context: Context) -> Iterator[Found]:
+def section(node: Node, context: RuleContext) -> Iterator[Found]:
     """`public:` and the like set the visibility of the members that follow."""
     visibility = SECTIONS.get(context.text(node))
     if visibility is not None:
@@ -64,7 +64,7 @@ def section(node: Node, context: Context) -> Iterator[Found]:
     return iter(())
 
 
-def friend(node: Node, context: Context) -> Iterator[Found]:
+def friend(node: Node, context: RuleContext) -> Iterator[Found]:
     """A friend function defined in the class belongs to the enclosing namespace; a friend without a body is no definition."""
     for child in node.named_children:
         if child.type == "function_definition":
@@ -72,7 +72,7 @@ def friend(node: Node, context: Context) -> Iterator[Found]:
                 yield replace(item, kind="fn") if isinstance(item, Definition) and item.node == child else item
 
 
-def template(node: Node, context: Context) -> Iterator[Found]:
+def template(node: Node, context: RuleContext) -> Iterator[Found]:
     """The templated definition, with the parameter list in its signature; its lines do not include the parameter list."""
     inner = node
     for _ in range(_DEEPEST_TEMPLATE):
@@ -96,7 +96,7 @@ def template(node: Node, context: Context) -> Iterator[Found]:
             yield item
 
 
-def module_import(node: Node, context: Context) -> Iterator[Found]:
+def module_import(node: Node, context: RuleContext) -> Iterator[Found]:
     """`import name;` and `import <header>;` of C++ 20."""
     line = node.start_point[0] + 1
     name, header = context.field_text(node, "name"), context.field_text(node, "header")

@@ -8,11 +8,11 @@ from codecompass.languages.language import (
     CLASS_LIKE,
     DESCEND,
     FUNCTION_LIKE,
-    Context,
     Definition,
     Found,
     Language,
     Node,
+    RuleContext,
     body_of,
     lines_of,
 )
@@ -71,7 +71,7 @@ def _parts(name: str) -> list[str]:
     return "".join(name.split()).split(".")
 
 
-def namespace(node: Node, context: Context) -> Iterator[Found]:
+def namespace(node: Node, context: RuleContext) -> Iterator[Found]:
     """`namespace A.B { ... }`, and `namespace A.B;` for the whole file."""
     *outer, last = _parts(context.field_text(node, "name"))
     body = node.child_by_field_name("body")
@@ -95,11 +95,11 @@ def namespace(node: Node, context: Context) -> Iterator[Found]:
     )
 
 
-def _modifiers(node: Node, context: Context) -> frozenset[str]:
+def _modifiers(node: Node, context: RuleContext) -> frozenset[str]:
     return frozenset(context.text(child) for child in node.children if child.type == "modifier")
 
 
-def _visibility(modifiers: frozenset[str], context: Context) -> Visibility:
+def _visibility(modifiers: frozenset[str], context: RuleContext) -> Visibility:
     if "public" in modifiers:
         return "public"
     if "protected" in modifiers:
@@ -121,7 +121,7 @@ def _start(node: Node) -> Node:
     return next((child for child in node.children if child.type not in _BEFORE_HEAD), node)
 
 
-def _head(node: Node, context: Context) -> str:
+def _head(node: Node, context: RuleContext) -> str:
     """Returns the signature: the source after the attributes up to the body, including accessors without bodies."""
     start, end = _start(node).start_byte, node.end_byte
     for child in node.children:
@@ -135,7 +135,7 @@ def _head(node: Node, context: Context) -> str:
     return plain_code(context.source[start:end])
 
 
-def _define(node: Node, name: str, kind: SymbolKind, bodies: tuple[Node, ...], context: Context) -> Definition:
+def _define(node: Node, name: str, kind: SymbolKind, bodies: tuple[Node, ...], context: RuleContext) -> Definition:
     return Definition(
         name=name,
         kind=kind,
@@ -151,21 +151,21 @@ def _block_of(node: Node) -> tuple[Node, ...]:
     return tuple(body for body in body_of(node) if body.type != "arrow_expression_clause")
 
 
-def declaration(node: Node, context: Context) -> Iterator[Found]:
+def declaration(node: Node, context: RuleContext) -> Iterator[Found]:
     """A type, a named member, a local function, a delegate."""
     name_node = node.child_by_field_name("name")
     if name_node is not None:
         yield _define(node, context.text(name_node).removeprefix("@"), _KINDS[node.type], _block_of(node), context)
 
 
-def record(node: Node, context: Context) -> Iterator[Found]:
+def record(node: Node, context: RuleContext) -> Iterator[Found]:
     """`record Point(int X, int Y);`: each parameter is a property."""
     parameters = [child for child in node.named_children if child.type == "parameter_list"]
     kind: SymbolKind = "struct" if any(child.type == "struct" for child in node.children) else "class"
     yield _define(node, context.field_text(node, "name"), kind, (*parameters[:1], *body_of(node)), context)
 
 
-def record_parameter(node: Node, context: Context) -> Iterator[Found]:
+def record_parameter(node: Node, context: RuleContext) -> Iterator[Found]:
     """A parameter of a record; parameters of functions are reached in broken code only."""
     if context.enclosing not in CLASS_LIKE:
         return
@@ -173,7 +173,7 @@ def record_parameter(node: Node, context: Context) -> Iterator[Found]:
     yield Definition(name, "field", node, signature=_head(node, context), visibility="public", doc="")
 
 
-def special_method(node: Node, context: Context) -> Iterator[Found]:
+def special_method(node: Node, context: RuleContext) -> Iterator[Found]:
     """Members whose name is not an identifier: finalizers, operators, conversions, indexers."""
     if node.type == "destructor_declaration":
         name = "~" + context.field_text(node, "name")
@@ -187,7 +187,7 @@ def special_method(node: Node, context: Context) -> Iterator[Found]:
     yield _define(node, name, "field" if node.type == "indexer_declaration" else "method", _block_of(node), context)
 
 
-def fields(node: Node, context: Context) -> Iterator[Found]:
+def fields(node: Node, context: RuleContext) -> Iterator[Found]:
     """`const int A = 1, B = 2;`, fields and field-like events: a definition for each name."""
     variables = next((child for child in node.named_children if child.type == "variable_declaration"), None)
     if variables is None:
@@ -214,7 +214,7 @@ def fields(node: Node, context: Context) -> Iterator[Found]:
         )
 
 
-def enum_member(node: Node, context: Context) -> Iterator[Found]:
+def enum_member(node: Node, context: RuleContext) -> Iterator[Found]:
     """One member of an enum, with the visibility of the enum."""
     name = context.field_text(node, "name")
     start = _start(node)
@@ -228,7 +228,7 @@ def enum_member(node: Node, context: Context) -> Iterator[Found]:
     )
 
 
-def using(node: Node, context: Context) -> Iterator[Found]:
+def using(node: Node, context: RuleContext) -> Iterator[Found]:
     """`using A.B;` and `using static A.B;` import all of a namespace or type; `using X = A.B.C;` imports one name."""
     first, last = lines_of(node)
     alias = node.child_by_field_name("name")
@@ -247,7 +247,7 @@ def using(node: Node, context: Context) -> Iterator[Found]:
 _TAG: Final = re.compile(r"<see(?:also)?\s+\w+=\"(?:[A-Z]:)?([^\"]*)\"\s*/>|</?[a-zA-Z][^>]*>")
 
 
-def doc_of(node: Node, context: Context) -> str:
+def doc_of(node: Node, context: RuleContext) -> str:
     """Returns the comment above the attributes, without the tags of XML documentation."""
     text = comment_above(node, context)
     return _TAG.sub(lambda match: match[1] or "", text) if "<" in text else text

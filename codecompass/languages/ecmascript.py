@@ -38,12 +38,12 @@ from codecompass.languages.ecmascript_values import (
 )
 from codecompass.languages.language import (
     DESCEND,
-    Context,
     Descend,
     Found,
     Language,
     Node,
     Rule,
+    RuleContext,
     RuleFunction,
     body_of,
     by_path,
@@ -80,11 +80,11 @@ def _code_above(source: bytes, end: int) -> bytes:
     return b""
 
 
-Declaration = Callable[[Node, Context, Node, bool], Iterator[Found]]
+Declaration = Callable[[Node, RuleContext, Node, bool], Iterator[Found]]
 """Takes the declaration, the context, the statement around it (`export ...`, `declare ...`) and whether that exports it."""
 
 
-def function(node: Node, context: Context, outer: Node, is_exported: bool) -> Iterator[Found]:
+def function(node: Node, context: RuleContext, outer: Node, is_exported: bool) -> Iterator[Found]:
     """A function, a generator, or the signature of an overload."""
     name = context.field_text(node, "name")
     bodies = function_bodies(node, context)
@@ -94,7 +94,7 @@ def function(node: Node, context: Context, outer: Node, is_exported: bool) -> It
     yield defined(name, "fn", outer, context, bodies, head_end=head_end_of(node), visibility=visibility)
 
 
-def is_script_constructor(name: str, node: Node, context: Context) -> bool:
+def is_script_constructor(name: str, node: Node, context: RuleContext) -> bool:
     """Whether a function is an old-style constructor: `function View() { this.name = 1 }`."""
     is_candidate = name[:1].isupper() and context.path.endswith(SCRIPT_ENDINGS)
     return is_candidate and context.source.find(b"this.", node.start_byte, node.end_byte) >= 0
@@ -103,7 +103,7 @@ def is_script_constructor(name: str, node: Node, context: Context) -> bool:
 def type_with_body(kind: SymbolKind) -> Declaration:
     """Returns the declaration of a class, interface or enum."""
 
-    def declaration(node: Node, context: Context, outer: Node, is_exported: bool) -> Iterator[Found]:
+    def declaration(node: Node, context: RuleContext, outer: Node, is_exported: bool) -> Iterator[Found]:
         name = context.field_text(node, "name")
         visibility = visibility_at(name, is_exported, context)
         # `export @decorator class A` keeps the decorator in the head; `@decorator class A` does not.
@@ -112,7 +112,7 @@ def type_with_body(kind: SymbolKind) -> Declaration:
     return declaration
 
 
-def type_alias(node: Node, context: Context, outer: Node, is_exported: bool) -> Iterator[Found]:
+def type_alias(node: Node, context: RuleContext, outer: Node, is_exported: bool) -> Iterator[Found]:
     """`type A = ...`; the members of an object type are its fields."""
     name, value = context.field_text(node, "name"), node.child_by_field_name("value")
     visibility = visibility_at(name, is_exported, context)
@@ -131,7 +131,7 @@ def object_types(value: Node) -> Iterator[Node]:
             pending.extend(reversed(node.named_children))
 
 
-def namespace(node: Node, context: Context, outer: Node, is_exported: bool) -> Iterator[Found]:
+def namespace(node: Node, context: RuleContext, outer: Node, is_exported: bool) -> Iterator[Found]:
     """`namespace A.B {}` and `declare module 'm' {}`; everything in a declared one is exported."""
     name = name_of(node.child_by_field_name("name"), context)
     is_declared = outer.type == "ambient_declaration" or context.source.startswith(b"declare", outer.start_byte)
@@ -165,7 +165,7 @@ def plain(declaration: Declaration) -> RuleFunction:
     return lambda node, context: declaration(node, context, node, False)
 
 
-def export_statement(node: Node, context: Context) -> Iterator[Found]:
+def export_statement(node: Node, context: RuleContext) -> Iterator[Found]:
     """`export <declaration>`, `export default <expression>`, `export ... from 'm'`."""
     declaration, value = node.child_by_field_name("declaration"), node.child_by_field_name("value")
     if declaration is not None and declaration.type == "ambient_declaration":
@@ -180,7 +180,7 @@ def export_statement(node: Node, context: Context) -> Iterator[Found]:
         yield from re_exports(node, context)
 
 
-def ambient_declaration(node: Node, context: Context, outer: Node | None = None) -> Iterator[Found]:
+def ambient_declaration(node: Node, context: RuleContext, outer: Node | None = None) -> Iterator[Found]:
     """`declare <declaration>`; the content of `declare global { ... }` is outside every module."""
     for child in node.named_children:
         if child.type in DECLARATIONS:
@@ -189,7 +189,7 @@ def ambient_declaration(node: Node, context: Context, outer: Node | None = None)
             yield Descend(child)
 
 
-def block(node: Node, context: Context) -> Iterator[Found]:
+def block(node: Node, context: RuleContext) -> Iterator[Found]:
     """A block that is not a function's body: its constants are local, its functions not; one around a script is transparent."""
     if is_bare_block(node, context):
         yield Descend(node)
@@ -197,14 +197,14 @@ def block(node: Node, context: Context) -> Iterator[Found]:
         yield Descend(node, "fn")
 
 
-def loop(node: Node, context: Context) -> Iterator[Found]:
+def loop(node: Node, context: RuleContext) -> Iterator[Found]:
     """A loop: the variables in its head are local."""
     body = node.child_by_field_name("body")
     if body is not None and body_holds_definitions(body, context):
         yield Descend(body, "fn")
 
 
-def method(node: Node, context: Context) -> Iterator[Found]:
+def method(node: Node, context: RuleContext) -> Iterator[Found]:
     """A method with its body, and for a constructor the fields that it declares or sets."""
     name = name_of(node.child_by_field_name("name"), context)
     yield defined(name, "method", node, context, function_bodies(node, context), head_end=head_end_of(node))
@@ -214,7 +214,7 @@ def method(node: Node, context: Context) -> Iterator[Found]:
             yield from fields_of_constructor(node, context)
 
 
-def parameter_properties(node: Node, context: Context) -> Iterator[Found]:
+def parameter_properties(node: Node, context: RuleContext) -> Iterator[Found]:
     """`constructor(private readonly a: A)` declares a field."""
     for parameter in children_in(node, "parameters"):
         pattern = parameter.child_by_field_name("pattern")
@@ -228,7 +228,7 @@ def parameter_properties(node: Node, context: Context) -> Iterator[Found]:
 PROPERTY_WORDS: Final = (b"private", b"protected", b"public", b"readonly", b"override")
 
 
-def fields_of_constructor(node: Node, context: Context) -> Iterator[Found]:
+def fields_of_constructor(node: Node, context: RuleContext) -> Iterator[Found]:
     """The first assignment to each `this.x` in the constructor of a script's class, unless the class declares `x`."""
     pending = list(reversed(children_in(node, "body")))
     while pending:
@@ -250,18 +250,18 @@ def fields_of_constructor(node: Node, context: Context) -> Iterator[Found]:
             target = right
 
 
-def signature(node: Node, context: Context) -> Iterator[Found]:
+def signature(node: Node, context: RuleContext) -> Iterator[Found]:
     """A method without a body: in an interface, an abstract class, or before the overload that has one."""
     name = name_of(node.child_by_field_name("name"), context)
     yield defined(name, "method", node, context)
 
 
-def construct_signature(node: Node, context: Context) -> Iterator[Found]:
+def construct_signature(node: Node, context: RuleContext) -> Iterator[Found]:
     """`new (...): T` in an interface."""
     yield defined("new", "method", node, context)
 
 
-def field(node: Node, context: Context) -> Iterator[Found]:
+def field(node: Node, context: RuleContext) -> Iterator[Found]:
     """A field of a class; one whose value is a function is a method."""
     name_node = node.child_by_field_name("name") or node.child_by_field_name("property")
     name, value = name_of(name_node, context), node.child_by_field_name("value")
@@ -272,19 +272,19 @@ def field(node: Node, context: Context) -> Iterator[Found]:
         yield defined(name, "field", node, context)
 
 
-def property_signature(node: Node, context: Context) -> Iterator[Found]:
+def property_signature(node: Node, context: RuleContext) -> Iterator[Found]:
     """A property of an interface or object type."""
     yield defined(name_of(node.child_by_field_name("name"), context), "field", node, context)
 
 
-def enum_member(node: Node, context: Context) -> Iterator[Found]:
+def enum_member(node: Node, context: RuleContext) -> Iterator[Found]:
     """A member of an enum, with or without a value."""
     if context.enclosing == "enum":
         name = name_of(node.child_by_field_name("name") or node, context)
         yield defined(name, "const", node, context, visibility=context.scope_visibility)
 
 
-def static_block(node: Node, _context: Context) -> Iterator[Found]:
+def static_block(node: Node, _context: RuleContext) -> Iterator[Found]:
     """`static { ... }`: its variables are local, as in a function."""
     for body in body_of(node):
         yield Descend(body, "fn")

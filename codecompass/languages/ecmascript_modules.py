@@ -7,19 +7,19 @@ Both module systems are treated alike: `import x from 'm'` and `const x = requir
 from collections.abc import Iterator
 from typing import Final
 
-from codecompass.languages.language import Context, Found, Node, lines_of
+from codecompass.languages.language import Found, Node, RuleContext, lines_of
 from codecompass.languages.records import Import
 
 EXPORTED: Final = "exported"
 """First part of the note that a name is exported by a statement other than its definition."""
 
 
-def text_of_string(node: Node, context: Context) -> str:
+def text_of_string(node: Node, context: RuleContext) -> str:
     """Returns the text of a string without its quotes."""
     return context.text(node)[1:-1]
 
 
-def imports(node: Node, context: Context) -> Iterator[Found]:
+def imports(node: Node, context: RuleContext) -> Iterator[Found]:
     """`import a, { b as c } from 'm'`, `import * as n from 'm'`, `import 'm'`, `import a = require('m')`."""
     first, last = lines_of(node)
     source = node.child_by_field_name("source")
@@ -45,7 +45,7 @@ def imports(node: Node, context: Context) -> Iterator[Found]:
 CLAUSES: Final = frozenset({"import_clause", "import_require_clause"})
 
 
-def specifiers(node: Node, spec: str, context: Context, lines: tuple[int, int]) -> Iterator[Import]:
+def specifiers(node: Node, spec: str, context: RuleContext, lines: tuple[int, int]) -> Iterator[Import]:
     """Yields an import for each name between the braces of an import or re-export."""
     for child in node.named_children:
         name = child.child_by_field_name("name")
@@ -54,7 +54,7 @@ def specifiers(node: Node, spec: str, context: Context, lines: tuple[int, int]) 
             yield Import(*lines, spec, text, context.field_text(child, "alias"))
 
 
-def import_alias(node: Node, context: Context) -> Iterator[Found]:
+def import_alias(node: Node, context: RuleContext) -> Iterator[Found]:
     """`import a = b.c` imports a member of a namespace."""
     parts = [context.text(child) for child in node.named_children]
     if len(parts) == 2:
@@ -63,7 +63,7 @@ def import_alias(node: Node, context: Context) -> Iterator[Found]:
         yield Import(*lines_of(node), spec or name, name if spec else "", alias)
 
 
-def re_exports(node: Node, context: Context) -> Iterator[Found]:
+def re_exports(node: Node, context: RuleContext) -> Iterator[Found]:
     """`export { a as b } from 'm'`, `export * from 'm'`, `export * as n from 'm'`."""
     source = node.child_by_field_name("source")
     if source is None:
@@ -79,7 +79,7 @@ def re_exports(node: Node, context: Context) -> Iterator[Found]:
     yield Import(*lines, spec, "*")
 
 
-def require_call(value: Node, context: Context) -> tuple[str, str] | None:
+def require_call(value: Node, context: RuleContext) -> tuple[str, str] | None:
     """Returns module and member of `require('m')`, `require('m').member`, `await import('m')`; None for anything else."""
     if context.source.find(b"(", value.start_byte, value.end_byte) < 0:
         return None
@@ -96,7 +96,7 @@ def require_call(value: Node, context: Context) -> tuple[str, str] | None:
     return None if spec is None else (spec, member)
 
 
-def required_module(call: Node, context: Context) -> str | None:
+def required_module(call: Node, context: RuleContext) -> str | None:
     """Returns the module of a `require` or `import` call; None for another call or a module that is not a string."""
     if call.type != "call_expression":
         return None
@@ -108,7 +108,7 @@ def required_module(call: Node, context: Context) -> str | None:
     return text_of_string(first, context) if is_import and first.type == "string" else None
 
 
-def required_names(pattern: Node, spec: str, member: str, lines: tuple[int, int], context: Context) -> Iterator[Import]:
+def required_names(pattern: Node, spec: str, member: str, lines: tuple[int, int], context: RuleContext) -> Iterator[Import]:
     """Yields what `const x = require('m')` and `const { a, b: c } = require('m')` import."""
     if pattern.type == "identifier":
         alias = context.text(pattern)
@@ -125,12 +125,12 @@ def required_names(pattern: Node, spec: str, member: str, lines: tuple[int, int]
             yield Import(*lines, spec, context.field_text(child, "left"))
 
 
-def is_exports(node: Node, context: Context) -> bool:
+def is_exports(node: Node, context: RuleContext) -> bool:
     """Whether an expression is `module.exports` or `exports`."""
     return node.type in ("member_expression", "identifier") and context.text(node) in ("module.exports", "exports")
 
 
-def note_exports(root: Node, context: Context) -> None:
+def note_exports(root: Node, context: RuleContext) -> None:
     """Notes the names that top-level statements export, because they often come after the definitions."""
     if b"export" not in context.source:
         return
@@ -147,7 +147,7 @@ def note_exports(root: Node, context: Context) -> None:
                     context.notes[EXPORTED, context.field_text(declarator, "name")] = ""
 
 
-def _note_export_statement(statement: Node, context: Context) -> None:
+def _note_export_statement(statement: Node, context: RuleContext) -> None:
     for child in statement.named_children:
         if child.type == "export_clause":
             for specifier in child.named_children:
@@ -156,7 +156,7 @@ def _note_export_statement(statement: Node, context: Context) -> None:
             context.notes[EXPORTED, context.text(child)] = ""
 
 
-def _note_assignment(node: Node, context: Context) -> bool:
+def _note_assignment(node: Node, context: RuleContext) -> bool:
     """Notes what `module.exports = a`, `= { a, b: c }` and `exports.a = b` export. Returns whether it is such an assignment."""
     is_export = False
     value: Node | None = node

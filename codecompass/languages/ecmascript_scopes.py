@@ -9,11 +9,11 @@ from typing import Final
 from codecompass.languages.ecmascript_modules import EXPORTED, text_of_string
 from codecompass.languages.language import (
     CLASS_LIKE,
-    Context,
     Definition,
     Descend,
     Found,
     Node,
+    RuleContext,
     children_in,
     first_child,
     head_without_comments,
@@ -42,7 +42,7 @@ LINE_BYTES: Final = 200
 _DECLARED: Final = frozenset({b"", b"export", b"declare", b"const", b"export const"})
 
 
-def holds_definitions(node: Node, context: Context) -> bool:
+def holds_definitions(node: Node, context: RuleContext) -> bool:
     """Whether an expression or statement may hold definitions. A text search, which makes most walks unnecessary."""
     if in_function(context):
         return body_holds_definitions(node, context)
@@ -50,7 +50,7 @@ def holds_definitions(node: Node, context: Context) -> bool:
     return any(find(mark, start, end) >= 0 for mark in _MARKERS_AT_TOP)
 
 
-def body_holds_definitions(body: Node, context: Context) -> bool:
+def body_holds_definitions(body: Node, context: RuleContext) -> bool:
     """Whether a function's body holds named functions, types or imports; callbacks without a name are not enough.
 
     Test files are nested callbacks: without this check all of their statements would be walked.
@@ -88,12 +88,12 @@ def _is_definition(source: bytes, word: bytes, at: int) -> bool:
     return True
 
 
-def in_function(context: Context) -> bool:
+def in_function(context: RuleContext) -> bool:
     """Whether definitions here are local to a function or block."""
     return "fn" in context.scope_kinds or "method" in context.scope_kinds
 
 
-def name_of(node: Node | None, context: Context) -> str:
+def name_of(node: Node | None, context: RuleContext) -> str:
     """Returns the name of a member: a string without its quotes, a computed name with its brackets (`[Symbol.iterator]`)."""
     if node is None:
         return ""
@@ -106,7 +106,7 @@ def name_of(node: Node | None, context: Context) -> str:
     return context.text(node)
 
 
-def visibility_at(name: str, is_exported: bool, context: Context) -> Visibility:
+def visibility_at(name: str, is_exported: bool, context: RuleContext) -> Visibility:
     """Returns the visibility of a declaration: public if it is exported, directly or in a list, and so is its namespace."""
     if context.enclosing is None:
         is_global = context.path.endswith((".d.ts", ".d.mts", ".d.cts"))
@@ -119,7 +119,7 @@ def visibility_at(name: str, is_exported: bool, context: Context) -> Visibility:
 ACCESS: Final[dict[str, Visibility]] = {"private": "private", "protected": "protected", "public": "public"}
 
 
-def member_visibility(node: Node, name: str, context: Context) -> Visibility:
+def member_visibility(node: Node, name: str, context: RuleContext) -> Visibility:
     """Returns the visibility of a member: by its modifier or `#`, else that of the definition it belongs to."""
     if name.startswith("#"):
         return "private"
@@ -132,7 +132,7 @@ def member_visibility(node: Node, name: str, context: Context) -> Visibility:
     return visibility_at(name, is_exported=False, context=context)
 
 
-def doc_comment(node: Node, context: Context) -> str:
+def doc_comment(node: Node, context: RuleContext) -> str:
     """Returns the comment above a definition and, for a method, above its decorators, which are separate nodes."""
     above = context.source[max(node.start_byte - LINE_BYTES, 0) : node.start_byte].rstrip()
     last_line = above[above.rfind(b"\n") + 1 :].lstrip()
@@ -149,7 +149,7 @@ def defined(
     name: str,
     kind: SymbolKind,
     node: Node,
-    context: Context,
+    context: RuleContext,
     bodies: tuple[Node, ...] = (),
     *,
     head_end: int | None = None,
@@ -193,7 +193,7 @@ def unwrapped(value: Node | None) -> Node | None:
     return value
 
 
-def function_bodies(function: Node, context: Context) -> tuple[Node, ...]:
+def function_bodies(function: Node, context: RuleContext) -> tuple[Node, ...]:
     """Returns what to walk in a function: its body if it holds definitions, or the object that an arrow function returns."""
     body = function.child_by_field_name("body")
     if body is None:
@@ -219,7 +219,7 @@ _CALLS: Final = frozenset({"apply", "bind", "call"})
 _BEFORE_A_STATEMENT: Final = (b";", b"}", b"{", b"'", b'"', b"*/")
 
 
-def invoked_function(value: Node | None, context: Context) -> Node | None:
+def invoked_function(value: Node | None, context: RuleContext) -> Node | None:
     """Returns the function that `(function () {})()`, `function () {}()` or `(() => {}).call(this)` calls."""
     if value is None or value.type != "call_expression":
         return None
@@ -229,7 +229,7 @@ def invoked_function(value: Node | None, context: Context) -> Node | None:
     return called if called is not None and called.type in FUNCTIONS else None
 
 
-def module_wrapper(call: Node, context: Context) -> Iterator[Found] | None:
+def module_wrapper(call: Node, context: RuleContext) -> Iterator[Found] | None:
     """Returns the content of the functions that wrap a module, if `call` calls one; None for any other call."""
     if in_function(context):
         return None
@@ -239,7 +239,7 @@ def module_wrapper(call: Node, context: Context) -> Iterator[Found] | None:
     return _in_wrapper(call, invoked, context)
 
 
-def _in_wrapper(call: Node, invoked: Node | None, context: Context) -> Iterator[Found]:
+def _in_wrapper(call: Node, invoked: Node | None, context: RuleContext) -> Iterator[Found]:
     inner = [unwrapped(argument) for argument in children_in(call, "arguments")]
     for function in (invoked, *inner):
         if function is None or not holds_definitions(function, context):
@@ -254,7 +254,7 @@ def _in_wrapper(call: Node, invoked: Node | None, context: Context) -> Iterator[
             yield Descend(body, "module")
 
 
-def bodies_of(value: Node, context: Context) -> tuple[Node, ...]:
+def bodies_of(value: Node, context: RuleContext) -> tuple[Node, ...]:
     """Returns what to walk in the value of a variable: the body of an immediately invoked function, else the value itself."""
     invoked = None if in_function(context) else invoked_function(value, context)
     if invoked is None:
@@ -263,7 +263,7 @@ def bodies_of(value: Node, context: Context) -> tuple[Node, ...]:
     return (body,) if body is not None and body_holds_definitions(body, context) else ()
 
 
-def is_bare_block(block: Node, context: Context) -> bool:
+def is_bare_block(block: Node, context: RuleContext) -> bool:
     """Whether a block at the top of a script is a statement by itself, not the body of `if (...)`, `else`, `try` or the like."""
     if in_function(context):
         return False

@@ -24,11 +24,11 @@ from codecompass.languages.ecmascript_scopes import (
     visibility_at,
 )
 from codecompass.languages.language import (
-    Context,
     Definition,
     Descend,
     Found,
     Node,
+    RuleContext,
     body_of,
     children_in,
     first_child,
@@ -40,7 +40,7 @@ from codecompass.languages.records import Import, SymbolKind, Visibility
 SCRIPT_ENDINGS: Final = (".js", ".jsx", ".mjs", ".cjs")
 
 
-def variables(node: Node, context: Context, outer: Node, is_exported: bool) -> Iterator[Found]:
+def variables(node: Node, context: RuleContext, outer: Node, is_exported: bool) -> Iterator[Found]:
     """`const a = 1, f = () => {}`; `const m = require('m')` is an import."""
     if in_function(context) and not holds_definitions(node, context):
         return
@@ -76,7 +76,7 @@ def variables(node: Node, context: Context, outer: Node, is_exported: bool) -> I
 
 
 def variable(
-    name: str, kind: SymbolKind, value: Node | None, whole: Node, context: Context, is_exported: bool
+    name: str, kind: SymbolKind, value: Node | None, whole: Node, context: RuleContext, is_exported: bool
 ) -> Iterator[Found]:
     """One variable: a function or class by its value, else a symbol unless it is local."""
     inner_value = unwrapped(value)
@@ -113,7 +113,7 @@ def bound_names(pattern: Node) -> Iterator[Node]:
             pending.extend(reversed(node.named_children))
 
 
-def expression_statement(node: Node, context: Context) -> Iterator[Found]:
+def expression_statement(node: Node, context: RuleContext) -> Iterator[Found]:
     """An assignment that defines something, or an expression with functions in it."""
     expression = first_child(node)
     if expression is None:
@@ -124,7 +124,7 @@ def expression_statement(node: Node, context: Context) -> Iterator[Found]:
         yield Descend(node)
 
 
-def assignment(node: Node, statement: Node, context: Context) -> Iterator[Found]:
+def assignment(node: Node, statement: Node, context: RuleContext) -> Iterator[Found]:
     """`exports.a = ...`, `A.prototype.m = function () {}`, `a.b = a.c = () => {}`, `this.x = ...` in a constructor."""
     value = unwrapped(node.child_by_field_name("right"))
     if value is None:
@@ -160,12 +160,12 @@ def targets_of(node: Node) -> Iterator[Node]:
         assigned = assigned.child_by_field_name("right")
 
 
-def name_of_target(target: Node, context: Context) -> str:
+def name_of_target(target: Node, context: RuleContext) -> str:
     """Returns the last name of `a` or `a.b.c`."""
     return context.field_text(target, "property") if target.type == "member_expression" else context.text(target)
 
 
-def assigned_value(target: Node, value: Node, statement: Node, context: Context) -> Iterator[Found]:
+def assigned_value(target: Node, value: Node, statement: Node, context: RuleContext) -> Iterator[Found]:
     """A value that is exported, made global, or assigned to a field by a constructor function."""
     owner, name = target.child_by_field_name("object"), name_of_target(target, context)
     if owner is None:
@@ -185,7 +185,7 @@ def assigned_value(target: Node, value: Node, statement: Node, context: Context)
 GLOBAL_OBJECTS: Final = frozenset({"global", "globalThis", "self", "window"})
 
 
-def assigned_functions(names: list[Node], value: Node, node: Node, context: Context) -> Iterator[Found]:
+def assigned_functions(names: list[Node], value: Node, node: Node, context: RuleContext) -> Iterator[Found]:
     """The functions in an assigned value: in `A.prototype = {...}` and `A.b = {...}` they are methods of `A` and `A.b`."""
     owner = names[0].child_by_field_name("object") if names else None
     if owner is not None and (is_exports(owner, context) or context.text(owner) in GLOBAL_OBJECTS):
@@ -203,7 +203,7 @@ def assigned_functions(names: list[Node], value: Node, node: Node, context: Cont
         yield structs.replace(member, visibility=visibility) if isinstance(member, Definition) else member
 
 
-def qualifier_of(path: str, context: Context) -> tuple[str, ...]:
+def qualifier_of(path: str, context: RuleContext) -> tuple[str, ...]:
     """Returns the qualifier of what is assigned to `a.b` or `this.b`; members of `this` in a constructor belong to the class."""
     parts = path.split(".")
     if parts[0] != "this":
@@ -212,13 +212,13 @@ def qualifier_of(path: str, context: Context) -> tuple[str, ...]:
     return (*scope, *parts[1:])
 
 
-def is_constructor_function(context: Context) -> bool:
+def is_constructor_function(context: RuleContext) -> bool:
     """Whether this is the body of an old-style constructor: `function View() { this.name = 1 }`."""
     is_script = context.path.endswith(SCRIPT_ENDINGS)
     return is_script and context.enclosing == "fn" and context.scope_names[-1:] != () and context.scope_names[-1][:1].isupper()
 
 
-def assigned_function(target: Node, value: Node, statement: Node, context: Context, *, is_walked: bool) -> Iterator[Found]:
+def assigned_function(target: Node, value: Node, statement: Node, context: RuleContext, *, is_walked: bool) -> Iterator[Found]:
     """A function or class that is assigned to a name or a member."""
     owner, name = target.child_by_field_name("object"), name_of_target(target, context)
     is_class = value.type == "class"
@@ -248,7 +248,7 @@ def assigned_function(target: Node, value: Node, statement: Node, context: Conte
     )
 
 
-def members(node: Node, context: Context, qualifier: tuple[str, ...] | None) -> Iterator[Found]:
+def members(node: Node, context: RuleContext, qualifier: tuple[str, ...] | None) -> Iterator[Found]:
     """The functions in an object, and nested objects that hold functions."""
     for child in node.named_children:
         if child.type == "method_definition":
@@ -261,14 +261,14 @@ def members(node: Node, context: Context, qualifier: tuple[str, ...] | None) -> 
 
 
 def function_member(
-    name: str, node: Node, function: Node, context: Context, qualifier: tuple[str, ...] | None = None
+    name: str, node: Node, function: Node, context: RuleContext, qualifier: tuple[str, ...] | None = None
 ) -> Definition:
     """Returns the definition of a function in an object, as a method."""
     bodies, end = function_bodies(function, context), head_end_of(function)
     return defined(name, "method", node, context, bodies, head_end=end, qualifier=qualifier)
 
 
-def pair(node: Node, context: Context, qualifier: tuple[str, ...] | None = None) -> Iterator[Found]:
+def pair(node: Node, context: RuleContext, qualifier: tuple[str, ...] | None = None) -> Iterator[Found]:
     """`key: value` in an object, if the value is or holds a function."""
     value = unwrapped(node.child_by_field_name("value"))
     name = name_of(node.child_by_field_name("key"), context)
@@ -283,14 +283,14 @@ def pair(node: Node, context: Context, qualifier: tuple[str, ...] | None = None)
             yield Descend(node)
 
 
-def object_literal(node: Node, context: Context) -> Iterator[Found]:
+def object_literal(node: Node, context: RuleContext) -> Iterator[Found]:
     """An object in an expression: entered unless it is local to a function."""
     if not in_function(context) and holds_definitions(node, context):
         extended = context.notes.get(("extended", node.start_byte))
         yield from members(node, context, None if extended is None else (*context.scope_names, *extended.split(".")))
 
 
-def note_extended(call: Node, context: Context) -> None:
+def note_extended(call: Node, context: RuleContext) -> None:
     """Notes the owner of the methods in the objects of `Object.assign(View.prototype, { ... })` or `extend(app, { ... })`."""
     arguments = call.child_by_field_name("arguments")
     if arguments is None or arguments.named_child_count < 2 or arguments.named_child_count > MAX_EXTENDING:
@@ -313,7 +313,7 @@ MAX_EXTENDING: Final = 10
 """Arguments of a call that adds methods to an object."""
 
 
-def returned(node: Node, context: Context) -> Iterator[Found]:
+def returned(node: Node, context: RuleContext) -> Iterator[Found]:
     """`return { m() {} }` and `return [{ m() {} }]`: the methods of a returned object are defined by the function."""
     value = unwrapped(first_child(node))
     if value is None or not holds_definitions(node, context):
@@ -326,13 +326,13 @@ def returned(node: Node, context: Context) -> Iterator[Found]:
         yield Descend(value if value.type == "object" else node)
 
 
-def array(node: Node, context: Context) -> Iterator[Found]:
+def array(node: Node, context: RuleContext) -> Iterator[Found]:
     """An array: entered unless it is local to a function."""
     if not in_function(context) and holds_definitions(node, context):
         yield Descend(node)
 
 
-def call(node: Node, context: Context) -> Iterator[Found]:
+def call(node: Node, context: RuleContext) -> Iterator[Found]:
     """A call: `require('m')` and `import('m')` are imports, others may have functions among their arguments."""
     if context.source.startswith((b"require(", b"import("), node.start_byte):
         spec = required_module(node, context)
@@ -354,7 +354,7 @@ def call(node: Node, context: Context) -> Iterator[Found]:
                 yield from object_literal(argument, context)
 
 
-def callback(node: Node, context: Context) -> Iterator[Found]:
+def callback(node: Node, context: RuleContext) -> Iterator[Found]:
     """A function in an expression: a definition if it has a name, else a nameless scope."""
     name = context.field_text(node, "name")
     bodies = function_bodies(node, context)
@@ -365,7 +365,7 @@ def callback(node: Node, context: Context) -> Iterator[Found]:
             yield Descend(body, "fn")
 
 
-def class_expression(node: Node, context: Context) -> Iterator[Found]:
+def class_expression(node: Node, context: RuleContext) -> Iterator[Found]:
     """A class in an expression, with or without a name."""
     name, bodies = context.field_text(node, "name"), body_of(node)
     if name:
@@ -374,7 +374,7 @@ def class_expression(node: Node, context: Context) -> Iterator[Found]:
         yield Descend(body, "class")
 
 
-def default_export(value: Node, statement: Node, context: Context) -> Iterator[Found]:
+def default_export(value: Node, statement: Node, context: RuleContext) -> Iterator[Found]:
     """`export default <expression>`: a symbol named `default`, as importers call it, unless the value has a name."""
     inner_value = unwrapped(value)
     if inner_value is None or inner_value.type == "identifier":

@@ -33,12 +33,12 @@ from codecompass.languages.elixir_syntax import (
 )
 from codecompass.languages.language import (
     DESCEND,
-    Context,
     Definition,
     Descend,
     Found,
     Language,
     Node,
+    RuleContext,
     head_without_comments,
     lines_of,
     without_comments,
@@ -66,7 +66,7 @@ DEFINITION: Final = re.compile(
 NESTED: Final = (b"def ", b"defp ", b"defmacro", b"defmodule ", b"alias ", b"import ", b"require ")
 
 
-def module(node: Node, context: Context) -> Iterator[Found]:
+def module(node: Node, context: RuleContext) -> Iterator[Found]:
     """`defmodule A.B do`, `defprotocol P do`."""
     arguments, blocks = arguments_of(node), blocks_of(node)
     written = context.text(arguments[0]) if arguments and arguments[0].type in ("alias", "dot", "atom") else ""
@@ -78,7 +78,7 @@ def module(node: Node, context: Context) -> Iterator[Found]:
     yield _define_module(written, "interface" if is_protocol else "module", node, blocks, context)
 
 
-def _define_module(written: str, kind: SymbolKind, node: Node, blocks: tuple[Node, ...], context: Context) -> Definition:
+def _define_module(written: str, kind: SymbolKind, node: Node, blocks: tuple[Node, ...], context: RuleContext) -> Definition:
     outer = module_path(context)
     written = written.lstrip(":").removeprefix("Elixir.").removeprefix("__MODULE__.")
     path = f"{outer}.{written}" if outer else written
@@ -93,7 +93,7 @@ def _define_module(written: str, kind: SymbolKind, node: Node, blocks: tuple[Nod
     )
 
 
-def implementation(node: Node, context: Context) -> Iterator[Found]:
+def implementation(node: Node, context: RuleContext) -> Iterator[Found]:
     """`defimpl P, for: [A, B] do`: a definition for each type, with its name; without `for` the type is the enclosing module."""
     arguments, blocks = arguments_of(node), blocks_of(node)
     if not arguments:
@@ -125,7 +125,7 @@ def _head_of(call: Node) -> Node | None:
     return arguments[0] if arguments else None
 
 
-def function(node: Node, context: Context) -> Iterator[Found]:
+def function(node: Node, context: RuleContext) -> Iterator[Found]:
     """`def` and the like; following clauses with the same name and arity belong to the first."""
     depth = len(context.scope_kinds)
     if node.start_byte < int(context.notes.get(("merged until", depth), "0")):
@@ -155,7 +155,7 @@ def function(node: Node, context: Context) -> Iterator[Found]:
     )
 
 
-def _further_clauses(node: Node, word: str, name: str, arity: int, context: Context) -> Iterator[Node]:
+def _further_clauses(node: Node, word: str, name: str, arity: int, context: RuleContext) -> Iterator[Node]:
     following = node.next_named_sibling
     while following is not None:
         if following.type == "call" and target_of(following, context) == word:
@@ -168,13 +168,13 @@ def _further_clauses(node: Node, word: str, name: str, arity: int, context: Cont
         following = following.next_named_sibling
 
 
-def described(node: Node, _context: Context) -> Iterator[Found]:
+def described(node: Node, _context: RuleContext) -> Iterator[Found]:
     """`describe "x" do` of a test: always entered, because it may hold attributes."""
     for block in blocks_of(node):
         yield Descend(block)
 
 
-def attribute(node: Node, context: Context) -> Iterator[Found]:
+def attribute(node: Node, context: RuleContext) -> Iterator[Found]:
     """`@type`, `@callback`, and constants (`@timeout 5_000`) where they are set first."""
     word = attribute_name(node, context)
     operand = node.child_by_field_name("operand")
@@ -203,7 +203,7 @@ def attribute(node: Node, context: Context) -> Iterator[Found]:
     )
 
 
-def imports(node: Node, context: Context) -> Iterator[Found]:
+def imports(node: Node, context: RuleContext) -> Iterator[Found]:
     """`alias`, `import`, `require`, `use`; `import A, only: [f: 1]` imports single names, without `only` everything."""
     word, arguments = target_of(node, context), arguments_of(node)
     if not arguments:
@@ -221,7 +221,7 @@ def imports(node: Node, context: Context) -> Iterator[Found]:
             yield Import(first, last, spec, "*" if word == "import" else "", alias)
 
 
-HANDLERS: Final[Mapping[str, Callable[[Node, Context], Iterable[Found]]]] = {
+HANDLERS: Final[Mapping[str, Callable[[Node, RuleContext], Iterable[Found]]]] = {
     "defmodule": module,
     "defprotocol": module,
     "defimpl": implementation,
@@ -234,7 +234,7 @@ HANDLERS: Final[Mapping[str, Callable[[Node, Context], Iterable[Found]]]] = {
 }
 
 
-def call(node: Node, context: Context) -> Iterable[Found]:
+def call(node: Node, context: RuleContext) -> Iterable[Found]:
     """Any call: the name of the called function selects the rule."""
     handler = HANDLERS.get(context.field_text(node, "target"))
     return enter_if_marked(node, context) if handler is None else handler(node, context)

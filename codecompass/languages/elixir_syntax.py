@@ -5,7 +5,7 @@ exceptions, records and schemas.
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from codecompass.languages.language import Context, Definition, Descend, Found, Node, leading_comment, without_comments
+from codecompass.languages.language import Definition, Descend, Found, Node, RuleContext, leading_comment, without_comments
 from codecompass.languages.source_text import enter_if_marked
 from codecompass.languages.words import word_set
 
@@ -22,7 +22,7 @@ RESERVED: Final = word_set(
 """Attributes with a meaning in Elixir and its common libraries; all others are constants of the module."""
 
 
-def module_path(context: Context) -> str:
+def module_path(context: RuleContext) -> str:
     """Returns the full name of the innermost enclosing module, empty outside modules."""
     for depth in range(len(context.scope_kinds), 0, -1):
         if context.scope_kinds[depth - 1] in ("module", "interface", "impl"):
@@ -30,7 +30,7 @@ def module_path(context: Context) -> str:
     return ""
 
 
-def qualified_in_module(name: str, context: Context) -> str:
+def qualified_in_module(name: str, context: RuleContext) -> str:
     """Returns the qualified name of a definition named `name` in the current scope."""
     path = module_path(context)
     # Functions that a macro generates are qualified by it: `Presence.__using__.track`.
@@ -53,13 +53,13 @@ def blocks_of(call: Node) -> tuple[Node, ...]:
     return tuple(child for child in call.named_children[1:] if child.type == "do_block")
 
 
-def target_of(call: Node, context: Context) -> str:
+def target_of(call: Node, context: RuleContext) -> str:
     """Returns the plain name that is called, empty for `A.b()` and the like."""
     target = call.child_by_field_name("target")
     return "" if target is None or target.type != "identifier" else context.text(target)
 
 
-def documentation(node: Node, context: Context) -> str:
+def documentation(node: Node, context: RuleContext) -> str:
     """Returns `@moduledoc` of a module, `@doc` or `@typedoc` above anything else, else the comment above."""
     for block in blocks_of(node) if node.type == "call" else ():
         if target_of(node, context) in ("defmodule", "defprotocol", "defimpl"):
@@ -76,7 +76,7 @@ def documentation(node: Node, context: Context) -> str:
     return leading_comment(node, context)
 
 
-def attribute_name(node: Node, context: Context) -> str:
+def attribute_name(node: Node, context: RuleContext) -> str:
     """Returns the name of `@name ...`, empty for anything else."""
     if node.type != "unary_operator" or not context.source.startswith(b"@", node.start_byte):
         return ""
@@ -84,7 +84,7 @@ def attribute_name(node: Node, context: Context) -> str:
     return "" if operand is None or operand.type != "call" else target_of(operand, context)
 
 
-def string_of(attribute: Node, context: Context) -> str:
+def string_of(attribute: Node, context: RuleContext) -> str:
     """Returns the string that an attribute is set to; empty if it is not a string."""
     operand = attribute.child_by_field_name("operand")
     values = [] if operand is None else arguments_of(operand)
@@ -93,7 +93,7 @@ def string_of(attribute: Node, context: Context) -> str:
     return "\n".join(context.text(part) for part in values[0].named_children if part.type == "quoted_content")
 
 
-def aliases_in(node: Node, context: Context) -> list[str]:
+def aliases_in(node: Node, context: RuleContext) -> list[str]:
     """Returns the full names of the modules in `A.B` and `A.{B, C.D}`."""
     if node.type == "dot":
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
@@ -102,7 +102,7 @@ def aliases_in(node: Node, context: Context) -> list[str]:
     return [context.text(node)] if node.type in ("alias", "dot", "atom", "identifier") else []
 
 
-def keyword_value(arguments: list[Node], key: str, context: Context) -> Node | None:
+def keyword_value(arguments: list[Node], key: str, context: RuleContext) -> Node | None:
     """Returns the value of `key: value` among the arguments, None without it."""
     for argument in arguments:
         if argument.type == "keywords":
@@ -112,7 +112,7 @@ def keyword_value(arguments: list[Node], key: str, context: Context) -> Node | N
     return None
 
 
-def name_and_arity(head: Node, context: Context) -> tuple[str, int]:
+def name_and_arity(head: Node, context: RuleContext) -> tuple[str, int]:
     """Returns the name and arity of a function; the name is empty if it is computed (`def unquote(name)()`)."""
     while head.type == "binary_operator":
         left = head.child_by_field_name("left")
@@ -133,7 +133,7 @@ def name_and_arity(head: Node, context: Context) -> tuple[str, int]:
     return "", 0
 
 
-def key_of(pair: Node, context: Context) -> str:
+def key_of(pair: Node, context: RuleContext) -> str:
     """Returns the key of `key: value`, without the colon."""
     return context.field_text(pair, "key").strip().rstrip(":")
 
@@ -141,7 +141,7 @@ def key_of(pair: Node, context: Context) -> str:
 SCHEMA_FIELDS: Final = frozenset({"field", "belongs_to", "has_one", "has_many", "many_to_many", "embeds_one", "embeds_many"})
 
 
-def struct(node: Node, context: Context) -> Iterator[Found]:
+def struct(node: Node, context: RuleContext) -> Iterator[Found]:
     """`defstruct [:a, b: 1]`, `defexception`, `defrecord :name, a: 1`: a struct whose members are the fields."""
     word, arguments = target_of(node, context), arguments_of(node)
     name = module_path(context).rsplit(".", 1)[-1]
@@ -162,7 +162,7 @@ def struct(node: Node, context: Context) -> Iterator[Found]:
     )
 
 
-def struct_field(node: Node, context: Context) -> Iterable[Found]:
+def struct_field(node: Node, context: RuleContext) -> Iterable[Found]:
     """A name in the list of a `defstruct`."""
     if context.enclosing != "struct":
         return ()
@@ -170,7 +170,7 @@ def struct_field(node: Node, context: Context) -> Iterable[Found]:
     return (_field(name.strip('"'), node, context),) if name else ()
 
 
-def _field(name: str, node: Node, context: Context) -> Definition:
+def _field(name: str, node: Node, context: RuleContext) -> Definition:
     path = module_path(context)
     return Definition(
         name=name,
@@ -183,18 +183,18 @@ def _field(name: str, node: Node, context: Context) -> Definition:
     )
 
 
-def keywords(node: Node, context: Context) -> Iterable[Found]:
+def keywords(node: Node, context: RuleContext) -> Iterable[Found]:
     """The pairs of a `defstruct`; other keyword lists are entered only if they hold a marker."""
     return (Descend(node),) if context.enclosing == "struct" else enter_if_marked(node, context)
 
 
-def schema(node: Node, _context: Context) -> Iterator[Found]:
+def schema(node: Node, _context: RuleContext) -> Iterator[Found]:
     """`schema "users" do`: each `field :name, :string` in it is a field of the generated struct."""
     for block in blocks_of(node):
         yield Descend(block, "struct")
 
 
-def schema_field(node: Node, context: Context) -> Iterable[Found]:
+def schema_field(node: Node, context: RuleContext) -> Iterable[Found]:
     """`field :name, :type` in a schema."""
     arguments = arguments_of(node)
     if context.enclosing != "struct" or not arguments or arguments[0].type != "atom":

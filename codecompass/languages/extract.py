@@ -16,12 +16,12 @@ from msgspec import Struct, structs
 from codecompass.languages.block_tests import with_tests
 from codecompass.languages.language import (
     HEAD_BYTES,
-    Context,
     Definition,
     Descend,
     Found,
     Language,
     Node,
+    RuleContext,
     head_without_comments,
 )
 from codecompass.languages.records import DOC_LIMIT, MAX_QUALIFIED_NAME, SIGNATURE_LIMIT, Import, Symbol, SymbolKind, Visibility
@@ -70,7 +70,7 @@ def parse(language: Language, parser: tree_sitter.Parser, source: bytes) -> tree
 
 def extract(language: Language, root: Node, source: bytes, path: str) -> Extraction:
     """Returns what `root`, the tree of `source`, defines and imports. `path` is relative to the workspace root."""
-    context = Context(path=path, source=source, module=language.module(path, root, source))
+    context = RuleContext(path=path, source=source, module=language.module(path, root, source))
     context.comment_starts = language.comment_starts
     symbols: list[Symbol] = []
     imports: list[Import] = []
@@ -132,7 +132,7 @@ def extract(language: Language, root: Node, source: bytes, path: str) -> Extract
 
 
 def _missed_by_walk(
-    recover: Callable[[Node, Context], Iterable[Definition | Import]], root: Node, context: Context, symbols: list[Symbol]
+    recover: Callable[[Node, RuleContext], Iterable[Definition | Import]], root: Node, context: RuleContext, symbols: list[Symbol]
 ) -> Iterator[Definition | Import]:
     """Yields what `recover` finds and the walk missed: no symbol of that name begins in its lines. Iterated after the walk."""
     lines_of: dict[str, list[int]] = {}
@@ -174,7 +174,7 @@ def _should_enter(language: Language, kind: SymbolKind, body: Node, source: byte
     return any(source.find(marker, start, end) >= 0 for marker in language.nested_markers)
 
 
-def _symbol(language: Language, item: Definition, scope: _Scope, context: Context) -> Symbol:
+def _symbol(language: Language, item: Definition, scope: _Scope, context: RuleContext) -> Symbol:
     node = item.node
     visibility = language.visibility(node, item.name, context) if item.visibility is None else item.visibility
     signature = _signature_source(item, context) if item.signature is None else item.signature
@@ -214,7 +214,7 @@ def _qualified_name(language: Language, scopes: tuple[str, ...], name: str, is_m
     return separator.join(scopes) + last + name
 
 
-def _signature_source(item: Definition, context: Context) -> str:
+def _signature_source(item: Definition, context: RuleContext) -> str:
     """Returns the source from the beginning of the definition to its first body."""
     node = item.node
     start = node.start_byte

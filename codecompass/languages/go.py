@@ -9,11 +9,11 @@ from typing import Final
 
 from codecompass.languages.language import (
     DESCEND,
-    Context,
     Definition,
     Found,
     Language,
     Node,
+    RuleContext,
     body_of,
     head_without_comments,
     leading_comment,
@@ -44,18 +44,18 @@ def package_of(_path: str, root: Node, source: bytes) -> tuple[str, ...]:
     return ()
 
 
-def visibility_of(_node: Node, name: str, _context: Context) -> Visibility:
+def visibility_of(_node: Node, name: str, _context: RuleContext) -> Visibility:
     """Returns public for names that begin with an upper-case letter."""
     return "public" if name[:1].isupper() else "private"
 
 
-def doc_comment(node: Node, context: Context) -> str:
+def doc_comment(node: Node, context: RuleContext) -> str:
     """Returns the comment above without directives (`//go:embed x`), which are between the text and the definition."""
     lines = leading_comment(node, context).splitlines()
     return "\n".join(line for line in lines if not line.startswith(("//go:", "//nolint", "//export ", "// +build")))
 
 
-def package_clause(node: Node, context: Context) -> Iterator[Found]:
+def package_clause(node: Node, context: RuleContext) -> Iterator[Found]:
     """The package clause, but only the one with the package's documentation: each file has one."""
     doc = doc_comment(node, context)
     # Any other comment there is a licence or a build constraint.
@@ -65,21 +65,21 @@ def package_clause(node: Node, context: Context) -> Iterator[Found]:
         yield Definition(name=name, kind="module", node=node, doc=doc, qualified_name=name, visibility="public")
 
 
-def function(node: Node, context: Context) -> Iterator[Found]:
+def function(node: Node, context: RuleContext) -> Iterator[Found]:
     """A function; `_` cannot be referred to and is left out."""
     name = context.field_text(node, "name")
     if name != "_":
         yield Definition(name=name, kind="fn", node=node, bodies=body_of(node))
 
 
-def method(node: Node, context: Context) -> Iterator[Found]:
+def method(node: Node, context: RuleContext) -> Iterator[Found]:
     """A method; the type of its receiver is its qualifier."""
     name = context.field_text(node, "name")
     if name != "_":
         yield Definition(name=name, kind="method", node=node, bodies=body_of(node), qualifier=receiver_of(node, context))
 
 
-def receiver_of(node: Node, context: Context) -> tuple[str, ...]:
+def receiver_of(node: Node, context: RuleContext) -> tuple[str, ...]:
     """Returns `T` or `(*T)` without type parameters; empty if the receiver is broken."""
     text = context.field_text(node, "receiver").strip("(), \t\n").split("[", 1)[0]
     is_pointer = "*" in text
@@ -89,7 +89,7 @@ def receiver_of(node: Node, context: Context) -> tuple[str, ...]:
     return (f"(*{words[-1]})",) if is_pointer else (words[-1],)
 
 
-def type_declaration(node: Node, context: Context) -> Iterator[Found]:
+def type_declaration(node: Node, context: RuleContext) -> Iterator[Found]:
     """`type T ...`, alone or in parentheses."""
     specs = [child for child in node.named_children if child.type in ("type_spec", "type_alias")]
     for spec in specs:
@@ -125,7 +125,7 @@ def is_grouped(node: Node) -> bool:
     return any(child.type == "(" for child in node.children)
 
 
-def values(node: Node, context: Context) -> Iterator[Found]:
+def values(node: Node, context: RuleContext) -> Iterator[Found]:
     """`const` and `var` outside functions, alone or in parentheses."""
     if context.enclosing is not None:
         return
@@ -144,7 +144,7 @@ def values(node: Node, context: Context) -> Iterator[Found]:
                 yield Definition(name=name, kind=kind, node=whole, signature=signature)
 
 
-def field(node: Node, context: Context) -> Iterator[Found]:
+def field(node: Node, context: RuleContext) -> Iterator[Found]:
     """The fields of one line of a struct; an embedded type is a field with the name of the type."""
     of = node.child_by_field_name("type")
     names = [context.text(child) for child in node.children_by_field_name("name") if child.is_named]
@@ -162,12 +162,12 @@ def field(node: Node, context: Context) -> Iterator[Found]:
             )
 
 
-def interface_method(node: Node, context: Context) -> Iterator[Found]:
+def interface_method(node: Node, context: RuleContext) -> Iterator[Found]:
     """A method of an interface."""
     yield Definition(name=context.field_text(node, "name"), kind="method", node=node)
 
 
-def imports(node: Node, context: Context) -> Iterator[Found]:
+def imports(node: Node, context: RuleContext) -> Iterator[Found]:
     """One line of an import declaration; `.` imports every name, `_` none."""
     path = context.field_text(node, "path").strip('"`')
     alias = context.field_text(node, "name")

@@ -29,11 +29,11 @@ from codecompass.languages.haskell_syntax import (
 )
 from codecompass.languages.language import (
     DESCEND,
-    Context,
     Definition,
     Found,
     Language,
     Node,
+    RuleContext,
     first_child,
     lines_of,
     without_comments,
@@ -53,7 +53,7 @@ def module_of(_path: str, root: Node, source: bytes) -> tuple[str, ...]:
     return ("Main",)
 
 
-def declarations(container: Node, context: Context) -> Iterator[Found]:
+def declarations(container: Node, context: RuleContext) -> Iterator[Found]:
     """The declarations of a module, class or instance; a signature and its clauses are one definition."""
     children = container.named_children
     bound = {bound_name(child, context) for child in children if child.type in CLAUSES}
@@ -86,7 +86,7 @@ def declarations(container: Node, context: Context) -> Iterator[Found]:
         index = last + 1
 
 
-def _last_clause(children: Sequence[Node], index: int, name: str, context: Context) -> int:
+def _last_clause(children: Sequence[Node], index: int, name: str, context: RuleContext) -> int:
     last = index
     for position in range(index + 1, len(children)):
         child = children[position]
@@ -100,7 +100,7 @@ def _last_clause(children: Sequence[Node], index: int, name: str, context: Conte
     return last
 
 
-def _start_node(children: Sequence[Node], index: int, last: int, context: Context) -> Node:
+def _start_node(children: Sequence[Node], index: int, last: int, context: RuleContext) -> Node:
     """Returns the node at which a function begins: its signature if that is the line above the first clause, else the clause.
 
     With a signature of several lines the definition would begin far above the clause. If the name is alone on the first line
@@ -116,7 +116,7 @@ def _start_node(children: Sequence[Node], index: int, last: int, context: Contex
     return signature
 
 
-def _pattern_names(node: Node, context: Context) -> list[str]:
+def _pattern_names(node: Node, context: RuleContext) -> list[str]:
     """Returns the variables of `(a, b) = ...`."""
     pattern = node.child_by_field_name("pattern")
     if pattern is None or pattern.type not in ("tuple", "list", "parens", "apply"):
@@ -124,7 +124,7 @@ def _pattern_names(node: Node, context: Context) -> list[str]:
     return [context.text(child) for child in pattern.named_children if child.type == "variable"]
 
 
-def _function(name: str, first: Node, last: Node, signature: str, doc: str, context: Context) -> Definition:
+def _function(name: str, first: Node, last: Node, signature: str, doc: str, context: RuleContext) -> Definition:
     is_member = context.enclosing in ("class", "impl")
     is_instance = context.enclosing == "impl"
     owner = context.scope_names[-1] if is_member else ""
@@ -140,7 +140,7 @@ def _function(name: str, first: Node, last: Node, signature: str, doc: str, cont
     )
 
 
-def module(node: Node, context: Context) -> Iterator[Found]:
+def module(node: Node, context: RuleContext) -> Iterator[Found]:
     """`module A.B (...) where`: the lines of the header only."""
     name = node.child_by_field_name("module")
     if name is None:
@@ -158,7 +158,7 @@ def module(node: Node, context: Context) -> Iterator[Found]:
     )
 
 
-def data(node: Node, doc: str, context: Context) -> Iterator[Found]:
+def data(node: Node, doc: str, context: RuleContext) -> Iterator[Found]:
     """`data`, `newtype`: a struct if it has one constructor, else an enum."""
     name = bound_name(node, context)
     constructors = node.child_by_field_name("constructors") or node.child_by_field_name("constructor")
@@ -171,7 +171,7 @@ def data(node: Node, doc: str, context: Context) -> Iterator[Found]:
 
 
 def _type(
-    name: str, kind: SymbolKind, node: Node, signature: str, doc: str, context: Context, bodies: tuple[Node, ...] = ()
+    name: str, kind: SymbolKind, node: Node, signature: str, doc: str, context: RuleContext, bodies: tuple[Node, ...] = ()
 ) -> Definition:
     return Definition(
         name=name,
@@ -185,25 +185,25 @@ def _type(
     )
 
 
-def data_instance(node: Node, doc: str, context: Context) -> Iterator[Found]:
+def data_instance(node: Node, doc: str, context: RuleContext) -> Iterator[Found]:
     """`data instance F Int = ...`."""
     for child in node.named_children:
         if child.type in ("data_type", "newtype"):
             yield from data(child, doc, context)
 
 
-def type_alias(node: Node, doc: str, context: Context) -> Iterator[Found]:
+def type_alias(node: Node, doc: str, context: RuleContext) -> Iterator[Found]:
     """`type X = ...`, and type and data families."""
     yield _type(bound_name(node, context), "type", node, context.text(node), doc, context)
 
 
-def type_class(node: Node, doc: str, context: Context) -> Iterator[Found]:
+def type_class(node: Node, doc: str, context: RuleContext) -> Iterator[Found]:
     """`class C a where`."""
     body = node.child_by_field_name("declarations")
     yield _type(bound_name(node, context), "class", node, head_of(node, body, context), doc, context, (node,))
 
 
-def instance(node: Node, doc: str, context: Context) -> Iterator[Found]:
+def instance(node: Node, doc: str, context: RuleContext) -> Iterator[Found]:
     """`instance C T where` and `deriving instance C T`; the name is that of the type."""
     name = bound_name(node, context)
     patterns = node.child_by_field_name("patterns")
@@ -221,7 +221,7 @@ def instance(node: Node, doc: str, context: Context) -> Iterator[Found]:
     )
 
 
-def _type_name(node: Node, context: Context) -> str:
+def _type_name(node: Node, context: RuleContext) -> str:
     """Returns the constructor of a type: `Maybe` of `(Maybe a)`; a type without one (`[a]`) as it is written."""
     current = node
     while current.type in ("type_patterns", "parens", "apply", "kind_signature"):
@@ -233,7 +233,7 @@ def _type_name(node: Node, context: Context) -> str:
     return "".join(unqualified(current, context).split())
 
 
-def pattern_synonym(node: Node, doc: str, context: Context) -> Iterator[Found]:
+def pattern_synonym(node: Node, doc: str, context: RuleContext) -> Iterator[Found]:
     """`pattern P x = ...`; its signature is not a separate symbol."""
     inner = first_child(node)
     synonym = None if inner is None or inner.type != "equation" else inner.child_by_field_name("synonym")
@@ -258,7 +258,7 @@ def pattern_synonym(node: Node, doc: str, context: Context) -> Iterator[Found]:
     )
 
 
-def constructor(node: Node, context: Context) -> Iterator[Found]:
+def constructor(node: Node, context: RuleContext) -> Iterator[Found]:
     """A constructor, unless it has the name of its type, and the fields of its record."""
     if not context.scope_names:
         return
@@ -284,7 +284,7 @@ def constructor(node: Node, context: Context) -> Iterator[Found]:
                 yield _member(context.text(name_node).strip(), "field", field, field.start_point[0] + 1, owner, context)
 
 
-def _member(name: str, kind: SymbolKind, node: Node, first_line: int, owner: str, context: Context) -> Definition:
+def _member(name: str, kind: SymbolKind, node: Node, first_line: int, owner: str, context: RuleContext) -> Definition:
     above, below = node.prev_named_sibling, node.next_named_sibling
     doc = ""
     if above is not None and above.type == "haddock" and not is_about_previous(above, context):
@@ -303,14 +303,14 @@ def _member(name: str, kind: SymbolKind, node: Node, first_line: int, owner: str
     )
 
 
-def foreign(node: Node, doc: str, context: Context) -> Iterator[Found]:
+def foreign(node: Node, doc: str, context: RuleContext) -> Iterator[Found]:
     """`foreign import ccall "sin" c_sin :: Double -> Double`."""
     signature = node.child_by_field_name("signature")
     for name in [] if signature is None else names_of(signature, context):
         yield _function(name, node, node, without_comments(node, context), doc, context)
 
 
-def imports(node: Node, context: Context) -> Iterator[Found]:
+def imports(node: Node, context: RuleContext) -> Iterator[Found]:
     """`import A (b, C (..))` imports names, `import A` and `import A hiding (b)` all, `import qualified A` the module."""
     spec, alias = context.field_text(node, "module"), context.field_text(node, "alias")
     first, last = lines_of(node)
@@ -328,7 +328,7 @@ def imports(node: Node, context: Context) -> Iterator[Found]:
         yield Import(first, last, spec, "" if "qualified" in words else "*", alias)
 
 
-DECLARATIONS: Final[Mapping[str, Callable[[Node, str, Context], Iterator[Found]]]] = {
+DECLARATIONS: Final[Mapping[str, Callable[[Node, str, RuleContext], Iterator[Found]]]] = {
     "data_type": data,
     "newtype": data,
     "data_instance": data_instance,

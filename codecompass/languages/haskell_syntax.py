@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from codecompass.languages.language import HEAD_BYTES, Context, Definition, Node, children_in
+from codecompass.languages.language import HEAD_BYTES, Definition, Node, RuleContext, children_in
 from codecompass.languages.records import Visibility
 
 
-def note_exports(root: Node, context: Context) -> None:
+def note_exports(root: Node, context: RuleContext) -> None:
     """Notes the export list: values, types, and types whose members are all exported."""
     header = next((child for child in root.named_children if child.type == "header"), None)
     exports = None if header is None else header.child_by_field_name("exports")
@@ -39,13 +39,13 @@ def note_exports(root: Node, context: Context) -> None:
         context.notes["export", kind, name] = ""
 
 
-def visibility_of(name: str, kind: str, context: Context, owner: str = "") -> Visibility:
+def visibility_of(name: str, kind: str, context: RuleContext, owner: str = "") -> Visibility:
     notes = context.notes
     is_public = ("exports",) not in notes or ("export", kind, name) in notes or (owner and ("export", "all", owner) in notes)
     return "public" if is_public else "private"
 
 
-def unqualified(node: Node, context: Context) -> str:
+def unqualified(node: Node, context: RuleContext) -> str:
     """Returns a name without parentheses or backquotes (`(<+>)`, `` `op` ``) and without its qualifier."""
     while node.type == "qualified":
         last = node.child_by_field_name("id")
@@ -62,7 +62,7 @@ BETWEEN: Final = frozenset({"comment", "haddock", "pragma"})
 HADDOCK: Final = re.compile(r"^(--|\{-)\s*[|^*]\s?")
 
 
-def bound_name(node: Node, context: Context) -> str:
+def bound_name(node: Node, context: RuleContext) -> str:
     """Returns the name that a clause or declaration binds, empty for a pattern."""
     name = node.child_by_field_name("name")
     while name is None and (inner := node.child_by_field_name("parens")) is not None:
@@ -77,7 +77,7 @@ def bound_name(node: Node, context: Context) -> str:
     return ""
 
 
-def names_of(signature: Node, context: Context) -> list[str]:
+def names_of(signature: Node, context: RuleContext) -> list[str]:
     """Returns the names that a type signature is for."""
     names = signature.child_by_field_name("names")
     if names is not None:
@@ -86,24 +86,24 @@ def names_of(signature: Node, context: Context) -> list[str]:
     return [] if name is None else [unqualified(name, context)]
 
 
-def text_between(start: int, end: int, context: Context) -> str:
+def text_between(start: int, end: int, context: RuleContext) -> str:
     """Returns the source from byte `start` to `end`."""
     return context.source[start:end].decode("utf-8", "replace")
 
 
-def head_of(node: Node, end: Node | None, context: Context) -> str:
+def head_of(node: Node, end: Node | None, context: RuleContext) -> str:
     """Returns the source of `node` up to `end`, without the `where` or `=` before that."""
     text = text_between(node.start_byte, node.end_byte if end is None else end.start_byte, context).rstrip(" \n\r\t={|")
     return text.removesuffix("where")
 
 
-def first_line_of(node: Node, context: Context) -> int:
+def first_line_of(node: Node, context: RuleContext) -> int:
     """Returns the line of the first word in a node: some nodes begin with the white space and line breaks before them."""
     text = context.source[node.start_byte : node.end_byte]
     return node.start_point[0] + 1 + text[: len(text) - len(text.lstrip())].count(b"\n")
 
 
-def doc_above(children: Sequence[Node], index: int, container: Node, context: Context) -> str:
+def doc_above(children: Sequence[Node], index: int, container: Node, context: RuleContext) -> str:
     """Returns the comment that ends on the line above `children[index]`. For the first child it is a sibling of `container`."""
     line = children[index].start_point[0]
     previous: Node | None = None
@@ -121,12 +121,12 @@ def doc_above(children: Sequence[Node], index: int, container: Node, context: Co
     return "" if is_about_previous(previous, context) else comment_text(previous, context)
 
 
-def is_about_previous(comment: Node, context: Context) -> bool:
+def is_about_previous(comment: Node, context: RuleContext) -> bool:
     """Whether a comment begins with `^`, which Haddock uses for comments about what precedes them."""
     return context.text(comment).removeprefix("--").lstrip().startswith("^")
 
 
-def comment_text(comment: Node, context: Context) -> str:
+def comment_text(comment: Node, context: RuleContext) -> str:
     """Returns the text of a comment without the mark of Haddock."""
     return HADDOCK.sub(r"\1 ", context.text(comment))
 
@@ -137,7 +137,7 @@ def last_row(node: Node) -> int:
     return row - 1 if column == 0 else row
 
 
-def qualified_in_module(name: str, context: Context) -> str | None:
+def qualified_in_module(name: str, context: RuleContext) -> str | None:
     """Returns the name qualified by the module; None for members of an instance, which are qualified by the instance."""
     return None if context.enclosing == "impl" else ".".join((*context.module, name))
 
@@ -191,7 +191,7 @@ def _without_conditionals(source: bytes) -> bytes:
     return bytes(blanked)
 
 
-def recover(root: Node, context: Context) -> Iterator[Definition]:
+def recover(root: Node, context: RuleContext) -> Iterator[Definition]:
     """Yields functions whose signature begins a line, to replace those that the grammar misses after an unclosed bracket."""
     line, position = 1, 0
     for match in SIGNATURE.finditer(context.source):

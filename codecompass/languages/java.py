@@ -11,12 +11,12 @@ from msgspec import structs
 
 from codecompass.languages.language import (
     DESCEND,
-    Context,
     Definition,
     Descend,
     Found,
     Language,
     Node,
+    RuleContext,
     first_child,
     head_without_comments,
     lines_of,
@@ -56,7 +56,7 @@ def modifiers_of(node: Node) -> Node | None:
     return first if first is not None and first.type == "modifiers" else None
 
 
-def visibility_of(node: Node, _name: str, context: Context) -> Visibility:
+def visibility_of(node: Node, _name: str, context: RuleContext) -> Visibility:
     """Returns the visibility by the modifier; without one, public for members of an interface, private for constructors of an
     enum, internal for others."""
     modifiers = modifiers_of(node)
@@ -83,7 +83,7 @@ def head_of(node: Node) -> tuple[int, int]:
     return node.start_point[0] + 1, node.start_byte
 
 
-def defined(name: str, kind: SymbolKind, node: Node, context: Context, body: Node | None = None) -> Definition:
+def defined(name: str, kind: SymbolKind, node: Node, context: RuleContext, body: Node | None = None) -> Definition:
     """Returns the definition of `node`, without its annotations."""
     line, start = head_of(node)
     end = node.end_byte if body is None else body.start_byte
@@ -97,7 +97,7 @@ def defined(name: str, kind: SymbolKind, node: Node, context: Context, body: Nod
     )
 
 
-def package_declaration(node: Node, context: Context) -> Iterator[Found]:
+def package_declaration(node: Node, context: RuleContext) -> Iterator[Found]:
     """The package clause, but only that of `package-info.java`, which documents the package: each file has one."""
     if context.path.endswith("package-info.java") and context.module:
         name = ".".join(context.module)
@@ -105,18 +105,18 @@ def package_declaration(node: Node, context: Context) -> Iterator[Found]:
         yield structs.replace(clause, qualified_name=name, visibility="public")
 
 
-def module_declaration(node: Node, context: Context) -> Iterator[Found]:
+def module_declaration(node: Node, context: RuleContext) -> Iterator[Found]:
     """The module of `module-info.java`."""
     name, body = context.field_text(node, "name"), node.child_by_field_name("body")
     yield structs.replace(defined(name, "module", node, context, body), qualified_name=name, visibility="public")
 
 
-def type_declaration(node: Node, context: Context) -> Iterator[Found]:
+def type_declaration(node: Node, context: RuleContext) -> Iterator[Found]:
     """A class, enum, interface or annotation."""
     yield defined(context.field_text(node, "name"), TYPES[node.type], node, context, node.child_by_field_name("body"))
 
 
-def record_declaration(node: Node, context: Context) -> Iterator[Found]:
+def record_declaration(node: Node, context: RuleContext) -> Iterator[Found]:
     """A record; its components are its fields."""
     body, parameters = node.child_by_field_name("body"), node.child_by_field_name("parameters")
     record = defined(context.field_text(node, "name"), "class", node, context, body)
@@ -124,7 +124,7 @@ def record_declaration(node: Node, context: Context) -> Iterator[Found]:
     yield structs.replace(record, bodies=bodies)
 
 
-def component(node: Node, context: Context) -> Iterator[Found]:
+def component(node: Node, context: RuleContext) -> Iterator[Found]:
     """A component of a record; the walk reaches no other parameters."""
     if context.enclosing == "class":
         declarator = next((child for child in node.named_children if child.type == "variable_declarator"), node)
@@ -132,18 +132,18 @@ def component(node: Node, context: Context) -> Iterator[Found]:
         yield Definition(name=name, kind="field", node=node, visibility="public")
 
 
-def method(node: Node, context: Context) -> Iterator[Found]:
+def method(node: Node, context: RuleContext) -> Iterator[Found]:
     """A method, constructor or element of an annotation."""
     body = node.child_by_field_name("body")
     yield defined(context.field_text(node, "name"), "method", node, context, body)
 
 
-def enum_constant(node: Node, context: Context) -> Iterator[Found]:
+def enum_constant(node: Node, context: RuleContext) -> Iterator[Found]:
     """A constant of an enum, which may have a class body."""
     yield defined(context.field_text(node, "name"), "const", node, context, node.child_by_field_name("body"))
 
 
-def fields(node: Node, context: Context) -> Iterator[Found]:
+def fields(node: Node, context: RuleContext) -> Iterator[Found]:
     """The variables of one declaration in a type; `static final` variables and those of interfaces are constants."""
     line, start = head_of(node)
     signature = head_without_comments(node, start, node.end_byte, context)
@@ -162,7 +162,7 @@ def fields(node: Node, context: Context) -> Iterator[Found]:
         )
 
 
-def local_variables(node: Node, context: Context) -> Iterator[Found]:
+def local_variables(node: Node, context: RuleContext) -> Iterator[Found]:
     """Variables outside any type (in a compact source file); in methods only definitions in their values count."""
     for declarator in node.children_by_field_name("declarator"):
         if context.enclosing is None:
@@ -172,7 +172,7 @@ def local_variables(node: Node, context: Context) -> Iterator[Found]:
             yield Descend(declarator)
 
 
-def creation(node: Node, _context: Context) -> Iterator[Found]:
+def creation(node: Node, _context: RuleContext) -> Iterator[Found]:
     """`new T(...) { ... }`: the members of the anonymous class belong to the enclosing definition."""
     for child in node.named_children:
         if child.type == "class_body":
@@ -181,7 +181,7 @@ def creation(node: Node, _context: Context) -> Iterator[Found]:
             yield Descend(child)
 
 
-def imports(node: Node, context: Context) -> Iterator[Found]:
+def imports(node: Node, context: RuleContext) -> Iterator[Found]:
     """`import a.b.C` imports `C` of `a.b`, `import static` members of a class, `import module a.b` all of a module.
 
     The grammar does not have module imports: it parses `module a.b` as one name with an error in it.

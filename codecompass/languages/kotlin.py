@@ -7,7 +7,17 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.languages.block_tests import DOUBLE_QUOTED, BlockTestSyntax
-from codecompass.languages.language import CLASS_LIKE, DESCEND, FUNCTION_LIKE, Context, Definition, Descend, Found, Language, Node
+from codecompass.languages.language import (
+    CLASS_LIKE,
+    DESCEND,
+    FUNCTION_LIKE,
+    Definition,
+    Descend,
+    Found,
+    Language,
+    Node,
+    RuleContext,
+)
 from codecompass.languages.preparation import blank, blank_matches, masked
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.source_text import (
@@ -107,7 +117,7 @@ def _package_name(node: Node) -> Node | None:
     return next((child for child in node.named_children if child.type == "identifier"), None)
 
 
-def package(node: Node, context: Context) -> Iterator[Found]:
+def package(node: Node, context: RuleContext) -> Iterator[Found]:
     """The package of the file."""
     name_node = _package_name(node)
     if context.module and name_node is not None:
@@ -116,7 +126,7 @@ def package(node: Node, context: Context) -> Iterator[Found]:
         yield Definition(context.module[-1], "module", node, (), f"package {name}", "public", end_line=last, qualified_name=name)
 
 
-def _visibility(words: str, context: Context) -> Visibility:
+def _visibility(words: str, context: RuleContext) -> Visibility:
     if context.enclosing in FUNCTION_LIKE:
         return ""
     for word in words.split():
@@ -139,7 +149,7 @@ class _Shape(Struct, frozen=True):
     """The types of all children."""
 
 
-def _shape(node: Node, context: Context) -> _Shape:
+def _shape(node: Node, context: RuleContext) -> _Shape:
     start: Node | None = None
     modifiers = name = ""
     bodies: list[Node] = []
@@ -165,7 +175,7 @@ def _shape(node: Node, context: Context) -> _Shape:
     return _Shape(start or node, modifiers, name, tuple(bodies), node.end_byte if head_end < 0 else head_end, frozenset(tokens))
 
 
-def _name(node: Node, context: Context, *types: str) -> str:
+def _name(node: Node, context: RuleContext, *types: str) -> str:
     for child in node.named_children:
         if child.type in types:
             return context.text(child).strip("` ")
@@ -177,7 +187,7 @@ def _define(
     shape: _Shape,
     name: str,
     kind: SymbolKind,
-    context: Context,
+    context: RuleContext,
     parts: tuple[Node, ...] = (),
     *,
     is_whole: bool = False,
@@ -197,7 +207,7 @@ def _define(
     )
 
 
-def class_like(node: Node, context: Context) -> Iterator[Found]:
+def class_like(node: Node, context: RuleContext) -> Iterator[Found]:
     """Classes, interfaces and enums, `object`s and companions; the properties of the constructor are members."""
     shape = _shape(node, context)
     kind: SymbolKind = "interface" if "interface" in shape.tokens else "enum" if "enum" in shape.tokens else "class"
@@ -209,33 +219,33 @@ def class_like(node: Node, context: Context) -> Iterator[Found]:
         yield _define(node, shape, name, kind, context, parts)
 
 
-def constructor_parameter(node: Node, context: Context) -> Iterator[Found]:
+def constructor_parameter(node: Node, context: RuleContext) -> Iterator[Found]:
     """`val` or `var` makes a parameter of the constructor a property."""
     shape = _shape(node, context)
     if "binding_pattern_kind" in shape.tokens and context.enclosing in _MEMBERS_OF:
         yield _define(node, shape, shape.name, "field", context, is_whole=True)
 
 
-def function(node: Node, context: Context) -> Iterator[Found]:
+def function(node: Node, context: RuleContext) -> Iterator[Found]:
     """`fun name()`, `fun Type.name()`; a function in a class is a method."""
     shape = _shape(node, context)
     if shape.name:
         yield _define(node, shape, shape.name, "method" if context.enclosing in _MEMBERS_OF else "fn", context)
 
 
-def constructor(node: Node, context: Context) -> Iterator[Found]:
+def constructor(node: Node, context: RuleContext) -> Iterator[Found]:
     """A secondary constructor has the name of its class."""
     if context.scope_names and context.enclosing in _MEMBERS_OF:
         yield _define(node, _shape(node, context), context.scope_names[-1], "method", context)
 
 
-def enum_entry(node: Node, context: Context) -> Iterator[Found]:
+def enum_entry(node: Node, context: RuleContext) -> Iterator[Found]:
     """One entry of an enum class, with or without members."""
     shape = _shape(node, context)
     yield _define(node, shape, shape.name, "const", context)
 
 
-def property_of(node: Node, context: Context) -> Iterator[Found]:
+def property_of(node: Node, context: RuleContext) -> Iterator[Found]:
     """`val` and `var` outside functions, each name of a destructuring; the lines include the accessors below."""
     value = node.named_children[-1] if node.named_child_count else None
     # A call as the value may hold an anonymous object too.
@@ -288,7 +298,7 @@ _FARTHEST_COMMENT: Final = 3000
 """Bytes of annotations allowed between a comment and its declaration."""
 
 
-def doc_of(node: Node, context: Context) -> str:
+def doc_of(node: Node, context: RuleContext) -> str:
     """Returns the comment above the declaration and its annotations, which may take any number of lines."""
     text = comment_above(node, context)
     source, start = context.source, node.start_byte
@@ -301,7 +311,7 @@ def doc_of(node: Node, context: Context) -> str:
     return comment_above_byte(source, first)
 
 
-def _last_accessor(node: Node, context: Context) -> Node | None:
+def _last_accessor(node: Node, context: RuleContext) -> Node | None:
     """Returns the last getter or setter below a property; in a class the grammar makes them siblings of it."""
     after = context.source[node.end_byte : node.end_byte + 200].split(None, 4)
     if not any(word.startswith((b"get", b"set")) for word in after[:3]):
@@ -312,18 +322,18 @@ def _last_accessor(node: Node, context: Context) -> Node | None:
     return last
 
 
-def anonymous_object(node: Node, _context: Context) -> Iterator[Found]:
+def anonymous_object(node: Node, _context: RuleContext) -> Iterator[Found]:
     """`object : Type { ... }` in a function: its functions are methods in a nameless scope."""
     yield Descend(node, "class")
 
 
-def type_alias(node: Node, context: Context) -> Iterator[Found]:
+def type_alias(node: Node, context: RuleContext) -> Iterator[Found]:
     """`typealias Name<T> = Type`"""
     shape = _shape(node, context)
     yield _define(node, shape, shape.name, "type", context, is_whole=True)
 
 
-def imports(node: Node, context: Context) -> Iterator[Found]:
+def imports(node: Node, context: RuleContext) -> Iterator[Found]:
     """`import a.b.C`, `import a.b.C as D`, `import a.b.*`"""
     line = node.start_point[0] + 1
     path = next((child for child in node.named_children if child.type == "identifier"), None)

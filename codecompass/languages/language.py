@@ -18,7 +18,7 @@ from codecompass.languages.records import SIGNATURE_LIMIT, Import, SymbolKind, V
 Node = tree_sitter.Node
 
 
-class Context(Struct):
+class RuleContext(Struct):
     """What a rule knows besides its node. One per file; the walk updates the scope fields."""
 
     path: str
@@ -96,7 +96,7 @@ class Descend(Struct, frozen=True):
 
 
 Found = Definition | Import | Descend
-RuleFunction = Callable[[Node, Context], Iterable[Found]]
+RuleFunction = Callable[[Node, RuleContext], Iterable[Found]]
 
 
 DESCEND: Final = "descend"
@@ -120,7 +120,7 @@ def no_module(_path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
     return ()
 
 
-def no_visibility(_node: Node, _name: str, _context: Context) -> Visibility:
+def no_visibility(_node: Node, _name: str, _context: RuleContext) -> Visibility:
     """Returns the empty visibility, for languages without one."""
     return ""
 
@@ -147,7 +147,7 @@ def lines_of(node: Node) -> tuple[int, int]:
     return node.start_point[0] + 1, node.end_point[0] + 1
 
 
-def leading_comment(node: Node, context: Context) -> str:
+def leading_comment(node: Node, context: RuleContext) -> str:
     """Returns the comment lines that end on the line above `node`, in order, with their comment markers; empty if none."""
     lines: list[str] = []
     current, previous = node, node.prev_named_sibling
@@ -161,7 +161,7 @@ def leading_comment(node: Node, context: Context) -> str:
     return "\n".join(reversed(lines))
 
 
-def _is_after_code(comment: Node, context: Context) -> bool:
+def _is_after_code(comment: Node, context: RuleContext) -> bool:
     """Whether code precedes a comment on its line (`int a; // about a`, `{ // about it`): the comment belongs to that code."""
     nearby = context.source[max(comment.start_byte - _LOOK_BACK_BYTES, 0) : comment.start_byte]
     before = nearby[nearby.rfind(b"\n") + 1 :].strip()
@@ -172,7 +172,7 @@ _LOOK_BACK_BYTES: Final = 200
 """Bytes read before a comment: enough to find code or the beginning of the line, which can be of any length."""
 
 
-def head_without_comments(node: Node, start: int, end: int, context: Context) -> str:
+def head_without_comments(node: Node, start: int, end: int, context: RuleContext) -> str:
     """Returns the source from byte `start` to `end` of `node` without comments, as much as a signature can show."""
     source, starts, end = context.source, context.comment_starts, min(end, start + HEAD_BYTES)
     parts: list[bytes] = []
@@ -190,7 +190,7 @@ def head_without_comments(node: Node, start: int, end: int, context: Context) ->
     return b"".join((*parts, source[start:end])).decode("utf-8", "replace")
 
 
-def without_comments(node: Node, context: Context) -> str:
+def without_comments(node: Node, context: RuleContext) -> str:
     """Returns the source of `node` without its comments, as much as a signature can show."""
     return head_without_comments(node, node.start_byte, node.end_byte, context)
 
@@ -215,9 +215,9 @@ class Language(Struct, frozen=True, kw_only=True):
     prepare: Callable[[bytes], bytes] | None = None
     """Returns the text to parse instead of the source, equally long and with the same line breaks, if the grammar cannot parse
     the source (C macros). Rules still see the source."""
-    before_walk: Callable[[Node, Context], None] | None = None
+    before_walk: Callable[[Node, RuleContext], None] | None = None
     """Reads the root before the walk, for what is far from the definitions that it concerns (an export list)."""
-    recover: Callable[[Node, Context], Iterable[Definition | Import]] | None = None
+    recover: Callable[[Node, RuleContext], Iterable[Definition | Import]] | None = None
     """Called if the tree has errors or there are no rules: what it finds in the text and the walk has missed becomes a top-level
     definition."""
     nested_markers: tuple[bytes, ...] = ()
@@ -229,6 +229,6 @@ class Language(Struct, frozen=True, kw_only=True):
     """Finds tests that are calls with a title and a block."""
     module: Callable[[str, Node, bytes], tuple[str, ...]] = no_module
     """Returns the parts of qualified names that come from the path or from a package clause in the tree."""
-    visibility: Callable[[Node, str, Context], Visibility] = no_visibility
+    visibility: Callable[[Node, str, RuleContext], Visibility] = no_visibility
     """For definitions to which their rule gives none, like `doc`."""
-    doc: Callable[[Node, Context], str] = leading_comment
+    doc: Callable[[Node, RuleContext], str] = leading_comment

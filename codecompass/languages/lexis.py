@@ -35,8 +35,8 @@ class Lexis(Struct, frozen=True, kw_only=True):
 
     family: str
     """Languages of one family see each other's definitions."""
-    unread: re.Pattern[str]
-    """Comments and strings. A match with the group `code` (a template, an f-string) is searched for `interpolation`."""
+    comments_and_strings: re.Pattern[str]
+    """A match with the group `code` (a template, an f-string) is searched for `interpolation`."""
     interpolation: re.Pattern[str] | None = None
     """Code in a string: group 1, or if that did not match, the name after the match (`$name`)."""
     name: re.Pattern[str]
@@ -104,7 +104,7 @@ _PYTHON_STRINGS: Final = (
 def _python() -> Lexis:
     return Lexis(
         family="python",
-        unread=_any(_HASH, _PYTHON_STRINGS),
+        comments_and_strings=_any(_HASH, _PYTHON_STRINGS),
         interpolation=re.compile(r"(?<!\{)\{([^{}]++)\}"),
         name=re.compile(r"[^\W\d]\w*+(?![\"'])"),
         keywords=word_set(
@@ -139,7 +139,7 @@ _REGEX_LITERAL: Final = (
 def _ecmascript() -> Lexis:
     return Lexis(
         family="ecmascript",
-        unread=_any(_SLASHES, _BLOCK, r"`(?P<code>(?:[^`\\]++|\\.)*+`?)", _REGEX_LITERAL, _DOUBLE, _SINGLE),
+        comments_and_strings=_any(_SLASHES, _BLOCK, r"`(?P<code>(?:[^`\\]++|\\.)*+`?)", _REGEX_LITERAL, _DOUBLE, _SINGLE),
         interpolation=re.compile(r"\$\{((?:[^{}]|\{[^{}]*+\})*+)\}"),
         name=_DOLLAR_NAME,
         keywords=word_set(
@@ -167,7 +167,7 @@ def _ecmascript() -> Lexis:
 def _go() -> Lexis:
     return Lexis(
         family="go",
-        unread=_any(_SLASHES, _BLOCK, r"`[^`]*+`?", _DOUBLE, _CHARACTER),
+        comments_and_strings=_any(_SLASHES, _BLOCK, r"`[^`]*+`?", _DOUBLE, _CHARACTER),
         name=_NAME,
         keywords=word_set(
             "break case chan const continue default defer else fallthrough for func go goto if import "
@@ -190,7 +190,7 @@ def _go() -> Lexis:
 def _rust() -> Lexis:
     return Lexis(
         family="rust",
-        unread=_any(
+        comments_and_strings=_any(
             _SLASHES,
             _BLOCK,
             r'br(?<=\bbr)(?P<marks>#*+)".*?(?:"(?P=marks)|\Z)',
@@ -235,7 +235,7 @@ _C_DECLARATION: Final = _declared(
 def _c() -> Lexis:
     return Lexis(
         family="c",
-        unread=_any(_SLASHES, _BLOCK, _DOUBLE, _CHARACTER),
+        comments_and_strings=_any(_SLASHES, _BLOCK, _DOUBLE, _CHARACTER),
         name=_NAME,
         keywords=word_set(_COMMON, _C_WORDS),
         own=frozenset(),
@@ -248,7 +248,9 @@ def _c() -> Lexis:
 def _cpp() -> Lexis:
     return Lexis(
         family="c",
-        unread=_any(_SLASHES, _BLOCK, r'R"(?<=\bR")(?P<mark>[^\s()\\"]{0,16}+)\(.*?(?:\)(?P=mark)"|\Z)', _DOUBLE, _CHARACTER),
+        comments_and_strings=_any(
+            _SLASHES, _BLOCK, r'R"(?<=\bR")(?P<mark>[^\s()\\"]{0,16}+)\(.*?(?:\)(?P=mark)"|\Z)', _DOUBLE, _CHARACTER
+        ),
         name=_NAME,
         keywords=word_set(
             _COMMON,
@@ -268,7 +270,7 @@ def _cpp() -> Lexis:
 def _java() -> Lexis:
     return Lexis(
         family="jvm",
-        unread=_any(_SLASHES, _BLOCK, _TRIPLE, _DOUBLE, _CHARACTER),
+        comments_and_strings=_any(_SLASHES, _BLOCK, _TRIPLE, _DOUBLE, _CHARACTER),
         name=_NAME,
         keywords=word_set(
             _COMMON,
@@ -292,7 +294,7 @@ def _java() -> Lexis:
 def _csharp() -> Lexis:
     return Lexis(
         family="csharp",
-        unread=_any(
+        comments_and_strings=_any(
             _SLASHES,
             _BLOCK,
             r'@"(?:[^"]++|"")*+"?',
@@ -330,7 +332,7 @@ _VALUES: Final = _declared(
 def _kotlin() -> Lexis:
     return Lexis(
         family="jvm",
-        unread=_any(_SLASHES, _BLOCK, rf'"(?P<code>{_RAW_TRIPLE[1:]}|{_DOUBLE[1:]})', _CHARACTER),
+        comments_and_strings=_any(_SLASHES, _BLOCK, rf'"(?P<code>{_RAW_TRIPLE[1:]}|{_DOUBLE[1:]})', _CHARACTER),
         interpolation=re.compile(r"\$(?:\{([^{}]*+)\}|(?=\w))"),
         name=_NAME,
         keywords=word_set(
@@ -352,7 +354,7 @@ def _kotlin() -> Lexis:
 def _scala() -> Lexis:
     return Lexis(
         family="jvm",
-        unread=_any(
+        comments_and_strings=_any(
             rf"(?P<code>\b[sf](?:{_RAW_TRIPLE}|{_DOUBLE}))",
             *(_SLASHES, _BLOCK, _RAW_TRIPLE, _DOUBLE, _CHARACTER),
         ),
@@ -377,7 +379,7 @@ def _scala() -> Lexis:
 def _swift() -> Lexis:
     return Lexis(
         family="swift",
-        unread=_any(_SLASHES, _BLOCK, rf'"(?P<code>{_TRIPLE[1:]}|{_DOUBLE[1:]})'),
+        comments_and_strings=_any(_SLASHES, _BLOCK, rf'"(?P<code>{_TRIPLE[1:]}|{_DOUBLE[1:]})'),
         interpolation=re.compile(r"\\\(([^()]*+(?:\([^()]*+\))?)\)"),
         name=_NAME,
         keywords=word_set(
@@ -399,7 +401,7 @@ def _swift() -> Lexis:
 def _ruby() -> Lexis:
     return Lexis(
         family="ruby",
-        unread=_any(
+        comments_and_strings=_any(
             r"=begin\b(?:(?<=\A=begin)|(?<=\n=begin)).*?(?:\n=end\b|\Z)",
             *(_HASH, rf'"(?P<code>{_DOUBLE_LINES[1:]})', _SINGLE_LINES),
         ),
@@ -427,7 +429,7 @@ def _ruby() -> Lexis:
 def _php() -> Lexis:
     return Lexis(
         family="php",
-        unread=_any(_SLASHES, _BLOCK, r"#(?!\[)[^\n]*+", _DOUBLE_LINES, _SINGLE_LINES),
+        comments_and_strings=_any(_SLASHES, _BLOCK, r"#(?!\[)[^\n]*+", _DOUBLE_LINES, _SINGLE_LINES),
         name=_DOLLAR_NAME,
         keywords=word_set(
             _COMMON,
@@ -449,7 +451,7 @@ def _php() -> Lexis:
 def _lua() -> Lexis:
     return Lexis(
         family="lua",
-        unread=_any(
+        comments_and_strings=_any(
             r"--\[(?P<long>=*+)\[.*?(?:\](?P=long)\]|\Z)",
             r"\[(?P<text>=*+)\[.*?(?:\](?P=text)\]|\Z)",
             *(_DASHES, _DOUBLE, _SINGLE),
@@ -469,7 +471,7 @@ def _lua() -> Lexis:
 def _elixir() -> Lexis:
     return Lexis(
         family="elixir",
-        unread=_any(_HASH, rf'"(?P<code>{_TRIPLE[1:]}|{_DOUBLE_LINES[1:]})', _SINGLE),
+        comments_and_strings=_any(_HASH, rf'"(?P<code>{_TRIPLE[1:]}|{_DOUBLE_LINES[1:]})', _SINGLE),
         interpolation=re.compile(r"#\{([^{}]*+)\}"),
         name=re.compile(r"[^\W\d]\w*+[?!]?"),
         keywords=word_set(
@@ -490,7 +492,7 @@ def _haskell() -> Lexis:
     return Lexis(
         family="haskell",
         defines_at_line_start=True,
-        unread=_any(r"\{-.*?(?:-\}|\Z)", r"--(?![!#$%&*+./<=>?@\\^|~:])[^\n]*+", _DOUBLE_LINES, _CHARACTER),
+        comments_and_strings=_any(r"\{-.*?(?:-\}|\Z)", r"--(?![!#$%&*+./<=>?@\\^|~:])[^\n]*+", _DOUBLE_LINES, _CHARACTER),
         name=re.compile(r"[^\W\d][\w']*+"),
         keywords=word_set(
             "case class data default deriving do else foreign forall if import in infix infixl infixr "
@@ -508,7 +510,7 @@ def _haskell() -> Lexis:
 def _bash() -> Lexis:
     return Lexis(
         family="bash",
-        unread=_any(r"#(?<![\w$#{]#)[^\n]*+", rf'"(?P<code>{_DOUBLE_LINES[1:]})', r"'[^']*+'?"),
+        comments_and_strings=_any(r"#(?<![\w$#{]#)[^\n]*+", rf'"(?P<code>{_DOUBLE_LINES[1:]})', r"'[^']*+'?"),
         interpolation=re.compile(r"\$(?:\(([^()]*+)\)|\{?(?=\w))"),
         name=re.compile(r"[^\W\d][\w-]*+"),
         keywords=word_set(
@@ -522,7 +524,7 @@ def _bash() -> Lexis:
 def _zig() -> Lexis:
     return Lexis(
         family="zig",
-        unread=_any(_SLASHES, r"\\\\[^\n]*+", _DOUBLE, _CHARACTER),
+        comments_and_strings=_any(_SLASHES, r"\\\\[^\n]*+", _DOUBLE, _CHARACTER),
         name=_NAME,
         keywords=word_set(
             "addrspace align allowzero and anyframe anytype asm break callconv catch comptime const continue defer else enum "
@@ -545,7 +547,7 @@ def _zig() -> Lexis:
 def _sql() -> Lexis:
     return Lexis(
         family="sql",
-        unread=_any(_DASHES, _BLOCK, r"'(?:[^']++|'')*+'?"),
+        comments_and_strings=_any(_DASHES, _BLOCK, r"'(?:[^']++|'')*+'?"),
         name=_NAME,
         keywords=word_set(
             "select from where and or not in is null as on join left right inner outer group by order insert into values update "

@@ -13,12 +13,12 @@ from codecompass.languages.language import (
     DESCEND,
     FUNCTION_LIKE,
     HEAD_BYTES,
-    Context,
     Definition,
     Descend,
     Found,
     Language,
     Node,
+    RuleContext,
     body_of,
     by_path,
     children_in,
@@ -37,7 +37,7 @@ PLACEHOLDERS: Final = frozenset({"M", "_M", "m", "mod", "module", "Module", "_"}
 PROTECTED_CALLS: Final = frozenset({"pcall", "xpcall"})
 
 
-def note_module(root: Node, context: Context) -> None:
+def note_module(root: Node, context: RuleContext) -> None:
     """Notes the variable that the file returns (or `return setmetatable(M, ...)`), and the offsets of markers."""
     context.marker_offsets = offsets(context.source, MARKERS)
     last = root.named_children[-1] if root.named_child_count else None
@@ -53,7 +53,7 @@ def note_module(root: Node, context: Context) -> None:
         context.notes["module table",] = context.text(value)
 
 
-def _in_function(context: Context) -> bool:
+def _in_function(context: RuleContext) -> bool:
     return context.enclosing in FUNCTION_LIKE
 
 
@@ -61,7 +61,7 @@ def _define(
     parts: list[str],
     kind: SymbolKind,
     node: Node,
-    context: Context,
+    context: RuleContext,
     *,
     is_local: bool = False,
     bodies: tuple[Node, ...] = (),
@@ -91,7 +91,7 @@ def _define(
     )
 
 
-def function(node: Node, context: Context) -> Iterator[Found]:
+def function(node: Node, context: RuleContext) -> Iterator[Found]:
     """`function a.b:c()`, `local function f()`."""
     name = node.child_by_field_name("name")
     parts = [] if name is None else parts_of(name, context)
@@ -108,12 +108,12 @@ def function(node: Node, context: Context) -> Iterator[Found]:
     )
 
 
-def declaration(node: Node, context: Context) -> Iterable[Found]:
+def declaration(node: Node, context: RuleContext) -> Iterable[Found]:
     """`local a, b <const> = 1, 2`; in a function only if it holds a definition."""
     return () if _in_function(context) and not holds_marker(node, context) else _declared(node, context)
 
 
-def _declared(node: Node, context: Context) -> Iterator[Found]:
+def _declared(node: Node, context: RuleContext) -> Iterator[Found]:
     for child in node.named_children:
         if child.type == "assignment_statement":
             yield from _assigned(child, node, context, is_local=True)
@@ -123,14 +123,14 @@ def _declared(node: Node, context: Context) -> Iterator[Found]:
                 yield _define([context.text(target)], "var", node, context, is_local=True)
 
 
-def assignment(node: Node, context: Context) -> Iterable[Found]:
+def assignment(node: Node, context: RuleContext) -> Iterable[Found]:
     """`a.b = 1`, `f = function() end`; in a function only if it holds a definition."""
     if _in_function(context) and not holds_marker(node, context):
         return ()
     return _assigned(node, node, context, is_local=False)
 
 
-def _assigned(node: Node, whole: Node, context: Context, *, is_local: bool) -> Iterator[Found]:
+def _assigned(node: Node, whole: Node, context: RuleContext, *, is_local: bool) -> Iterator[Found]:
     targets: list[Node] = []
     constants: set[int] = set()
     values: list[Node] = []
@@ -155,7 +155,7 @@ def _assigned(node: Node, whole: Node, context: Context, *, is_local: bool) -> I
 
 
 def _assigned_name(
-    parts: list[str], value: Node | None, whole: Node, context: Context, *, is_local: bool, is_constant: bool
+    parts: list[str], value: Node | None, whole: Node, context: RuleContext, *, is_local: bool, is_constant: bool
 ) -> Iterator[Found]:
     """One name with its value: an import, a function, or at module level a variable or a field."""
     if value is not None and parts:
@@ -194,7 +194,7 @@ def _assigned_name(
     yield _define(parts, kind_of, whole, context, is_local=is_local, bodies=bodies, signature_end=end)
 
 
-def wrapped_function(value: Node, context: Context) -> Node | None:
+def wrapped_function(value: Node, context: RuleContext) -> Node | None:
     """Returns the function that a value is, or that is the only argument of a call (`vim.schedule_wrap(function() end)`).
 
     A protected call returns the results of the function instead, so it does not count.
@@ -206,7 +206,7 @@ def wrapped_function(value: Node, context: Context) -> Node | None:
     return value if value.type == "function_definition" else None
 
 
-def table_field(node: Node, context: Context) -> Iterator[Found]:
+def table_field(node: Node, context: RuleContext) -> Iterator[Found]:
     """`a = function() end` and `["a"] = { ... }` in a table, if the value is or holds a function."""
     if not holds_marker(node, context):
         return
@@ -224,20 +224,20 @@ def table_field(node: Node, context: Context) -> Iterator[Found]:
         yield Descend(node)
 
 
-def inside_body(node: Node, context: Context) -> Iterator[Found]:
+def inside_body(node: Node, context: RuleContext) -> Iterator[Found]:
     """A function without a name, or a loop: its variables are local."""
     for body in body_of(node):
         if holds_marker(body, context):
             yield Descend(body, "fn")
 
 
-def branch(node: Node, context: Context) -> Iterator[Found]:
+def branch(node: Node, context: RuleContext) -> Iterator[Found]:
     """`if` and `do`: transparent at module level; in a function entered only if they hold a marker."""
     if not _in_function(context) or holds_marker(node, context):
         yield Descend(node)
 
 
-def call(node: Node, context: Context) -> Iterable[Found]:
+def call(node: Node, context: RuleContext) -> Iterable[Found]:
     """`require "x"` as a statement or in an expression; any other call is entered if it holds a marker."""
     # Most statements are calls without markers. For their sake this function is not a generator, which would be slower.
     if not holds_marker(node, context):
@@ -255,7 +255,7 @@ NAME: Final = re.compile(r"[^\s()'\"]+")
 """A key in brackets that is a name: `["textDocument/hover"]` is one, the title of a test is not."""
 
 
-def parts_of(target: Node, context: Context) -> list[str]:
+def parts_of(target: Node, context: RuleContext) -> list[str]:
     """Returns the parts of `a.b["c"]:d`; empty when a part is not a literal."""
     parts: list[str] = []
     node: Node | None = target
@@ -272,7 +272,7 @@ def parts_of(target: Node, context: Context) -> list[str]:
     return [context.text(node), *reversed(parts)]
 
 
-def literal_of(node: Node, context: Context) -> str:
+def literal_of(node: Node, context: RuleContext) -> str:
     if node.type == "identifier":
         return context.text(node)
     content = node.child_by_field_name("content") if node.type == "string" else None
@@ -286,7 +286,7 @@ ANNOTATION_LINE: Final = re.compile(r"^\s*--+\s*(?:[@|]|stylua:|luacheck:|selene
 LONG_COMMENT: Final = re.compile(r"--\[=*\[|\]=*\]\s*$", re.MULTILINE)
 
 
-def comment_above(node: Node, context: Context) -> str:
+def comment_above(node: Node, context: RuleContext) -> str:
     """Returns the prose of the comment above, without annotations (`---@param`)."""
     outer: Node | None = node
     # An assignment with `local` is a child of the declaration below the comment.
@@ -298,7 +298,7 @@ def comment_above(node: Node, context: Context) -> str:
     return LONG_COMMENT.sub("", ANNOTATION_LINE.sub("", text)) if text else ""
 
 
-def annotation(node: Node, context: Context) -> Iterable[Found]:
+def annotation(node: Node, context: RuleContext) -> Iterable[Found]:
     """`---@class Name`, `---@alias Name`, `---@enum Name`: types defined in comments, with all lines of the annotation."""
     start = node.start_byte
     if b"@" not in context.source[start + 3 : start + 6]:
@@ -326,7 +326,7 @@ def annotation(node: Node, context: Context) -> Iterable[Found]:
     return (found,)
 
 
-def require_call(value: Node, context: Context) -> tuple[str, str, str] | None:
+def require_call(value: Node, context: RuleContext) -> tuple[str, str, str] | None:
     """Returns module, field and kind of `require("x").y`; None for anything else.
 
     Only the first field counts: `require("x").y.z` and `require("x").y()` both import `y`.
@@ -350,7 +350,7 @@ def require_call(value: Node, context: Context) -> tuple[str, str, str] | None:
     return None
 
 
-def _argument(call_node: Node, word: str, context: Context) -> str:
+def _argument(call_node: Node, word: str, context: RuleContext) -> str:
     values = children_in(call_node, "arguments")
     if word == "pcall":
         values = values[1:] if values and context.text(values[0]) == "require" else []

@@ -41,7 +41,7 @@ def occurrences(language: str, text: str, symbols: Sequence[Symbol]) -> tuple[Na
     return _File(lexis, text, symbols).uses()
 
 
-def readable(lexis: Lexis, text: str) -> str:
+def code_only(lexis: Lexis, text: str) -> str:
     """Returns `text` with comments and the contents of strings blanked, equally long and with the same line breaks."""
 
     def blank(match: re.Match[str]) -> str:
@@ -50,7 +50,7 @@ def readable(lexis: Lexis, text: str) -> str:
             return _with_code(lexis, found)
         return _blanked(found)
 
-    return lexis.unread.sub(blank, text)
+    return lexis.comments_and_strings.sub(blank, text)
 
 
 def _blank(text: str) -> str:
@@ -78,7 +78,7 @@ def _with_code(lexis: Lexis, text: str) -> str:
             start, stop = match.end(), match.end() if name is None else name.end()
         else:
             start, stop = match.span(1)
-        pieces += [_blank(text[end:start]), lexis.unread.sub(lambda inner: _blanked(inner[0]), text[start:stop])]
+        pieces += [_blank(text[end:start]), lexis.comments_and_strings.sub(lambda inner: _blanked(inner[0]), text[start:stop])]
         end = stop
     pieces.append(_blank(text[end:]))
     whole = "".join(pieces)
@@ -106,7 +106,7 @@ class _File:
         self._lexis = lexis
         self._symbols = symbols
         # Patterns of declarations begin with the line break before them, and every name needs a character before and after it.
-        self._text = f"\n{readable(lexis, text)}\n"
+        self._text = f"\n{code_only(lexis, text)}\n"
         self._starts = list(accumulate([len(line) + 1 for line in self._text.split("\n")]))
         """Where each line begins, line 1 first; the last item is beyond the end of the text."""
         self._variables = LocalVariables(lexis, self._text, self._starts, symbols)

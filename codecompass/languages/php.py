@@ -8,12 +8,12 @@ from codecompass.languages.block_tests import QUOTED, BlockTestSyntax
 from codecompass.languages.language import (
     CLASS_LIKE,
     DESCEND,
-    Context,
     Definition,
     Descend,
     Found,
     Language,
     Node,
+    RuleContext,
     body_of,
     children_in,
     first_child,
@@ -25,13 +25,13 @@ from codecompass.languages.source_text import enter_if_marked, holds_marker, mar
 from codecompass.languages.words import word_set
 
 
-def in_namespace(name: str, context: Context) -> str:
+def in_namespace(name: str, context: RuleContext) -> str:
     """Returns the qualified name of a declaration outside types."""
     namespace = context.notes.get(("namespace",), "")
     return f"{namespace}\\{name}" if namespace else name
 
 
-def in_class(name: str, context: Context) -> str:
+def in_class(name: str, context: RuleContext) -> str:
     """Returns the qualified name of a member (`A\\B::m`); in an anonymous class it is qualified by the enclosing function."""
     kinds, names = context.scope_kinds, context.scope_names
     for index in range(len(kinds) - 1, -1, -1):
@@ -52,7 +52,7 @@ def after_attributes(node: Node) -> Node:
     return node
 
 
-def visibility_of(node: Node, context: Context) -> Visibility:
+def visibility_of(node: Node, context: RuleContext) -> Visibility:
     """Returns the visibility by the modifier of a member, public without one."""
     for child in node.children:
         if child.type == "visibility_modifier":
@@ -66,7 +66,7 @@ def visibility_of(node: Node, context: Context) -> Visibility:
 INCLUDES: Final = frozenset({"include_expression", "include_once_expression", "require_expression", "require_once_expression"})
 
 
-def literal_of(node: Node, context: Context) -> str:
+def literal_of(node: Node, context: RuleContext) -> str:
     """Returns the value of a string without interpolation, else empty."""
     if node.type not in ("string", "encapsed_string") or node.named_child_count != 1:
         return ""
@@ -74,7 +74,7 @@ def literal_of(node: Node, context: Context) -> str:
     return context.text(content).replace("\\\\", "\\").strip() if content.type == "string_content" else ""
 
 
-def include(node: Node, context: Context) -> Iterator[Found]:
+def include(node: Node, context: RuleContext) -> Iterator[Found]:
     """`require 'x.php'`, and `require __DIR__ . '/x.php'`, which is `./x.php`."""
     value = first_child(node)
     while value is not None and value.type == "parenthesized_expression" and value.named_child_count:
@@ -90,7 +90,7 @@ def include(node: Node, context: Context) -> Iterator[Found]:
         yield Import(*lines_of(node), spec, kind="relative")
 
 
-def use(node: Node, context: Context) -> Iterator[Found]:
+def use(node: Node, context: RuleContext) -> Iterator[Found]:
     """`use A\\B as C, D`, `use A\\{B, C\\D}`, `use function A\\f`; a leading backslash has no meaning and is left out."""
     prefix = ""
     clauses = node.named_children
@@ -129,11 +129,13 @@ EXPRESSIONS: Final = word_set(
 )
 
 
-def _between(start: int, end: int, context: Context) -> str:
+def _between(start: int, end: int, context: RuleContext) -> str:
     return context.source[start:end].decode("utf-8", "replace")
 
 
-def _define(node: Node, kind: SymbolKind, name: str, qualified_name: str, visibility: Visibility, context: Context) -> Definition:
+def _define(
+    node: Node, kind: SymbolKind, name: str, qualified_name: str, visibility: Visibility, context: RuleContext
+) -> Definition:
     """Returns the definition of a declaration; its body, if any, is entered if it belongs to a type or holds a marker."""
     body = node.child_by_field_name("body")
     head = after_attributes(node)
@@ -152,7 +154,7 @@ def _define(node: Node, kind: SymbolKind, name: str, qualified_name: str, visibi
     )
 
 
-def namespace(node: Node, context: Context) -> Iterator[Found]:
+def namespace(node: Node, context: RuleContext) -> Iterator[Found]:
     """`namespace A\\B;` and `namespace A\\B { }`."""
     name = context.field_text(node, "name")
     context.notes["namespace",] = name
@@ -163,25 +165,25 @@ def namespace(node: Node, context: Context) -> Iterator[Found]:
         yield Descend(body)
 
 
-def type_declaration(node: Node, context: Context) -> Iterator[Found]:
+def type_declaration(node: Node, context: RuleContext) -> Iterator[Found]:
     """`class`, `interface`, `trait`, `enum`."""
     name = context.field_text(node, "name")
     yield _define(node, KIND_OF[node.type], name, in_namespace(name, context), "public", context)
 
 
-def anonymous_class(node: Node, _context: Context) -> Iterator[Found]:
+def anonymous_class(node: Node, _context: RuleContext) -> Iterator[Found]:
     """`new class { }`: its members are in a nameless class."""
     for body in body_of(node):
         yield Descend(body, "class")
 
 
-def function(node: Node, context: Context) -> Iterator[Found]:
+def function(node: Node, context: RuleContext) -> Iterator[Found]:
     """`function name() { }` outside classes."""
     name = context.field_text(node, "name")
     yield _define(node, "fn", name, in_namespace(name, context), "public", context)
 
 
-def method(node: Node, context: Context) -> Iterator[Found]:
+def method(node: Node, context: RuleContext) -> Iterator[Found]:
     """A method, and the properties declared by the parameters of a constructor."""
     name = context.field_text(node, "name")
     yield _define(node, "method", name, in_class(name, context), visibility_of(node, context), context)
@@ -193,7 +195,7 @@ def method(node: Node, context: Context) -> Iterator[Found]:
             yield _define(parameter, "field", field, in_class(field, context), visibility_of(parameter, context), context)
 
 
-def elements(node: Node, context: Context) -> Iterator[Found]:
+def elements(node: Node, context: RuleContext) -> Iterator[Found]:
     """`const A = 1, B = 2` and `public int $a = 1, $b`: a definition for each element."""
     is_property = node.type == "property_declaration"
     is_member = context.enclosing in CLASS_LIKE
@@ -217,13 +219,13 @@ def elements(node: Node, context: Context) -> Iterator[Found]:
         )
 
 
-def enum_case(node: Node, context: Context) -> Iterator[Found]:
+def enum_case(node: Node, context: RuleContext) -> Iterator[Found]:
     """`case Name = value;`."""
     name = context.field_text(node, "name")
     yield _define(node, "const", name, in_class(name, context), "public", context)
 
 
-def statement(node: Node, context: Context) -> Iterator[Found]:
+def statement(node: Node, context: RuleContext) -> Iterator[Found]:
     """`define('X', 1)` and the first assignment of a script's variable; other expressions are entered if they hold a marker."""
     expression = first_child(node)
     if expression is None:
@@ -246,7 +248,7 @@ def statement(node: Node, context: Context) -> Iterator[Found]:
         yield Descend(node)
 
 
-def _defined_constant(call: Node, context: Context) -> str:
+def _defined_constant(call: Node, context: RuleContext) -> str:
     arguments = call.child_by_field_name("arguments")
     if context.field_text(call, "function").lstrip("\\").lower() != "define" or arguments is None:
         return ""
@@ -254,7 +256,7 @@ def _defined_constant(call: Node, context: Context) -> str:
     return literal_of(first.named_children[0], context) if first is not None and first.named_child_count else ""
 
 
-def _script_variable(node: Node, assignment: Node, context: Context) -> Iterator[Found]:
+def _script_variable(node: Node, assignment: Node, context: RuleContext) -> Iterator[Found]:
     left, right = assignment.child_by_field_name("left"), assignment.child_by_field_name("right")
     if left is None or right is None or left.type != "variable_name":
         return

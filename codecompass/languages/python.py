@@ -10,11 +10,11 @@ from typing import Final
 from codecompass.languages.language import (
     CLASS_LIKE,
     DESCEND,
-    Context,
     Definition,
     Found,
     Language,
     Node,
+    RuleContext,
     body_of,
     by_path,
     children_in,
@@ -34,12 +34,12 @@ BLOCKS: Final = frozenset(
 ENUM_BASE: Final = re.compile(r"\b\w*(?:Enum|Flag|Choices)\b")
 
 
-def visibility_of(_node: Node, name: str, _context: Context) -> Visibility:
+def visibility_of(_node: Node, name: str, _context: RuleContext) -> Visibility:
     """Returns the visibility by convention: a leading underscore is private, dunder names are public."""
     return "private" if name.startswith("_") and not (name.startswith("__") and name.endswith("__")) else "public"
 
 
-def docstring(node: Node, context: Context) -> str:
+def docstring(node: Node, context: RuleContext) -> str:
     """Returns the docstring, else the comment above the definition or its decorators."""
     body = node.child_by_field_name("body")
     # named_child(0) raises IndexError on the empty block of a cut-off file.
@@ -52,7 +52,7 @@ def docstring(node: Node, context: Context) -> str:
     return leading_comment(decorated if decorated is not None and decorated.type == "decorated_definition" else node, context)
 
 
-def class_definition(node: Node, context: Context) -> Iterator[Found]:
+def class_definition(node: Node, context: RuleContext) -> Iterator[Found]:
     """A class. For its members it is noted whether it is an enum."""
     bases = node.child_by_field_name("superclasses")
     if bases is not None and ENUM_BASE.search(context.text(bases)):
@@ -60,7 +60,7 @@ def class_definition(node: Node, context: Context) -> Iterator[Found]:
     yield Definition(name=context.field_text(node, "name"), kind="class", node=node, bodies=body_of(node))
 
 
-def function_definition(node: Node, context: Context) -> Iterator[Found]:
+def function_definition(node: Node, context: RuleContext) -> Iterator[Found]:
     """A function or method, and the attributes of `self` that `__init__` sets."""
     name = context.field_text(node, "name")
     is_member = context.enclosing in CLASS_LIKE
@@ -69,7 +69,7 @@ def function_definition(node: Node, context: Context) -> Iterator[Found]:
         yield from attributes(node, context)
 
 
-def attributes(initializer: Node, context: Context) -> Iterator[Definition]:
+def attributes(initializer: Node, context: RuleContext) -> Iterator[Definition]:
     """Yields the first assignment to each `self.x` in the body of `__init__`, unless the class itself defines `x`."""
     pending = list(reversed(children_in(initializer, "body")))
     while pending:
@@ -103,7 +103,7 @@ def targets(statement: Node) -> Iterator[Node]:
         statement = right
 
 
-def assignment(node: Node, context: Context) -> Iterator[Found]:
+def assignment(node: Node, context: RuleContext) -> Iterator[Found]:
     """Assignments in a module or class; those in functions are local and left out."""
     enclosing = context.enclosing
     if enclosing is not None and enclosing not in CLASS_LIKE:
@@ -125,13 +125,13 @@ def assignment(node: Node, context: Context) -> Iterator[Found]:
         yield Definition(name=name, kind=kind, node=node, signature=without_comments(node, context), doc=doc)
 
 
-def following_docstring(node: Node, context: Context) -> str:
+def following_docstring(node: Node, context: RuleContext) -> str:
     """Returns the string statement below an assignment, which tools treat as its documentation."""
     following = node.next_named_sibling
     return context.text(following) if following is not None and following.type == "string" else ""
 
 
-def type_alias(node: Node, context: Context) -> Iterator[Found]:
+def type_alias(node: Node, context: RuleContext) -> Iterator[Found]:
     """`type Name = ...` (PEP 695)."""
     name = context.field_text(node, "left").split("[", 1)[0].strip()
     # In a cut-off docstring, a sentence that begins with `type` is parsed as an alias.
@@ -140,7 +140,7 @@ def type_alias(node: Node, context: Context) -> Iterator[Found]:
         yield Definition(name=name, kind="type", node=node, doc=doc)
 
 
-def imports(node: Node, context: Context) -> Iterator[Found]:
+def imports(node: Node, context: RuleContext) -> Iterator[Found]:
     """`import a.b as c` and `from a import b as c, d`."""
     first, last = lines_of(node)
     module = node.child_by_field_name("module_name")

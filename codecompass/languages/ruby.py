@@ -9,12 +9,12 @@ from typing import Final
 from codecompass.languages.block_tests import QUOTED, BlockTestSyntax
 from codecompass.languages.language import (
     DESCEND,
-    Context,
     Definition,
     Descend,
     Found,
     Language,
     Node,
+    RuleContext,
     body_of,
     children_in,
     leading_comment,
@@ -54,7 +54,7 @@ CALLS: Final = frozenset({"define_method", "alias_method", "refine"}).union(SECT
 """Methods whose calls define something or set visibility."""
 
 
-def section(node: Node, context: Context) -> Iterator[Found]:
+def section(node: Node, context: RuleContext) -> Iterator[Found]:
     """`private` and the like alone on a line."""
     word = SECTIONS.get(context.text(node))
     if word is not None and not in_function(context):
@@ -63,7 +63,7 @@ def section(node: Node, context: Context) -> Iterator[Found]:
     return iter(())
 
 
-def call(node: Node, context: Context) -> Iterator[Found]:
+def call(node: Node, context: RuleContext) -> Iterator[Found]:
     """Calls that define, import, change visibility, or hold definitions in their block."""
     word = context.field_text(node, "method")
     if word in ("require", "require_relative", "load", "autoload"):
@@ -101,13 +101,13 @@ def _defined_by(word: str, names: list[str]) -> list[str]:
     return names[:1] if word in ("define_method", "alias_method") else []
 
 
-def _refinement(node: Node, block: Node, context: Context) -> Definition:
+def _refinement(node: Node, block: Node, context: RuleContext) -> Definition:
     arguments = children_in(node, "arguments")
     target = context.text(arguments[0]) if arguments else ""
     return define_type(target, "impl", node, context, body_of(block), source_until_block(node, node, context))
 
 
-def _import(word: str, node: Node, context: Context) -> Iterator[Found]:
+def _import(word: str, node: Node, context: RuleContext) -> Iterator[Found]:
     values = [value for value in children_in(node, "arguments") if value.type != "comment"]
     if not values or (node.child_by_field_name("receiver") is not None and word != "autoload"):
         return
@@ -135,7 +135,7 @@ MAGIC_COMMENT: Final = re.compile(
 )
 
 
-def comment_above(node: Node, context: Context) -> str:
+def comment_above(node: Node, context: RuleContext) -> str:
     """Returns the comment above the definition, or above the call whose argument it is (`private def x`)."""
     outer: Node | None = node
     # The comment above the first member is a child of the class, before the node that holds the members.
@@ -152,13 +152,13 @@ def comment_above(node: Node, context: Context) -> str:
     return MAGIC_COMMENT.sub("", leading_comment(outer, context))
 
 
-def method(node: Node, context: Context) -> Iterator[Found]:
+def method(node: Node, context: RuleContext) -> Iterator[Found]:
     """`def name`."""
     name = context.field_text(node, "name")
     yield define_method(name, "method", node, context, body_of(node), source_until(node, context, ("parameters", "name")))
 
 
-def singleton_method(node: Node, context: Context) -> Iterator[Found]:
+def singleton_method(node: Node, context: RuleContext) -> Iterator[Found]:
     """`def self.name`, `def object.name`."""
     name, receiver, path = context.field_text(node, "name"), context.field_text(node, "object"), path_of(context)
     if receiver != "self" and receiver != path.rsplit("::", 1)[-1]:
@@ -175,7 +175,7 @@ def singleton_method(node: Node, context: Context) -> Iterator[Found]:
     )
 
 
-def type_definition(node: Node, context: Context) -> Iterator[Found]:
+def type_definition(node: Node, context: RuleContext) -> Iterator[Found]:
     """`class A::B < C`, `module A`."""
     bodies = body_of(node)
     kind: SymbolKind = "module" if node.type == "module" else "class"
@@ -186,7 +186,7 @@ def type_definition(node: Node, context: Context) -> Iterator[Found]:
     yield define_type(context.field_text(node, "name"), kind, node, context, bodies, signature)
 
 
-def singleton_class(node: Node, context: Context) -> Iterator[Found]:
+def singleton_class(node: Node, context: RuleContext) -> Iterator[Found]:
     """`class << self`: its methods are methods of the type."""
     if context.field_text(node, "value") == "self":
         path = path_of(context)
@@ -197,7 +197,7 @@ def singleton_class(node: Node, context: Context) -> Iterator[Found]:
         yield Descend(body)
 
 
-def assignment(node: Node, context: Context) -> Iterator[Found]:
+def assignment(node: Node, context: RuleContext) -> Iterator[Found]:
     """Constants, variables of the class, globals; a local variable is no definition, but its value may hold some."""
     left = node.child_by_field_name("left")
     right = node.child_by_field_name("right")
@@ -226,7 +226,7 @@ def assignment(node: Node, context: Context) -> Iterator[Found]:
         yield from enter_if_marked(node, context)
 
 
-def struct_member(node: Node, context: Context) -> Iterator[Found]:
+def struct_member(node: Node, context: RuleContext) -> Iterator[Found]:
     """A symbol directly in the arguments of `Struct.new`."""
     start, end = context.notes.get(("members",), "0 0").split()
     if int(start) < node.start_byte < int(end):
@@ -242,7 +242,7 @@ def struct_member(node: Node, context: Context) -> Iterator[Found]:
         )
 
 
-def alias(node: Node, context: Context) -> Iterator[Found]:
+def alias(node: Node, context: RuleContext) -> Iterator[Found]:
     """`alias new old`."""
     name = context.field_text(node, "name").lstrip(":")
     if name.startswith("$"):
@@ -251,7 +251,7 @@ def alias(node: Node, context: Context) -> Iterator[Found]:
         yield define_method(name, "method", node, context, (), without_comments(node, context))
 
 
-def branch(node: Node, context: Context) -> Iterable[Found]:
+def branch(node: Node, context: RuleContext) -> Iterable[Found]:
     """`if`, `unless`, `begin`: always entered outside methods, because they may define constants."""
     return enter_if_marked(node, context) if in_function(context) else (Descend(node),)
 

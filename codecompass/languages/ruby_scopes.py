@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from codecompass.languages.language import FUNCTION_LIKE, Context, Definition, Node, children_in, head_without_comments
+from codecompass.languages.language import FUNCTION_LIKE, Definition, Node, RuleContext, children_in, head_without_comments
 from codecompass.languages.records import SymbolKind, Visibility
 
 SECTIONS: Final[Mapping[str, str]] = {
@@ -26,7 +26,7 @@ NAMED_LATER: Final = (b"private", b"protected", b"public", b"module_function")
 NAME: Final = re.compile(r"@{0,2}[^\W\d]\w*[?!=]?$|[-+*/%<>=!~^&|\[\]@]+$")
 
 
-def path_of(context: Context) -> str:
+def path_of(context: RuleContext) -> str:
     """Returns the enclosing modules and classes, `A::B`; a definition inside a method belongs to the method's class."""
     depth = len(context.scope_kinds)
     while depth and context.scope_kinds[depth - 1] in FUNCTION_LIKE:
@@ -34,18 +34,18 @@ def path_of(context: Context) -> str:
     return context.notes.get(("path", depth), "") if depth else ""
 
 
-def in_function(context: Context) -> bool:
+def in_function(context: RuleContext) -> bool:
     """Whether the innermost scope is a method, in which no call defines members."""
     return context.enclosing in FUNCTION_LIKE
 
 
-def in_singleton(node: Node, path: str, context: Context) -> bool:
+def in_singleton(node: Node, path: str, context: RuleContext) -> bool:
     """Whether `node` is in the last `class << self` of the type at `path`."""
     end = context.notes.get(("singleton", path))
     return end is not None and node.start_byte < int(end)
 
 
-def visibility_word(name: str, side: str, is_in_section: bool, path: str, context: Context) -> str:
+def visibility_word(name: str, side: str, is_in_section: bool, path: str, context: RuleContext) -> str:
     """Returns the word that sets the visibility of a name or of its section; `side` is `self` for members of the type itself."""
     word = context.notes.get(("named", path, side, name))
     if word is None and is_in_section and not in_function(context):
@@ -58,7 +58,7 @@ def as_visibility(word: str) -> Visibility:
     return "private" if word == "private" else "protected" if word == "protected" else "public"
 
 
-def enclosing_visibility_word(node: Node, context: Context) -> str:
+def enclosing_visibility_word(node: Node, context: RuleContext) -> str:
     """Returns the `private` of `private def x`; empty without one."""
     parent = node.parent if node.prev_named_sibling is None else None
     if parent is None or parent.type != "argument_list" or parent.parent is None:
@@ -66,7 +66,7 @@ def enclosing_visibility_word(node: Node, context: Context) -> str:
     return SECTIONS.get(context.field_text(parent.parent, "method"), "")
 
 
-def note_type(path: str, depth: int, bodies: tuple[Node, ...], context: Context) -> None:
+def note_type(path: str, depth: int, bodies: tuple[Node, ...], context: RuleContext) -> None:
     """Notes what the members of a type need: its path, a new section, and the names in a later `private :x`."""
     notes = context.notes
     notes["path", depth] = path
@@ -75,7 +75,7 @@ def note_type(path: str, depth: int, bodies: tuple[Node, ...], context: Context)
     note_named(bodies, path, "", context)
 
 
-def note_named(bodies: tuple[Node, ...], path: str, side: str, context: Context) -> None:
+def note_named(bodies: tuple[Node, ...], path: str, side: str, context: RuleContext) -> None:
     """Notes the names in `private :x` and the like anywhere in the bodies."""
     for body in bodies:
         if not any(context.source.find(marker, body.start_byte, body.end_byte) >= 0 for marker in NAMED_LATER):
@@ -87,7 +87,7 @@ def note_named(bodies: tuple[Node, ...], path: str, side: str, context: Context)
                     context.notes["named", path, "self" if word in ON_THE_TYPE else side, name] = SECTIONS[word]
 
 
-def literal_names(call: Node, context: Context) -> Iterator[str]:
+def literal_names(call: Node, context: RuleContext) -> Iterator[str]:
     """Yields the names in symbols and strings among the arguments of a call."""
     for argument in children_in(call, "arguments"):
         values = argument.named_children if argument.type in ("array", "symbol_array", "string_array") else [argument]
@@ -108,7 +108,7 @@ BUILDERS: Final[Mapping[str, SymbolKind]] = {
 
 
 def define_method(
-    name: str, kind: SymbolKind, node: Node, context: Context, bodies: tuple[Node, ...], signature: str
+    name: str, kind: SymbolKind, node: Node, context: RuleContext, bodies: tuple[Node, ...], signature: str
 ) -> Definition:
     """Returns the definition of a method, accessor or alias, qualified with `#` or, in `class << self`, with a dot."""
     path = path_of(context)
@@ -126,7 +126,7 @@ def define_method(
     )
 
 
-def source_until(node: Node, context: Context, last_fields: tuple[str, ...]) -> str:
+def source_until(node: Node, context: RuleContext, last_fields: tuple[str, ...]) -> str:
     """Returns the source of `node` up to the end of the first of `last_fields` that it has."""
     for field in last_fields:
         last = node.child_by_field_name(field)
@@ -136,7 +136,7 @@ def source_until(node: Node, context: Context, last_fields: tuple[str, ...]) -> 
 
 
 def define_type(
-    written: str, kind: SymbolKind, node: Node, context: Context, bodies: tuple[Node, ...], signature: str | None
+    written: str, kind: SymbolKind, node: Node, context: RuleContext, bodies: tuple[Node, ...], signature: str | None
 ) -> Definition:
     """Returns the definition of a class, module, struct or constant."""
     outer = path_of(context)
@@ -167,7 +167,7 @@ def _resolved(written: str, outer: str) -> str:
     return "::".join((*around, written))
 
 
-def built_kind(value: Node | None, context: Context) -> SymbolKind | None:
+def built_kind(value: Node | None, context: RuleContext) -> SymbolKind | None:
     """Returns the kind of the type that a call creates, None for any other value."""
     if value is None or value.type != "call":
         return None
@@ -175,14 +175,14 @@ def built_kind(value: Node | None, context: Context) -> SymbolKind | None:
     return BUILDERS.get(f"{receiver}.{context.field_text(value, 'method')}")
 
 
-def source_until_block(node: Node, call: Node, context: Context) -> str:
+def source_until_block(node: Node, call: Node, context: RuleContext) -> str:
     """Returns the source of `node` up to the block of `call`, which is in it."""
     block = call.child_by_field_name("block")
     end = node.end_byte if block is None else block.start_byte
     return head_without_comments(node, node.start_byte, end, context)
 
 
-def struct_members(call: Node, context: Context) -> tuple[Node, ...]:
+def struct_members(call: Node, context: RuleContext) -> tuple[Node, ...]:
     """Returns the arguments of `Struct.new(:x, :y)`, whose symbols are the fields of the type."""
     arguments = call.child_by_field_name("arguments")
     if built_kind(call, context) != "struct" or arguments is None:

@@ -11,12 +11,12 @@ from typing import Final
 from codecompass.languages.language import (
     CLASS_LIKE,
     DESCEND,
-    Context,
     Definition,
     Descend,
     Found,
     Language,
     Node,
+    RuleContext,
     RuleFunction,
     body_of,
     by_path,
@@ -71,7 +71,7 @@ def _blank_arms(text: bytearray, start: int, end: int) -> None:
         opening = _ARM.search(text, closing.end(), end)
 
 
-def visibility_of(node: Node, _name: str, context: Context) -> Visibility:
+def visibility_of(node: Node, _name: str, context: RuleContext) -> Visibility:
     """Returns the visibility by the modifier; for members of a trait or enum that of the type, for those of `impl Trait for T`
     public."""
     first = first_child(node)
@@ -85,7 +85,7 @@ def visibility_of(node: Node, _name: str, context: Context) -> Visibility:
     return "private"
 
 
-def doc_comment(node: Node, context: Context) -> str:
+def doc_comment(node: Node, context: RuleContext) -> str:
     """Returns the comment above a definition and its attributes; the `//!` comment inside a module if there is none.
 
     Reads the text above, not the siblings of the node: half of the top level of a Rust tree is comment lines.
@@ -117,7 +117,7 @@ ATTRIBUTE_LINES: Final = 20
 """Lines of one attribute: a line above an item that ends in `]` may also be something else."""
 
 
-def inner_comment(node: Node, context: Context) -> bytes:
+def inner_comment(node: Node, context: RuleContext) -> bytes:
     """Returns the `//!` lines at the top of a module's body."""
     lines: list[bytes] = []
     for child in children_in(node, "body"):
@@ -131,7 +131,7 @@ def inner_comment(node: Node, context: Context) -> bytes:
 def definition(kind: SymbolKind) -> RuleFunction:
     """Returns the rule for a node with a `name` and maybe a `body`; `_` cannot be referred to and is left out."""
 
-    def rule(node: Node, context: Context) -> Iterator[Found]:
+    def rule(node: Node, context: RuleContext) -> Iterator[Found]:
         name, body = context.field_text(node, "name"), node.child_by_field_name("body")
         if name != "_":
             bodies = () if body is None or kind == "const" or body.type == "ordered_field_declaration_list" else (body,)
@@ -140,7 +140,7 @@ def definition(kind: SymbolKind) -> RuleFunction:
     return rule
 
 
-def constant(node: Node, context: Context) -> Iterator[Found]:
+def constant(node: Node, context: RuleContext) -> Iterator[Found]:
     """`const` and `static` outside functions; `const _: () = { ... }` may hold items."""
     value = node.child_by_field_name("value")
     if context.field_text(node, "name") == "_":
@@ -151,7 +151,7 @@ def constant(node: Node, context: Context) -> Iterator[Found]:
         yield Definition(name=context.field_text(node, "name"), kind=kind, node=node)
 
 
-def module(node: Node, context: Context) -> Iterator[Found]:
+def module(node: Node, context: RuleContext) -> Iterator[Found]:
     """A module with its items, or `mod x;`, which includes the file `x.rs` in the crate."""
     yield from definition("module")(node, context)
     if node.child_by_field_name("body") is None:
@@ -164,12 +164,12 @@ def module(node: Node, context: Context) -> Iterator[Found]:
             yield Import(first, last, "::".join([*inline_modules(context), name]), kind="mod")
 
 
-def inline_modules(context: Context) -> list[str]:
+def inline_modules(context: RuleContext) -> list[str]:
     """Returns the enclosing `mod x { .. }` blocks, outermost first; module paths and files are relative to them."""
     return [name for kind, name in zip(context.scope_kinds, context.scope_names, strict=True) if kind == "module"]
 
 
-def written_path(node: Node, context: Context) -> str:
+def written_path(node: Node, context: RuleContext) -> str:
     """Returns the file in `#[path = ".."]`, empty without one."""
     previous = node.prev_named_sibling
     while previous is not None and previous.type in ("attribute_item", "line_comment", "block_comment"):
@@ -183,7 +183,7 @@ def written_path(node: Node, context: Context) -> str:
 PATH_ATTRIBUTE: Final = re.compile(r'#\[\s*path\s*=\s*"([^"]+)"')
 
 
-def implementation(node: Node, context: Context) -> Iterator[Found]:
+def implementation(node: Node, context: RuleContext) -> Iterator[Found]:
     """`impl T` and `impl Trait for T`; the name is that of the type."""
     of = node.child_by_field_name("type")
     if of is None:
@@ -196,7 +196,7 @@ def implementation(node: Node, context: Context) -> Iterator[Found]:
     yield Definition(name=name, kind="impl", node=node, bodies=body_of(node), visibility="")
 
 
-def bare_type(of: Node, context: Context) -> str:
+def bare_type(of: Node, context: RuleContext) -> str:
     """Returns the name of a type without path, parameters and references: `&'a fmt::Foo<T>` is `Foo`."""
     while True:
         field = BARE_FIELDS.get(of.type)
@@ -215,7 +215,7 @@ BARE_FIELDS: Final = {
 }
 
 
-def macro(node: Node, context: Context) -> Iterator[Found]:
+def macro(node: Node, context: RuleContext) -> Iterator[Found]:
     """`macro_rules!`; public with `#[macro_export]`."""
     is_exported = False
     previous = node.prev_named_sibling
@@ -231,7 +231,7 @@ def macro(node: Node, context: Context) -> Iterator[Found]:
     )
 
 
-def use(node: Node, context: Context) -> Iterator[Found]:
+def use(node: Node, context: RuleContext) -> Iterator[Found]:
     """`use a::{b, c as d, e::*}` imports `b` and `c` of `a` and everything of `a::e`."""
     argument = node.child_by_field_name("argument")
     first, last = lines_of(node)
@@ -274,7 +274,7 @@ def joined(prefix: str, path: str) -> str:
     return f"{prefix}::{path}" if prefix and path else prefix or path
 
 
-def extern_crate(node: Node, context: Context) -> Iterator[Found]:
+def extern_crate(node: Node, context: RuleContext) -> Iterator[Found]:
     """`extern crate a as b;`"""
     first, last = lines_of(node)
     yield Import(first, last, context.field_text(node, "name"), "", context.field_text(node, "alias"))

@@ -11,12 +11,12 @@ from codecompass.languages.language import (
     CLASS_LIKE,
     DESCEND,
     FUNCTION_LIKE,
-    Context,
     Definition,
     Descend,
     Found,
     Language,
     Node,
+    RuleContext,
     body_of,
     lines_of,
 )
@@ -91,7 +91,7 @@ def _package_name(node: Node, source: bytes) -> list[str]:
     return "".join(source[name.start_byte : name.end_byte].decode("utf-8", "replace").split()).replace("`", "").split(".")
 
 
-def package(node: Node, context: Context) -> Iterator[Found]:
+def package(node: Node, context: RuleContext) -> Iterator[Found]:
     """`package a.b`, for the file or for the content of its braces."""
     *outer, last = _package_name(node, context.source) or [""]
     body = node.child_by_field_name("body")
@@ -111,7 +111,7 @@ def _start(node: Node) -> Node:
     return next((child for child in node.children if child.type != "annotation" and child.type not in _COMMENTS), node)
 
 
-def _visibility(node: Node, context: Context) -> Visibility:
+def _visibility(node: Node, context: RuleContext) -> Visibility:
     if context.enclosing in FUNCTION_LIKE:
         return ""
     for child in node.named_children:
@@ -125,7 +125,7 @@ def _visibility(node: Node, context: Context) -> Visibility:
     return "public"
 
 
-def _end_line(node: Node, name: str, context: Context) -> int | None:
+def _end_line(node: Node, name: str, context: RuleContext) -> int | None:
     """Returns the last line of code: with indentation syntax the node includes blank lines and comments after the definition."""
     source, end = context.source, node.end_byte
     text = source[node.start_byte : end].rstrip()
@@ -151,7 +151,7 @@ def _last_code(node: Node) -> Node:
 
 
 def _define(
-    node: Node, name: str, kind: SymbolKind, context: Context, bodies: tuple[Node, ...] = (), end: int | None = None
+    node: Node, name: str, kind: SymbolKind, context: RuleContext, bodies: tuple[Node, ...] = (), end: int | None = None
 ) -> Definition:
     start = _start(node)
     if end is None:
@@ -168,7 +168,7 @@ def _define(
     )
 
 
-def type_of(node: Node, context: Context) -> Iterator[Found]:
+def type_of(node: Node, context: RuleContext) -> Iterator[Found]:
     """Classes, traits, objects, enums, with members for the parameters of case classes and `val` parameters."""
     name = node.child_by_field_name("name")
     if name is None:
@@ -182,7 +182,7 @@ def type_of(node: Node, context: Context) -> Iterator[Found]:
     yield replace(definition, bodies=(*parameters, *definition.bodies))
 
 
-def class_parameter(node: Node, context: Context) -> Iterator[Found]:
+def class_parameter(node: Node, context: RuleContext) -> Iterator[Found]:
     """A parameter of a class that is also a member."""
     if context.enclosing not in CLASS_LIKE:
         return
@@ -195,7 +195,7 @@ def class_parameter(node: Node, context: Context) -> Iterator[Found]:
         yield _define(node, name, "field", context)
 
 
-def function(node: Node, context: Context) -> Iterator[Found]:
+def function(node: Node, context: RuleContext) -> Iterator[Found]:
     """`def`, with a body or abstract; the constructor `def this` has the name of its class."""
     name = context.field_text(node, "name")
     if name == "this" and context.scope_names:
@@ -206,7 +206,7 @@ def function(node: Node, context: Context) -> Iterator[Found]:
     yield _define(node, name, kind, context, bodies, None if body is None else body.start_byte)
 
 
-def value(node: Node, context: Context) -> Iterator[Found]:
+def value(node: Node, context: RuleContext) -> Iterator[Found]:
     """`val` and `var`, each name of a pattern; in functions they are local."""
     body = node.child_by_field_name("value")
     if body is not None and not holds_marker(body, context):
@@ -228,7 +228,7 @@ def value(node: Node, context: Context) -> Iterator[Found]:
         yield _define(node, name, kind, context, (body,) if body is not None and index == 0 else (), end)
 
 
-def _names(pattern: Node, context: Context) -> list[str]:
+def _names(pattern: Node, context: RuleContext) -> list[str]:
     """Returns the names that a pattern binds: those in lower case, or all if the pattern is a name or list of names."""
     if pattern.type == "identifier":
         return [context.text(pattern)]
@@ -255,18 +255,18 @@ def _end_of_head(node: Node) -> int:
     return body.start_byte
 
 
-def type_member(node: Node, context: Context) -> Iterator[Found]:
+def type_member(node: Node, context: RuleContext) -> Iterator[Found]:
     """`type Name = ...`, `type Name`, `opaque type Name = ...`"""
     yield _define(node, context.field_text(node, "name"), "type", context)
 
 
-def enum_case(node: Node, context: Context) -> Iterator[Found]:
+def enum_case(node: Node, context: RuleContext) -> Iterator[Found]:
     """One case of an enum, with or without parameters."""
     definition = _define(node, context.field_text(node, "name"), "const", context)
     yield replace(definition, signature=f"case {definition.signature}", visibility="public")
 
 
-def given(node: Node, context: Context) -> Iterator[Found]:
+def given(node: Node, context: RuleContext) -> Iterator[Found]:
     """`given name: Type with ...`; without a name it has the name of its type."""
     name = context.field_text(node, "name") or context.field_text(node, "return_type").partition("[")[0].rpartition(".")[2]
     body = node.child_by_field_name("body")
@@ -275,7 +275,7 @@ def given(node: Node, context: Context) -> Iterator[Found]:
     yield _define(node, name, "impl", context, bodies, None if returned is None else returned.end_byte)
 
 
-def extension(node: Node, context: Context) -> Iterator[Found]:
+def extension(node: Node, context: RuleContext) -> Iterator[Found]:
     """`extension (name: Type)`: its functions are methods of the type."""
     parameters = [child for child in node.children_by_field_name("parameters") if "using" not in context.text(child)[:8]]
     declared = context.text(parameters[0]).strip("()").partition(":")[2] if parameters else ""
@@ -284,12 +284,12 @@ def extension(node: Node, context: Context) -> Iterator[Found]:
     yield _define(node, name or "extension", "impl", context, (node,), None if body is None else body.start_byte)
 
 
-def anonymous_class(node: Node, _context: Context) -> Iterator[Found]:
+def anonymous_class(node: Node, _context: RuleContext) -> Iterator[Found]:
     """The body of `new Type { ... }`: its functions are methods in a nameless scope."""
     yield Descend(node, "class")
 
 
-def imports(node: Node, context: Context) -> Iterator[Found]:
+def imports(node: Node, context: RuleContext) -> Iterator[Found]:
     """`import a.b, c.{d, e => f, _}`: an import for each name."""
     first, last = lines_of(node)
     if node.end_point[1] == 0:
@@ -308,7 +308,7 @@ def imports(node: Node, context: Context) -> Iterator[Found]:
             path.append(context.text(child).strip("`"))
 
 
-def _imported(path: str, selectors: list[Node], first: int, last: int, context: Context) -> Iterator[Import]:
+def _imported(path: str, selectors: list[Node], first: int, last: int, context: RuleContext) -> Iterator[Import]:
     if not selectors and path:
         module, _, name = path.rpartition(".")
         yield Import(first, last, module, name) if module else Import(first, last, name)

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from codecompass.languages.language import Context, Descend, Found, Node
+from codecompass.languages.language import Descend, Found, Node, RuleContext
 
 _ATTRIBUTE_LINE: Final = re.compile(rb"(?:[A-Z_][A-Z0-9_]*(?:\(.*\))?|\[\[.*\]\]|\[.*\]|@\w[\w.]*(?:\(.*\))?)$")
 _ATTRIBUTE_STARTS: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ_[@")
@@ -15,7 +15,7 @@ _SKIPPED_LINES: Final = 4
 """Attribute lines allowed between a comment and its definition."""
 
 
-def comment_above(node: Node, context: Context) -> str:
+def comment_above(node: Node, context: RuleContext) -> str:
     """Returns the comment that ends on the line above `node`, with its comment markers; empty if there is none."""
     return comment_above_byte(context.source, node.start_byte)
 
@@ -88,27 +88,29 @@ def offsets(source: bytes, markers: tuple[bytes, ...], confirmed_by: re.Pattern[
     return tuple(sorted(found))
 
 
-def holds_marker(node: Node, context: Context) -> bool:
+def holds_marker(node: Node, context: RuleContext) -> bool:
     """Whether one of `context.marker_offsets` is in `node`."""
     offsets_of_markers = context.marker_offsets or ()
     index = bisect_left(offsets_of_markers, node.start_byte)
     return index < len(offsets_of_markers) and offsets_of_markers[index] < node.end_byte
 
 
-def marker_finder(markers: tuple[bytes, ...], confirmed_by: re.Pattern[bytes] | None = None) -> Callable[[Node, Context], None]:
+def marker_finder(
+    markers: tuple[bytes, ...], confirmed_by: re.Pattern[bytes] | None = None
+) -> Callable[[Node, RuleContext], None]:
     """Returns a `before_walk` that sets `context.marker_offsets` to the offsets of these markers."""
 
-    def note(_root: Node, context: Context) -> None:
+    def note(_root: Node, context: RuleContext) -> None:
         context.marker_offsets = offsets(context.source, markers, confirmed_by)
 
     return note
 
 
-def enter_if_marked(node: Node, context: Context) -> Iterable[Found]:
+def enter_if_marked(node: Node, context: RuleContext) -> Iterable[Found]:
     """Enters an expression or block only if it holds a marker; nearly all hold none."""
     return (Descend(node),) if holds_marker(node, context) else ()
 
 
-def enter_function_if_marked(node: Node, context: Context) -> Iterable[Found]:
+def enter_function_if_marked(node: Node, context: RuleContext) -> Iterable[Found]:
     """Enters a function without a name only if it holds a marker; definitions in it are local."""
     return (Descend(node, "fn"),) if holds_marker(node, context) else ()

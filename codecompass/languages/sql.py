@@ -6,9 +6,9 @@ Reads the text, not the tree: the grammar fails on most scripts that are not pla
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from codecompass.languages.language import Context, Definition, Language, Node
+from codecompass.languages.language import Definition, Language, Node, RuleContext
 from codecompass.languages.records import Import, SymbolKind
-from codecompass.languages.sql_text import Include, Script, Statement, Token
+from codecompass.languages.sql_text import Include, Script, SqlToken, Statement
 
 KIND_OF: Final[Mapping[str, SymbolKind]] = {
     "aggregate": "fn",
@@ -43,7 +43,7 @@ def nothing_to_parse(source: bytes) -> bytes:
     return source.translate(BLANKS)
 
 
-def read(root: Node, context: Context) -> Iterator[Definition | Import]:
+def read(root: Node, context: RuleContext) -> Iterator[Definition | Import]:
     """Yields the definitions and includes of a script."""
     script = Script(context.source.decode("utf-8", "replace"))
     found = list(script.items())
@@ -116,7 +116,7 @@ def _definition(statement: Statement, script: Script, comments: Mapping[int, str
     )
 
 
-def _name(tokens: Sequence[Token], index: int) -> tuple[list[str], int]:
+def _name(tokens: Sequence[SqlToken], index: int) -> tuple[list[str], int]:
     """Returns the parts of `schema.name`, after `IF NOT EXISTS` and the like, and the index after them."""
     while index < len(tokens) and tokens[index].lower in BEFORE_NAME:
         index += 1
@@ -149,9 +149,9 @@ def _head(statement: Statement, after: int, what: str, script: Script) -> str:
     return script.joined(tokens[:end])
 
 
-def _items(tokens: Sequence[Token], index: int) -> Iterator[list[Token]]:
+def _items(tokens: Sequence[SqlToken], index: int) -> Iterator[list[SqlToken]]:
     """Yields the tokens between the commas of the bracket that opens at `index`."""
-    depth, item = 0, list[Token]()
+    depth, item = 0, list[SqlToken]()
     for token in tokens[index:]:
         depth += (token.text == "(") - (token.text == ")")
         if not depth or (depth == 1 and token.text == ","):
@@ -167,7 +167,7 @@ def _items(tokens: Sequence[Token], index: int) -> Iterator[list[Token]]:
 
 
 def _columns(
-    tokens: Sequence[Token], index: int, owner: str, script: Script, comments: Mapping[int, str], root: Node
+    tokens: Sequence[SqlToken], index: int, owner: str, script: Script, comments: Mapping[int, str], root: Node
 ) -> Iterator[Definition]:
     for item in _items(tokens, index):
         name, word = item[0].name, item[0].lower
@@ -189,7 +189,7 @@ def _columns(
         )
 
 
-def _values(tokens: Sequence[Token], index: int, owner: str, script: Script, root: Node) -> Iterator[Definition]:
+def _values(tokens: Sequence[SqlToken], index: int, owner: str, script: Script, root: Node) -> Iterator[Definition]:
     for item in _items(tokens, index):
         name = item[0].text.strip("'")
         if item[0].kind == "string" and name.isidentifier():

@@ -87,7 +87,7 @@ MAX_TOKENS: Final = 20_000
 """In one statement. A longer one is data, with its definitions at the beginning."""
 
 
-class Token(Struct, frozen=True):
+class SqlToken(Struct, frozen=True):
     """A token; `kind` is dollar, string, quoted, word or punct. `start` and `end` count code points."""
 
     kind: str
@@ -114,7 +114,7 @@ class Statement(Struct, frozen=True):
     The tokens of a routine may stop where its body begins.
     """
 
-    tokens: tuple[Token, ...]
+    tokens: tuple[SqlToken, ...]
     object_index: int
     end: int
 
@@ -146,7 +146,7 @@ class Script:
         start = self._breaks[line - 2] + 1 if line > 1 else 0
         return self.source[start : self._breaks[line - 1] if line <= len(self._breaks) else len(self.source)]
 
-    def joined(self, tokens: Sequence[Token]) -> str:
+    def joined(self, tokens: Sequence[SqlToken]) -> str:
         """Returns the source of consecutive tokens without the comments between them."""
         parts: list[str] = []
         for index, token in enumerate(tokens):
@@ -174,16 +174,16 @@ class Script:
                 if statement.object_index > 0 and is_definition:
                     yield statement
 
-    def _tokens(self, position: int) -> Iterator[Token]:
+    def _tokens(self, position: int) -> Iterator[SqlToken]:
         for match in self._token.finditer(self.source, position):
             if match["comment"]:
                 self.comments.append(match.span())
             elif not match["space"]:
                 kind = "dollar" if match.lastgroup == "tag" else match.lastgroup or "punct"
-                yield Token(kind, match[0], *match.span())
+                yield SqlToken(kind, match[0], *match.span())
 
     def _statement(self, start: int, delimiter: str) -> Statement:
-        tokens: list[Token] = []
+        tokens: list[SqlToken] = []
         object_index, depth, blocks, waits_for_block = -1, 0, 0, False
         what = ""
         for token in self._tokens(start):
@@ -192,7 +192,7 @@ class Script:
                 # `END$$` is one token.
                 last = token.text.partition(delimiter[0])[0]
                 if last.isalnum():
-                    tokens.append(Token("word", last, token.start, token.start + len(last)))
+                    tokens.append(SqlToken("word", last, token.start, token.start + len(last)))
                 break
             if tokens and (word or token.text == "/") and self._is_first_on_line(token.start):
                 if word == "go" or (token.text == "/" and self._is_last_on_line(token.end)):
@@ -228,11 +228,11 @@ class Script:
                 break
         return Statement(tuple(tokens), max(object_index, 0), tokens[-1].end if tokens else start)
 
-    def _is_before_object(self, token: Token, before: Token) -> bool:
+    def _is_before_object(self, token: SqlToken, before: SqlToken) -> bool:
         """Whether the kind of object can still follow: after a modifier, or in `DEFINER = root@localhost`."""
         return token.lower in MODIFIERS or token.text in "=@" or before.text in "=@" or token.text.startswith("@")
 
-    def _rest_of_batch(self, tokens: list[Token], token: Token) -> Statement:
+    def _rest_of_batch(self, tokens: list[SqlToken], token: SqlToken) -> Statement:
         """Returns a routine whose body extends to the next GO."""
         object_index, head = len(tokens), [*tokens, token]
         for following in self._tokens(token.end):

@@ -10,12 +10,12 @@ from codecompass.languages.language import (
     CLASS_LIKE,
     DESCEND,
     FUNCTION_LIKE,
-    Context,
     Definition,
     Descend,
     Found,
     Language,
     Node,
+    RuleContext,
     by_path,
 )
 from codecompass.languages.path_modules import swift_module
@@ -90,7 +90,7 @@ def _start(node: Node) -> Node:
     return node
 
 
-def _visibility(node: Node, context: Context) -> Visibility:
+def _visibility(node: Node, context: RuleContext) -> Visibility:
     enclosing = context.enclosing
     if enclosing in FUNCTION_LIKE:
         return ""
@@ -105,7 +105,7 @@ def _visibility(node: Node, context: Context) -> Visibility:
 
 
 def _define(
-    node: Node, name: str, kind: SymbolKind, context: Context, body: Node | None = None, end: int | None = None
+    node: Node, name: str, kind: SymbolKind, context: RuleContext, body: Node | None = None, end: int | None = None
 ) -> Definition:
     start = _start(node)
     bodies: tuple[Node, ...] = () if body is None else (body,)
@@ -124,7 +124,7 @@ def _define(
     )
 
 
-def type_of(node: Node, context: Context) -> Iterator[Found]:
+def type_of(node: Node, context: RuleContext) -> Iterator[Found]:
     """`class`, `struct`, `enum`, `actor`; an extension has the name of the type that it extends."""
     word, name_node = context.field_text(node, "declaration_kind"), node.child_by_field_name("name")
     if name_node is None:
@@ -136,18 +136,18 @@ def type_of(node: Node, context: Context) -> Iterator[Found]:
     yield definition
 
 
-def protocol(node: Node, context: Context) -> Iterator[Found]:
+def protocol(node: Node, context: RuleContext) -> Iterator[Found]:
     """A protocol and its requirements."""
     yield _define(node, context.field_text(node, "name"), "interface", context, node.child_by_field_name("body"))
 
 
-def function(node: Node, context: Context) -> Iterator[Found]:
+def function(node: Node, context: RuleContext) -> Iterator[Found]:
     """Functions and operators; in a type they are methods."""
     kind: SymbolKind = "method" if context.enclosing in CLASS_LIKE else "fn"
     yield _define(node, context.field_text(node, "name"), kind, context, node.child_by_field_name("body"))
 
 
-def special_method(node: Node, context: Context) -> Iterator[Found]:
+def special_method(node: Node, context: RuleContext) -> Iterator[Found]:
     """`init`, `deinit` and `subscript`, whose keyword is the name."""
     name = node.type.removesuffix("_declaration")
     body = node.child_by_field_name("body")
@@ -158,7 +158,7 @@ def special_method(node: Node, context: Context) -> Iterator[Found]:
     yield _define(node, name, "method", context, body, end)
 
 
-def enum_cases(node: Node, context: Context) -> Iterator[Found]:
+def enum_cases(node: Node, context: RuleContext) -> Iterator[Found]:
     """`case a, b(Int)`: a definition for each name, with the visibility of the enum."""
     names = node.children_by_field_name("name")
     start = _start(node)
@@ -174,7 +174,7 @@ def enum_cases(node: Node, context: Context) -> Iterator[Found]:
         )
 
 
-def property_of(node: Node, context: Context) -> Iterator[Found]:
+def property_of(node: Node, context: RuleContext) -> Iterator[Found]:
     """`let` and `var` outside functions: each name of a list or a tuple."""
     if context.enclosing in FUNCTION_LIKE:
         if holds_marker(node, context):
@@ -203,7 +203,7 @@ def property_of(node: Node, context: Context) -> Iterator[Found]:
             )
 
 
-def _names(pattern: Node, context: Context) -> list[str]:
+def _names(pattern: Node, context: RuleContext) -> list[str]:
     bound = pattern.child_by_field_name("bound_identifier")
     if bound is not None:
         return [context.text(bound)]
@@ -230,12 +230,12 @@ def _end_of_head(node: Node) -> int:
     return node.end_byte
 
 
-def named_type(node: Node, context: Context) -> Iterator[Found]:
+def named_type(node: Node, context: RuleContext) -> Iterator[Found]:
     """`typealias` and `associatedtype`."""
     yield _define(node, context.field_text(node, "name"), "type", context)
 
 
-def macro(node: Node, context: Context) -> Iterator[Found]:
+def macro(node: Node, context: RuleContext) -> Iterator[Found]:
     """`macro name(...) -> Type = #externalMacro(...)`"""
     name = next((child for child in node.named_children if child.type == "simple_identifier"), None)
     definition = node.child_by_field_name("definition")
@@ -246,7 +246,7 @@ def macro(node: Node, context: Context) -> Iterator[Found]:
 _IMPORT_KINDS: Final = frozenset({"class", "enum", "func", "let", "protocol", "struct", "typealias", "var"})
 
 
-def imports(node: Node, context: Context) -> Iterator[Found]:
+def imports(node: Node, context: RuleContext) -> Iterator[Found]:
     """`import A`, `import A.B`; `import struct A.B` imports one declaration of a module."""
     line = node.start_point[0] + 1
     path = next((child for child in node.named_children if child.type == "identifier"), None)

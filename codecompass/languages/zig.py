@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from codecompass.languages.block_tests import MAX_TITLE
-from codecompass.languages.language import CLASS_LIKE, DESCEND, Context, Definition, Descend, Found, Language, Node, by_path
+from codecompass.languages.language import CLASS_LIKE, DESCEND, Definition, Descend, Found, Language, Node, RuleContext, by_path
 from codecompass.languages.path_modules import zig_module
 from codecompass.languages.preparation import blank_matches, masked
 from codecompass.languages.records import Import, SymbolKind, Visibility
@@ -50,20 +50,20 @@ _TEXTS: Final = frozenset({"LINESTRING", "STRINGLITERALSINGLE", "container_doc_c
 """Nodes whose text is not code."""
 
 
-def _first_word(node: Node, context: Context) -> int:
+def _first_word(node: Node, context: RuleContext) -> int:
     """Returns the byte where a declaration begins: `pub` is before the node, not in it."""
     before = context.source[max(0, node.start_byte - 12) : node.start_byte]
     word = before.rstrip()
     return node.start_byte - (len(before) - len(word)) - 3 if word.endswith(b"pub") else node.start_byte
 
 
-def _visibility(start: int, node: Node, context: Context) -> Visibility:
+def _visibility(start: int, node: Node, context: RuleContext) -> Visibility:
     if context.enclosing in _FUNCTIONS:
         return ""
     return "public" if start < node.start_byte else "private"
 
 
-def declaration(node: Node, context: Context) -> Iterator[Found]:
+def declaration(node: Node, context: RuleContext) -> Iterator[Found]:
     """A function, constant or variable of a container; the file itself is a container."""
     for child in node.named_children:
         if child.type == "FnProto":
@@ -75,7 +75,7 @@ def declaration(node: Node, context: Context) -> Iterator[Found]:
             yield from _imports(child, context)
 
 
-def _function(node: Node, prototype: Node, context: Context) -> Iterator[Found]:
+def _function(node: Node, prototype: Node, context: RuleContext) -> Iterator[Found]:
     body = next((child for child in node.named_children if child.type == "Block"), None)
     start = _first_word(node, context)
     head = context.source[start : node.end_byte if body is None else body.start_byte]
@@ -95,7 +95,7 @@ def _plain(name: str) -> str:
     return name[2:-1] if name.startswith('@"') else name
 
 
-def _variable(node: Node, variable: Node, context: Context) -> Iterator[Found]:
+def _variable(node: Node, variable: Node, context: RuleContext) -> Iterator[Found]:
     value = _value(variable)
     start = _first_word(node, context)
     if value is not None and context.source.startswith(b"@import(", value.start_byte):
@@ -147,7 +147,7 @@ def _kind(name: str, variable: Node) -> SymbolKind:
     return "type" if is_title and not any(child.type == ":" for child in variable.children) else "const"
 
 
-def _define_container(name: str, node: Node, container: Node, start: int, context: Context) -> Definition:
+def _define_container(name: str, node: Node, container: Node, start: int, context: RuleContext) -> Definition:
     kind: SymbolKind = "enum" if container.type == "ErrorSetDecl" else "struct"
     end = container.end_byte
     for child in container.children:
@@ -169,7 +169,7 @@ def _define_container(name: str, node: Node, container: Node, start: int, contex
     )
 
 
-def local_variable(node: Node, context: Context) -> Iterator[Found]:
+def local_variable(node: Node, context: RuleContext) -> Iterator[Found]:
     """A variable of a function is local; a container as its value is a definition."""
     value = _value(node)
     if value is None or not holds_marker(value, context):
@@ -182,7 +182,7 @@ def local_variable(node: Node, context: Context) -> Iterator[Found]:
     yield _define_container(name, node, container, node.start_byte, context)
 
 
-def field(node: Node, context: Context) -> Iterator[Found]:
+def field(node: Node, context: RuleContext) -> Iterator[Found]:
     """A field of a struct or union, a tag of an enum; the elements of a tuple have no names and are left out."""
     is_tag = context.enclosing == "enum"
     member = node.child_by_field_name("field_member")
@@ -205,13 +205,13 @@ def field(node: Node, context: Context) -> Iterator[Found]:
     )
 
 
-def error_name(node: Node, context: Context) -> Iterator[Found]:
+def error_name(node: Node, context: RuleContext) -> Iterator[Found]:
     """One name of an error set."""
     if context.enclosing == "enum":
         yield Definition(_plain(context.text(node)), "const", node, signature=context.text(node), visibility="public")
 
 
-def test(node: Node, context: Context) -> Iterator[Found]:
+def test(node: Node, context: RuleContext) -> Iterator[Found]:
     """`test "name" { ... }`; a test without a name is left out."""
     body = next((child for child in node.named_children if child.type == "Block"), None)
     title = next((child for child in node.named_children if child.type in ("STRINGLITERALSINGLE", "IDENTIFIER")), None)
@@ -229,12 +229,12 @@ def test(node: Node, context: Context) -> Iterator[Found]:
     )
 
 
-def anonymous_container(node: Node, _context: Context) -> Iterator[Found]:
+def anonymous_container(node: Node, _context: RuleContext) -> Iterator[Found]:
     """`return struct { ... }`: its functions are methods in a nameless scope."""
     yield Descend(node, "struct")
 
 
-def _imports(node: Node, context: Context) -> Iterator[Import]:
+def _imports(node: Node, context: RuleContext) -> Iterator[Import]:
     """Yields every `@import` in a node: `const name = @import("file.zig").Thing`."""
     source, start, end = context.source, node.start_byte, node.end_byte
     if source.find(b"@import", start, end) < 0:
@@ -250,7 +250,7 @@ def _imports(node: Node, context: Context) -> Iterator[Import]:
         yield Import(line, line, spec, name, "" if local == (name or spec) else local)
 
 
-def doc_of(node: Node, context: Context) -> str:
+def doc_of(node: Node, context: RuleContext) -> str:
     """Returns the comment above the declaration, without `//!` lines, which are about the file."""
     comment = comment_above_byte(context.source, _first_word(node, context))
     return "\n".join(line for line in comment.splitlines() if not line.lstrip().startswith("//!"))
@@ -261,7 +261,7 @@ _FUNCTION_LINE: Final = re.compile(
 )
 
 
-def recover(root: Node, context: Context) -> Iterator[Definition]:
+def recover(root: Node, context: RuleContext) -> Iterator[Definition]:
     """Yields functions that begin a line: after an error the grammar skips the rest of a container."""
     source = context.source
     line, counted = 1, 0

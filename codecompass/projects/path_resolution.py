@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.actors.async_registry import AsyncRegistry
-from codecompass.actors.blocking_calls import BlockingCalls, Call
+from codecompass.actors.blocking_calls import BlockingCall, BlockingCalls
 from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound, WorkspaceNotAllowed, WorkspaceNotRegistered
 from codecompass.projects.detection import DISK_ROOT, PROJECT_VARIABLES, WORKING_PLACES, RoutingRules, SourceName, project_root
 from codecompass.protocol.decode import well_formed
@@ -56,7 +56,7 @@ def is_within(path: Path, roots: Sequence[Path]) -> bool:
     return not roots or any(path.is_relative_to(root) for root in roots)
 
 
-def inspect_path(path: str, allowed: Sequence[Path], never: frozenset[Path], call: Call) -> PathFacts:
+def inspect_path(path: str, allowed: Sequence[Path], never: frozenset[Path], call: BlockingCall) -> PathFacts:
     """Returns the facts of `path`, which may be relative or any text that a client sends. Blocking.
 
     Markers in directories of `never` do not count. Raises FileSystemUnresponsive if earlier calls hang in the same file system.
@@ -88,7 +88,7 @@ def inspect_path(path: str, allowed: Sequence[Path], never: frozenset[Path], cal
     )
 
 
-def _real_path(path: str, call: Call) -> Path:
+def _real_path(path: str, call: BlockingCall) -> Path:
     """Returns the path without symbolic links, like `os.path.realpath`, and moves `call` to each step."""
     result = "/" if path.startswith("/") else os.getcwd()
     pending = path.split("/")[::-1]
@@ -115,7 +115,7 @@ def _real_path(path: str, call: Call) -> Path:
     return Path(result)
 
 
-def _present(root: str, call: Call) -> Path | None:
+def _present(root: str, call: BlockingCall) -> Path | None:
     """Returns the real path of the directory `root`; None if there is no such directory. Blocking."""
     try:
         real = _real_path(root, call)

@@ -19,8 +19,8 @@ from codecompass.query.definition_values import (
     prepared_question,
     valued_file,
 )
-from codecompass.query.places import RankedPlace, as_symbol
 from codecompass.query.retrieval import Candidates, Weights
+from codecompass.query.search_hits import RankedPlace, as_symbol
 from codecompass.store.rows import DefinitionSpan, SymbolRow
 from codecompass.store.snapshot import ChunkHit, Snapshot
 

@@ -11,7 +11,7 @@ from codecompass.protocol.decode import well_formed
 from codecompass.protocol.difference_replies import DiffVersion
 from codecompass.query.definition_changes import DefinitionChange, FileDefinitions
 from codecompass.query.exact_names import is_handle, symbol_of_handle
-from codecompass.query.file_versions import Definition, DefinitionNode, FileVersion, TreeDifference, nodes_of
+from codecompass.query.file_versions import DefinitionNode, FileVersion, TreeDifference, VersionedDefinition, nodes_of
 from codecompass.query.name_lookup import resolve_symbol
 from codecompass.query.query_words import name_parts
 from codecompass.query.source_lines import lines_of
@@ -65,20 +65,22 @@ def compared_definition(
     if len(whole) == 1:
         return _unchanged_in_changed_file(difference, whole[0].definition)
     row = known if known is not None else resolve_symbol(snapshot, name, None, is_expired)
-    definition = Definition(path=row.path, language=row.language, symbol=_symbol(row), scope=(), head_start=row.line_start)
+    definition = VersionedDefinition(
+        path=row.path, language=row.language, symbol=_symbol(row), scope=(), head_start=row.line_start
+    )
     lines = lines_of(snapshot, row.file_id, row.line_start, row.line_end)
     version = _version(row.path, row.line_start, row.line_end, row.signature, lines)
     same = DefinitionChange(change="changed", old=definition, new=definition)
     return same, Versions(change="unchanged", old=None, new=version, warnings=(UNCHANGED_INDEXED,))
 
 
-def _fitting(name: str, known: SymbolRow | None) -> Callable[[Definition], bool]:
+def _fitting(name: str, known: SymbolRow | None) -> Callable[[VersionedDefinition], bool]:
     if known is not None:
         row = known
         return lambda definition: definition.path == row.path and definition.symbol.qualified_name == row.qualified_name
     parts = name_parts(well_formed(name).strip())
 
-    def fits(definition: Definition) -> bool:
+    def fits(definition: VersionedDefinition) -> bool:
         qualified = name_parts(definition.symbol.qualified_name)
         return bool(parts) and (qualified[-len(parts) :] == parts or definition.symbol.name == name)
 
@@ -111,7 +113,7 @@ def _nodes(difference: TreeDifference) -> Iterator[DefinitionNode]:
             yield from node.descendants()
 
 
-def _unchanged_in_changed_file(difference: TreeDifference, definition: Definition) -> tuple[DefinitionChange, Versions]:
+def _unchanged_in_changed_file(difference: TreeDifference, definition: VersionedDefinition) -> tuple[DefinitionChange, Versions]:
     """Returns a definition whose own lines are the same; definitions nested in it may differ."""
     file = difference.at(definition.path)
     old = None
@@ -126,7 +128,7 @@ def _unchanged_in_changed_file(difference: TreeDifference, definition: Definitio
     return change, Versions(change="unchanged", old=shown, new=after, warnings=(UNCHANGED,) if is_same else (INNER_DIFFERS,))
 
 
-def _of_definition(difference: TreeDifference, definition: Definition | None, *, is_old: bool) -> DiffVersion | None:
+def _of_definition(difference: TreeDifference, definition: VersionedDefinition | None, *, is_old: bool) -> DiffVersion | None:
     if definition is None:
         return None
     version = next(

@@ -20,8 +20,8 @@ from codecompass.query.call_graph import ANY_USAGE, Neighbours
 from codecompass.query.exact_names import symbol_handle
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.options import QueryOptions, no_deadline
-from codecompass.query.places import RankedPlace, Signals, definition_place
 from codecompass.query.search import find
+from codecompass.query.search_hits import RankedPlace, Signals, definition_place
 from codecompass.query.shaping import result_handle, stable_handle
 from codecompass.query.source_lines import excerpt, fitting_lines, lines_of
 from codecompass.query.token_budget import envelope_tokens, item_tokens

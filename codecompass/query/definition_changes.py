@@ -14,7 +14,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from codecompass.query.definition_matching import Matched, MatchingBudget, Pair, matched, moved_definitions
-from codecompass.query.file_versions import ChangedFile, Definition, DefinitionNode, FileVersion, nodes_of
+from codecompass.query.file_versions import ChangedFile, DefinitionNode, FileVersion, VersionedDefinition, nodes_of
 from codecompass.query.options import no_deadline
 from codecompass.query.source_lines import comment_marks
 from codecompass.scan.git_changes import Hunk
@@ -34,7 +34,7 @@ NOT_ALL_MATCHED: Final = (
 )
 
 
-class Piece(Struct, frozen=True):
+class LineDifference(Struct, frozen=True):
     """Lines that differ: `removed` starts at line `old`, `added` at line `new`. Lines count from 1."""
 
     old: int
@@ -49,15 +49,15 @@ class DefinitionChange(Struct, frozen=True, kw_only=True):
     change: Change
     parts: tuple[Part, ...] = ()
     """What differs besides its name and its place."""
-    old: Definition | None = None
-    new: Definition | None = None
-    pieces: tuple[Piece, ...] = ()
+    old: VersionedDefinition | None = None
+    new: VersionedDefinition | None = None
+    pieces: tuple[LineDifference, ...] = ()
     """Its own lines that differ, in order."""
     n_inner: int = 0
     """Definitions nested in one that was added or removed."""
 
     @property
-    def at(self) -> Definition:
+    def at(self) -> VersionedDefinition:
         """The definition on the new side, or on the old side if it was removed."""
         found = self.new if self.new is not None else self.old
         assert found is not None
@@ -69,7 +69,7 @@ class FileDefinitions(Struct, frozen=True, kw_only=True):
 
     file: ChangedFile
     changes: tuple[DefinitionChange, ...]
-    pieces: tuple[Piece, ...]
+    pieces: tuple[LineDifference, ...]
 
 
 class ComparedDefinitions(Struct, frozen=True):
@@ -137,7 +137,7 @@ class _ComparedFile:
             pieces=tuple(self._lines.among(pair.old.own, pair.new.own)),
         )
 
-    def _outside(self) -> tuple[Piece, ...]:
+    def _outside(self) -> tuple[LineDifference, ...]:
         """Returns changed lines outside definitions, whether these are reported or only moved within the file."""
         inside_old = {number for pair in self.matched.pairs for number in pair.old.own}
         inside_new = {number for pair in self.matched.pairs for number in pair.new.own}
@@ -160,14 +160,14 @@ def _whole(change: Change, node: DefinitionNode) -> DefinitionChange:
         change=change,
         old=None if is_new else node.definition,
         new=node.definition if is_new else None,
-        pieces=(Piece(0, (), start, lines) if is_new else Piece(start, lines, 0, ()),),
+        pieces=(LineDifference(0, (), start, lines) if is_new else LineDifference(start, lines, 0, ()),),
         n_inner=sum(1 for _ in node.descendants()),
     )
 
 
 def _moved(old: DefinitionNode, new: DefinitionNode, budget: MatchingBudget) -> DefinitionChange:
     before, after = old.lines(old.span), new.lines(new.span)
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[LineDifference, ...] = ()
     if max(len(before), len(after)) <= MAX_ALIGNED_LINES and budget.spend(alignment_lines(before, after)):
         pieces = tuple(aligned(old.definition.head_start, before, new.definition.head_start, after))
     parts = parts_that_differ(old, new) if [line.strip() for line in old.text()] != [line.strip() for line in new.text()] else ()
@@ -183,19 +183,19 @@ class ChangedLines:
         self._of_old = {line: at for at, hunk in enumerate(hunks) for line in range(hunk.old, hunk.old + hunk.n_old)}
         self._of_new = {line: at for at, hunk in enumerate(hunks) for line in range(hunk.new, hunk.new + hunk.n_new)}
 
-    def among(self, old_lines: Sequence[int], new_lines: Sequence[int]) -> Iterator[Piece]:
+    def among(self, old_lines: Sequence[int], new_lines: Sequence[int]) -> Iterator[LineDifference]:
         """Yields the differences in these lines (ascending), in runs by hunk; none if all are blank."""
         gone, came = _by_hunk(old_lines, self._of_old), _by_hunk(new_lines, self._of_new)
         for at in sorted(gone.keys() | came.keys()):
             yield from self._pieces(self._hunks[at], gone.get(at, []), came.get(at, []))
 
-    def _pieces(self, hunk: Hunk, gone: Sequence[int], came: Sequence[int]) -> Iterator[Piece]:
+    def _pieces(self, hunk: Hunk, gone: Sequence[int], came: Sequence[int]) -> Iterator[LineDifference]:
         before, after = list(_runs(gone, self._old)), list(_runs(came, self._new))
         for at in range(max(len(before), len(after))):
             first_old, removed = before[at] if at < len(before) else (hunk.old, ())
             first_new, added = after[at] if at < len(after) else (hunk.new, ())
             if any(line.strip() for line in (*removed, *added)):
-                yield Piece(first_old, removed, first_new, added)
+                yield LineDifference(first_old, removed, first_new, added)
 
 
 def _by_hunk(lines: Iterable[int], hunks: Mapping[int, int]) -> dict[int, list[int]]:
@@ -224,13 +224,13 @@ def _runs(numbers: Sequence[int], version: FileVersion | None) -> Iterator[tuple
             start = at
 
 
-def aligned(first_old: int, old: Sequence[str], first_new: int, new: Sequence[str]) -> Iterator[Piece]:
+def aligned(first_old: int, old: Sequence[str], first_new: int, new: Sequence[str]) -> Iterator[LineDifference]:
     """Yields the differences between two texts, ignoring indentation."""
     matcher = difflib.SequenceMatcher(None, [line.strip() for line in old], [line.strip() for line in new], autojunk=False)
     for tag, at, until, new_at, new_until in matcher.get_opcodes():
         removed, added = tuple(old[at:until]), tuple(new[new_at:new_until])
         if tag != "equal" and any(line.strip() for line in (*removed, *added)):
-            yield Piece(first_old + at, removed, first_new + new_at, added)
+            yield LineDifference(first_old + at, removed, first_new + new_at, added)
 
 
 def parts_that_differ(old: DefinitionNode, new: DefinitionNode) -> tuple[Part, ...]:

@@ -16,9 +16,9 @@ from codecompass.languages.language import CLASS_LIKE
 from codecompass.languages.records import SymbolKind
 from codecompass.languages.words import split_identifier
 from codecompass.query.asked_roles import OTHER_KIND, AskedRoles
-from codecompass.query.places import RankedPlace
 from codecompass.query.query_words import WantedWords, compound_words
 from codecompass.query.retrieval import Candidates
+from codecompass.query.search_hits import RankedPlace
 from codecompass.scan.path_roles import role_of
 from codecompass.store.rows import DefinitionSpan
 
@@ -137,7 +137,7 @@ class _FileHits(Struct, frozen=True):
         return range(bisect_left(self.lines, first), bisect_right(self.lines, last))
 
 
-class Question(Struct, frozen=True):
+class PreparedQuestion(Struct, frozen=True):
     """What definitions are compared with: the words of a query, followed by patterns for lines that have the roles asked for."""
 
     wanted: WantedWords
@@ -152,7 +152,7 @@ class Question(Struct, frozen=True):
     asked_kinds: Collection[SymbolKind]
 
 
-def prepared_question(found: Candidates) -> Question:
+def prepared_question(found: Candidates) -> PreparedQuestion:
     """Returns what the definitions of all files are compared with."""
     worth = found.wanted.worth
     lines, lifted = found.asked.lines(), found.asked.kind_factors()
@@ -161,7 +161,7 @@ def prepared_question(found: Candidates) -> Question:
     ]
     kinds = {kind: factor * lifted.get(kind, OTHER_KIND) for kind, factor in _KIND_FACTOR.items()} if lifted else _KIND_FACTOR
     most = max(worth, default=0.0)
-    return Question(
+    return PreparedQuestion(
         wanted=found.wanted,
         worth=(*worth, *[most] * len(lines), *[LITERAL_WORTH * most] * len(literals)),
         total=sum(worth) or 1.0,
@@ -176,7 +176,7 @@ def valued_file(
     places: Sequence[RankedPlace],
     texts: Sequence[tuple[int, str]],
     definitions: Sequence[DefinitionSpan],
-    question: Question,
+    question: PreparedQuestion,
 ) -> ValuedFile:
     """Values the contents of a file. `places` are its ranked places; `texts` are the chunks read, each with its first line
     number."""
@@ -211,7 +211,7 @@ def valued_file(
     return ValuedFile(found, plain, max(best, plain), share, section)
 
 
-def _worth_inside(spans: Sequence[DefinitionSpan], question: Question) -> Sequence[float]:
+def _worth_inside(spans: Sequence[DefinitionSpan], question: PreparedQuestion) -> Sequence[float]:
     """Returns the worth of each word among the definitions of one file: a word in many of their names is worth less."""
     named: dict[int, int] = {}
     n_functions = 0
@@ -225,7 +225,7 @@ def _worth_inside(spans: Sequence[DefinitionSpan], question: Question) -> Sequen
     return [worth * (1.0 - named.get(number, 0) / n_functions) for number, worth in enumerate(question.worth)]
 
 
-def _words_share(hits: _FileHits, question: Question, lines: range) -> float:
+def _words_share(hits: _FileHits, question: PreparedQuestion, lines: range) -> float:
     """Returns the share of the query's worth in these lines, 0..1, or more if they match patterns of roles asked for."""
     best: dict[int, float] = {}
     for index in lines:
@@ -250,7 +250,7 @@ def _first_lines(spans: Sequence[DefinitionSpan], empty: Collection[int]) -> Ite
         previous = span.line_start
 
 
-def _hits(texts: Sequence[tuple[int, str]], question: Question) -> _FileHits:
+def _hits(texts: Sequence[tuple[int, str]], question: PreparedQuestion) -> _FileHits:
     by_line: dict[int, dict[int, float]] = {}
     for first, text in texts:
         for line, matches in question.wanted.places_in(text):
@@ -286,7 +286,7 @@ def _valued(
     hits: _FileHits,
     inside: Sequence[DefinitionSpan],
     places: Sequence[RankedPlace],
-    question: Question,
+    question: PreparedQuestion,
     own_worth: Sequence[float],
 ) -> ValuedDefinition:
     """Values a definition. `own` are the indexes of its lines among those of `hits`; `own_worth` is the worth of words within its
@@ -337,7 +337,7 @@ def _valued(
     return ValuedDefinition(row, factor * value, factor * rank, focus, is_weak)
 
 
-def _text_value(own: range, hits: _FileHits, question: Question) -> float:
+def _text_value(own: range, hits: _FileHits, question: PreparedQuestion) -> float:
     counts: dict[int, float] = {}
     for index in own:
         for number, match in hits.words[index].items():

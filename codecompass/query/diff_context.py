@@ -25,7 +25,7 @@ from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import DiffContext
 from codecompass.protocol.text.differences import file_line, item_lines
 from codecompass.query.compared_definition import compared_definition
-from codecompass.query.definition_changes import DefinitionChange, FileDefinitions, Piece, definition_changes
+from codecompass.query.definition_changes import DefinitionChange, FileDefinitions, LineDifference, definition_changes
 from codecompass.query.exact_names import symbol_handle
 from codecompass.query.file_versions import TreeDifference
 from codecompass.query.metadata import answer_metadata
@@ -175,7 +175,7 @@ def _lines_item(file: FileDefinitions, *, is_test: bool) -> DiffItem:
     )
 
 
-def _piece(piece: Piece) -> DiffPiece:
+def _piece(piece: LineDifference) -> DiffPiece:
     return DiffPiece(
         old_start=piece.old if piece.removed else 0,
         removed=tuple(map(_line, piece.removed)),

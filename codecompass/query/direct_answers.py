@@ -19,8 +19,8 @@ from codecompass.query.filters import passes
 from codecompass.query.hierarchy import direct_subtypes
 from codecompass.query.intent import QueryIntent
 from codecompass.query.name_lookup import find_named
-from codecompass.query.places import RankedPlace, Signals, definition_place, score_above
 from codecompass.query.query_words import name_parts
+from codecompass.query.search_hits import RankedPlace, Signals, definition_place, score_above
 from codecompass.query.source_lines import lines_of
 from codecompass.query.traces_and_signatures import FrameLocation, declared_name, frames, is_signature, locate_frames
 from codecompass.query.uses import FoundUse, Uses

@@ -16,8 +16,8 @@ from codecompass.languages.language import CLASS_LIKE, FUNCTION_LIKE
 from codecompass.languages.records import SymbolKind, Visibility
 from codecompass.protocol.decode import well_formed
 from codecompass.query.filters import has_kind, passes
-from codecompass.query.places import KIND_WEIGHT
 from codecompass.query.query_words import name_parts
+from codecompass.query.search_hits import KIND_WEIGHT
 from codecompass.scan.path_roles import PathReader
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot

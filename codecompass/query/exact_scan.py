@@ -18,8 +18,8 @@ from codecompass.protocol.requests import SearchCode
 from codecompass.query.excerpts import shortened
 from codecompass.query.intent import classify
 from codecompass.query.options import QueryOptions
-from codecompass.query.places import Hit, Hits, RankedPlace, Signals, as_symbol, enclosing_symbol, narrowest
 from codecompass.query.regex_terms import literal_terms, regex_terms
+from codecompass.query.search_hits import Hit, Hits, RankedPlace, Signals, as_symbol, enclosing_symbol, narrowest
 from codecompass.store.facts import FactsReader
 from codecompass.store.rows import IndexedFile, SymbolRow
 from codecompass.store.snapshot import ChunkCandidates, Passage, Snapshot

@@ -16,7 +16,7 @@ from msgspec import Struct
 from codecompass.languages.records import Import, Symbol, SymbolKind
 from codecompass.query.source_lines import chunk_lines, comment_marks
 from codecompass.scan.files import is_utf8
-from codecompass.scan.git_changes import Changes, FileChange
+from codecompass.scan.git_changes import FileChange, GitChanges
 from codecompass.worker.messages import Answer, FileSymbols, FileTask, FileText
 
 NOT_COMPARED: Final = frozenset(
@@ -60,7 +60,7 @@ class ChangedFile(Struct, frozen=True, kw_only=True):
 class TreeDifference(Struct, frozen=True, kw_only=True):
     """All changed files, by path."""
 
-    changes: Changes
+    changes: GitChanges
     files: tuple[ChangedFile, ...]
     is_indexed: bool
     """Whether the index is of the head."""
@@ -77,7 +77,7 @@ class ReadVersions(Struct, frozen=True):
     killed: frozenset[str] = frozenset()
 
 
-def version_tasks(changes: Changes, *, is_old: bool) -> tuple[FileTask, ...]:
+def version_tasks(changes: GitChanges, *, is_old: bool) -> tuple[FileTask, ...]:
     """Returns the tasks to read one side in worker processes. Paths that are not UTF-8 are left out."""
     tasks = {}
     for each in changes.files:
@@ -88,7 +88,7 @@ def version_tasks(changes: Changes, *, is_old: bool) -> tuple[FileTask, ...]:
     return tuple(tasks.values())
 
 
-def tree_difference(changes: Changes, old: ReadVersions, new: ReadVersions, *, is_indexed: bool) -> TreeDifference:
+def tree_difference(changes: GitChanges, old: ReadVersions, new: ReadVersions, *, is_indexed: bool) -> TreeDifference:
     """Returns the difference, with what the worker processes have read of both sides."""
     before, after = _Versions(changes, old), _Versions(changes, new)
     files = tuple(
@@ -103,7 +103,7 @@ def tree_difference(changes: Changes, old: ReadVersions, new: ReadVersions, *, i
 class _Versions:
     """The files of one side."""
 
-    def __init__(self, changes: Changes, read: ReadVersions) -> None:
+    def __init__(self, changes: GitChanges, read: ReadVersions) -> None:
         self._contents = changes.contents
         self._killed = read.killed
         self._texts = {answer.path: answer for answer in read.answers if isinstance(answer, FileText)}
@@ -135,7 +135,7 @@ def text_lines(content: bytes) -> list[str]:
     return chunk_lines(content.decode("utf-8-sig", "replace"))
 
 
-class Definition(Struct, frozen=True, kw_only=True):
+class VersionedDefinition(Struct, frozen=True, kw_only=True):
     """A definition in one version of a file."""
 
     path: str
@@ -155,7 +155,7 @@ class Definition(Struct, frozen=True, kw_only=True):
 class DefinitionNode:
     """A definition of one version with those nested in it."""
 
-    def __init__(self, definition: Definition, version: FileVersion) -> None:
+    def __init__(self, definition: VersionedDefinition, version: FileVersion) -> None:
         self.definition = definition
         self.version = version
         self.children: list[DefinitionNode] = []
@@ -233,7 +233,7 @@ def nodes_of(version: FileVersion | None) -> list[DefinitionNode]:
             functions[symbol.parent] = symbol
         above = max(last_end.get(symbol.parent, 0), 0 if parent is None else parent.symbol.line_start)
         scope = () if parent is None else (*parent.definition.scope, parent.symbol.name)
-        definition = Definition(
+        definition = VersionedDefinition(
             path=version.path,
             language=version.language,
             symbol=symbol,

@@ -16,7 +16,7 @@ from codecompass.languages.records import SymbolKind
 from codecompass.protocol.decode import SHOWN_VALUE_LENGTH, well_formed
 from codecompass.protocol.kinds import kinds_meant
 from codecompass.query.path_globs import expression_of, expressions_of, literal_expression, literal_start, path_globs, plain_path
-from codecompass.scan.git_changes import Changes, Hunk
+from codecompass.scan.git_changes import GitChanges, Hunk
 from codecompass.store.facts import FactsReader
 from codecompass.store.file_table import FileTable
 from codecompass.store.rows import SymbolRow
@@ -250,7 +250,7 @@ def has_kind(row: SymbolRow, kinds: frozenset[SymbolKind] | None) -> bool:
     return "method" in kinds and row.kind == "fn" and row.parent_id is not None and row.language == "rust"
 
 
-def changed_files(changes: Changes) -> ChangedFiles:
+def changed_files(changes: GitChanges) -> ChangedFiles:
     """Returns the existing files that differ from the base of `changes`, whose head is the working tree."""
     lines = {each.path: each.hunks if each.note in ("", "mode") else None for each in changes.files if each.status != "removed"}
     return ChangedFiles(

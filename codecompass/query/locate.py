@@ -29,10 +29,10 @@ from codecompass.query.name_lookup import NAME_MATCH, READING_SCORE, find_named
 from codecompass.query.options import QueryOptions, no_deadline
 from codecompass.query.outline import import_name
 from codecompass.query.path_globs import relative_request
-from codecompass.query.places import KIND_WEIGHT, Hit, RankedPlace, Signals, definition_place, score_in_order
 from codecompass.query.query_words import name_parts
 from codecompass.query.search import TIME_WAS_UP
-from codecompass.query.shaping import Shape, ranking_reasons, shape
+from codecompass.query.search_hits import KIND_WEIGHT, Hit, RankedPlace, Signals, definition_place, score_in_order
+from codecompass.query.shaping import ResultShape, ranking_reasons, shape
 from codecompass.scan.path_roles import role_of
 from codecompass.store.rows import ImportRow
 from codecompass.store.snapshot import Snapshot
@@ -80,7 +80,7 @@ def locate_symbol(
     page = shape(
         snapshot,
         shown,
-        Shape(
+        ResultShape(
             detail_level=request.detail_level,
             compact=request.compact,
             with_content=request.project_id is not None,

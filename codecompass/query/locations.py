@@ -13,7 +13,15 @@ from codecompass.protocol.decode import well_formed
 from codecompass.protocol.replies import MatchedLine
 from codecompass.protocol.requests import MAX_PATH_LENGTH
 from codecompass.query.filters import has_kind, passes
-from codecompass.query.places import ENCLOSING_KINDS, RankedPlace, Signals, as_symbol, file_place, score_above, score_in_order
+from codecompass.query.search_hits import (
+    ENCLOSING_KINDS,
+    RankedPlace,
+    Signals,
+    as_symbol,
+    file_place,
+    score_above,
+    score_in_order,
+)
 from codecompass.query.source_lines import cut, lines_of
 from codecompass.scan.path_roles import role_of
 from codecompass.store.rows import FileRow, IndexedFile, SymbolRow

@@ -18,9 +18,9 @@ from codecompass.query.exact_names import is_handle
 from codecompass.query.filters import has_kind, passes
 from codecompass.query.intent import classify, unquoted
 from codecompass.query.locations import asked_lines
-from codecompass.query.places import RankedPlace, Signals
 from codecompass.query.ranking import role_scale
 from codecompass.query.retrieval import Candidates
+from codecompass.query.search_hits import RankedPlace, Signals
 from codecompass.scan.path_roles import PathReader
 from codecompass.semantic.fusion import fused, reciprocal
 from codecompass.semantic.target import SemanticUnavailable

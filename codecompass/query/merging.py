@@ -25,9 +25,9 @@ from codecompass.languages.words import split_identifier
 from codecompass.protocol.metadata import RankingReason
 from codecompass.protocol.replies import HitEvidence, LocateSymbolReply, Result, SearchCodeReply, SearchEvidence, WordEvidence
 from codecompass.query.exact_names import NameMatch
-from codecompass.query.places import Hit, RankedPlace
 from codecompass.query.query_words import WantedWords, query_words
 from codecompass.query.retrieval import coverage_query, inverse_frequency, n_chunks, word_frequency
+from codecompass.query.search_hits import Hit, RankedPlace
 from codecompass.query.source_lines import lines_of
 from codecompass.store.snapshot import Snapshot
 
@@ -51,7 +51,7 @@ IN_PATH: Final = 0.5
 """What a word adds if it is in the name of the definition, and in the path; one in the text adds 1."""
 
 
-class Part(Struct, frozen=True):
+class WorkspacePart(Struct, frozen=True):
     """The answer of one workspace: the label that names it to people, and its reply."""
 
     label: str
@@ -69,11 +69,11 @@ class _Valued(Struct, frozen=True):
     """A result, identified by its index in the reply of a part, and its value for the order."""
 
     value: tuple[float, ...]
-    part: Part
+    part: WorkspacePart
     index: int
 
 
-def merged_results(parts: Sequence[Part], limit: int) -> MergedResults:
+def merged_results(parts: Sequence[WorkspacePart], limit: int) -> MergedResults:
     """Returns the first `limit` results of all parts in one order; ties in the order of the parts."""
     evidence = [part.reply.evidence for part in parts if isinstance(part.reply, SearchCodeReply) and part.reply.evidence]
     worth = _worth(evidence)
@@ -102,7 +102,7 @@ def in_turns(first: MergedResults, second: MergedResults, limit: int) -> MergedR
     return MergedResults(tuple(page.results[index] for page, index in chosen), tuple(reasons))
 
 
-def _values(part: Part, worth: Mapping[str, float]) -> Iterator[_Valued]:
+def _values(part: WorkspacePart, worth: Mapping[str, float]) -> Iterator[_Valued]:
     reply = part.reply
     if isinstance(reply, LocateSymbolReply):
         for index, result in enumerate(reply.results):

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from codecompass.query.message_parsing import HOLE, Piece, SourceText, flat
+from codecompass.query.message_parsing import HOLE, MessageToken, SourceText, flat
 
 MAX_GAP: Final = 30
 """Words of source, or of the message, in one gap."""
@@ -62,7 +62,7 @@ class PreparedMessage(Struct, frozen=True):
     """The worth of the whole message."""
     unit: float
     """The worth of a word that only one chunk has."""
-    pieces: Sequence[Piece]
+    pieces: Sequence[MessageToken]
     core: str
 
 

@@ -104,7 +104,7 @@ _MAX_PREFIXES: Final = 16
 _QUOTES: Final = "\"'`“”‘’«»"
 
 
-class Piece(Struct, frozen=True, gc=False):
+class MessageToken(Struct, frozen=True, gc=False):
     """A word of a pasted text."""
 
     text: str
@@ -122,7 +122,7 @@ class Piece(Struct, frozen=True, gc=False):
 class Message(Struct, frozen=True):
     """A pasted text."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[MessageToken, ...]
     """All its words, in order."""
     core: str
     """The message alone, with single blanks."""
@@ -154,7 +154,7 @@ class SourceText(Struct, frozen=True):
 
 def read_message(text: str) -> Message:
     """Returns the words of a pasted text, including those around the message, which may be part of it after all."""
-    pieces: list[Piece] = []
+    pieces: list[MessageToken] = []
     core = []
     for line in _ANSI.sub("", text[:MAX_CHARACTERS]).splitlines():
         first, last = _core_of(line)
@@ -201,18 +201,18 @@ def sub_tokens(token: str) -> list[str]:
     return re.findall(r"[^\W\d_]+|\d+", token)
 
 
-def _pieces(text: str, *, is_core: bool) -> list[Piece]:
+def _pieces(text: str, *, is_core: bool) -> list[MessageToken]:
     text = unicodedata.normalize("NFC", text)
     pattern = _ASCII_PIECE if text.isascii() else _ANY_PIECE
     raw = pattern.split(text)
-    pieces: list[Piece] = []
+    pieces: list[MessageToken] = []
     start = 1
     for end in range(3, len(raw) + 1, 2):
         if end == len(raw) or raw[end - 1]:
             parts = raw[start:end:2]
             token = "".join(parts).lower()
             for number, part in enumerate(parts):
-                pieces.append(Piece(part.lower(), "" if number else raw[start - 1] or " ", token, len(parts), is_core))
+                pieces.append(MessageToken(part.lower(), "" if number else raw[start - 1] or " ", token, len(parts), is_core))
             start = end
     return pieces
 

@@ -18,9 +18,9 @@ from codecompass.protocol.decode import well_formed
 from codecompass.query.message_alignment import Alignment, PreparedMessage, align
 from codecompass.query.message_parsing import Message, read_message, read_source, sub_tokens
 from codecompass.query.options import no_deadline
-from codecompass.query.places import RankedPlace, Signals, as_symbol, enclosing_symbol, narrowest
 from codecompass.query.query_words import STOP_WORDS
 from codecompass.query.retrieval import inverse_frequency, n_chunks
+from codecompass.query.search_hits import RankedPlace, Signals, as_symbol, enclosing_symbol, narrowest
 from codecompass.scan.path_roles import is_history, role_of
 from codecompass.store.schema import index_tokens
 from codecompass.store.snapshot import ChunkHit, Snapshot

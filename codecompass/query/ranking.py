@@ -15,9 +15,9 @@ from msgspec import Struct
 from codecompass.languages.records import SymbolKind
 from codecompass.languages.words import split_identifier
 from codecompass.query.filters import has_kind
-from codecompass.query.places import KIND_WEIGHT, PlaceType, RankedPlace, Signals
 from codecompass.query.query_words import STOP_WORDS, Coverage, WantedWords, could_name, name_parts
 from codecompass.query.retrieval import Candidates, ChunkKey, FileCandidate, NamedSymbol, Weights
+from codecompass.query.search_hits import KIND_WEIGHT, PlaceType, RankedPlace, Signals
 from codecompass.scan.path_roles import PRODUCT_CODE, PathReader, PathRole
 from codecompass.store.rows import IndexedFile, SymbolRow
 from codecompass.store.snapshot import ChunkHit

@@ -29,11 +29,11 @@ from codecompass.query.message_search import find_messages, message_places
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.options import QueryOptions, no_deadline
 from codecompass.query.path_globs import plain_path, relative_request
-from codecompass.query.places import Hit, Hits, RankedPlace, definition_place, fit_to_definition
 from codecompass.query.query_words import QueryWord, query_words
 from codecompass.query.ranking import MAX_IMPORTERS, NO_PHRASES, rank, with_importers
 from codecompass.query.retrieval import BREADTH, BREADTH_FOR_MERGING, retrieve
-from codecompass.query.shaping import Shape, ranking_reasons, shape
+from codecompass.query.search_hits import Hit, Hits, RankedPlace, definition_place, fit_to_definition
+from codecompass.query.shaping import ResultShape, ranking_reasons, shape
 from codecompass.query.traces_and_signatures import frames
 from codecompass.store.rows import FileRow
 from codecompass.store.snapshot import Snapshot
@@ -319,7 +319,7 @@ def search_code(
     page = shape(
         snapshot,
         hits.shown,
-        Shape(
+        ResultShape(
             detail_level=request.detail_level,
             compact=request.compact,
             with_content=request.project_id is not None,

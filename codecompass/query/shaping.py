@@ -21,8 +21,8 @@ from codecompass.protocol.requests import DetailLevel, ExplainLevel
 from codecompass.query.exact_names import symbol_handle
 from codecompass.query.excerpts import CONTEXT_LINES, Body, body_of, excerpt_of
 from codecompass.query.locations import lines_shown
-from codecompass.query.places import Hit, RankedPlace
 from codecompass.query.query_words import WantedWords, stem, word_bag
+from codecompass.query.search_hits import Hit, RankedPlace
 from codecompass.query.source_lines import (
     CONTENT_CHARACTERS,
     CONTENT_LINES,
@@ -57,7 +57,7 @@ _TYPE_KINDS: Final[frozenset[SymbolKind]] = frozenset({"class", "struct", "enum"
 _WORD: Final = re.compile(r"[^\W\d]\w*")
 
 
-class Shape(Struct, frozen=True, kw_only=True):
+class ResultShape(Struct, frozen=True, kw_only=True):
     """What results contain."""
 
     detail_level: DetailLevel = "signature"
@@ -79,7 +79,7 @@ class Page(Struct, frozen=True):
     is_cut: bool
 
 
-def shape(snapshot: Snapshot, shown: Sequence[Hit], wanted: Shape) -> Page:
+def shape(snapshot: Snapshot, shown: Sequence[Hit], wanted: ResultShape) -> Page:
     """Returns the results of a page in the order of `shown`, as many as fit; always the first one.
 
     A body that would leave no room for later results is left out, and its lines are counted.
@@ -152,7 +152,7 @@ def _without_body(result: Result) -> Result:
     return msgspec.structs.replace(result, body="", body_line_start=0, body_lines_omitted=omitted)
 
 
-def _result(snapshot: Snapshot, item: Hit, wanted: Shape) -> Result:
+def _result(snapshot: Snapshot, item: Hit, wanted: ResultShape) -> Result:
     place, level = item.place, wanted.detail_level
     row = place.symbol
     named = row or place.enclosing
@@ -198,7 +198,7 @@ def _result(snapshot: Snapshot, item: Hit, wanted: Shape) -> Result:
     return _with_further(result, place, HIT_BYTES if level == "signature" else wanted.max_bytes) if is_described else result
 
 
-def _text_result(snapshot: Snapshot, item: Hit, wanted: Shape) -> Result:
+def _text_result(snapshot: Snapshot, item: Hit, wanted: ResultShape) -> Result:
     """Returns a result for text answers: location, kind, name and an excerpt."""
     place = item.place
     row = place.symbol

@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from codecompass.languages.words import word_set
 from codecompass.protocol.decode import well_formed
-from codecompass.query.places import enclosing_symbol
 from codecompass.query.query_words import name_parts
+from codecompass.query.search_hits import enclosing_symbol
 from codecompass.scan.path_roles import role_of
 from codecompass.store.rows import FileRow, SymbolRow
 from codecompass.store.snapshot import Snapshot
@@ -33,7 +33,7 @@ MAX_WORDS_BEFORE_NAME: Final = 4
 """Most words before the parenthesis of a signature that begins with a type: `static unsigned int name`."""
 
 
-class Frame(Struct, frozen=True):
+class StackFrame(Struct, frozen=True):
     """A frame of a trace: a path as printed, its line (1-based, 0 if unknown), a name or ''."""
 
     path: str
@@ -100,7 +100,7 @@ _WORD: Final = re.compile(_QUALIFIED)
 _GENERIC: Final = re.compile(r"<[^<>]*>")
 
 
-def frames(text: str) -> tuple[Frame, ...]:
+def frames(text: str) -> tuple[StackFrame, ...]:
     """Returns the frames of a trace, each once, innermost first if the trace shows which end that is.
 
     Names are as printed, without additions of compilers; names of anonymous code become ''.
@@ -167,7 +167,7 @@ def _declared(text: str) -> str:
     return defined if is_declared else ""
 
 
-def _each_frame(lines: list[str]) -> Iterator[Frame]:
+def _each_frame(lines: list[str]) -> Iterator[StackFrame]:
     above = ""
     for line in lines:
         match = (
@@ -181,7 +181,7 @@ def _each_frame(lines: list[str]) -> Iterator[Frame]:
         named = match.groupdict().get("name") or ""
         named = named or _name_above(above)
         above = ""
-        yield Frame(match["path"].replace("\\", "/"), int(match["line"][:9]), trace_name(named))
+        yield StackFrame(match["path"].replace("\\", "/"), int(match["line"][:9]), trace_name(named))
 
 
 def _name_above(line: str) -> str:
@@ -225,7 +225,7 @@ class FrameLocation(Struct, frozen=True):
     symbol: SymbolRow | None
 
 
-def locate_frames(snapshot: Snapshot, frames: Sequence[Frame]) -> list[FrameLocation]:
+def locate_frames(snapshot: Snapshot, frames: Sequence[StackFrame]) -> list[FrameLocation]:
     """Returns the places in the order of the frames, each definition once; all matching files if a frame matches several equally
     well, product code first."""
     places: list[FrameLocation] = []
@@ -241,7 +241,7 @@ def locate_frames(snapshot: Snapshot, frames: Sequence[Frame]) -> list[FrameLoca
     return places[:MAX_FRAMES_SHOWN]
 
 
-def _places(snapshot: Snapshot, frame: Frame) -> list[FrameLocation]:
+def _places(snapshot: Snapshot, frame: StackFrame) -> list[FrameLocation]:
     wanted = [part for part in frame.path.lower().split("/") if part not in ("", ".", "..")]
     if not wanted:
         return []
@@ -260,7 +260,7 @@ def _places(snapshot: Snapshot, frame: Frame) -> list[FrameLocation]:
     return [place for how_well, _, _, place in scored if how_well == scored[0][0]]
 
 
-def _around(snapshot: Snapshot, file: FileRow, frame: Frame) -> SymbolRow | None:
+def _around(snapshot: Snapshot, file: FileRow, frame: StackFrame) -> SymbolRow | None:
     """Returns the definition around the line, or one with the frame's name if that is another (the file has changed since)."""
     symbol = enclosing_symbol(snapshot.facts.symbols_around(file.id, frame.line, frame.line), frame.line, frame.line)
     name = (name_parts(frame.name) or ("",))[-1]

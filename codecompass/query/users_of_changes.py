@@ -13,7 +13,7 @@ from codecompass.protocol.requests import Confidence
 from codecompass.query.definition_changes import DefinitionChange
 from codecompass.query.definitions import FileNames, code_around, last_part
 from codecompass.query.exact_names import is_prototype
-from codecompass.query.file_versions import Definition, TreeDifference
+from codecompass.query.file_versions import TreeDifference, VersionedDefinition
 from codecompass.query.uses import Uses
 from codecompass.scan.path_roles import PathReader
 from codecompass.store.rows import ImportRow, SymbolRow
@@ -61,7 +61,7 @@ class UsersOfChanges:
             for file in difference.files
         }
 
-    def row_of(self, definition: Definition) -> SymbolRow | None:
+    def row_of(self, definition: VersionedDefinition) -> SymbolRow | None:
         """Returns the index's row of a definition, None if it has none (any more)."""
         path = definition.path
         if path not in self._symbols:
@@ -102,7 +102,7 @@ class UsersOfChanges:
         """Whether a file is part of the tests."""
         return self._paths.role(path).is_test
 
-    def _of_gone(self, old: Definition, places: "_Places") -> None:
+    def _of_gone(self, old: VersionedDefinition, places: "_Places") -> None:
         """Adds the places that still refer to a definition that no longer exists under this name in this file."""
         name = old.symbol.name
         if old.language not in LEXES:
@@ -118,7 +118,9 @@ class UsersOfChanges:
             for row in imports:
                 places.add(file.path, row.line_start, None, "exact", is_test=self.is_test(file.path))
 
-    def _confidence(self, name: str, use: Use, names: FileNames, old: Definition, imports: list[ImportRow]) -> Confidence | None:
+    def _confidence(
+        self, name: str, use: Use, names: FileNames, old: VersionedDefinition, imports: list[ImportRow]
+    ) -> Confidence | None:
         """Returns how certain it is that a use refers to a removed definition, None if it does or may refer to another."""
         # A prototype that is left in a header defines nothing: the definition of its uses is gone.
         if use.usage == "key" or any(not is_prototype(row) for row in self._uses.binder.bind(name, use, names).symbols):
@@ -178,7 +180,7 @@ def _module_path(target: str) -> str:
     return f"{directory}/" if name.partition(".")[0] in ("", "__init__", "index", "mod", "lib") else target
 
 
-def _names_file(row: ImportRow, old: Definition, language: str) -> bool:
+def _names_file(row: ImportRow, old: VersionedDefinition, language: str) -> bool:
     """Whether an import takes a name from the file that contained a definition: by its target, or by its text if it has none."""
     if row.name not in ("", old.symbol.name) and row.alias != old.symbol.name:
         return False

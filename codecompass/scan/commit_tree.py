@@ -17,7 +17,7 @@ from codecompass.errors import RefNotIndexed
 from codecompass.languages.records import SkipReason
 from codecompass.scan.files import is_utf8, printable
 from codecompass.scan.git_objects import LINK, SUBMODULE, read_blobs
-from codecompass.scan.git_repository import GitCancelled, GitError, Repository, run_git
+from codecompass.scan.git_repository import GitCancelled, GitError, GitRepository, run_git
 from codecompass.scan.ignore import IgnoreFile, Rule
 from codecompass.scan.policy import DirectoryPolicy, policy_of_commit
 from codecompass.scan.rules import MAX_IGNORE_FILE_BYTES, OWN_IGNORE_FILE, ScanContext, ScanRules
@@ -60,7 +60,7 @@ class _Entry(Struct, frozen=True, gc=False):
 
 
 def read_commit_tree(
-    repository: Repository, root: str, commit: str, rules: ScanRules, *, is_cancelled: Callable[[], bool] | None = None
+    repository: GitRepository, root: str, commit: str, rules: ScanRules, *, is_cancelled: Callable[[], bool] | None = None
 ) -> CommitTree:
     """Returns which files of `commit` an index of the workspace at `root` (absolute, inside the work tree) would hold.
 
@@ -106,7 +106,7 @@ def incomplete(commit: str, cause: str) -> RefNotIndexed:
     )
 
 
-def _prefix(repository: Repository, root: str) -> str:
+def _prefix(repository: GitRepository, root: str) -> str:
     relative = os.path.relpath(os.path.realpath(root), os.path.realpath(repository.top))
     return "" if relative == "." else relative + "/"
 
@@ -144,7 +144,7 @@ def _add_directory(directories: dict[str, list[_Entry]], path: str) -> None:
 class _CommitContext(ScanContext):
     """The rules of a scan, with the ignore files of a commit in place of those on disk."""
 
-    def __init__(self, repository: Repository, root: str, rules: ScanRules, entries: Mapping[str, list[_Entry]]) -> None:
+    def __init__(self, repository: GitRepository, root: str, rules: ScanRules, entries: Mapping[str, list[_Entry]]) -> None:
         super().__init__(root, rules)
         self._repository = repository
         self._entries = entries
@@ -175,7 +175,7 @@ class _Choice:
 
     def __init__(
         self,
-        repository: Repository,
+        repository: GitRepository,
         root: str,
         rules: ScanRules,
         directories: Mapping[str, list[_Entry]],
@@ -256,6 +256,6 @@ class _Choice:
         self._skipped.append(SkippedFile(printable(path), reason, size))
 
 
-def _contents(repository: Repository, object_ids: Sequence[str], max_bytes: int) -> list[bytes]:
+def _contents(repository: GitRepository, object_ids: Sequence[str], max_bytes: int) -> list[bytes]:
     """Returns the contents of small blobs, b'' for each that is larger or missing."""
     return [blob.content or b"" for blob in read_blobs(repository, object_ids, max_bytes)]

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from codecompass.scan import builtin
 from codecompass.scan.git_conversions import require_plain_attributes
 from codecompass.scan.git_objects import read_blobs
-from codecompass.scan.git_repository import GitError, GitOutputTooLarge, Repository, run_git
+from codecompass.scan.git_repository import GitError, GitOutputTooLarge, GitRepository, run_git
 from codecompass.scan.git_revisions import Side
 from codecompass.scan.git_working_tree import OmittedFile, write_working_tree
 from codecompass.scan.rules import ScanRules
@@ -83,7 +83,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
         return sum(hunk.n_old for hunk in self.hunks)
 
 
-class Changes(Struct, frozen=True, kw_only=True):
+class GitChanges(Struct, frozen=True, kw_only=True):
     """The differences between two sides."""
 
     base: Side
@@ -106,7 +106,7 @@ def everything(paths: Sequence[str]) -> list[bool]:
 
 
 def find_changes(
-    repository: Repository,
+    repository: GitRepository,
     root: str,
     base: Side,
     head: Side,
@@ -115,7 +115,7 @@ def find_changes(
     chosen: Chosen = everything,
     with_contents: bool = False,
     is_cancelled: Callable[[], bool] | None = None,
-) -> Changes:
+) -> GitChanges:
     """Returns what differs below `root`, in files that `chosen` includes by their new or old path.
 
     Raises GitError, GitCancelled, ScanCancelled, and OSError if the root cannot be listed.
@@ -133,13 +133,13 @@ def find_changes(
             contents, more = _contents(ours, files, rules.max_file_bytes, is_cancelled)
             warnings += more
     found = sorted((*files, *others), key=lambda each: each.path)
-    return Changes(base=base, head=head, files=tuple(found), contents=contents, warnings=warnings)
+    return GitChanges(base=base, head=head, files=tuple(found), contents=contents, warnings=warnings)
 
 
 @contextmanager
 def _trees(
-    repository: Repository, root: str, base: Side, head: Side, rules: ScanRules, is_cancelled: Callable[[], bool] | None
-) -> Iterator[tuple[Repository, str, tuple[OmittedFile, ...]]]:
+    repository: GitRepository, root: str, base: Side, head: Side, rules: ScanRules, is_cancelled: Callable[[], bool] | None
+) -> Iterator[tuple[GitRepository, str, tuple[OmittedFile, ...]]]:
     """Yields the repository to compare in, the tree of the head in it, and the files that are not in that tree."""
     if head.tree:
         yield repository, head.tree, ()
@@ -157,7 +157,9 @@ def _omitted_change(each: OmittedFile, prefix: str) -> FileChange:
 class _Comparison:
     """Compares two trees below one directory."""
 
-    def __init__(self, repository: Repository, root: str, base: str, head: str, is_cancelled: Callable[[], bool] | None) -> None:
+    def __init__(
+        self, repository: GitRepository, root: str, base: str, head: str, is_cancelled: Callable[[], bool] | None
+    ) -> None:
         self._repository = repository
         self._base, self._head = base, head
         self._is_cancelled = is_cancelled
@@ -306,7 +308,7 @@ def _hunks_of(patch: bytes) -> Iterator[Hunk]:
 
 
 def _contents(
-    repository: Repository, files: Sequence[FileChange], max_bytes: int, is_cancelled: Callable[[], bool] | None
+    repository: GitRepository, files: Sequence[FileChange], max_bytes: int, is_cancelled: Callable[[], bool] | None
 ) -> tuple[dict[str, bytes], tuple[str, ...]]:
     """Returns the contents of the files with known hunks, by object id, and warnings about missing ones. Secrets are not read."""
     wanted: dict[str, None] = {}

@@ -9,7 +9,7 @@ from stat import S_ISREG
 from typing import Final
 
 from codecompass.scan.files import printable
-from codecompass.scan.git_repository import GitError, Repository, run_git
+from codecompass.scan.git_repository import GitError, GitRepository, run_git
 from codecompass.units import MIB
 
 MAX_ATTRIBUTES_BYTES: Final = 1 * MIB
@@ -21,7 +21,7 @@ _ATTRIBUTES: Final = ("text", "crlf", "filter", "ident", "working-tree-encoding"
 class Conversions:
     """The conversions of one repository, by its configuration and attributes."""
 
-    def __init__(self, repository: Repository) -> None:
+    def __init__(self, repository: GitRepository) -> None:
         """Reads the configuration; if that fails, git's defaults apply."""
         self._repository = repository
         self._settings = self._read_settings()
@@ -84,7 +84,7 @@ def is_filtered(attributes: Mapping[str, str]) -> bool:
     return bool(attributes.get("filter") or attributes.get("ident") or attributes.get("working-tree-encoding"))
 
 
-def require_plain_attributes(repository: Repository, paths: Iterable[str]) -> None:
+def require_plain_attributes(repository: GitRepository, paths: Iterable[str]) -> None:
     """Raises GitError if git would open anything but regular files of at most MAX_ATTRIBUTES_BYTES to read the attributes of
     `paths`, which are relative to the top of the work tree."""
     names = [".gitmodules", *attribute_files(paths)]

@@ -17,7 +17,7 @@ from codecompass.scan.git_conversions import MAX_ATTRIBUTES_BYTES, attribute_fil
 from codecompass.scan.git_repository import (
     MAX_INDEX_BYTES,
     GitError,
-    Repository,
+    GitRepository,
     find_repository,
     object_format,
     repository_at,
@@ -116,7 +116,7 @@ def _split(time_ns: int) -> tuple[int, int]:
     return seconds & _SECONDS_MASK, nanoseconds
 
 
-def _read_entries(repository: Repository, is_cancelled: Callable[[], bool] | None) -> _Entries | None:
+def _read_entries(repository: GitRepository, is_cancelled: Callable[[], bool] | None) -> _Entries | None:
     path = os.path.join(repository.git_directory, "index")
     try:
         descriptor = open_regular_file(path, follows_link=True)
@@ -214,7 +214,7 @@ def _is_split(content: bytes, at: int, end: int) -> bool:
     return False
 
 
-def _filtered(repository: Repository, names: Mapping[bytes, int], is_cancelled: Callable[[], bool] | None) -> frozenset[bytes]:
+def _filtered(repository: GitRepository, names: Mapping[bytes, int], is_cancelled: Callable[[], bool] | None) -> frozenset[bytes]:
     """Returns the names of files with a filter. Raises GitError."""
     configuration = run_git(repository, repository.top, "config", "-z", "--list", is_cancelled=is_cancelled)
     # One path of each directory is enough.
@@ -236,7 +236,7 @@ def _filtered(repository: Repository, names: Mapping[bytes, int], is_cancelled: 
     return frozenset(name for name, value in values if value not in (b"unspecified", b"unset"))
 
 
-def _attribute_files(repository: Repository, paths: Iterable[str], configuration: bytes) -> Iterable[str]:
+def _attribute_files(repository: GitRepository, paths: Iterable[str], configuration: bytes) -> Iterable[str]:
     yield from (os.path.join(repository.top, name) for name in attribute_files(paths))
     yield os.path.join(repository.common_directory, "info", "attributes")
     yield "/etc/gitattributes"

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.scan.git_repository import GitError, Repository, run_git
+from codecompass.scan.git_repository import GitError, GitRepository, run_git
 from codecompass.units import MIB, NANOSECONDS_PER_SECOND
 
 LINK: Final = "120000"
@@ -33,7 +33,7 @@ class ListedFile(Struct, frozen=True):
     object_id: str
 
 
-class IndexedFile(Struct, frozen=True):
+class GitIndexEntry(Struct, frozen=True):
     """An entry of git's index, with the stamp of the file when git last read it. `stage` is 0 except in a conflict."""
 
     mode: str
@@ -58,10 +58,10 @@ class IndexedFile(Struct, frozen=True):
 class GitIndex(Struct, frozen=True):
     """Git's index below a directory. `mtime_ns` is when it was written, 0 if unknown: then no stamp is proof of anything."""
 
-    files: dict[str, IndexedFile]
+    files: dict[str, GitIndexEntry]
     mtime_ns: int
 
-    def has_stamp(self, entry: IndexedFile, status: os.stat_result) -> bool:
+    def has_stamp(self, entry: GitIndexEntry, status: os.stat_result) -> bool:
         """Whether a file with this status certainly has the entry's content. A file as recent as the index itself may have been
         written again since."""
         return (
@@ -75,7 +75,7 @@ class GitIndex(Struct, frozen=True):
 
 
 def read_tree(
-    repository: Repository, directory: str, tree: str, *, is_cancelled: Callable[[], bool] | None = None
+    repository: GitRepository, directory: str, tree: str, *, is_cancelled: Callable[[], bool] | None = None
 ) -> dict[str, ListedFile]:
     """Returns the files of a tree below `directory` (absolute), by path relative to the top. Raises GitError, GitCancelled."""
     listing = ("ls-tree", "-r", "-z", "--full-name", tree)
@@ -88,7 +88,7 @@ def read_tree(
     return found
 
 
-def read_index(repository: Repository, directory: str, *, is_cancelled: Callable[[], bool] | None = None) -> GitIndex:
+def read_index(repository: GitRepository, directory: str, *, is_cancelled: Callable[[], bool] | None = None) -> GitIndex:
     """Returns the entries of the index below `directory` (absolute), by path relative to the top.
 
     Raises GitError, GitCancelled.
@@ -97,9 +97,9 @@ def read_index(repository: Repository, directory: str, *, is_cancelled: Callable
     with suppress(OSError):
         mtime_ns = os.stat(os.path.join(repository.git_directory, "index")).st_mtime_ns
     output = run_git(repository, directory, "ls-files", "-s", "-z", "--debug", "--full-name", is_cancelled=is_cancelled)
-    found: dict[str, IndexedFile] = {}
+    found: dict[str, GitIndexEntry] = {}
     for mode, object_id, stage, path, seconds, nanoseconds, inode, size, flags in _INDEX_ENTRY.findall(output):
-        found[path.decode("utf-8", "surrogateescape")] = IndexedFile(
+        found[path.decode("utf-8", "surrogateescape")] = GitIndexEntry(
             mode.decode(),
             object_id.decode(),
             int(stage),
@@ -126,7 +126,7 @@ class Blob(Struct, frozen=True):
 
 
 def read_blobs(
-    repository: Repository,
+    repository: GitRepository,
     object_ids: Sequence[str],
     max_bytes: int,
     *,
@@ -172,7 +172,7 @@ def _size(line: str) -> int:
 
 
 def _read_group(
-    repository: Repository,
+    repository: GitRepository,
     group: Sequence[tuple[str, int]],
     max_bytes: int,
     is_cancelled: Callable[[], bool] | None,

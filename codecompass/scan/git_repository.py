@@ -50,7 +50,7 @@ class Head(Struct, frozen=True):
     """The full object id; None without git and on a branch without a commit."""
 
 
-class Repository(Struct, frozen=True):
+class GitRepository(Struct, frozen=True):
     """A work tree and its git directories, as absolute paths."""
 
     top: str
@@ -87,7 +87,7 @@ class GitCancelled(Exception):
     """`is_cancelled` returned true while git was running."""
 
 
-def find_repository(directory: str) -> Repository | None:
+def find_repository(directory: str) -> GitRepository | None:
     """Returns the innermost repository whose work tree holds `directory` (absolute), or None."""
     while True:
         repository = repository_at(directory)
@@ -99,7 +99,7 @@ def find_repository(directory: str) -> Repository | None:
         directory = parent
 
 
-def repository_at(top: str) -> Repository | None:
+def repository_at(top: str) -> GitRepository | None:
     """Returns the repository whose work tree has its top at `top`, or None.
 
     A top has a `.git` directory with a HEAD, or a `.git` file that names another directory (linked work tree, submodule),
@@ -107,7 +107,7 @@ def repository_at(top: str) -> Repository | None:
     """
     dot_git = os.path.join(top, ".git")
     if os.path.lexists(os.path.join(dot_git, "HEAD")):
-        return Repository(top, dot_git, dot_git)
+        return GitRepository(top, dot_git, dot_git)
     pointer = _read_small_file(dot_git)
     if pointer is None or not pointer.startswith("gitdir:"):
         return None
@@ -116,21 +116,21 @@ def repository_at(top: str) -> Repository | None:
     if "\0" in pointer or (common is not None and "\0" in common):
         return None
     if common is not None:
-        return Repository(top, git_directory, os.path.normpath(os.path.join(git_directory, common.strip())))
-    repository = Repository(top, git_directory, git_directory)
+        return GitRepository(top, git_directory, os.path.normpath(os.path.join(git_directory, common.strip())))
+    repository = GitRepository(top, git_directory, git_directory)
     if repository.is_linked_worktree:
         # The named directory is gone or not mounted here; its path still tells whose work tree this was.
-        return Repository(top, git_directory, os.path.dirname(os.path.dirname(git_directory)))
+        return GitRepository(top, git_directory, os.path.dirname(os.path.dirname(git_directory)))
     return repository
 
 
-def is_bare(repository: Repository) -> bool:
+def is_bare(repository: GitRepository) -> bool:
     """Whether the repository's configuration says `core.bare`."""
     config = _read_small_file(os.path.join(repository.common_directory, "config"))
     return config is not None and re.search(r"^\s*bare\s*=\s*true\s*$", config, re.MULTILINE) is not None
 
 
-def object_format(repository: Repository | None) -> ObjectFormat:
+def object_format(repository: GitRepository | None) -> ObjectFormat:
     """Returns the hash algorithm of the repository's object ids; git's default (sha1) if its configuration names none."""
     config = None if repository is None else _read_small_file(os.path.join(repository.common_directory, "config"))
     is_long = config is not None and re.search(r"^\s*objectformat\s*=\s*\"?sha256\b", config, re.MULTILINE | re.IGNORECASE)
@@ -138,7 +138,7 @@ def object_format(repository: Repository | None) -> ObjectFormat:
 
 
 def tracked_files(
-    repository: Repository,
+    repository: GitRepository,
     directory: str,
     *,
     is_cancelled: Callable[[], bool] | None = None,
@@ -184,7 +184,7 @@ def _short_ref(reference: str) -> str:
     return reference.removeprefix("refs/heads/").removeprefix("refs/")
 
 
-def _resolve_ref(repository: Repository, reference: str) -> str | None:
+def _resolve_ref(repository: GitRepository, reference: str) -> str | None:
     for _ in range(_MAX_SYMBOLIC_REFS):
         for directory in dict.fromkeys((repository.git_directory, repository.common_directory)):
             content = _read_small_file(os.path.join(directory, reference))
@@ -199,7 +199,7 @@ def _resolve_ref(repository: Repository, reference: str) -> str | None:
     return None
 
 
-def _packed_commit(repository: Repository, reference: str) -> str | None:
+def _packed_commit(repository: GitRepository, reference: str) -> str | None:
     wanted = b" " + reference.encode("utf-8", "surrogateescape") + b"\n"
     try:
         descriptor = open_regular_file(os.path.join(repository.common_directory, "packed-refs"), follows_link=True)
@@ -212,7 +212,7 @@ def _packed_commit(repository: Repository, reference: str) -> str | None:
     return commit if _OBJECT_ID.fullmatch(commit) else None
 
 
-def _head_from_git(repository: Repository) -> Head:
+def _head_from_git(repository: GitRepository) -> Head:
     try:
         commit = (
             run_git(repository, repository.top, "rev-parse", "--quiet", "--verify", "HEAD").decode("ascii", "replace").strip()
@@ -235,7 +235,7 @@ def _read_small_file(path: str) -> str | None:
 
 
 def run_git(
-    repository: Repository,
+    repository: GitRepository,
     directory: str,
     *arguments: str,
     is_cancelled: Callable[[], bool] | None = None,
@@ -322,7 +322,7 @@ def _communicate(
     return bytes(output), bytes(errors)
 
 
-def _environment(repository: Repository) -> dict[str, str]:
+def _environment(repository: GitRepository) -> dict[str, str]:
     # GIT_DIR and others are set inside a hook and would make git use another repository.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     return environment | {
@@ -339,7 +339,7 @@ def _environment(repository: Repository) -> dict[str, str]:
     }
 
 
-def _scratch_environment(repository: Repository) -> dict[str, str]:
+def _scratch_environment(repository: GitRepository) -> dict[str, str]:
     stored = os.path.join(repository.common_directory, "objects")
     # Quoted as in C: unquoted, a colon in the path would separate two directories.
     quoted = stored.replace("\\", "\\\\").replace('"', '\\"')

@@ -12,7 +12,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from codecompass.errors import InvalidInput, RefNotIndexed
-from codecompass.scan.git_repository import GitError, GitFailed, Repository, find_repository, is_bare, run_git
+from codecompass.scan.git_repository import GitError, GitFailed, GitRepository, find_repository, is_bare, run_git
 
 _NOT_THERE: Final = (1, 128)
 """Exit statuses by which git says that an object does not exist."""
@@ -57,7 +57,7 @@ class RepositoryRefs(Struct, frozen=True):
     default_branch: str
 
 
-def read_refs(repository: Repository, *, is_cancelled: Callable[[], bool] | None = None) -> RepositoryRefs:
+def read_refs(repository: GitRepository, *, is_cancelled: Callable[[], bool] | None = None) -> RepositoryRefs:
     """Returns the branches, remote branches and tags of a repository. Takes about 10 us each. Raises GitError, GitCancelled."""
     output = run_git(
         repository,
@@ -81,7 +81,7 @@ def read_refs(repository: Repository, *, is_cancelled: Callable[[], bool] | None
     return RepositoryRefs(tuple(refs), "" if default is None else default.branch)
 
 
-def default_branch(repository: Repository, *, is_cancelled: Callable[[], bool] | None = None) -> DefaultBranch | None:
+def default_branch(repository: GitRepository, *, is_cancelled: Callable[[], bool] | None = None) -> DefaultBranch | None:
     """Returns the first that exists of the branch of `origin/HEAD`, `main`, `master` and `init.defaultBranch`, or None.
 
     Starts one process, two more if none of the first three exists. Raises GitError, GitCancelled.
@@ -95,7 +95,7 @@ def default_branch(repository: Repository, *, is_cancelled: Callable[[], bool] |
 
 
 def _branches(
-    repository: Repository, references: tuple[str, ...], is_cancelled: Callable[[], bool] | None
+    repository: GitRepository, references: tuple[str, ...], is_cancelled: Callable[[], bool] | None
 ) -> dict[str, DefaultBranch]:
     # for-each-ref also matches prefixes; only exact names count.
     output = run_git(
@@ -146,7 +146,7 @@ class NamedCommit(Struct, frozen=True):
     tree: str
 
 
-def resolve_commit(repository: Repository, name: str, *, field: str = "ref") -> NamedCommit:
+def resolve_commit(repository: GitRepository, name: str, *, field: str = "ref") -> NamedCommit:
     """Returns the commit that `name` stands for now. Starts one process. `field` is the argument's name in error messages.
 
     Raises:
@@ -180,7 +180,7 @@ def resolve_commit(repository: Repository, name: str, *, field: str = "ref") -> 
     return NamedCommit(name, commit, tree)
 
 
-def _unknown(repository: Repository, name: str, field: str) -> RefNotIndexed:
+def _unknown(repository: GitRepository, name: str, field: str) -> RefNotIndexed:
     try:
         kind = run_git(repository, repository.top, "cat-file", "-t", f"{name}^{{}}").decode("ascii", "replace").strip()
     except GitError:
@@ -204,7 +204,7 @@ def _unknown(repository: Repository, name: str, field: str) -> RefNotIndexed:
     )
 
 
-def _similar(repository: Repository, name: str) -> list[str]:
+def _similar(repository: GitRepository, name: str) -> list[str]:
     """Returns branches and tags that may be meant, the most similar first; none if git fails."""
     kinds = ("refs/heads", "refs/remotes", "refs/tags")
     listing = ("for-each-ref", "--sort=-creatordate", f"--count={COMPARED_REFS}", "--format=%(refname:short)")
@@ -234,7 +234,7 @@ class Side(Struct, frozen=True, kw_only=True):
     """Why this side was chosen, for people; empty if the caller named it."""
 
 
-def repository_of(root: str, *, field: str) -> Repository:
+def repository_of(root: str, *, field: str) -> GitRepository:
     """Returns the repository whose work tree holds `root` (absolute). Raises InvalidInput if there is none; `field` is the
     argument that requires one."""
     repository = find_repository(root)
@@ -247,13 +247,13 @@ def repository_of(root: str, *, field: str) -> Repository:
     return repository
 
 
-def named_side(repository: Repository, name: str, *, field: str) -> Side:
+def named_side(repository: GitRepository, name: str, *, field: str) -> Side:
     """Returns the commit that a caller names. Raises the same errors as `resolve_commit`."""
     found = resolve_commit(repository, name, field=field)
     return Side(name=name, commit=found.commit, tree=found.tree)
 
 
-def default_base(repository: Repository, head: Side) -> Side:
+def default_base(repository: GitRepository, head: Side) -> Side:
     """Returns the base that `head` is compared with by default: the commit at which it left the default branch.
 
     If that is the head itself, its parent; for the working tree HEAD, so that uncommitted changes are compared. Without a
@@ -276,32 +276,32 @@ def default_base(repository: Repository, head: Side) -> Side:
     return _parent(repository, tip, f"it is part of {name}")
 
 
-def _parent(repository: Repository, commit: str, because: str) -> Side:
+def _parent(repository: GitRepository, commit: str, because: str) -> Side:
     parent = _commit(repository, f"{commit}^")
     if parent is not None:
         return _side(repository, parent, f"the commit before: {because}")
     return _empty(repository, f"{because}, and there is no commit before")
 
 
-def _side(repository: Repository, commit: str, reason: str, name: str = "") -> Side:
+def _side(repository: GitRepository, commit: str, reason: str, name: str = "") -> Side:
     tree = _line(repository, "rev-parse", "--quiet", "--verify", f"{commit}^{{tree}}")
     if tree is None:
         raise GitError(f"the tree of commit {commit[:12]} is missing")
     return Side(name=name or commit[:12], commit=commit, tree=tree, reason=reason)
 
 
-def _empty(repository: Repository, because: str) -> Side:
+def _empty(repository: GitRepository, because: str) -> Side:
     tree = _line(repository, "hash-object", "-t", "tree", "--stdin")
     if tree is None:
         raise GitError("git cannot name the empty tree")
     return Side(name="the empty tree", tree=tree, reason=f"nothing: {because}")
 
 
-def _commit(repository: Repository, name: str) -> str | None:
+def _commit(repository: GitRepository, name: str) -> str | None:
     return _line(repository, "rev-parse", "--quiet", "--verify", "--end-of-options", f"{name}^{{commit}}")
 
 
-def _line(repository: Repository, *arguments: str, is_cancelled: Callable[[], bool] | None = None) -> str | None:
+def _line(repository: GitRepository, *arguments: str, is_cancelled: Callable[[], bool] | None = None) -> str | None:
     """Returns the first line that git prints, None if it prints none or says that the object does not exist."""
     try:
         output = run_git(repository, repository.top, *arguments, is_cancelled=is_cancelled)

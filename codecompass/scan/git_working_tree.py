@@ -18,8 +18,8 @@ from msgspec import Struct
 from codecompass.scan import builtin
 from codecompass.scan.files import open_below, read_descriptor
 from codecompass.scan.git_conversions import Conversions, is_filtered
-from codecompass.scan.git_objects import LINK, SUBMODULE, IndexedFile, ListedFile, read_index, read_tree
-from codecompass.scan.git_repository import GitCancelled, Repository, read_head, run_git
+from codecompass.scan.git_objects import LINK, SUBMODULE, GitIndexEntry, ListedFile, read_index, read_tree
+from codecompass.scan.git_repository import GitCancelled, GitRepository, read_head, run_git
 from codecompass.scan.rules import ScanRules
 from codecompass.scan.walk import scan
 from codecompass.units import KIB, MIB
@@ -42,23 +42,23 @@ class OmittedFile(Struct, frozen=True):
     """Whether the base lacks the file."""
 
 
-class WorkingTree(Struct, frozen=True, kw_only=True):
+class WrittenTree(Struct, frozen=True, kw_only=True):
     """The tree that was made. `tree` is its object id, that of the base if nothing differs. Paths are relative to the top."""
 
-    repository: Repository
+    repository: GitRepository
     tree: str
     omitted: tuple[OmittedFile, ...] = ()
 
 
 def write_working_tree(
-    repository: Repository,
+    repository: GitRepository,
     root: str,
     base_tree: str,
     rules: ScanRules,
     scratch: str,
     *,
     is_cancelled: Callable[[], bool] | None = None,
-) -> WorkingTree:
+) -> WrittenTree:
     """Returns a tree that holds the working tree below `root` and equals `base_tree` elsewhere.
 
     It has the tracked files and the untracked ones that the rules of the workspace include. `scratch` is an empty temporary
@@ -71,7 +71,7 @@ def write_working_tree(
     reader = _Reader(repository, root, base_tree, rules, scratch, is_cancelled)
     changed = reader.changed()
     if not changed:
-        return WorkingTree(repository=ours, tree=base_tree, omitted=tuple(reader.omitted))
+        return WrittenTree(repository=ours, tree=base_tree, omitted=tuple(reader.omitted))
     run_git(ours, repository.top, "read-tree", base_tree, is_cancelled=is_cancelled)
     nothing = "0" * len(base_tree)
     # Removals first, because a file may have become a directory.
@@ -84,7 +84,7 @@ def write_working_tree(
     )
     run_git(ours, repository.top, "update-index", "-z", "--replace", "--index-info", standard_input=written)
     tree = run_git(ours, repository.top, "write-tree", "--missing-ok", is_cancelled=is_cancelled).decode("ascii").strip()
-    return WorkingTree(repository=ours, tree=tree, omitted=tuple(reader.omitted))
+    return WrittenTree(repository=ours, tree=tree, omitted=tuple(reader.omitted))
 
 
 class _Reader:
@@ -92,7 +92,7 @@ class _Reader:
 
     def __init__(
         self,
-        repository: Repository,
+        repository: GitRepository,
         root: str,
         base_tree: str,
         rules: ScanRules,
@@ -137,7 +137,7 @@ class _Reader:
         found |= dict.fromkeys(path for path in self._base if path not in there)
         return found
 
-    def _known(self, path: str, entry: IndexedFile) -> ListedFile | str | None:
+    def _known(self, path: str, entry: GitIndexEntry) -> ListedFile | str | None:
         """Returns what a tracked path holds by its stamp alone: None if the file is gone, `unsure` if it must be read."""
         if entry.is_taken_on_trust:
             return entry.listed
@@ -160,7 +160,7 @@ class _Reader:
             return "unsure"
         return ListedFile(self._mode(status, entry), entry.object_id)
 
-    def _mode(self, status: os.stat_result, entry: IndexedFile | None) -> str:
+    def _mode(self, status: os.stat_result, entry: GitIndexEntry | None) -> str:
         if S_ISLNK(status.st_mode):
             return LINK
         if not self._conversions.has_modes:

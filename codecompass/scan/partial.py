@@ -30,7 +30,7 @@ _by_path = attrgetter("path")
 _Item = TypeVar("_Item", ScannedFile, SkippedFile)
 
 
-class KnownTree(Protocol):
+class KnownDirectories(Protocol):
     """The directories that the index knows, by which new ones are detected."""
 
     def subdirectories(self, directory: str) -> Collection[str]:
@@ -57,7 +57,7 @@ def scan_directories(
     rules: ScanRules,
     memory: ScanMemory,
     changed: Collection[str],
-    known: KnownTree,
+    known: KnownDirectories,
     *,
     scanned: Collection[str] | None = None,
     is_cancelled: Callable[[], bool] | None = None,
@@ -118,7 +118,7 @@ class _PartialWalk:
         self,
         context: ScanContext,
         memory: ScanMemory,
-        known: KnownTree,
+        known: KnownDirectories,
         scanned: Collection[str] | None,
         is_cancelled: Callable[[], bool] | None,
     ) -> None:

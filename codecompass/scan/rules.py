@@ -55,7 +55,7 @@ class EnteredRepository(Struct, frozen=True):
     """A repository whose tracked files in `directory` (absolute) were listed. `prefix` is that directory relative to the root,
     with a trailing slash, or empty."""
 
-    repository: git_repository.Repository
+    repository: git_repository.GitRepository
     directory: str
     prefix: str
 
@@ -66,7 +66,7 @@ class ScanMemory(Struct, frozen=True, kw_only=True):
     root: str
     """The real path."""
     rules: ScanRules
-    repository: git_repository.Repository | None
+    repository: git_repository.GitRepository | None
     """The repository whose work tree holds the root."""
     repositories: tuple[EnteredRepository, ...]
     """All repositories whose tracked files were listed."""
@@ -155,16 +155,16 @@ class ScanContext:
         self.add_tracked_files(EnteredRepository(self.repository, self.root, ""))
         return self._rules_above_root(self.repository)
 
-    def repository_at(self, path: str) -> git_repository.Repository | None:
+    def repository_at(self, path: str) -> git_repository.GitRepository | None:
         """Returns the repository whose work tree begins at `path`, a directory below the root."""
         return git_repository.repository_at(os.path.join(self.root, path))
 
-    def enter_repository(self, repository: git_repository.Repository, path: str) -> tuple[IgnoreFile, ...]:
+    def enter_repository(self, repository: git_repository.GitRepository, path: str) -> tuple[IgnoreFile, ...]:
         """Adds the tracked files of a repository at `path` below the root, and returns its `info/exclude`."""
         self.add_tracked_files(EnteredRepository(repository, repository.top, path + "/"))
         return self._load_exclude(repository, path + "/.git/info/exclude", base=path + "/")
 
-    def is_duplicate_worktree(self, repository: git_repository.Repository) -> bool:
+    def is_duplicate_worktree(self, repository: git_repository.GitRepository) -> bool:
         """Whether `repository`, found below the root, is a linked work tree of one that the workspace already holds.
 
         All its files would be indexed twice. Work trees of a bare repository are not duplicates: it has no main work tree.
@@ -278,7 +278,7 @@ class ScanContext:
         elif len(self.warnings) == MAX_WARNINGS:
             self.warnings.append("further warnings of this scan are left out")
 
-    def _rules_above_root(self, repository: git_repository.Repository) -> tuple[IgnoreFile, ...]:
+    def _rules_above_root(self, repository: git_repository.GitRepository) -> tuple[IgnoreFile, ...]:
         """Returns the repository's ignore files above the root. None apply if the repository ignores the root and tracks nothing
         in it, like a home directory under git that ignores `*`: the root is then not part of the repository."""
         relative = os.path.relpath(self.root, repository.top)
@@ -298,7 +298,7 @@ class ScanContext:
         return tuple(file for _, file in rules)
 
     def _load_exclude(
-        self, repository: git_repository.Repository, source: str, *, base: str = "", root_prefix: str = ""
+        self, repository: git_repository.GitRepository, source: str, *, base: str = "", root_prefix: str = ""
     ) -> tuple[IgnoreFile, ...]:
         path = os.path.join(repository.common_directory, "info", "exclude")
         return self.load_ignore_file(path, source, base=base, root_prefix=root_prefix, follows_link=True)

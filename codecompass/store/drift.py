@@ -16,7 +16,7 @@ from codecompass.scan.files import open_below
 from codecompass.scan.git_repository import Head
 from codecompass.scan.rules import ScanRules
 from codecompass.scan.walk import scan
-from codecompass.store.manifest import Changes, ManifestEntry, find_changes
+from codecompass.store.manifest import ChangeSet, ManifestEntry, find_changes
 from codecompass.store.rows import FileRow
 from codecompass.store.snapshot import Snapshot
 
@@ -30,7 +30,7 @@ SUGGESTION: Final = "Call sync_repo to update the index before querying (on the 
 class Drift(Struct, frozen=True):
     """The changes that a job would have to index, and HEAD."""
 
-    changes: Changes
+    changes: ChangeSet
     head: Head
     has_other_rules: bool
     is_steady: bool = True

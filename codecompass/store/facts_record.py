@@ -209,7 +209,7 @@ def facts_stamp(path: Path | str) -> Stamp:
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
 
-def text_stamp(status: os.stat_result) -> tuple[int, int, int]:
+def stamp_of(status: os.stat_result) -> tuple[int, int, int]:
     """Returns the stamp of a file that may have several links: a file of the text index, or a base."""
     return status.st_size, status.st_mtime_ns, status.st_ino
 
@@ -217,7 +217,7 @@ def text_stamp(status: os.stat_result) -> tuple[int, int, int]:
 def base_stamp(facts: Path | str) -> Stamp:
     """Returns the stamp of the base of facts, empty if there is none."""
     try:
-        return text_stamp(os.stat(base_path(Path(facts))))
+        return stamp_of(os.stat(base_path(Path(facts))))
     except OSError:
         return ()
 

@@ -10,7 +10,16 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final
 
-from codecompass.imports import InMemoryPaths, ModuleRoot, PathIndex, Roots, affected_tails, import_tails, languages_of, resolve
+from codecompass.imports import (
+    InMemoryPaths,
+    ModuleRoot,
+    ModuleRoots,
+    PathIndex,
+    affected_tails,
+    import_tails,
+    languages_of,
+    resolve,
+)
 from codecompass.imports.paths import SuffixIndex, with_slashes
 from codecompass.languages.records import Import
 from codecompass.store.manifest import ManifestEntry
@@ -181,7 +190,7 @@ class _StoredPaths(PathIndex):
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._roots: dict[str, Roots] = {}
+        self._roots: dict[str, ModuleRoots] = {}
         self._files: dict[str, bool] = {}
         self._found: dict[str, Sequence[str]] = {}
         self._n_found = 0
@@ -250,8 +259,8 @@ class _StoredPaths(PathIndex):
         )
         return (row[0] for row in rows)
 
-    def roots(self, ecosystem: str) -> Roots:
+    def roots(self, ecosystem: str) -> ModuleRoots:
         if ecosystem not in self._roots:
             rows = self._connection.execute(f"SELECT {ROOT_COLUMNS} FROM module_roots WHERE ecosystem = ?", (ecosystem,))
-            self._roots[ecosystem] = Roots(ModuleRoot(*row) for row in rows)
+            self._roots[ecosystem] = ModuleRoots(ModuleRoot(*row) for row in rows)
         return self._roots[ecosystem]

@@ -36,7 +36,7 @@ from codecompass.store.facts_record import (
     read_record,
     record_path,
     short_digest,
-    text_stamp,
+    stamp_of,
     write_record,
 )
 from codecompass.store.layout import ProjectLayout, not_readable
@@ -153,7 +153,7 @@ class IntactText:
     def _compare(self, path: str) -> None:
         file = next(file for file in self._files if file.name == path.rpartition("/")[2])
         try:
-            stamp = text_stamp(os.stat(path))
+            stamp = stamp_of(os.stat(path))
             is_same = stamp[0] == file.size and digest_of(Path(path)) == file.digest
         except FileNotFoundError:
             return  # the next check decides whether this is damage
@@ -173,9 +173,9 @@ def text_files(directory: Path, before: Mapping[str, TextFile]) -> tuple[TextFil
         if name.endswith(".lock") or not stat.S_ISREG(status.st_mode):
             continue
         known = before.get(name)
-        is_known = known is not None and known.stamp == text_stamp(status)
+        is_known = known is not None and known.stamp == stamp_of(status)
         digest = known.digest if known is not None and is_known else digest_of(path)
-        found.append(TextFile(name, *text_stamp(status), digest))
+        found.append(TextFile(name, *stamp_of(status), digest))
     return tuple(found)
 
 
@@ -230,7 +230,7 @@ def verify_text_file(directory: Path, file: TextFile, pace: Pace) -> None:
 def _stamp_or_none(path: Path | str) -> Stamp:
     """Returns the stamp of a file, empty if the file is missing."""
     try:
-        return text_stamp(os.stat(path))
+        return stamp_of(os.stat(path))
     except OSError:
         return ()
 

@@ -38,7 +38,7 @@ class ManifestEntry(Struct, frozen=True):
     """Git's blob id of the content; empty if only a part of it was read."""
 
 
-class Changes(Struct, frozen=True):
+class ChangeSet(Struct, frozen=True):
     """What a job has to do; each list is sorted by path."""
 
     tasks: tuple[FileTask, ...]
@@ -74,7 +74,7 @@ def find_changes(
     *,
     rules_changed: bool,
     suspects: AbstractSet[str] = frozenset(),
-) -> Changes:
+) -> ChangeSet:
     """Returns how a scan differs from the manifest, by size, modification and change time and inode.
 
     A file whose time is not trusted (0) counts as changed, and so do `suspects`, the files that the watcher reported. With
@@ -84,7 +84,7 @@ def find_changes(
     return _compare(manifest.get, manifest, scan.files, scan.skipped, rules_changed=rules_changed, suspects=suspects)
 
 
-def find_partial_changes(manifest: KnownPaths, scan: PartialScan, *, suspects: AbstractSet[str] = frozenset()) -> Changes:
+def find_partial_changes(manifest: KnownPaths, scan: PartialScan, *, suspects: AbstractSet[str] = frozenset()) -> ChangeSet:
     """Returns the same as `find_changes`, for the paths that a partial scan covers."""
     candidates: set[str] = set()
     for directory in scan.listed:
@@ -105,7 +105,7 @@ class KnownFiles(Struct, frozen=True):
     checking out a branch again rewrites its files.
     """
 
-    changes: Changes
+    changes: ChangeSet
     known: tuple[ScannedFile, ...]
 
 
@@ -118,7 +118,7 @@ def blobs_of(files: Iterable[ScannedFile], blobs: GitBlobs) -> dict[str, bytes]:
 
 
 def without_known(
-    manifest: Mapping[str, ManifestEntry], changes: Changes, files: Iterable[ScannedFile], blobs: Mapping[str, bytes]
+    manifest: Mapping[str, ManifestEntry], changes: ChangeSet, files: Iterable[ScannedFile], blobs: Mapping[str, bytes]
 ) -> KnownFiles:
     """Separates the files of `changes` whose content the manifest has. `files` are those of the scan, `blobs` their blob ids."""
     if not changes.tasks:
@@ -151,7 +151,7 @@ def _compare(
     *,
     rules_changed: bool,
     suspects: AbstractSet[str],
-) -> Changes:
+) -> ChangeSet:
     tasks: list[FileTask] = []
     size = 0
     present: set[str] = set()
@@ -170,7 +170,7 @@ def _compare(
         size += file.size
     present.update(item.path for item in skipped)
     unreadable = frozenset(item.path for item in skipped if item.reason == "unreadable")
-    return Changes(
+    return ChangeSet(
         tasks=tuple(tasks),
         skipped=tuple(_newly_skipped(entry_of, skipped)),
         removed=tuple(path for path in known if path not in present and not is_below_any(path, unreadable)),

@@ -33,7 +33,7 @@ LEAST_FREE_BYTES: Final = 4 * MIB
 _COPY_ATTEMPTS: Final = 5
 """How often to copy a registry that cannot be locked, until no other process has written it meanwhile."""
 
-TABLES: Final = """
+_TABLES: Final = """
 CREATE TABLE projects (
     project_id TEXT PRIMARY KEY,
     alias TEXT UNIQUE,
@@ -83,6 +83,8 @@ CREATE TABLE jobs (
 CREATE INDEX jobs_project ON jobs (project_id, sequence);
 CREATE INDEX jobs_open ON jobs (status) WHERE status IN ('queued', 'running');
 """
+
+_CREATION: Final = f"BEGIN; {_TABLES} PRAGMA user_version = {REGISTRY_VERSION}; COMMIT;"
 
 _STEPS: Final = {
     1: "ALTER TABLE jobs ADD COLUMN error_code TEXT NOT NULL DEFAULT ''",
@@ -224,7 +226,7 @@ def _create(path: Path) -> None:
         connection = sqlite3.connect(temporary, isolation_level=None)
         try:
             connection.execute("PRAGMA journal_mode = WAL")
-            connection.executescript(f"BEGIN; {TABLES} PRAGMA user_version = {REGISTRY_VERSION}; COMMIT;")
+            connection.executescript(_CREATION)
         finally:
             connection.close()
         try:
@@ -270,7 +272,7 @@ def _copy_in_memory(path: Path, refused: PermissionDenied) -> sqlite3.Connection
             try:
                 path.lstat()
             except FileNotFoundError:
-                memory.executescript(f"BEGIN; {TABLES} PRAGMA user_version = {REGISTRY_VERSION}; COMMIT;")
+                memory.executescript(_CREATION)
                 return memory
             except OSError:
                 raise refused from None

@@ -1,4 +1,4 @@
-"""The rows of the facts as Structs: files, symbols, imports."""
+"""The rows of the facts as Structs: files, symbols, imports, and the files of the text index."""
 
 from msgspec import Struct
 
@@ -125,5 +125,5 @@ class TextFile(Struct, frozen=True):
 
     @property
     def stamp(self) -> tuple[int, int, int]:
-        """The stamp that it had when it was published (see `text_stamp`)."""
+        """The stamp that it had when it was published (see `stamp_of`)."""
         return self.size, self.mtime_ns, self.inode

@@ -121,7 +121,7 @@ class ChunkCandidates(Protocol):
         """Yields the texts of candidates, in the order of `numbers`."""
 
 
-class KeyedChunks:
+class KeyedCandidates:
     """The part of `ChunkCandidates` that needs only their keys: which files they are in, and where.
 
     There may be 50,000 of them. They are kept as plain numbers, because so many objects would trigger the garbage collector,

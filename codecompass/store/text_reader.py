@@ -25,7 +25,7 @@ from codecompass.store.snapshot import (
     MAX_LINE,
     ChunkHit,
     FileHit,
-    KeyedChunks,
+    KeyedCandidates,
     Passage,
     Search,
     SymbolHit,
@@ -168,11 +168,11 @@ class TextReader:
     def expect_texts(self, hits: Iterable[ChunkHit]) -> None:
         """Does nothing: local texts are read one by one."""
 
-    def chunks_holding(self, narrowing: Narrowing, where: Filter = Filter()) -> "HeldChunks":  # noqa: B008 (frozen)
+    def chunks_holding(self, narrowing: Narrowing, where: Filter = Filter()) -> "TantivyCandidates":  # noqa: B008 (frozen)
         """Returns the candidates of a scan: all chunks that can match, and some others."""
         with self._guard:
             query = self._queries.narrowed(narrowing, where, self._searcher.num_docs, self._has_more)
-            return HeldChunks(self._searcher, self._guard, self._addresses(query))
+            return TantivyCandidates(self._searcher, self._guard, self._addresses(query))
 
     def _has_more(self, query: tantivy.Query, number: int) -> bool:
         return len(self._searcher.search(query, number + 1, count=False).hits) > number
@@ -243,7 +243,7 @@ def _through(descriptor: int, directory: Path) -> Path:
     return through if sys.platform == "linux" and through.exists() else directory.resolve()
 
 
-class HeldChunks(KeyedChunks):
+class TantivyCandidates(KeyedCandidates):
     """The candidates of a scan in tantivy's index, which implement `snapshot.ChunkCandidates`."""
 
     def __init__(self, searcher: tantivy.Searcher, guard: DamageGuard, addresses: Mapping[int, tantivy.DocAddress]) -> None:

@@ -87,7 +87,7 @@ class TextPlace(Struct, frozen=True):
     kind: str
 
 
-class ReadFile(Struct, frozen=True):
+class FileTexts(Struct, frozen=True):
     """A file whose texts have been read, and all of their places."""
 
     path: str
@@ -198,7 +198,7 @@ class VectorStore:
             for text_hash in refused:
                 self._new_text(text_hash, is_refused=True)
 
-    def put_files(self, files: Iterable[ReadFile], *, is_whole: bool = True) -> None:
+    def put_files(self, files: Iterable[FileTexts], *, is_whole: bool = True) -> None:
         """Replaces the places of files. Texts without a vector are omitted; with `is_whole` these are only the refused ones."""
         with _guard(), self._connection:
             for file in files:

@@ -11,7 +11,7 @@ from typing import Final
 
 from codecompass.errors import IndexDamaged
 from codecompass.store.epochs import require_compatible
-from codecompass.store.facts_record import Pace, Stamp, break_record, text_stamp
+from codecompass.store.facts_record import Pace, Stamp, break_record, stamp_of
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.integrity import add_checksum, verify_facts, verify_text_file
 from codecompass.store.layout import ProjectLayout
@@ -21,7 +21,7 @@ VALID_SECONDS: Final = 1 * DAYS
 """A file is compared again after this time."""
 
 
-class Compared:
+class VerifiedFiles:
     """Remembers which files of an index were compared and when, so that an interrupted verification can continue."""
 
     def __init__(self) -> None:
@@ -41,13 +41,13 @@ class Compared:
         self._files = {key: at for key, at in self._files.items() if key[0] in names}
 
 
-def verify_index(layout: ProjectLayout, project_id: str, pace: Pace, compared: Compared | None = None) -> None:
+def verify_index(layout: ProjectLayout, project_id: str, pace: Pace, compared: VerifiedFiles | None = None) -> None:
     """Reads the current index in `layout`, except for files that are not due according to `compared`.
 
     Raises IndexDamaged if a file is not as it was written; later readers then get the same error, and the index is rebuilt.
     Raises the same errors as `WorkspaceIndex.snapshot` if it cannot be opened, OSError if it cannot be read.
     """
-    compared = Compared() if compared is None else compared
+    compared = VerifiedFiles() if compared is None else compared
     epoch = require_compatible(layout).epoch
     try:
         # Closed before the files are read, which takes long, because an open index cannot be evicted.
@@ -55,7 +55,7 @@ def verify_index(layout: ProjectLayout, project_id: str, pace: Pace, compared: C
             directory = layout.text(epoch, snapshot.generation)
             files = snapshot.facts.text_files()
         facts = layout.facts(epoch)
-        stamp = text_stamp(os.stat(facts))
+        stamp = stamp_of(os.stat(facts))
         if compared.is_due(str(facts), stamp):
             if not verify_facts(layout, epoch, pace):
                 add_checksum(layout, epoch, pace)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from codecompass.store.job_log import JobRecord
 
 
-class Outcome(Struct, frozen=True):
+class CallOutcome(Struct, frozen=True):
     """The result of a tool call.
 
     reply: the typed answer, an ErrorReply if the call failed
@@ -45,10 +45,10 @@ class ToolDescription(Struct, frozen=True, kw_only=True):
 class ToolCalls(Protocol):
     """Answers tool calls. Implemented by `tools.catalog.Catalog`."""
 
-    async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> Outcome:
+    async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> CallOutcome:
         """Runs a tool. Raises nothing but a cancellation: every failure becomes an ErrorReply."""
 
-    async def part(self, name: str, arguments: Mapping[str, object], caller: Caller, part: "PartRequest") -> Outcome:
+    async def part(self, name: str, arguments: Mapping[str, object], caller: Caller, part: "PartRequest") -> CallOutcome:
         """Runs a tool for a server that merges the answer with its own (`protocol/parts.py`). Raises like `call`."""
 
 

@@ -14,7 +14,7 @@ import trio
 from codecompass.units import MILLISECONDS, SECONDS
 
 if TYPE_CHECKING:
-    from codecompass.transport.server import Launch, Server
+    from codecompass.transport.server import Server, ServerOptions
 
 LIST_SECONDS: Final = 300 * MILLISECONDS
 """How long the server waits for a `tools/list` after the first answer before it opens anyway."""
@@ -28,7 +28,7 @@ _SERVER_MODULE: Final = "codecompass.transport.server"
 class DeferredServer:
     """The `calls.ServerAccess` of the server that `run` opens."""
 
-    def __init__(self, launch: "Callable[[], Launch]") -> None:
+    def __init__(self, launch: "Callable[[], ServerOptions]") -> None:
         self._launch = launch
         self._answered = trio.Event()
         self._wanted = trio.Event()

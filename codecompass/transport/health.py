@@ -77,6 +77,7 @@ def health(moment: Moment, *, about: Project | None = None, limit: int | None = 
     standings = _standings(moment, about)
     ordered = sorted(standings, key=lambda each: (_urgency(each.entry), each.entry.repo_root))
     jobs = [standing.job for standing in ordered if standing.job is not None]
+    storage = moment.storage
     return HealthReply(
         status=_status(moment, ordered),
         version=__version__,
@@ -93,7 +94,7 @@ def health(moment: Moment, *, about: Project | None = None, limit: int | None = 
         workspace_warmset=WarmsetReport(moment.prewarm_enabled, moment.warmset_capacity, _warmset_roots(moment)),
         prewarm_status=moment.prewarm_status,
         startup_checks=StartupChecks(_index_check(moment, standings, about)),
-        storage=_storage(moment.storage),
+        storage=StorageReport(storage.used_bytes, storage.max_bytes, storage.report) if storage.report else None,
         projects=tuple(standing.entry for standing in ordered[:limit]),
         total_projects=len(ordered),
         metadata=metadata,
@@ -139,6 +140,7 @@ def _of_live(seen: WorkspaceObservation, entry: SurveyedProject | None) -> _Stan
     # have noticed yet.
     meta = None if entry is None else entry.meta
     is_newer = meta is not None and meta.published_at > (seen.last_indexed_at or 0.0)
+    last_indexed_at = meta.published_at if meta and is_newer else seen.last_indexed_at
     job = None if seen.active_job is None else _health_job(seen.project_name, seen.active_job)
     if entry is not None and entry.active_job is not None and entry.is_elsewhere and (job is None or job.status == "queued"):
         job = _health_job(entry.project.name, entry.active_job)
@@ -164,7 +166,7 @@ def _of_live(seen: WorkspaceObservation, entry: SurveyedProject | None) -> _Stan
             current_schema_version=current,
             required_schema_version=SCHEMA_VERSION,
             freshness_status=seen.freshness_status,
-            last_indexed_at=iso_time(meta.published_at) if meta and is_newer else _time(seen.last_indexed_at),
+            last_indexed_at="" if last_indexed_at is None else iso_time(last_indexed_at),
             ref=meta.ref if meta and is_newer else seen.ref,
             file_count=meta.file_count if meta and is_newer else seen.file_count,
             symbol_count=meta.symbol_count if meta and is_newer else seen.symbol_count,
@@ -227,10 +229,6 @@ def _health_job(project_name: str, job: Job) -> HealthJob:
     )
 
 
-def _time(moment: float | None) -> str:
-    return "" if moment is None else iso_time(moment)
-
-
 def _urgency(entry: HealthProject) -> int:
     """Returns the sort key of a project: failing ones first, then those being indexed, then live ones, then the rest."""
     if entry.index_status == "error":
@@ -254,10 +252,6 @@ def _interrupted(standings: list[_Standing]) -> InterruptedReport | None:
     if not found:
         return None
     return interrupted_report(Interruption(sum(each.n_jobs for each in found), max(each.last_at for each in found)))
-
-
-def _storage(state: StorageState) -> StorageReport | None:
-    return StorageReport(state.used_bytes, state.max_bytes, state.report) if state.report else None
 
 
 def _warmset_roots(moment: Moment) -> tuple[str, ...]:

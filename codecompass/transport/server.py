@@ -74,7 +74,7 @@ PREWARM_QUERY: Final = "main init error"
 """Words that most repositories contain."""
 
 
-class Launch(Struct, frozen=True, kw_only=True):
+class ServerOptions(Struct, frozen=True, kw_only=True):
     """The parameters of a server. `settings_for` reads the settings of the project with a root."""
 
     settings: Settings
@@ -99,7 +99,7 @@ class Server:
 
     def __init__(
         self,
-        launch: Launch,
+        launch: ServerOptions,
         registry: AsyncRegistry,
         supervisor: WorkspaceSupervisor,
         blocking: BlockingCalls,
@@ -201,7 +201,7 @@ class Server:
             return False
 
     def _elsewhere(self, organisation: "OrganisationLink") -> Elsewhere:
-        from codecompass.transport.organisation.asking import Organisation  # only if one is configured
+        from codecompass.transport.organisation.answers import Organisation  # only if one is configured
 
         return Organisation(organisation, self.router, self._known_checkouts(), self.launch.settings)
 
@@ -261,7 +261,7 @@ class Server:
 
 
 @asynccontextmanager
-async def open_server(launch: Launch) -> AsyncIterator[Server]:
+async def open_server(launch: ServerOptions) -> AsyncIterator[Server]:
     """Yields a server, and closes all its workspaces, processes and files afterwards.
 
     Raises InvalidInput if the settings name tools that do not exist.
@@ -379,7 +379,7 @@ async def _wait_for_calls(blocking: BlockingCalls) -> AsyncIterator[None]:
             await blocking.wait_returned(ABANDONED_CALLS_SECONDS)
 
 
-def _settings_of(launch: Launch, root: Path) -> Settings:
+def _settings_of(launch: ServerOptions, root: Path) -> Settings:
     """Returns the project's settings, or those of the server if its file is invalid: the index must not be lost over that."""
     try:
         return launch.settings_for(root)

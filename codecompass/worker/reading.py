@@ -31,7 +31,7 @@ READ_BYTES_PER_SECOND: Final = 2 * MIB
 """Lower bound of the throughput of reading, classifying and chunking per second of CPU time on a slow machine."""
 
 
-class ReadFile(Struct, frozen=True):
+class FileReading(Struct, frozen=True):
     """The answer for a file and, if it is text, its UTF-8 source for the parser."""
 
     answer: FileText
@@ -54,7 +54,7 @@ class _Stamp(Struct, frozen=True):
     blob_id: bytes = b""
 
 
-def read_file(batch: Batch, task: FileTask, splitter: WordSplitter) -> ReadFile:
+def read_file(batch: Batch, task: FileTask, splitter: WordSplitter) -> FileReading:
     """Reads `task.path` below the batch's root, or uses the task's content. Never follows a symlink, blocks on a FIFO or raises
     OSError."""
     if task.content is not None:
@@ -63,42 +63,42 @@ def read_file(batch: Batch, task: FileTask, splitter: WordSplitter) -> ReadFile:
     try:
         descriptor = open_below(batch.root, task.path)
     except (FileNotFoundError, NotADirectoryError):
-        return ReadFile(FileText(task.path, "vanished"))
+        return FileReading(FileText(task.path, "vanished"))
     except OSError:
-        return ReadFile(FileText(task.path, "skipped", "unreadable"))
+        return FileReading(FileText(task.path, "skipped", "unreadable"))
     try:
         info = os.fstat(descriptor)
         if not stat.S_ISREG(info.st_mode):
-            return ReadFile(FileText(task.path, "skipped", "special_file"))
+            return FileReading(FileText(task.path, "skipped", "special_file"))
         stamp = _Stamp(info.st_size, trusted_mtime(info, began), info.st_ctime_ns, info.st_ino)
         if info.st_size > batch.max_file_bytes:
-            return ReadFile(_answer(task, stamp, "skipped", reason="too_large"))
+            return FileReading(_answer(task, stamp, "skipped", reason="too_large"))
         content = os.read(descriptor, BINARY_PROBE_BYTES)
         if not looks_binary(content):
             content = _read_rest(descriptor, content, info.st_size, batch.max_file_bytes)
     except OSError:
-        return ReadFile(FileText(task.path, "skipped", "unreadable"))
+        return FileReading(FileText(task.path, "skipped", "unreadable"))
     finally:
         os.close(descriptor)
     return _answered(batch, task, stamp, content, splitter)
 
 
-def _answered(batch: Batch, task: FileTask, stamp: _Stamp, content: bytes, splitter: WordSplitter) -> ReadFile:
+def _answered(batch: Batch, task: FileTask, stamp: _Stamp, content: bytes, splitter: WordSplitter) -> FileReading:
     """Returns the answer for a file's content; for a binary file its beginning is enough."""
     head = content[:BINARY_PROBE_BYTES]
     if looks_binary(head):
         # The hash of the head is enough: a file with the same beginning is binary too.
-        return ReadFile(_answer(task, stamp, "skipped", reason="binary", content_hash=content_hash(head)))
+        return FileReading(_answer(task, stamp, "skipped", reason="binary", content_hash=content_hash(head)))
     digest = content_hash(content)
     stamp = msgspec.structs.replace(stamp, blob_id=blob_id(content, batch.object_format))
     is_known = digest == task.known_hash
     if is_known and not task.needs_symbols:
-        return ReadFile(_answer(task, stamp, "unchanged", content_hash=digest))
+        return FileReading(_answer(task, stamp, "unchanged", content_hash=digest))
     classified = classify(
         content, text_limits(max_file_bytes=batch.max_file_bytes, max_line_characters=batch.max_line_characters)
     )
     if not isinstance(classified, Text):
-        return ReadFile(_answer(task, stamp, "skipped", reason=classified, content_hash=digest))
+        return FileReading(_answer(task, stamp, "skipped", reason=classified, content_hash=digest))
     text = classified.text
     source = text.encode("utf-8", "surrogatepass")
     language = language_of(task.path, source[:HEAD_BYTES])
@@ -112,7 +112,7 @@ def _answered(batch: Batch, task: FileTask, stamp: _Stamp, content: bytes, split
         chunks=() if is_known else chunk(text, splitter),
         roots=_module_roots(task.path, source),
     )
-    return ReadFile(answer, source)
+    return FileReading(answer, source)
 
 
 def _module_roots(path: str, source: bytes) -> tuple[ModuleRoot, ...]:

@@ -21,7 +21,7 @@ from codecompass.query.locate import locate_symbol
 from codecompass.query.options import QueryOptions
 from codecompass.query.search import search_code
 from codecompass.query.token_budget import estimate_tokens
-from codecompass.scan.git_changes import Changes
+from codecompass.scan.git_changes import GitChanges
 from codecompass.settings import Settings
 from tests.support.workspace import LIMITS
 
@@ -82,7 +82,7 @@ def test_total_is_a_sum():
 
 
 def difference_of(workspace, limits=LIMITS, **arguments):
-    async def blocking(work: Callable[[IsCancelled], Changes]) -> Changes:
+    async def blocking(work: Callable[[IsCancelled], GitChanges]) -> GitChanges:
         return work(lambda: False)
 
     async def read():

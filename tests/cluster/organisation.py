@@ -14,7 +14,7 @@ from codecompass.cluster.access import Tokens
 from codecompass.cluster.engine import Engine
 from codecompass.cluster.generations import FactsCache
 from codecompass.cluster.publishing import publish
-from codecompass.cluster.repositories import Head, Repositories, Repository
+from codecompass.cluster.repositories import RefHead, Repositories, Repository
 from codecompass.cluster.server import LibraryLaunch, LibraryServer, open_library_server, serve_library
 from codecompass.settings import AccessSettings, ClusterSettings, ServerSettings, Settings
 from codecompass.transport.http.limits import HttpLimits
@@ -82,7 +82,7 @@ class Organisation:
                 project_id=workspace.project_id,
             )
             meta = published.manifest.meta
-            head = Head(
+            head = RefHead(
                 generation=generation,
                 commit=commit,
                 published_at=time.time(),
@@ -145,7 +145,7 @@ async def serving_library(
             lambda task_status: serve_library(server, sockets, limits=HttpLimits(stop=1), task_status=task_status)
         )
         try:
-            await until(lambda: server.watch.is_ready or not n_ready, seconds=30)
+            await until(lambda: server.monitor.is_ready or not n_ready, seconds=30)
             yield ServedLibrary(server, port)
         finally:
             server.core.stop()

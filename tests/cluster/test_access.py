@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 import codecompass.cluster
-from codecompass.cluster.access import EVERYONE, Token, Unauthorized, Viewer, token_id, visible
+from codecompass.cluster.access import EVERYONE, AccessToken, Unauthorized, Viewer, token_id, visible
 from codecompass.cluster.authentication import (
     KNOWN_SECONDS,
     MAX_KNOWN,
@@ -43,12 +43,12 @@ class Repository(Struct, frozen=True):
 class Kept:
     """The tokens stored in an engine. `n_read` counts lookups."""
 
-    def __init__(self, **tokens: Token) -> None:
+    def __init__(self, **tokens: AccessToken) -> None:
         self.tokens = {token_id(text): token for text, token in tokens.items()}
         self.n_read = 0
         self.failure: Exception | None = None
 
-    def find(self, id_: str) -> Token | None:
+    def find(self, id_: str) -> AccessToken | None:
         self.n_read += 1
         if self.failure is not None:
             raise self.failure
@@ -112,11 +112,11 @@ def test_what_is_seen_is_a_part_in_its_order_and_more_groups_never_see_less(repo
 
 
 def test_a_token_ends_when_it_expires():
-    token = Token(name="anna", groups=("red",), expires_at=100.0)
+    token = AccessToken(name="anna", groups=("red",), expires_at=100.0)
 
     assert token.viewer(99.9) == Viewer("anna", frozenset({"red"}))
     assert token.viewer(100.0) is None
-    assert Token(name="anna").viewer(1e12) is not None
+    assert AccessToken(name="anna").viewer(1e12) is not None
 
 
 READING = {"across", "engine_queries", "engine_text", "generations", "manifests"}
@@ -141,7 +141,7 @@ def test_no_module_of_a_server_reads_past_the_library():
 
 
 async def test_a_token_names_its_viewer():
-    keeper = authenticator(Kept(secret=Token(name="anna", groups=("red",)), root=Token(name="olga", is_admin=True)))
+    keeper = authenticator(Kept(secret=AccessToken(name="anna", groups=("red",)), root=AccessToken(name="olga", is_admin=True)))
 
     assert await who(keeper, authorization="Bearer secret") == Viewer("anna", frozenset({"red"}))
     assert await who(keeper, authorization="bearer   secret ") == Viewer("anna", frozenset({"red"}))
@@ -153,7 +153,7 @@ async def test_a_token_names_its_viewer():
 
 
 async def test_headers_count_from_the_proxy_alone():
-    keeper = authenticator(Kept(secret=Token(name="anna", groups=("red",))))
+    keeper = authenticator(Kept(secret=AccessToken(name="anna", groups=("red",))))
     said = {"x_forwarded_user": "ben", "x_forwarded_groups": " blue,green , ,blue"}
 
     assert await who(keeper, peer="10.1.2.3", **said) == Viewer("ben", frozenset({"blue", "green"}))
@@ -165,7 +165,7 @@ async def test_headers_count_from_the_proxy_alone():
 
 
 async def test_where_the_proxy_names_somebody_that_is_who_asks():
-    keeper = authenticator(Kept(secret=Token(name="anna", groups=("red",))))
+    keeper = authenticator(Kept(secret=AccessToken(name="anna", groups=("red",))))
     proxied = {"peer": "10.1.2.3", "authorization": "Bearer secret"}
 
     assert (await who(keeper, **proxied, x_forwarded_user="ben")).name == "ben"
@@ -201,7 +201,7 @@ def test_a_proxy_that_is_half_configured_is_refused(settings):
 
 
 async def test_a_revoked_token_is_taken_no_longer_than_promised(mock_clock):
-    kept = Kept(secret=Token(name="anna", groups=("red",)))
+    kept = Kept(secret=AccessToken(name="anna", groups=("red",)))
     keeper = authenticator(kept)
     identity = await keeper.identify(heading(authorization="Bearer secret"))
     kept.tokens.clear()
@@ -215,10 +215,10 @@ async def test_a_revoked_token_is_taken_no_longer_than_promised(mock_clock):
 
 
 async def test_other_groups_of_a_token_count_as_soon(mock_clock):
-    kept = Kept(secret=Token(name="anna", groups=("red",)))
+    kept = Kept(secret=AccessToken(name="anna", groups=("red",)))
     keeper = authenticator(kept)
     identity = await keeper.identify(heading(authorization="Bearer secret"))
-    kept.tokens[token_id("secret")] = Token(name="anna", groups=("blue",))
+    kept.tokens[token_id("secret")] = AccessToken(name="anna", groups=("blue",))
 
     mock_clock.jump(KNOWN_SECONDS)
     assert (await keeper.viewer(identity)).groups == {"blue"}
@@ -228,7 +228,7 @@ async def test_a_new_token_counts_soon_though_it_was_tried_before(mock_clock):
     kept = Kept()
     keeper = authenticator(kept)
     assert await who(keeper, authorization="Bearer early") is None
-    kept.tokens[token_id("early")] = Token(name="ida", groups=("red",))
+    kept.tokens[token_id("early")] = AccessToken(name="ida", groups=("red",))
 
     assert await who(keeper, authorization="Bearer early") is None
     assert kept.n_read == 1
@@ -237,7 +237,7 @@ async def test_a_new_token_counts_soon_though_it_was_tried_before(mock_clock):
 
 
 async def test_guesses_crowd_out_no_token_and_are_bounded():
-    kept = Kept(secret=Token(name="anna", groups=("red",)))
+    kept = Kept(secret=AccessToken(name="anna", groups=("red",)))
     keeper = authenticator(kept)
     await who(keeper, authorization="Bearer secret")
     for number in range(MAX_KNOWN + 10):
@@ -252,7 +252,7 @@ async def test_guesses_crowd_out_no_token_and_are_bounded():
 
 
 async def test_many_who_ask_at_once_with_one_token_are_one_question_to_the_engine():
-    kept = Kept(secret=Token(name="anna", groups=("red",)))
+    kept = Kept(secret=AccessToken(name="anna", groups=("red",)))
     keeper = authenticator(kept)
 
     async with trio.open_nursery() as nursery:
@@ -263,7 +263,7 @@ async def test_many_who_ask_at_once_with_one_token_are_one_question_to_the_engin
 
 
 async def test_while_the_engine_is_away_nobody_is_refused_for_a_wrong_token():
-    kept = Kept(secret=Token(name="anna", groups=("red",)))
+    kept = Kept(secret=AccessToken(name="anna", groups=("red",)))
     kept.failure = EngineUnavailable("away")
     keeper = authenticator(kept)
 

@@ -36,7 +36,7 @@ def action(number: int, **fields: object) -> bytes:
 
 def written(engine: Engine) -> set[str]:
     engine.refresh(engine.names.blocks)
-    return {hit["_id"] for hit in engine.found(engine.names.blocks, {"match_all": {}})}
+    return {hit["_id"] for hit in engine.all_hits(engine.names.blocks, {"match_all": {}})}
 
 
 def test_what_is_prepared_has_its_copies_at_once(engine, engine_cluster):

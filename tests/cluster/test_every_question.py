@@ -246,7 +246,7 @@ async def test_the_invisible_costs_the_work_of_what_does_not_exist(house, identi
     async with serving_library(house.settings(), tmp_path / "cache") as served:
         server = served.server
         await ask(served.port, "POST", "/", call("health_check"), **identity.headers)
-        monkeypatch.setattr(server.watch, "_calls", None)  # the check of the engine's health makes requests too
+        monkeypatch.setattr(server.monitor, "_calls", None)  # the check of the engine's health makes requests too
         monkeypatch.setattr(Engine, "_request", noted)
         costs = {}
         for name in (hidden.repo_id, hidden.url, hidden.name, nobody, "0" * 16, url_of("nobody")):

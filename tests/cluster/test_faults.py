@@ -17,7 +17,7 @@ from codecompass.cluster.engine import Engine, EngineUnavailable
 from codecompass.cluster.generations import Generations
 from codecompass.cluster.leases import Claim, claim
 from codecompass.cluster.publishing import publish
-from codecompass.cluster.repositories import Head, Repositories
+from codecompass.cluster.repositories import RefHead, Repositories
 from codecompass.cluster.sweeping import sweep
 from codecompass.errors import IndexDamaged, IndexNotReady
 from codecompass.protocol.metadata import AnswerState
@@ -134,7 +134,7 @@ class Author:
             project_id=self.workspace.project_id,
         )
         meta = published.manifest.meta
-        head = Head(
+        head = RefHead(
             generation=generation,
             commit=str(self.number),
             published_at=0.0,

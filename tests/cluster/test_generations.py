@@ -180,7 +180,7 @@ async def test_a_copy_without_the_newest_piece_is_not_believed(engine, generatio
         assert [reply.results[0].path for reply in asked(snapshot, SearchCode(query="beta"))] == ["b.py"]
 
     # Simulates an outdated node.
-    lost = next(engine.found(engine.names.text, {"term": {"piece": piece.id}}, routing=REPO))["_id"]
+    lost = next(engine.all_hits(engine.names.text, {"term": {"piece": piece.id}}, routing=REPO))["_id"]
     deletion = msgspec.json.encode({"delete": {"_id": lost}}) + b"\n"
     engine.write(engine.names.text, [deletion], routing=REPO)
     engine.refresh(engine.names.text)

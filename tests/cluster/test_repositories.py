@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from codecompass.cluster.engine import Engine
 from codecompass.cluster.leases import Claim, LeaseLost, claim, failed
-from codecompass.cluster.repositories import Head, Repositories, Repository
+from codecompass.cluster.repositories import RefHead, Repositories, Repository
 from codecompass.cluster.webhook import note_pushed
 from codecompass.errors import InvalidInput, ProjectNotFound
 
@@ -40,8 +40,8 @@ def added(repositories) -> Repository:
     return repositories.add(any_url()).repository
 
 
-def head(generation: str, commit: str = "c") -> Head:
-    return Head(generation=generation, commit=commit, published_at=1.0, file_count=1, symbol_count=2, source_bytes=3)
+def head(generation: str, commit: str = "c") -> RefHead:
+    return RefHead(generation=generation, commit=commit, published_at=1.0, file_count=1, symbol_count=2, source_bytes=3)
 
 
 def must_claim(repositories: Repositories, repository: Repository, owner: str = "w") -> Claim:

@@ -2,12 +2,12 @@
 
 from msgspec.structs import replace
 
-from codecompass.cluster.repositories import Head, Lease, Repository, Trouble
-from codecompass.cluster.schedule import Schedule, Times, Watch
+from codecompass.cluster.repositories import Lease, RefHead, Repository, RepositoryFailure
+from codecompass.cluster.schedule import ChangeTimes, Schedule, Times
 
 TIMES = Times(lease=30, poll=60, grace=300, first_backoff=10, longest_backoff=100, affinity=5)
 MINE = (6, 7)
-HEAD = Head(generation="g1", commit="c1", published_at=0, file_count=1, symbol_count=1, source_bytes=1, made_by=MINE)
+HEAD = RefHead(generation="g1", commit="c1", published_at=0, file_count=1, symbol_count=1, source_bytes=1, made_by=MINE)
 READY = Repository(
     repo_id="r1",
     name="a/b",
@@ -114,14 +114,14 @@ def test_workers_that_start_together_do_not_poll_all_together():
 def test_what_failed_rests_longer_each_time_and_is_neither_polled_nor_swept_meanwhile():
     rests = []
     for failures in (1, 2, 3, 4, 5, 50):
-        failed = replace(PENDING, trouble=Trouble(message="m", at=5.0, failures=failures), retired=("old",))
+        failed = replace(PENDING, trouble=RepositoryFailure(message="m", at=5.0, failures=failures), retired=("old",))
         rests.append(3 * Observer().sees(failed, 120).index("turn"))
 
     assert rests == [12, 21, 42, 81, 102, 102]
 
 
 def test_a_remark_that_is_no_failure_delays_nothing():
-    assert Observer().sees(replace(PENDING, trouble=Trouble(message="m", at=5.0))) == ["turn"]
+    assert Observer().sees(replace(PENDING, trouble=RepositoryFailure(message="m", at=5.0))) == ["turn"]
 
 
 def test_what_is_retired_is_swept_when_no_question_can_be_at_it():
@@ -188,7 +188,7 @@ def test_nothing_is_remembered_of_what_is_gone():
 
 def test_a_watch_counts_from_the_first_look_at_a_value():
     clock = Clock()
-    watch = Watch(clock, max_gap=10)
+    watch = ChangeTimes(clock, max_gap=10)
 
     assert watch.unchanged("k", 1) == 0
     clock.now += 6

@@ -224,8 +224,8 @@ async def test_what_a_worker_writes_that_was_stopped_during_the_removal_goes_too
 async def test_what_is_added_again_while_nobody_knows_it_has_its_name_and_is_indexed(engine, repositories, remote, home):
     repo_id = repositories.add(remote.url).repository.repo_id
     repositories.delete(repo_id, lambda old: True)
-    assert repositories.bury(repo_id)
-    assert not repositories.bury(repo_id), "there is one"
+    assert repositories.add_tombstone(repo_id)
+    assert not repositories.add_tombstone(repo_id), "there is one"
 
     added = repositories.add(remote.url).repository
     async with working(engine, home):

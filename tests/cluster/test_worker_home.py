@@ -19,7 +19,7 @@ def home(tmp_path) -> WorkerHome:
 
 
 def fill(home: WorkerHome, repo_id: str, n_bytes: int = 1000, *, used_at: float = 0.0) -> Path:
-    with home.alone(repo_id, "test"):
+    with home.locked(repo_id, "test"):
         path = home.mirror(repo_id) / ".git" / "objects" / "pack"
         path.mkdir(parents=True)
         (path / "x.pack").write_bytes(b"x" * n_bytes)
@@ -39,7 +39,7 @@ def test_what_was_worked_on_longest_ago_makes_room(home):
 def test_what_a_process_is_at_stays_and_the_next_one_goes(home):
     first, second = fill(home, A, used_at=1.0), fill(home, B, used_at=2.0)
 
-    with home.alone(A, "worker"):
+    with home.locked(A, "worker"):
         home.trim(1500)
 
         assert first.exists()
@@ -56,14 +56,14 @@ def test_without_a_limit_everything_stays(home):
 def test_what_is_not_known_any_more_goes_unless_a_process_is_at_it(home):
     gone, kept, busy = fill(home, A), fill(home, B), fill(home, C)
 
-    with home.alone(C, "worker"):
+    with home.locked(C, "worker"):
         assert home.forget_all_but({B}) >= 1000
 
     assert (gone.exists(), kept.exists(), busy.exists()) == (False, True, True)
 
 
 def test_one_process_at_a_time_is_at_a_repository(home):
-    with home.alone(A, "process 1"), pytest.raises(IndexInProgress, match="process 1"), home.alone(A, "process 2"):
+    with home.locked(A, "process 1"), pytest.raises(IndexInProgress, match="process 1"), home.locked(A, "process 2"):
         pass
 
 
@@ -89,7 +89,7 @@ def test_an_index_is_there_once_one_of_its_commits_is(home):
 def test_removing_everything_takes_it_too_and_spares_a_worker_at_work(home, tmp_path):
     root = fill(home, A)
 
-    with home.alone(A, "worker"), pytest.raises(IndexInProgress):
+    with home.locked(A, "worker"), pytest.raises(IndexInProgress):
         remove_everything(HomeLayout(tmp_path))
     assert root.exists()
     remove_everything(HomeLayout(tmp_path))

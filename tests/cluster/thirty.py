@@ -222,8 +222,8 @@ class Thirty:
             "files": (head.file_count, each.n_files),
             "documents": (shown["hits"]["total"]["value"], manifest.averages.documents),
             "pieces": (set(self._ids(names.text, "piece", own)), {piece.id for piece in manifest.pieces}),
-            "manifests": ({hit["_id"] for hit in self.engine.found(names.manifests, own)}, {head.generation}),
-            "blocks": ({hit["_id"] for hit in self.engine.found(names.blocks, own)}, blocks),
+            "manifests": ({hit["_id"] for hit in self.engine.all_hits(names.manifests, own)}, {head.generation}),
+            "blocks": ({hit["_id"] for hit in self.engine.all_hits(names.blocks, own)}, blocks),
         }
         return {what: pair for what, pair in pairs.items() if pair[0] != pair[1]}
 

@@ -9,7 +9,7 @@ import pytest
 import trio
 from trio_websocket import ConnectionClosed
 
-from codecompass.transport.mcp.jsonrpc import Request, parse
+from codecompass.transport.mcp.jsonrpc import RpcRequest, parse
 from codecompass.units import MIB
 from tests.fuzz.fuzzed import fuzzed
 from tests.fuzz.mutations import damaged, frame, http_request
@@ -100,7 +100,7 @@ async def test_damaged_messages_in_sound_requests_are_answered_with_json_rpc(ser
             return
         reply = answer.message()
         assert reply["jsonrpc"] == "2.0", (body, answer.body)
-        if isinstance(message, Request) and answer.status == 200:
+        if isinstance(message, RpcRequest) and answer.status == 200:
             assert reply["id"] == message.id, (body, answer.body)
 
     await in_parallel(N_FRAMES * soak_scale, post)

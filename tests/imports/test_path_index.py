@@ -2,7 +2,7 @@
 
 import random
 
-from codecompass.imports import InMemoryPaths, ModuleRoot, PathIndex, Roots, path_tails
+from codecompass.imports import InMemoryPaths, ModuleRoot, ModuleRoots, PathIndex, path_tails
 from codecompass.imports.paths import package_of
 
 PATHS = (
@@ -33,7 +33,7 @@ class Scanning(PathIndex):
         return iter(sorted(path for path in self.paths if path.startswith(directory)))
 
     def roots(self, ecosystem):
-        return Roots(())
+        return ModuleRoots(())
 
 
 def test_any_additions_and_removals_leave_what_a_scan_would_find():
@@ -71,7 +71,7 @@ def test_roots_are_found_by_prefix_scope_and_directory_in_any_order_of_input():
     ]
 
     for given in (roots, roots[::-1]):
-        found = Roots(given)
+        found = ModuleRoots(given)
 
         assert [root.directory for root in found.by_prefix["pkg"]] == ["b/index", "b/src/index"]
         assert [root.prefix for root in found.by_scope["a/"]] == ["@/*"]

@@ -5,7 +5,7 @@ import re
 import pytest
 from tree_sitter_language_pack import get_parser
 
-from codecompass.languages.language import Context
+from codecompass.languages.language import RuleContext
 from codecompass.languages.source_text import comment_above_byte, holds_marker, offsets
 
 
@@ -55,6 +55,6 @@ def test_a_pattern_keeps_the_offsets_at_which_it_matches():
 
 def test_a_node_holds_the_markers_between_its_first_and_its_last_byte():
     root = get_parser("python").parse(b"a = 1\nb = 2\nc = 3\n").root_node
-    context = Context(path="a", source=b"", module=(), marker_offsets=(6,))
+    context = RuleContext(path="a", source=b"", module=(), marker_offsets=(6,))
 
     assert [holds_marker(node, context) for node in root.named_children] == [False, True, False]

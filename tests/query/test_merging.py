@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from codecompass.protocol.metadata import Metadata, RankingReason
 from codecompass.protocol.replies import HitEvidence, LocateSymbolReply, Result, SearchCodeReply, SearchEvidence, WordEvidence
-from codecompass.query.merging import Part, merged_results, most_promising
+from codecompass.query.merging import WorkspacePart, merged_results, most_promising
 
 METADATA = Metadata(
     codecompass_protocol_version="1.0",
@@ -22,7 +22,7 @@ WORDS = ("retry", "delay")
 
 def found(label, *hits, frequencies=(1, 1), n_texts=100):
     """A reply whose hits are (name, score, how well it has each word)."""
-    return Part(
+    return WorkspacePart(
         label,
         SearchCodeReply(
             results=tuple(Result(path=f"{name}.py", line_start=1, line_end=2, name=name) for name, _, _ in hits),
@@ -77,7 +77,7 @@ def test_names_are_ordered_by_how_well_they_fit_then_by_their_place():
             Result(path="x.py", line_start=1, line_end=1, name=f"{label}{number}", match=match)
             for number, match in enumerate(matches)
         )
-        return Part(label, LocateSymbolReply(results=results, total_candidates=len(results), metadata=METADATA))
+        return WorkspacePart(label, LocateSymbolReply(results=results, total_candidates=len(results), metadata=METADATA))
 
     parts = [located("a", "parts", "similar"), located("b", "exact", "exact"), located("c", "exact", "case")]
 
@@ -87,7 +87,9 @@ def test_names_are_ordered_by_how_well_they_fit_then_by_their_place():
 def test_hits_without_evidence_come_from_each_workspace_in_turns():
     def lines(label, count):
         results = tuple(Result(path="x.py", line_start=n, line_end=n, name=f"{label}{n}") for n in range(count))
-        return Part(label, SearchCodeReply(results=results, query_intent="symbol", total_candidates=count, metadata=METADATA))
+        return WorkspacePart(
+            label, SearchCodeReply(results=results, query_intent="symbol", total_candidates=count, metadata=METADATA)
+        )
 
     assert [name for _, name in order([lines("a", 3), lines("b", 1)])] == ["a0", "b0", "a1", "a2"]
 
@@ -95,7 +97,7 @@ def test_hits_without_evidence_come_from_each_workspace_in_turns():
 def test_the_reasons_of_a_hit_follow_it():
     reason = RankingReason(result_index=0, exact_match_boost=0.0, path_affinity=0.5, definition_boost=0.0, final_score=0.5)
     low = found("low", ("retry", 1.0, (1.0, 0.0)))
-    explained = Part("low", replace(low.reply, metadata=replace(METADATA, ranking_reasons=(reason,))))
+    explained = WorkspacePart("low", replace(low.reply, metadata=replace(METADATA, ranking_reasons=(reason,))))
     merged = merged_results([explained, found("high", ("retry_delay", 3.0, (1.0, 1.0)))], 10)
 
     assert [(each.result_index, each.path_affinity) for each in merged.reasons] == [(1, 0.5)]

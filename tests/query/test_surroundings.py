@@ -4,7 +4,7 @@ import pytest
 
 from codecompass.query.context import surroundings
 from codecompass.query.options import no_deadline
-from codecompass.query.places import definition_place
+from codecompass.query.search_hits import definition_place
 
 MONEY = "class Money:\n    pass\n\n\ndef get(it):\n    return it\n"
 LEDGER = """\

@@ -2,37 +2,37 @@
 
 import pytest
 
-from codecompass.query.traces_and_signatures import Frame, declared_name, frames, is_signature
+from codecompass.query.traces_and_signatures import StackFrame, declared_name, frames, is_signature
 
 
 @pytest.mark.parametrize(
     ("line", "frame"),
     [
-        ('  File "shop/limits.py", line 15, in allow', Frame("shop/limits.py", 15, "allow")),
-        ('  File "/srv/a b/x.py", line 3, in Outer.<locals>.inner', Frame("/srv/a b/x.py", 3, "Outer.inner")),
-        ('  File "x.py", line 1, in <module>', Frame("x.py", 1)),
-        ("\tat a.b.Cache.put(Cache.java:12)", Frame("Cache.java", 12, "a.b.Cache.put")),
-        ("\tat app//a.b.Cache$Entry.lambda$load$0(Cache.java:33)", Frame("Cache.java", 33, "a.b.Cache.Entry.load")),
-        ("\tat java.base/a.b.Cache.<init>(Cache.java:9)", Frame("Cache.java", 9, "a.b.Cache")),
-        ("main.go:12 +0x1", Frame("main.go", 12)),
-        ("\t/home/me/shop/pkg/store.go:120 +0x1d4", Frame("/home/me/shop/pkg/store.go", 120)),
-        ("    at load (file.js:1:2)", Frame("file.js", 1, "load")),
-        ("    at async Cart.total [as sum] (file:///srv/cart.mjs:10:2)", Frame("/srv/cart.mjs", 10, "Cart.total")),
-        ("    at new Cart (webpack://shop/./src/cart.ts:7:11)", Frame("./src/cart.ts", 7, "Cart")),
-        ("    at /srv/cart.js:10:2", Frame("/srv/cart.js", 10)),
-        ("total@http://localhost:3000/static/cart.js:1:2", Frame("static/cart.js", 1, "total")),
-        ("src/main.rs:3:5", Frame("src/main.rs", 3)),
-        ("  --> src/main.rs:3:5", Frame("src/main.rs", 3)),
-        ("thread 'main' panicked at src/main.rs:3:5:", Frame("src/main.rs", 3)),
-        ("app/cart.rb:12:in 'Cart#total'", Frame("app/cart.rb", 12, "Cart#total")),
-        ("app/cart.rb:12:in `block (2 levels) in total'", Frame("app/cart.rb", 12, "total")),
-        ("#0 /srv/Cart.php(12): Shop\\Cart->total(1)", Frame("/srv/Cart.php", 12, "Shop\\Cart->total")),
-        ("   at Shop.Cart.Total(String a) in C:\\src\\Cart.cs:line 12", Frame("C:/src/Cart.cs", 12, "Shop.Cart.Total")),
-        ("    (shop 1.0.0) lib/cart.ex:12: Shop.Cart.total/2", Frame("lib/cart.ex", 12, "Shop.Cart.total")),
-        ("#1  0x00005 in shop::total (a=1) at cart.cc:12", Frame("cart.cc", 12, "shop::total")),
-        ("    #0 0x4f in shop::total(int) /srv/cart.cc:12:3", Frame("/srv/cart.cc", 12, "shop::total")),
-        ("bin/shop:62:5", Frame("bin/shop", 62)),
-        ("cart.lua:12: in function 'total'", Frame("cart.lua", 12, "total")),
+        ('  File "shop/limits.py", line 15, in allow', StackFrame("shop/limits.py", 15, "allow")),
+        ('  File "/srv/a b/x.py", line 3, in Outer.<locals>.inner', StackFrame("/srv/a b/x.py", 3, "Outer.inner")),
+        ('  File "x.py", line 1, in <module>', StackFrame("x.py", 1)),
+        ("\tat a.b.Cache.put(Cache.java:12)", StackFrame("Cache.java", 12, "a.b.Cache.put")),
+        ("\tat app//a.b.Cache$Entry.lambda$load$0(Cache.java:33)", StackFrame("Cache.java", 33, "a.b.Cache.Entry.load")),
+        ("\tat java.base/a.b.Cache.<init>(Cache.java:9)", StackFrame("Cache.java", 9, "a.b.Cache")),
+        ("main.go:12 +0x1", StackFrame("main.go", 12)),
+        ("\t/home/me/shop/pkg/store.go:120 +0x1d4", StackFrame("/home/me/shop/pkg/store.go", 120)),
+        ("    at load (file.js:1:2)", StackFrame("file.js", 1, "load")),
+        ("    at async Cart.total [as sum] (file:///srv/cart.mjs:10:2)", StackFrame("/srv/cart.mjs", 10, "Cart.total")),
+        ("    at new Cart (webpack://shop/./src/cart.ts:7:11)", StackFrame("./src/cart.ts", 7, "Cart")),
+        ("    at /srv/cart.js:10:2", StackFrame("/srv/cart.js", 10)),
+        ("total@http://localhost:3000/static/cart.js:1:2", StackFrame("static/cart.js", 1, "total")),
+        ("src/main.rs:3:5", StackFrame("src/main.rs", 3)),
+        ("  --> src/main.rs:3:5", StackFrame("src/main.rs", 3)),
+        ("thread 'main' panicked at src/main.rs:3:5:", StackFrame("src/main.rs", 3)),
+        ("app/cart.rb:12:in 'Cart#total'", StackFrame("app/cart.rb", 12, "Cart#total")),
+        ("app/cart.rb:12:in `block (2 levels) in total'", StackFrame("app/cart.rb", 12, "total")),
+        ("#0 /srv/Cart.php(12): Shop\\Cart->total(1)", StackFrame("/srv/Cart.php", 12, "Shop\\Cart->total")),
+        ("   at Shop.Cart.Total(String a) in C:\\src\\Cart.cs:line 12", StackFrame("C:/src/Cart.cs", 12, "Shop.Cart.Total")),
+        ("    (shop 1.0.0) lib/cart.ex:12: Shop.Cart.total/2", StackFrame("lib/cart.ex", 12, "Shop.Cart.total")),
+        ("#1  0x00005 in shop::total (a=1) at cart.cc:12", StackFrame("cart.cc", 12, "shop::total")),
+        ("    #0 0x4f in shop::total(int) /srv/cart.cc:12:3", StackFrame("/srv/cart.cc", 12, "shop::total")),
+        ("bin/shop:62:5", StackFrame("bin/shop", 62)),
+        ("cart.lua:12: in function 'total'", StackFrame("cart.lua", 12, "total")),
     ],
 )
 def test_a_line_of_a_trace_gives_a_path_a_line_and_a_name(line, frame):
@@ -42,13 +42,16 @@ def test_a_line_of_a_trace_gives_a_path_a_line_and_a_name(line, frame):
 @pytest.mark.parametrize(
     ("trace", "frame"),
     [
-        ("main.(*Cart).Total(0xc000, {0x1, 0x2})\n\t/srv/cart.go:12 +0x1", Frame("/srv/cart.go", 12, "main.Cart.Total")),
-        ("github.com/x/shop.Total(...)\n\t/srv/cart.go:3", Frame("/srv/cart.go", 3, "github.com/x/shop.Total")),
+        ("main.(*Cart).Total(0xc000, {0x1, 0x2})\n\t/srv/cart.go:12 +0x1", StackFrame("/srv/cart.go", 12, "main.Cart.Total")),
+        ("github.com/x/shop.Total(...)\n\t/srv/cart.go:3", StackFrame("/srv/cart.go", 3, "github.com/x/shop.Total")),
         (
             "   2: shop::cart::total::h0123456789abcdef\n             at ./src/c.rs:3:5",
-            Frame("./src/c.rs", 3, "shop::cart::total"),
+            StackFrame("./src/c.rs", 3, "shop::cart::total"),
         ),
-        ("   3: <shop::Cart as core::fmt::Debug>::fmt\n             at src/c.rs:9:5", Frame("src/c.rs", 9, "shop::Cart::fmt")),
+        (
+            "   3: <shop::Cart as core::fmt::Debug>::fmt\n             at src/c.rs:9:5",
+            StackFrame("src/c.rs", 9, "shop::Cart::fmt"),
+        ),
     ],
 )
 def test_go_and_rust_name_the_function_a_line_above(trace, frame):

@@ -9,8 +9,8 @@ import pytest
 from codecompass.errors import InvalidInput, RefNotIndexed
 from codecompass.scan import git_changes
 from codecompass.scan.files import is_utf8
-from codecompass.scan.git_changes import Changes, FileChange, Hunk, find_changes
-from codecompass.scan.git_repository import GitError, Repository, repository_at
+from codecompass.scan.git_changes import FileChange, GitChanges, Hunk, find_changes
+from codecompass.scan.git_repository import GitError, GitRepository, repository_at
 from codecompass.scan.git_revisions import WORKING_TREE, Side, default_base, named_side, read_refs, repository_of
 from codecompass.scan.rules import ScanRules
 
@@ -19,13 +19,13 @@ from .trees import git, repository, write
 TEXT = "".join(f"line {number} of the file\n" for number in range(40))
 
 
-def opened(root: Path) -> Repository:
+def opened(root: Path) -> GitRepository:
     found = repository_at(str(root))
     assert found is not None
     return found
 
 
-def changes(root: Path, base: str = "HEAD", head: str | None = None, **options: object) -> Changes:
+def changes(root: Path, base: str = "HEAD", head: str | None = None, **options: object) -> GitChanges:
     """Returns the changes in the repository with its top at `root`."""
     known = opened(root)
     other = Side(name=WORKING_TREE) if head is None else named_side(known, head, field="head")
@@ -33,7 +33,7 @@ def changes(root: Path, base: str = "HEAD", head: str | None = None, **options: 
     return find_changes(known, str(root), named_side(known, base, field="base"), other, rules, **options)
 
 
-def by_path(found: Changes) -> dict[str, FileChange]:
+def by_path(found: GitChanges) -> dict[str, FileChange]:
     return {each.path: each for each in found.files}
 
 

@@ -7,7 +7,7 @@ import pytest
 from codecompass.errors import InvalidInput, RefNotIndexed
 from codecompass.scan import git_objects
 from codecompass.scan.git_objects import Blob, read_blobs
-from codecompass.scan.git_repository import GitCancelled, GitError, Repository, repository_at
+from codecompass.scan.git_repository import GitCancelled, GitError, GitRepository, repository_at
 from codecompass.scan.git_revisions import NamedCommit, resolve_commit
 
 from .trees import git, repository
@@ -15,7 +15,7 @@ from .trees import git, repository
 LARGE = 1 << 20
 
 
-def opened(root: Path) -> Repository:
+def opened(root: Path) -> GitRepository:
     found = repository_at(str(root))
     assert found is not None
     return found

@@ -10,7 +10,7 @@ from codecompass.protocol.requests import GetCodeContext, LocateSymbol, SearchCo
 from codecompass.query.meaning import JOINED, QuestionMeaning, question_of
 from codecompass.query.options import QueryOptions
 from codecompass.query.search import find, search_code
-from codecompass.store.vectors import ReadFile, TextPlace, VectorSpace, vectors_for_writing
+from codecompass.store.vectors import FileTexts, TextPlace, VectorSpace, vectors_for_writing
 from tests.support.workspace import TestWorkspace
 
 SPACE = VectorSpace(model="m", dimensions=2, reading="1")
@@ -52,7 +52,7 @@ def put(workspace: TestWorkspace, near: dict[tuple[str, int, int, str], float], 
         for path, places in by_path.items():
             row = snapshot.facts.file(path)
             content = other_content.get("content") or (row.content_hash if row else b"gone")
-            store.put_files([ReadFile(path, content, tuple(places))])
+            store.put_files([FileTexts(path, content, tuple(places))])
 
 
 def meaning(workspace: TestWorkspace, **changes) -> QuestionMeaning:

@@ -9,7 +9,7 @@ import pytest
 from codecompass.store.housekeeping import remove_project
 from codecompass.store.layout import HomeLayout
 from codecompass.store.vectors import (
-    ReadFile,
+    FileTexts,
     TextPlace,
     VectorsMissing,
     VectorSpace,
@@ -43,8 +43,8 @@ def filled(layout):
         store.add([(b"x", X), (b"y", Y), (b"z", Z), (b"orphan", X)], refused=[b"r"])
         store.put_files(
             [
-                ReadFile("a.py", b"1", (TextPlace(b"x", 1, 3, "fn"), TextPlace(b"z", 5, 9, "class"))),
-                ReadFile("b.py", b"2", (TextPlace(b"y", 1, 2, ""), TextPlace(b"r", 3, 4, "fn"))),
+                FileTexts("a.py", b"1", (TextPlace(b"x", 1, 3, "fn"), TextPlace(b"z", 5, 9, "class"))),
+                FileTexts("b.py", b"2", (TextPlace(b"y", 1, 2, ""), TextPlace(b"r", 3, 4, "fn"))),
             ]
         )
     return layout
@@ -70,7 +70,7 @@ def test_filters_hold_before_the_nearest_are_chosen(filled):
 
 def test_a_file_is_replaced_whole_and_a_text_in_two_places_is_there_once(filled):
     with vectors_for_writing(filled, SPACE) as store:
-        store.put_files([ReadFile("b.py", b"3", (TextPlace(b"x", 7, 8, "fn"),))])
+        store.put_files([FileTexts("b.py", b"3", (TextPlace(b"x", 7, 8, "fn"),))])
         assert store.files() == {"a.py": b"1", "b.py": b"3"}
         assert store.counts().texts == 2
 

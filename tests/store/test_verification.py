@@ -9,7 +9,7 @@ from codecompass.errors import IndexDamaged
 from codecompass.store import facts_record
 from codecompass.store.epochs import require_compatible
 from codecompass.store.facts_record import is_recorded, record_facts
-from codecompass.store.verification import Compared, verify_index
+from codecompass.store.verification import VerifiedFiles, verify_index
 from tests.support.workspace import TestWorkspace
 
 
@@ -47,7 +47,7 @@ def forget_a_bit(path: Path) -> None:
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
-def verify(workspace: TestWorkspace, compared: Compared | None = None) -> int:
+def verify(workspace: TestWorkspace, compared: VerifiedFiles | None = None) -> int:
     reading = Reading()
     verify_index(workspace.layout, workspace.project_id, reading, compared)
     return reading.n_bytes
@@ -71,7 +71,7 @@ async def test_reading_everything_finds_what_no_stamp_shows_and_the_next_job_bui
 
 
 async def test_what_was_compared_is_passed_over_and_an_update_costs_its_new_files(indexed):
-    compared = Compared()
+    compared = VerifiedFiles()
     everything = verify(indexed, compared)
     assert everything >= sum(path.stat().st_size for path in [facts_of(indexed), *text_files_of(indexed)])
 

@@ -17,9 +17,9 @@ from codecompass.protocol.replies import ErrorReply, Reply
 from codecompass.semantic.target import SemanticTarget
 from codecompass.settings import QuerySettings, ServerSettings, Settings
 from codecompass.store.layout import HomeLayout
-from codecompass.transport.calls import Outcome
+from codecompass.transport.calls import CallOutcome
 from codecompass.transport.organisation.target import OrganisationTarget
-from codecompass.transport.server import Launch, Server, open_server
+from codecompass.transport.server import Server, ServerOptions, open_server
 from codecompass.units import GIB
 from tests.support.routing import Client
 from tests.support.waiting import until
@@ -42,7 +42,7 @@ class Answer(Struct):
     at_end: Callable[[object], "Answer"] | None = None
 
 
-def answer_of(outcome: Outcome) -> Answer:
+def answer_of(outcome: CallOutcome) -> Answer:
     answer = _of_reply(outcome.reply)
     answer.job = outcome.job
     at_end = outcome.at_end
@@ -112,7 +112,7 @@ async def open_serving(
     organisation: OrganisationTarget | None = None,
     has_upkeep: bool = True,
 ) -> AsyncIterator[Serving]:
-    launch = Launch(
+    launch = ServerOptions(
         settings=settings,
         settings_for=settings_for or (lambda _root: settings),
         home=HomeLayout(canonical_root(home)),

@@ -11,7 +11,7 @@ from codecompass.jobs import Progress
 from codecompass.protocol.metadata import PROTOCOL_VERSION, Metadata, bare_metadata
 from codecompass.protocol.replies import ErrorReply, LocateSymbolReply, Result, SearchCodeReply
 from codecompass.store.writer import WriteCounts
-from codecompass.transport.calls import Outcome, ToolDescription
+from codecompass.transport.calls import CallOutcome, ToolDescription
 from codecompass.transport.mcp.core import Core
 from codecompass.transport.product.product_surface import product_surface
 from codecompass.transport.product.tools import ProductTools
@@ -129,7 +129,7 @@ class SampleTools:
 
     async def _index(self, arguments, caller):
         await caller.follow(self.job, arguments.get("wait_seconds", 0))
-        return Outcome(self._of_job(self.job.state), self.job, self._of_job)
+        return CallOutcome(self._of_job(self.job.state), self.job, self._of_job)
 
     def _of_job(self, state):
         if state.status == "failed":
@@ -156,12 +156,12 @@ class SampleTools:
     async def _locate_symbol(self, arguments, caller):
         names = ["Validator", "validate_token", "validate", "invalidate", "other"]
         results = tuple(Result(path="a.py", line_start=1, line_end=1, name=name) for name in names)
-        return Outcome(LocateSymbolReply(results=results, total_candidates=5, metadata=METADATA))
+        return CallOutcome(LocateSymbolReply(results=results, total_candidates=5, metadata=METADATA))
 
     async def _search_code(self, arguments, caller):
         paths = ("src/auth.py", "auth/a.py", "src/auth.py", "b.py")
         results = tuple(Result(path=path, line_start=1, line_end=1) for path in paths)
-        return Outcome(SearchCodeReply(results=results, query_intent="path", total_candidates=4, metadata=METADATA))
+        return CallOutcome(SearchCodeReply(results=results, query_intent="path", total_candidates=4, metadata=METADATA))
 
     def find_job(self, job_id):
         return self.job if job_id == self.job.state.job_id else None
@@ -176,11 +176,11 @@ class SampleTools:
 
 
 def said(**payload):
-    return Outcome(msgspec.defstruct("Said", list(payload))(**payload))
+    return CallOutcome(msgspec.defstruct("Said", list(payload))(**payload))
 
 
 def failed(code, message, **data):
-    return Outcome(ErrorReply(error=ErrorBody(code, message, data or None), metadata=bare_metadata()))
+    return CallOutcome(ErrorReply(error=ErrorBody(code, message, data or None), metadata=bare_metadata()))
 
 
 class SampleList(ProductTools):

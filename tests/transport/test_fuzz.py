@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from codecompass.transport.mcp.connection import Input, serve_connection
-from codecompass.transport.mcp.jsonrpc import Request, parse
+from codecompass.transport.mcp.jsonrpc import RpcRequest, parse
 from tests.transport.harness import modern
 from tests.transport.sample_tools import sample_core
 
@@ -117,7 +117,7 @@ def check(frames):
     cancelled = set()
     for frame in frames:
         message = parse(frame, max_bytes=1 << 20)
-        if isinstance(message, Request):
+        if isinstance(message, RpcRequest):
             key = (type(message.id), message.id)
             asked[key] = asked.get(key, 0) + 1
             if message.method == "subscriptions/listen":

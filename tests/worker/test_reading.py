@@ -13,10 +13,10 @@ from codecompass.languages.words import WordSplitter
 from codecompass.scan.classify import BINARY_PROBE_BYTES
 from codecompass.worker import reading
 from codecompass.worker.messages import Batch, FileTask
-from codecompass.worker.reading import ReadFile, read_file, reading_limit
+from codecompass.worker.reading import FileReading, read_file, reading_limit
 
 
-def read(root: Path, name: str, content: bytes, *, max_file_bytes: int = 1 << 20, known: bytes = b"") -> ReadFile:
+def read(root: Path, name: str, content: bytes, *, max_file_bytes: int = 1 << 20, known: bytes = b"") -> FileReading:
     (root / name).write_bytes(content)
     task = FileTask(name, known)
     batch = Batch(

@@ -21,6 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import structlog
 import trio
 from inotify_simple import Event, flags
 
@@ -34,6 +35,8 @@ from codecompass.settings import project_file
 
 if TYPE_CHECKING:
     from codecompass.actors.watching.watcher import RunInThread
+
+_log = structlog.get_logger()
 
 SLICE_DIRECTORIES: Final = 512
 """Watches set between two checks for cancellation: 2 to 4 ms."""
@@ -78,6 +81,7 @@ class InotifyWatcher:
         self._are_points_old = False
         self._identity: tuple[int, int] | None = None
         self._limitation = ""
+        self._logged_limitation = ""
         self._trouble = ""
         self._n_adopted = 0
         self._n_moved = 0
@@ -147,6 +151,9 @@ class InotifyWatcher:
             self._set_trouble("the root is gone")
         elif is_anew:
             self._changes.add_everything("the watches were set anew")
+        if self._limitation and self._limitation != self._logged_limitation:
+            _log.warning("watching_limited", root=self._root, reason=self._limitation)
+        self._logged_limitation = self._limitation
 
     def close(self) -> None:
         """Stops watching. May be called again."""

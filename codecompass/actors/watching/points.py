@@ -86,7 +86,7 @@ def _index_points(top: str) -> Iterator[WatchPoint]:
     yield WatchPoint(os.path.join(repository.common_directory, "info"), rules=frozenset({"exclude"}))
 
 
-def _branch_points(repository: git_repository.Repository) -> Iterator[WatchPoint]:
+def _branch_points(repository: git_repository.GitRepository) -> Iterator[WatchPoint]:
     """Yields each directory on the path to the file of the current branch, watched for the next name on that path: git removes
     empty directories when it packs references, and creates them again."""
     try:

@@ -105,8 +105,8 @@ async def open_tree_watcher(
 
     With the directories of an earlier scan, or of the manifest, the watches are set before it is yielded, and one scan after the
     first drain suffices; otherwise a second scan is needed. Never fails for lack of watches: the watcher then has a limitation,
-    which is logged once. A root that does not exist yields "everything". `run` runs what touches the tree in a thread, and raises
-    if the file system does not answer.
+    which is logged once for as long as it lasts. A root that does not exist yields "everything". `run` runs what touches the
+    tree in a thread, and raises if the file system does not answer.
     """
     real_root = await run(lambda: os.path.realpath(str(root)))
     if sys.platform != "linux":
@@ -132,7 +132,6 @@ async def open_tree_watcher(
         known = frozenset(directories)
         if known:
             await watcher.update(known, repositories)
-        _log_limitation(real_root, watcher)
         yield watcher
     finally:
         # In a thread: the kernel takes up to 5 us for each watch.

@@ -11,7 +11,7 @@ import asyncclick
 
 from codecompass.cli.cluster.engine import opened_engine, opened_repositories, run_worker_process
 from codecompass.cli.command import command
-from codecompass.cli.help import Entry, Example, LazyGroup
+from codecompass.cli.help import CommandEntry, Example, LazyGroup
 from codecompass.cli.invocation import Invocation
 
 _REPOSITORIES: Final = "Repositories"
@@ -27,13 +27,13 @@ cluster = LazyGroup(
     pip install 'codecompass[cluster]'.
     """,
     entries=(
-        Entry("add", _REPOSITORIES, "Add a repository, or change what is wanted of one.", __name__),
-        Entry("list", _REPOSITORIES, "List all repositories.", __name__, "list_repositories"),
-        Entry("changed", _REPOSITORIES, "Have a worker look at a repository now.", __name__),
-        Entry("remove", _REPOSITORIES, "Take a repository out.", __name__),
-        Entry("token", _RUNNING, "Say who may ask, and for which groups.", __name__),
-        Entry("worker", _RUNNING, "Fetch and index repositories until told to stop.", __name__),
-        Entry("status", _RUNNING, "Show how the cluster is, what waits and what went wrong.", __name__),
+        CommandEntry("add", _REPOSITORIES, "Add a repository, or change what is wanted of one.", __name__),
+        CommandEntry("list", _REPOSITORIES, "List all repositories.", __name__, "list_repositories"),
+        CommandEntry("changed", _REPOSITORIES, "Have a worker look at a repository now.", __name__),
+        CommandEntry("remove", _REPOSITORIES, "Take a repository out.", __name__),
+        CommandEntry("token", _RUNNING, "Say who may ask, and for which groups.", __name__),
+        CommandEntry("worker", _RUNNING, "Fetch and index repositories until told to stop.", __name__),
+        CommandEntry("status", _RUNNING, "Show how the cluster is, what waits and what went wrong.", __name__),
     ),
     examples=(
         Example("codecompass cluster add https://git.example.org/shop/api --group backend", "index it, for whoever sees backend"),
@@ -211,9 +211,9 @@ token = LazyGroup(
     CODECOMPASS_CLUSTER_URL names.
     """,
     entries=(
-        Entry("add", "Commands", "Make a token for some groups of repositories.", __name__, "add_token"),
-        Entry("list", "Commands", "List all tokens, without their texts.", __name__, "list_tokens"),
-        Entry("revoke", "Commands", "End tokens, within seconds.", __name__, "revoke_token"),
+        CommandEntry("add", "Commands", "Make a token for some groups of repositories.", __name__, "add_token"),
+        CommandEntry("list", "Commands", "List all tokens, without their texts.", __name__, "list_tokens"),
+        CommandEntry("revoke", "Commands", "End tokens, within seconds.", __name__, "revoke_token"),
     ),
     examples=(
         Example("codecompass cluster token add alice --group backend", "a token that sees the repositories of one group"),

@@ -7,7 +7,7 @@ import asyncclick
 from msgspec import Struct
 
 from codecompass.cli.command import command
-from codecompass.cli.help import Entry, Example, LazyGroup
+from codecompass.cli.help import CommandEntry, Example, LazyGroup
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.terminal import printable
 from codecompass.errors import DeadlineExceeded, IndexDamaged, InvalidInput, PermissionDenied, ProjectNotFound, StoreNewer
@@ -22,7 +22,7 @@ config = LazyGroup(
     A setting is looked for in this order: option, environment variable, the file of --config, the project's
     .codecompass/config.toml, your own config.toml, the default.
     """,
-    entries=(Entry("show", "Commands", "Show every setting with its value and origin.", __name__),),
+    entries=(CommandEntry("show", "Commands", "Show every setting with its value and origin.", __name__),),
     examples=(
         Example("codecompass config show", "all settings"),
         Example("codecompass config show query", "one section, with explanations"),

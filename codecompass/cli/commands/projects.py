@@ -10,7 +10,7 @@ from codecompass import amounts
 from codecompass.amounts import iso_time
 from codecompass.cli import failure
 from codecompass.cli.command import command
-from codecompass.cli.help import Entry, Example, LazyGroup
+from codecompass.cli.help import CommandEntry, Example, LazyGroup
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.json_output import GroupEntry, GroupList, ProjectEntry, ProjectList, ProjectName, Removal
 from codecompass.cli.terminal import Cell, Style, printable, write_table
@@ -32,13 +32,13 @@ projects = LazyGroup(
     project itself.
     """,
     entries=(
-        Entry("list", _COMMANDS, "List all projects.", __name__, "list_projects"),
-        Entry("rename", _COMMANDS, "Give a project another name.", __name__),
-        Entry("group", _COMMANDS, "Give several projects a name for searching them together.", __name__),
-        Entry("groups", _COMMANDS, "List all groups.", __name__),
-        Entry("ungroup", _COMMANDS, "Forget a group; its projects stay.", __name__),
-        Entry("remove", _COMMANDS, "Forget a project and delete its index.", __name__),
-        Entry("gc", _COMMANDS, "Delete what belongs to no existing directory.", __name__),
+        CommandEntry("list", _COMMANDS, "List all projects.", __name__, "list_projects"),
+        CommandEntry("rename", _COMMANDS, "Give a project another name.", __name__),
+        CommandEntry("group", _COMMANDS, "Give several projects a name for searching them together.", __name__),
+        CommandEntry("groups", _COMMANDS, "List all groups.", __name__),
+        CommandEntry("ungroup", _COMMANDS, "Forget a group; its projects stay.", __name__),
+        CommandEntry("remove", _COMMANDS, "Forget a project and delete its index.", __name__),
+        CommandEntry("gc", _COMMANDS, "Delete what belongs to no existing directory.", __name__),
     ),
     examples=(
         Example("codecompass projects list", "all projects with state, size and last use"),

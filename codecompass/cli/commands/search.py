@@ -140,13 +140,13 @@ def locate(
 @tool_options("get_file_outline")
 def outline(invocation: Invocation, file: str, **arguments: Any) -> None:  # noqa: ANN401 - passed to decode
     """Prints the outline."""
-    from codecompass.cli.answering import Question, answer
+    from codecompass.cli.answering import QueryContext, answer
     from codecompass.cli.render import write_outline
     from codecompass.protocol.replies import FileOutlineReply
     from codecompass.protocol.requests import GetFileOutline
     from codecompass.query.outline import get_file_outline
 
-    def query(request: GetFileOutline, question: Question) -> FileOutlineReply:
+    def query(request: GetFileOutline, question: QueryContext) -> FileOutlineReply:
         asked = msgspec.structs.replace(request, path=path_in_project(request.path, Path(question.state.workspace)))
         settings = question.settings
         if not invocation.options.as_json:

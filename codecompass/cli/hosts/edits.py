@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from codecompass.cli.hosts import json_text, toml_text, yaml_text
-from codecompass.cli.hosts.entry import Request, revised
+from codecompass.cli.hosts.entry import WantedEntry, revised
 from codecompass.cli.hosts.json_text import NotJson
 from codecompass.cli.hosts.reversible_edit import EditResult
 from codecompass.cli.hosts.supported_hosts import SERVER, FileApproval, FileFormat, Host
@@ -44,7 +44,9 @@ class EntryEdit:
     kind = "entry"
     is_whole = True
 
-    def __init__(self, host: Host, path: Path, request: Request, search_path: str | None = None, *, force: bool = False) -> None:
+    def __init__(
+        self, host: Host, path: Path, request: WantedEntry, search_path: str | None = None, *, force: bool = False
+    ) -> None:
         self._host, self._request, self._search_path, self._force = host, request, search_path, force
         self._editor = _EDITORS[host.format]
         self._place = (*host.section, SERVER)

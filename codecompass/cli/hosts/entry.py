@@ -16,7 +16,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.cli.hosts.supported_hosts import Launch, Shape
+from codecompass.cli.hosts.supported_hosts import EntryShape, LaunchForm
 from codecompass.units import SECONDS
 
 PROGRAM: Final = "codecompass"
@@ -71,19 +71,19 @@ def portable_command(environment: Mapping[str, str]) -> tuple[str, ...]:
     return command
 
 
-class Request(Struct, frozen=True, kw_only=True):
+class WantedEntry(Struct, frozen=True, kw_only=True):
     """The wanted entry of the server.
 
     `asked` are the options of `serve-mcp` that the user gave, with their values, `general` those before `serve-mcp`. `members`
     are further members of the entry.
     """
 
-    launch: Launch
+    launch: LaunchForm
     asked: tuple[tuple[str, tuple[str, ...]], ...] = ()
     general: tuple[tuple[str, tuple[str, ...]], ...] = ()
     members: Mapping[str, object] = {}
 
-    def entry(self, shape: Shape) -> dict[str, object]:
+    def entry(self, shape: EntryShape) -> dict[str, object]:
         """Returns the entry in a host's shape."""
         return {**shape.entry(self.launch), **self.members}
 
@@ -97,7 +97,7 @@ class Revision(Struct, frozen=True, kw_only=True):
     replaced: object = None
 
 
-def revised(present: object, request: Request, shape: Shape, search_path: str | None) -> Revision:
+def revised(present: object, request: WantedEntry, shape: EntryShape, search_path: str | None) -> Revision:
     """Returns the revision of the user's entry. Its command is looked up in `search_path`, the value of PATH."""
     wanted = request.entry(shape)
     launch = shape.launch(present) if isinstance(present, Mapping) else None
@@ -125,7 +125,7 @@ def revised(present: object, request: Request, shape: Shape, search_path: str | 
         arguments = _with_option(arguments, option, values, is_general=False, changes=changes)
     entry = dict(present)
     if program != launch.program or arguments != launch.arguments:
-        made = shape.entry(Launch(program=program, arguments=arguments))
+        made = shape.entry(LaunchForm(program=program, arguments=arguments))
         entry[shape.command] = made[shape.command]
         if shape.arguments and arguments != launch.arguments:
             entry[shape.arguments] = made[shape.arguments]
@@ -142,7 +142,7 @@ def _front(arguments: Sequence[str]) -> tuple[str, ...]:
     return tuple(arguments[: arguments.index("-m") + 2]) if "-m" in arguments and PROGRAM in arguments else ()
 
 
-def _problem(program: str, arguments: Sequence[str], wanted: Launch, search_path: str | None) -> str | None:
+def _problem(program: str, arguments: Sequence[str], wanted: LaunchForm, search_path: str | None) -> str | None:
     """Returns why the command cannot stay; None if it can, or if only the host can tell."""
     if any(sign in program for sign in "$~%{") or (os.path.dirname(program) and not os.path.isabs(program)):
         return None  # the host expands that, or resolves it in a directory of its own

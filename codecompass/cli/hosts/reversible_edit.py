@@ -63,7 +63,7 @@ class Edit(Protocol):
         ...
 
 
-class Outcome(Struct, frozen=True, kw_only=True):
+class EditOutcome(Struct, frozen=True, kw_only=True):
     """What was, or would be, done to a file. With `is_kept` the user's changes prevent an undo. Texts are None for no file."""
 
     before: str | None
@@ -78,10 +78,12 @@ class Outcome(Struct, frozen=True, kw_only=True):
         return self.before != self.after
 
 
-def apply(path: Path, edit: Edit, records: ChangeRecords, *, is_shared: bool, dry_run: bool, has_backup: bool = True) -> Outcome:
+def apply(
+    path: Path, edit: Edit, records: ChangeRecords, *, is_shared: bool, dry_run: bool, has_backup: bool = True
+) -> EditOutcome:
     """Makes and records the change. Raises what the edit raises, PermissionDenied, InvalidInput if the file keeps changing."""
 
-    def attempt() -> Outcome:
+    def attempt() -> EditOutcome:
         before = files.read(path)
         text = before or ""
         change = records.of(path, edit.kind)
@@ -90,8 +92,8 @@ def apply(path: Path, edit: Edit, records: ChangeRecords, *, is_shared: bool, dr
         base = text if original is None else original[0]
         result = edit.apply(text, base)
         if result.text == text and before is not None:
-            return Outcome(before=before, after=before, result=result)
-        outcome = Outcome(before=before, after=result.text, result=result)
+            return EditOutcome(before=before, after=before, result=result)
+        outcome = EditOutcome(before=before, after=result.text, result=result)
         if dry_run:
             return outcome
         records.open()
@@ -120,10 +122,10 @@ def apply(path: Path, edit: Edit, records: ChangeRecords, *, is_shared: bool, dr
     return _repeated(path, attempt)
 
 
-def undo(path: Path, edit: Edit, records: ChangeRecords, *, dry_run: bool, force: bool) -> Outcome:
+def undo(path: Path, edit: Edit, records: ChangeRecords, *, dry_run: bool, force: bool) -> EditOutcome:
     """Undoes the change. Raises the same errors as `apply`."""
 
-    def attempt() -> Outcome:
+    def attempt() -> EditOutcome:
         before = files.read(path)
         change = records.of(path, edit.kind)
         text = before or ""
@@ -131,18 +133,18 @@ def undo(path: Path, edit: Edit, records: ChangeRecords, *, dry_run: bool, force
         if before is None or (state is None and (change is None or change.existed)):
             if change is not None and not dry_run:
                 _settle(path, edit, records, change, is_exact=True)
-            return Outcome(before=before, after=before, result=EditResult(text=text))
+            return EditOutcome(before=before, after=before, result=EditResult(text=text))
         result: tuple[str, bool] | None = None
         if change is not None and (state is None or not edit.is_whole or _is_as_written(edit, text, change)):
             result = _undone(edit, text, change)
         if result is None and not force:
-            return Outcome(before=before, after=before, result=EditResult(text=text), is_kept=True)
+            return EditOutcome(before=before, after=before, result=EditResult(text=text), is_kept=True)
         if result is None:
             had = None if change is None or change.state_before is None else msgspec.json.decode(change.state_before)
             result = edit.without(text, state, had, 0 if change is None else change.n_sections), False
         after, is_exact = result
         is_gone = not _has_content(after) and change is not None and not change.existed
-        outcome = Outcome(before=before, after=None if is_gone else after, result=EditResult(text=after))
+        outcome = EditOutcome(before=before, after=None if is_gone else after, result=EditResult(text=after))
         if dry_run:
             return outcome
         if is_gone:
@@ -197,7 +199,7 @@ def _has_content(text: str) -> bool:
     return "".join(text.removeprefix("\ufeff").split()) not in ("", "{}")
 
 
-def _repeated(path: Path, attempt: Callable[[], Outcome]) -> Outcome:
+def _repeated(path: Path, attempt: Callable[[], EditOutcome]) -> EditOutcome:
     for _ in range(ATTEMPTS):
         try:
             return attempt()

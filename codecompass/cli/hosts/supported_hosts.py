@@ -18,7 +18,7 @@ SERVER: Final = "codecompass"
 """The name of the server in every host. Short, because some hosts prefix the names of tools with it and cut the result."""
 
 
-class Launch(Struct, frozen=True, kw_only=True):
+class LaunchForm(Struct, frozen=True, kw_only=True):
     """How a server's process is started."""
 
     program: str
@@ -26,7 +26,7 @@ class Launch(Struct, frozen=True, kw_only=True):
     environment: Mapping[str, str] = {}
 
 
-class Shape(Struct, frozen=True, kw_only=True):
+class EntryShape(Struct, frozen=True, kw_only=True):
     """The names of an entry's members. `arguments` is empty if they are in one list with the command.
 
     `before` and `after` are further members that the host needs, written before and after these.
@@ -38,7 +38,7 @@ class Shape(Struct, frozen=True, kw_only=True):
     before: tuple[tuple[str, object], ...] = ()
     after: tuple[tuple[str, object], ...] = ()
 
-    def entry(self, launch: Launch) -> dict[str, object]:
+    def entry(self, launch: LaunchForm) -> dict[str, object]:
         """Returns the entry that starts a server with `launch`."""
         made: dict[str, object] = dict(self.before)
         if self.arguments:
@@ -49,7 +49,7 @@ class Shape(Struct, frozen=True, kw_only=True):
             made[self.environment] = dict(launch.environment)
         return made | dict(self.after)
 
-    def launch(self, entry: Mapping[str, object]) -> Launch | None:
+    def launch(self, entry: Mapping[str, object]) -> LaunchForm | None:
         """Returns how an entry starts its server, None if it starts no process or has another shape."""
         command = entry.get(self.command)
         given: object = entry.get(self.arguments, []) if self.arguments else []
@@ -60,7 +60,7 @@ class Shape(Struct, frozen=True, kw_only=True):
             return None
         if not all(isinstance(each, str) for each in given):
             return None
-        return Launch(program=command, arguments=tuple(given), environment=dict(environment))
+        return LaunchForm(program=command, arguments=tuple(given), environment=dict(environment))
 
 
 class EntryApproval(Struct, frozen=True, kw_only=True):
@@ -91,7 +91,7 @@ class Host(Struct, frozen=True, kw_only=True):
     format: FileFormat = "json"
     section: tuple[str, ...] = ("mcpServers",)
     """Path of the object that holds the servers."""
-    shape: Shape = Shape()
+    shape: EntryShape = EntryShape()
     user: str = ""
     """Its user file, below the `base` directory; empty if other programs may not write it."""
     project: str | None = None
@@ -118,7 +118,7 @@ class Host(Struct, frozen=True, kw_only=True):
     """What the host asks before it uses the file of a project."""
 
 
-_TYPED: Final = Shape(before=(("type", "stdio"),))
+_TYPED: Final = EntryShape(before=(("type", "stdio"),))
 _NEW_SESSION: Final = "Start a new session; /mcp shows the server."
 
 HOSTS: Final = (
@@ -187,7 +187,7 @@ HOSTS: Final = (
     Host(
         name="copilot",
         title="Copilot CLI",
-        shape=Shape(before=(("tools", ["*"]), ("type", "local"))),
+        shape=EntryShape(before=(("tools", ["*"]), ("type", "local"))),
         user=".copilot/mcp-config.json",
         project=".github/mcp.json",
         home_variable="COPILOT_HOME",
@@ -221,7 +221,7 @@ HOSTS: Final = (
         name="opencode",
         title="opencode",
         section=("mcp",),
-        shape=Shape(
+        shape=EntryShape(
             command="command",
             arguments="",
             environment="environment",
@@ -307,7 +307,7 @@ HOSTS: Final = (
         title="Goose",
         format="yaml",
         section=("extensions",),
-        shape=Shape(
+        shape=EntryShape(
             command="cmd",
             environment="envs",
             before=(("enabled", True), ("type", "stdio"), ("name", SERVER), ("description", "Finds code.")),

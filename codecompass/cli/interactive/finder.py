@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from codecompass.cli.failure import as_commands, as_known
 from codecompass.cli.interactive.preview import Preview, preview
-from codecompass.cli.interactive.source import Found, Hit, LiveIndex, Source
+from codecompass.cli.interactive.source import LiveIndex, ShownHit, ShownHits, Source
 from codecompass.errors import InternalError
 from codecompass.protocol.requests import SearchMode
 
@@ -24,7 +24,7 @@ WARMING_QUERY: Final = "main"
 """Searched before the first question, to load what each question needs, which takes as long as twenty of them."""
 
 
-class Question(Struct, frozen=True):
+class TypedQuery(Struct, frozen=True):
     """A query and its mode. Of two questions the later one has the higher number."""
 
     number: int
@@ -32,29 +32,29 @@ class Question(Struct, frozen=True):
     mode: SearchMode
 
 
-class Answer(Struct, frozen=True):
+class SearchOutcome(Struct, frozen=True):
     """The outcome of a question: what was found, or an error message."""
 
-    question: Question
-    found: Found | None = None
+    question: TypedQuery
+    found: ShownHits | None = None
     error: str = ""
 
 
 class PreviewAnswer(Struct, frozen=True):
     """The preview of a hit, None if the lines could not be read."""
 
-    hit: Hit
+    hit: ShownHit
     preview: Preview | None
 
 
 class Finder:
     """Answers questions about a source. `deliver` is called in the finder's thread, for each question that was not dropped."""
 
-    def __init__(self, source: Source, deliver: Callable[[Answer | PreviewAnswer], object]) -> None:
+    def __init__(self, source: Source, deliver: Callable[[SearchOutcome | PreviewAnswer], object]) -> None:
         self._deliver = deliver
         self._changed = threading.Condition()
-        self._question: Question | None = None
-        self._wanted: Hit | None = None
+        self._question: TypedQuery | None = None
+        self._wanted: ShownHit | None = None
         self._latest = 0
         self._is_stopped = False
         self._thread = threading.Thread(target=self._run, args=(source,), name="interactive-search", daemon=True)
@@ -63,11 +63,11 @@ class Finder:
         """Starts the thread."""
         self._thread.start()
 
-    def ask(self, query: str, mode: SearchMode) -> Question:
+    def ask(self, query: str, mode: SearchMode) -> TypedQuery:
         """Queues a question, and drops those before it."""
         with self._changed:
             self._latest += 1
-            self._question = Question(self._latest, query, mode)
+            self._question = TypedQuery(self._latest, query, mode)
             self._wanted = None
             self._changed.notify()
             return self._question
@@ -78,7 +78,7 @@ class Finder:
             self._latest += 1
             self._question = self._wanted = None
 
-    def request_preview(self, hit: Hit) -> None:
+    def request_preview(self, hit: ShownHit) -> None:
         """Queues the preview of a hit, in place of another that is waiting."""
         with self._changed:
             self._wanted = hit
@@ -119,13 +119,13 @@ class Finder:
         with suppress(Exception):
             index.search(WARMING_QUERY, "auto", lambda: self._question is not None or self._is_stopped)
 
-    def _answer(self, index: LiveIndex, question: Question) -> Answer:
+    def _answer(self, index: LiveIndex, question: TypedQuery) -> SearchOutcome:
         try:
-            return Answer(question, index.search(question.query, question.mode, lambda: self._is_dropped(question)))
+            return SearchOutcome(question, index.search(question.query, question.mode, lambda: self._is_dropped(question)))
         except Exception as error:  # noqa: BLE001 - the boundary of a question: its failure is an answer
-            return Answer(question, error=message_of(error))
+            return SearchOutcome(question, error=message_of(error))
 
-    def _is_dropped(self, question: Question) -> bool:
+    def _is_dropped(self, question: TypedQuery) -> bool:
         return question.number != self._latest
 
 
@@ -135,7 +135,7 @@ def message_of(error: Exception) -> str:
     return as_commands(known.message)
 
 
-def _preview(index: LiveIndex, hit: Hit) -> Preview | None:
+def _preview(index: LiveIndex, hit: ShownHit) -> Preview | None:
     try:
         return preview(index.around(hit.path, hit.line), hit)
     except Exception:  # noqa: BLE001 - the hit is shown without a preview; the next question reports the error

@@ -7,9 +7,9 @@ import time
 from collections import OrderedDict
 from typing import Final
 
-from codecompass.cli.interactive.finder import Answer, Finder, PreviewAnswer, Question
+from codecompass.cli.interactive.finder import Finder, PreviewAnswer, SearchOutcome, TypedQuery
 from codecompass.cli.interactive.preview import Preview
-from codecompass.cli.interactive.source import Hit, Source
+from codecompass.cli.interactive.source import ShownHit, Source
 from codecompass.cli.interactive.upkeep import TreeState, Upkeep
 from codecompass.protocol.requests import SearchMode
 
@@ -28,7 +28,7 @@ class Session:
         self.source = source
         self.mode: SearchMode = source.mode
         self.query = ""
-        self.answer: Answer | None = None
+        self.answer: SearchOutcome | None = None
         self.selected = 0
         self.tree = TreeState()
         self.known = TreeState()
@@ -36,7 +36,7 @@ class Session:
         self.message = ""
         """Why the last key had no effect."""
         self._finder, self._upkeep = finder, upkeep
-        self._question: Question | None = None
+        self._question: TypedQuery | None = None
         self._asked_at = 0.0
         self._previews: OrderedDict[tuple[str, int], Preview | None] = OrderedDict()
         self._last_preview: Preview | None = None
@@ -58,13 +58,13 @@ class Session:
         )
 
     @property
-    def hits(self) -> tuple[Hit, ...]:
+    def hits(self) -> tuple[ShownHit, ...]:
         """The hits that are shown."""
         found = None if self.answer is None else self.answer.found
         return () if found is None or self.is_withheld else found.hits
 
     @property
-    def hit(self) -> Hit | None:
+    def hit(self) -> ShownHit | None:
         """The selected hit."""
         return self.hits[self.selected] if self.selected < len(self.hits) else None
 
@@ -114,10 +114,10 @@ class Session:
             self.selected = (self.selected + n_rows) % len(self.hits)
             self._want_preview()
 
-    def take(self, news: Answer | PreviewAnswer | TreeState) -> None:
+    def take(self, news: SearchOutcome | PreviewAnswer | TreeState) -> None:
         """Applies news from a thread. Ignores an answer that is not to the last question."""
         match news:
-            case Answer():
+            case SearchOutcome():
                 self._take_answer(news)
             case PreviewAnswer():
                 self._keep_preview(news.hit, news.preview)
@@ -135,7 +135,7 @@ class Session:
         if self._upkeep is not None:
             self._upkeep.note_question()
 
-    def _take_answer(self, answer: Answer) -> None:
+    def _take_answer(self, answer: SearchOutcome) -> None:
         if self._question is None or answer.question.number != self._question.number:
             return
         is_repeated = self.answer is not None and self.answer.question.query == answer.question.query
@@ -169,15 +169,15 @@ class Session:
         if hit is not None and _key(hit) not in self._previews:
             self._finder.request_preview(hit)
 
-    def _keep_preview(self, hit: Hit, preview: Preview | None) -> None:
+    def _keep_preview(self, hit: ShownHit, preview: Preview | None) -> None:
         self._previews[_key(hit)] = self._last_preview = preview
         while len(self._previews) > MAX_PREVIEWS:
             self._previews.popitem(last=False)
 
 
-def _key(hit: Hit) -> tuple[str, int]:
+def _key(hit: ShownHit) -> tuple[str, int]:
     return hit.path, hit.line
 
 
-def _is_same(one: Hit, other: Hit) -> bool:
+def _is_same(one: ShownHit, other: ShownHit) -> bool:
     return (one.path, one.result.qualified_name, one.text) == (other.path, other.result.qualified_name, other.text)

@@ -57,7 +57,7 @@ class Source(Struct, frozen=True):
     commit: NamedCommit | None
 
 
-class Hit(Struct, frozen=True):
+class ShownHit(Struct, frozen=True):
     """A hit and the line to show: that of a definition, or else the one that matches, with its text."""
 
     result: Result
@@ -70,10 +70,10 @@ class Hit(Struct, frozen=True):
         return self.result.path
 
 
-class Found(Struct, frozen=True):
+class ShownHits(Struct, frozen=True):
     """The hits for a query. `reads_as` is the mode that found them: `literal` if the words found nothing."""
 
-    hits: tuple[Hit, ...]
+    hits: tuple[ShownHit, ...]
     total: int
     reads_as: SearchMode
     warnings: tuple[str, ...]
@@ -130,7 +130,7 @@ class LiveIndex:
         self.source = source
         self._index = WorkspaceIndex(source.layout, source.project.project_id)
 
-    def search(self, query: str, mode: SearchMode, is_dropped: Callable[[], bool]) -> Found:
+    def search(self, query: str, mode: SearchMode, is_dropped: Callable[[], bool]) -> ShownHits:
         """Returns the hits for `query`, fewer once `is_dropped` returns True.
 
         A query whose words find nothing is repeated as a literal search: the last word of most queries is still being typed.
@@ -150,7 +150,7 @@ class LiveIndex:
             version = version_of(snapshot)
         by_line = reads_as in ("literal", "regex")
         hits = tuple(_hit(result, by_line=by_line) for result in reply.results)
-        return Found(hits, reply.total_candidates, reads_as, reply.metadata.warnings, version)
+        return ShownHits(hits, reply.total_candidates, reads_as, reply.metadata.warnings, version)
 
     def around(self, path: str, line: int) -> CodeAround:
         """Returns the lines around a line of a file, none if the newest generation has no such file."""
@@ -188,9 +188,9 @@ def version_of(snapshot: Snapshot) -> Version:
     return snapshot.meta.generation, snapshot.meta.published_at
 
 
-def _hit(result: Result, *, by_line: bool) -> Hit:
+def _hit(result: Result, *, by_line: bool) -> ShownHit:
     lines = () if result.excerpt is None else result.excerpt.lines
     if lines and (by_line or result.result_type not in ("", "symbol")):
-        return Hit(result, lines[0].line, lines[0].text)
+        return ShownHit(result, lines[0].line, lines[0].text)
     is_definition = result.result_type in ("", "symbol") and result.name
-    return Hit(result, result.line_start, "" if is_definition else result.snippet or result.result_type)
+    return ShownHit(result, result.line_start, "" if is_definition else result.snippet or result.result_type)

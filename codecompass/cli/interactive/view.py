@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from codecompass import amounts
-from codecompass.cli.interactive.finder import Answer
+from codecompass.cli.interactive.finder import SearchOutcome
 from codecompass.cli.interactive.preview import Fragment, Preview
-from codecompass.cli.interactive.source import Hit, Source
+from codecompass.cli.interactive.source import ShownHit, Source
 from codecompass.cli.interactive.upkeep import TreeState
 from codecompass.cli.render import KIND_STYLES
 from codecompass.cli.terminal import ELLIPSIS, columns, cut, printable
@@ -88,7 +88,7 @@ def cut_start(text: str, width: int) -> str:
     return ELLIPSIS + text[first:]
 
 
-def hit_row(hit: Hit, width: int, *, is_selected: bool, is_changed: bool) -> Line:
+def hit_row(hit: ShownHit, width: int, *, is_selected: bool, is_changed: bool) -> Line:
     """Returns the row of a hit: its name or text on the left, its place on the right."""
     place = printable(f"{hit.path}:{hit.line}") + (" (changed)" if is_changed else "")
     what = _what(hit)
@@ -105,7 +105,7 @@ def hit_row(hit: Hit, width: int, *, is_selected: bool, is_changed: bool) -> Lin
     return [(f"{style} class:selected", text) for style, text in line] if is_selected else line
 
 
-def _what(hit: Hit) -> Line:
+def _what(hit: ShownHit) -> Line:
     if hit.text:
         return [("", printable(hit.text.strip().expandtabs(1)))]
     result = hit.result
@@ -114,7 +114,7 @@ def _what(hit: Hit) -> Line:
     return [(kind, f"{result.kind} "), ("bold", printable(name))]
 
 
-def hit_rows(hits: Sequence[Hit], selected: int, top: int, width: int, height: int, changed: frozenset[str]) -> list[Line]:
+def hit_rows(hits: Sequence[ShownHit], selected: int, top: int, width: int, height: int, changed: frozenset[str]) -> list[Line]:
     """Returns the rows of the hits from number `top` on, as many as fit."""
     return [
         hit_row(hit, width, is_selected=number == selected, is_changed=hit.path in changed)
@@ -160,7 +160,7 @@ def prompt(mode: SearchMode) -> Fragment:
     return "class:prompt", "> " if mode == "auto" else f"{mode}> "
 
 
-def counted(answer: Answer | None, is_pending: bool, mode: SearchMode) -> str:
+def counted(answer: SearchOutcome | None, is_pending: bool, mode: SearchMode) -> str:
     """Returns a summary of an answer, which ends in an ellipsis while a newer question is being answered."""
     if answer is None or answer.found is None:
         return f"searching{ELLIPSIS}" if is_pending else "type to search"
@@ -174,7 +174,7 @@ def counted(answer: Answer | None, is_pending: bool, mode: SearchMode) -> str:
     return text + (ELLIPSIS if is_pending else "")
 
 
-def freshness(source: Source, answer: Answer | None, state: TreeState, known: TreeState) -> Fragment:
+def freshness(source: Source, answer: SearchOutcome | None, state: TreeState, known: TreeState) -> Fragment:
     """Returns how fresh the shown answer is. `known` is the last state in which the index was up to date."""
     if source.commit is not None:
         return "class:dim", printable(f"of {source.commit.name}")

@@ -51,7 +51,7 @@ _KIND_WORDS: Final = frozenset(SYMBOL_KINDS) | {
 """Words before the name in a signature that tell the kind of the definition."""
 
 
-class Entry(Struct, frozen=True):
+class PlaceText(Struct, frozen=True):
     """The text for one place in a file: headings, numbered lines, both or neither."""
 
     path: str
@@ -64,7 +64,7 @@ def one_line(text: str) -> str:
     return text.translate(_CONTROL) if not text.isprintable() else text
 
 
-def grouped(entries: Iterable[Entry]) -> Iterator[str]:
+def grouped(entries: Iterable[PlaceText]) -> Iterator[str]:
     """Yields the lines of all entries, grouped by path, in the order in which the paths first occur."""
     by_path: dict[str, list[str]] = {}
     stale = set()
@@ -86,16 +86,16 @@ def place_of(hit: Result | Reference) -> str:
     return f"{hit.project}:{hit.path}" if hit.project else hit.path
 
 
-def hit_entries(results: Sequence[Result]) -> Iterator[Entry]:
+def hit_entries(results: Sequence[Result]) -> Iterator[PlaceText]:
     """Yields an entry for each hit."""
     for result in results:
-        yield Entry(place_of(result), tuple(_hit(result)), is_stale=result.stale)
+        yield PlaceText(place_of(result), tuple(_hit(result)), is_stale=result.stale)
 
 
-def context_entries(items: Sequence[ContextItem]) -> Iterator[Entry]:
+def context_entries(items: Sequence[ContextItem]) -> Iterator[PlaceText]:
     """Yields an entry for each piece of context."""
     for item in items:
-        yield Entry(item.path, tuple(context_lines(item)), is_stale=item.stale)
+        yield PlaceText(item.path, tuple(context_lines(item)), is_stale=item.stale)
 
 
 def context_lines(item: ContextItem) -> list[str]:
@@ -142,7 +142,7 @@ def related_lines(related: Sequence[RelatedSymbol]) -> Iterator[str]:
             yield ""
         yield f"{relation.replace('_', ' ')}:"
         yield from grouped(
-            Entry(
+            PlaceText(
                 symbol.path,
                 (
                     f"{span(symbol.line_start, symbol.line_end)} "

@@ -21,21 +21,21 @@ from codecompass.transport.bridge.link import BridgeLink, LinkLimits, Refused
 from codecompass.transport.bridge.session import BridgeSession, revision_of
 from codecompass.transport.bridge.stand_in import StandIn
 from codecompass.transport.bridge.target import BridgeTarget
-from codecompass.transport.mcp.connection import Receive
+from codecompass.transport.mcp.connection import Receive, cancelled_when_set
 from codecompass.transport.mcp.core import SessionLimits
 from codecompass.transport.mcp.jsonrpc import (
     EMPTY_OBJECT,
     Malformed,
     Notification,
-    Request,
     RequestId,
     Response,
+    RpcRequest,
     encode_fault,
     encode_request,
     encode_result,
     parse,
 )
-from codecompass.transport.mcp.outgoing import Frame, FrameWriter, OutgoingClosed
+from codecompass.transport.mcp.outgoing import FrameWriter, OutgoingClosed, OutgoingFrame
 from codecompass.transport.mcp.protocol import (
     CANCELLED,
     META_REVISION,
@@ -80,7 +80,7 @@ class _Roots(Struct, frozen=True):
 class _Asked(Struct):
     """An unanswered request of the client. `socket` is the connection over which it was sent."""
 
-    request: Request
+    request: RpcRequest
     frame: bytes
     socket: WebSocketConnection | None = None
 
@@ -131,13 +131,7 @@ class Bridge:
     # from the client
 
     async def _read(self, receive: Receive) -> None:
-        async with trio.open_nursery() as nursery:
-
-            async def until_stopped() -> None:
-                await self.stopping.wait()
-                nursery.cancel_scope.cancel()
-
-            nursery.start_soon(until_stopped)
+        async with cancelled_when_set(self.stopping):
             try:
                 while (incoming := await receive()) is not None:
                     frame = without_lone_surrogates(incoming.frame)
@@ -150,13 +144,12 @@ class Bridge:
                             await self._take_response(message)
                         case Notification():
                             await self._take_notification(message, frame)
-                        case Request():
+                        case RpcRequest():
                             await self._take_request(message, frame)
             except (OSError, trio.BrokenResourceError, trio.ClosedResourceError):
                 pass
-            nursery.cancel_scope.cancel()
 
-    async def _take_request(self, request: Request, frame: bytes) -> None:
+    async def _take_request(self, request: RpcRequest, frame: bytes) -> None:
         if request.id in self._asked:
             await self._reply(encode_fault(request.id, duplicate_id()))
         elif len(self._asked) >= self._limits.in_flight + self._limits.listening:
@@ -304,7 +297,7 @@ class Bridge:
     async def _reply(self, body: bytes) -> None:
         try:
             # A line break in JSON is white space between tokens.
-            await self._writer.send(Frame(body.replace(b"\n", b" "), "response"))
+            await self._writer.send(OutgoingFrame(body.replace(b"\n", b" "), "response"))
         except OutgoingClosed:
             pass  # the client is gone, and this process is about to end
 

@@ -10,7 +10,14 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
-from codecompass.transport.mcp.jsonrpc import EMPTY_OBJECT, Notification, Request, RequestId, encode_notification, encode_request
+from codecompass.transport.mcp.jsonrpc import (
+    EMPTY_OBJECT,
+    Notification,
+    RequestId,
+    RpcRequest,
+    encode_notification,
+    encode_request,
+)
 from codecompass.transport.mcp.protocol import (
     INITIALIZE,
     INITIALIZED,
@@ -40,7 +47,7 @@ class BridgeSession:
         self._is_ready = False
         self._subscriptions: dict[str, None] = {}
 
-    def answered(self, request: Request, result: Raw) -> None:
+    def answered(self, request: RpcRequest, result: Raw) -> None:
         """Records a request that succeeded."""
         if request.method == INITIALIZE:
             self.revision = revision_of(result)
@@ -66,7 +73,7 @@ class BridgeSession:
         for uri in tuple(self._subscriptions):
             yield encode_request(id_, RESOURCES_SUBSCRIBE, UriParams(uri))
 
-    def _subscribed(self, request: Request) -> None:
+    def _subscribed(self, request: RpcRequest) -> None:
         try:
             uri = _URIS.decode(request.params).uri
         except msgspec.DecodeError:

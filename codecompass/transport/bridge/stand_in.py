@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from codecompass.transport.deferred import DeferredServer
 from codecompass.transport.mcp.core import Core, SessionLimits
-from codecompass.transport.mcp.jsonrpc import Request
-from codecompass.transport.mcp.outgoing import Frame
+from codecompass.transport.mcp.jsonrpc import RpcRequest
+from codecompass.transport.mcp.outgoing import OutgoingFrame
 from codecompass.transport.mcp.protocol import (
     DISCOVER,
     INITIALIZE,
@@ -35,7 +35,7 @@ class StandIn:
         surface = replace(product_surface(DeferredServer(_no_server), "default", "text"), instructions=WHAT_IT_IS)
         self._session = ClientSession(Core(surface, limits), "stdio")
 
-    def can_answer(self, request: Request) -> bool:
+    def can_answer(self, request: RpcRequest) -> bool:
         """Returns whether the request is one of a client's first ones, in a session that this stand-in has opened."""
         if request.method in _OPENINGS:
             return True
@@ -55,9 +55,9 @@ class _Kept:
     can_push = False
 
     def __init__(self) -> None:
-        self.frames: list[Frame] = []
+        self.frames: list[OutgoingFrame] = []
 
-    async def send(self, frame: Frame) -> None:
+    async def send(self, frame: OutgoingFrame) -> None:
         self.frames.append(frame)
 
     def finish(self) -> None:

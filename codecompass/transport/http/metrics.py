@@ -176,9 +176,10 @@ def _observed(lines: list[str], live: Sequence[WorkspaceObservation]) -> None:
 
 def _sizes(lines: list[str], live: Sequence[WorkspaceObservation], known: Sequence[SurveyedProject]) -> None:
     """Adds the sizes of indexes: as a live workspace reports them, else as last seen on disk."""
-    files = {entry.project.name: entry.meta.file_count for entry in known if entry.meta is not None}
-    symbols = {entry.project.name: entry.meta.symbol_count for entry in known if entry.meta is not None}
-    source = {entry.project.name: entry.meta.source_bytes for entry in known if entry.meta is not None}
+    indexed = {entry.project.name: entry.meta for entry in known if entry.meta is not None}
+    files = {name: meta.file_count for name, meta in indexed.items()}
+    symbols = {name: meta.symbol_count for name, meta in indexed.items()}
+    source = {name: meta.source_bytes for name, meta in indexed.items()}
     files |= {seen.project_name: seen.file_count for seen in live}
     symbols |= {seen.project_name: seen.symbol_count for seen in live}
     for name, text, values in (

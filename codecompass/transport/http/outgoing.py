@@ -12,7 +12,7 @@ from typing import Final
 import trio
 
 from codecompass.transport.http.request import Header, HttpRequest
-from codecompass.transport.mcp.outgoing import Frame, OutgoingClosed
+from codecompass.transport.mcp.outgoing import OutgoingClosed, OutgoingFrame
 
 QUEUED_FRAMES: Final = 16
 """Frames queued for a client that reads slowly. Beyond that, senders wait."""
@@ -38,9 +38,9 @@ class HttpOutgoing:
         self.can_push: Final = can_push
         self._is_lasting = is_lasting
         self._is_gone = False
-        self._sender, self._receiver = trio.open_memory_channel[Frame](QUEUED_FRAMES)
+        self._sender, self._receiver = trio.open_memory_channel[OutgoingFrame](QUEUED_FRAMES)
 
-    async def send(self, frame: Frame) -> None:
+    async def send(self, frame: OutgoingFrame) -> None:
         """Queues the frame, waiting while the queue is full. Raises OutgoingClosed, unless `is_lasting`."""
         try:
             await self._sender.send(frame)
@@ -56,7 +56,7 @@ class HttpOutgoing:
         """Stops reading frames, as the client is gone."""
         self._receiver.close()
 
-    async def first(self) -> Frame | None:
+    async def first(self) -> OutgoingFrame | None:
         """Returns the next frame; None if the exchange is over."""
         try:
             return await self._receiver.receive()
@@ -64,7 +64,7 @@ class HttpOutgoing:
             return None
 
     async def deliver(
-        self, request: HttpRequest, first: Frame, *, comment_seconds: float, headers: Sequence[Header] = ()
+        self, request: HttpRequest, first: OutgoingFrame, *, comment_seconds: float, headers: Sequence[Header] = ()
     ) -> None:
         """Answers `request` with `first` and the frames after it, until the exchange is over."""
         if first.kind == "response":

@@ -18,7 +18,7 @@ from codecompass.transport.http.request import (
 )
 from codecompass.transport.mcp.core import Core
 from codecompass.transport.mcp.jsonrpc import Fault, encode_fault
-from codecompass.transport.mcp.outgoing import Frame
+from codecompass.transport.mcp.outgoing import OutgoingFrame
 from codecompass.transport.mcp.protocol import INVALID_REQUEST, META_REVISION
 from codecompass.transport.mcp.session import ClientSession, Delivery, Received
 
@@ -70,9 +70,9 @@ class _SingleOutgoing:
     can_push = False
 
     def __init__(self) -> None:
-        self.frame: Frame | None = None
+        self.frame: OutgoingFrame | None = None
 
-    async def send(self, frame: Frame) -> None:
+    async def send(self, frame: OutgoingFrame) -> None:
         """Keeps the response."""
         self.frame = frame
 
@@ -80,7 +80,7 @@ class _SingleOutgoing:
         """Does nothing: the frame is read when the call has returned."""
 
 
-def _status_of(frame: Frame) -> int:
+def _status_of(frame: OutgoingFrame) -> int:
     """Returns the status on `POST /`: 200 for every answer, except to bytes that were not a message."""
     return frame.http_status if frame.is_malformed else OK
 
@@ -117,7 +117,7 @@ _FRAMES: Final = msgspec.json.Decoder(_Frame)
 _ENCODER: Final = msgspec.json.Encoder()
 
 
-def _plain_body(frame: Frame) -> bytes:
+def _plain_body(frame: OutgoingFrame) -> bytes:
     """Returns the answer of `POST /` to bytes that were not a message: only there `error.code` is a string."""
     decoded = _FRAMES.decode(frame.body)
     error = decoded.error
@@ -127,4 +127,4 @@ def _plain_body(frame: Frame) -> bytes:
 
 def _plain_refusal(message: str) -> bytes:
     """Returns the answer of `POST /` to a request that is refused with status 400 before its body is parsed."""
-    return _plain_body(Frame(encode_fault(None, Fault(INVALID_REQUEST, message)), "response"))
+    return _plain_body(OutgoingFrame(encode_fault(None, Fault(INVALID_REQUEST, message)), "response"))

@@ -7,6 +7,7 @@ import os
 import socket
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Final
 
 import trio
@@ -126,7 +127,8 @@ class HttpServer:
         listeners = [trio.SocketListener(trio.socket.from_stdlib_socket(each)) for each in sockets]
         async with trio.open_nursery() as connections:
             async with trio.open_nursery() as accepting:
-                accepting.start_soon(self._accept, listeners, connections)
+                serve = partial(trio.serve_listeners, self._serve_one, listeners, handler_nursery=connections)
+                accepting.start_soon(serve)
                 task_status.started()
                 await stopping()
                 accepting.cancel_scope.cancel()
@@ -134,9 +136,6 @@ class HttpServer:
             for connection in self._connections:
                 connection.stop_if_idle()
             connections.cancel_scope.deadline = trio.current_time() + self._limits.stop
-
-    async def _accept(self, listeners: "list[trio.SocketListener]", connections: trio.Nursery) -> None:
-        await trio.serve_listeners(self._serve_one, listeners, handler_nursery=connections)
 
     async def _serve_one(self, stream: trio.SocketStream) -> None:
         self.n_accepted += 1

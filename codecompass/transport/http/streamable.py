@@ -39,7 +39,7 @@ from codecompass.transport.http.sessions import HttpSession, HttpSessions, TooMa
 from codecompass.transport.mcp.core import Core
 from codecompass.transport.mcp.envelope import HttpHeaders
 from codecompass.transport.mcp.jsonrpc import LARGE_BYTES, LARGE_MESSAGES
-from codecompass.transport.mcp.outgoing import Frame, OutgoingClosed
+from codecompass.transport.mcp.outgoing import OutgoingClosed, OutgoingFrame
 from codecompass.transport.mcp.protocol import HANDSHAKE_REVISIONS, INITIALIZE, META_REVISION, MODERN_ONLY_METHODS
 from codecompass.transport.mcp.session import ClientSession, Delivery, Received
 from codecompass.transport.mcp.unusual_json import nests_too_deeply, without_lone_surrogates
@@ -189,7 +189,7 @@ class StreamableEndpoint:
         request: HttpRequest,
         kind: Received,
         out: HttpOutgoing,
-        first: Frame | None,
+        first: OutgoingFrame | None,
         *,
         headers: tuple[Header, ...] = (),
     ) -> None:

@@ -16,7 +16,7 @@ from codecompass.projects.caller import TransportName
 from codecompass.protocol.requests import MAX_PATH_LENGTH
 from codecompass.transport.mcp.envelope import Agreement
 from codecompass.transport.mcp.jsonrpc import Response, encode_request
-from codecompass.transport.mcp.outgoing import Frame, Outgoing, OutgoingClosed
+from codecompass.transport.mcp.outgoing import Outgoing, OutgoingClosed, OutgoingFrame
 from codecompass.transport.mcp.protocol import MAX_ROOTS_LISTED, MAX_URI_LENGTH, ROOTS_LIST
 
 MAX_PENDING: Final = 32
@@ -85,7 +85,7 @@ class ClientRequests:
         while len(self._pending) >= MAX_PENDING:
             del self._pending[next(iter(self._pending))]
         self._pending[id_] = pending
-        await out.send(Frame(encode_request(id_, method, params), "request"))
+        await out.send(OutgoingFrame(encode_request(id_, method, params), "request"))
         return pending
 
     def settle(self, response: Response) -> bool:
@@ -114,7 +114,7 @@ class _Roots(Struct, frozen=True):
 _ROOTS: Final = msgspec.json.Decoder(_Roots)
 
 
-class Roots:
+class ClientRoots:
     """The roots of one session of the handshake era."""
 
     def __init__(self, requests: ClientRequests, *, deadline_seconds: float) -> None:
@@ -193,7 +193,7 @@ class Client:
     ) -> None:
         self.transport: Final = transport
         self.requests: Final = ClientRequests()
-        self.roots: Final = Roots(self.requests, deadline_seconds=roots_deadline_seconds)
+        self.roots: Final = ClientRoots(self.requests, deadline_seconds=roots_deadline_seconds)
         self.agreement = Agreement()
         self.stream = stream
         self._nursery = nursery
@@ -209,7 +209,7 @@ class Client:
     async def tell(self, body: bytes) -> None:
         """Sends a notification that belongs to no request; drops it if there is no stream."""
         if self.stream is not None:
-            await self.stream.send(Frame(body, "notification"))
+            await self.stream.send(OutgoingFrame(body, "notification"))
 
     def start_watch(self, key: str, run: Callable[[], Awaitable[None]]) -> bool:
         """Runs `run` beside the requests until it returns or `stop_watch` is called. Returns whether the key is watched now."""

@@ -6,7 +6,8 @@ Requests in flight when the connection ends get a moment to finish, so that a re
 cancelled, and nothing is left running.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Literal
 
 import trio
@@ -76,16 +77,23 @@ async def _run_writer(writer: FrameWriter, connection: trio.CancelScope) -> None
 async def _read(core: Core, session: ClientSession, receive: Receive, delivery: Delivery) -> ConnectionEnd:
     """Receives messages until the input ends or the server stops. A stop does not wait for a message that is half read."""
     end: ConnectionEnd = "stopped"
+    async with cancelled_when_set(core.stopping):
+        end = await _read_all(session, receive, delivery)
+    return end
+
+
+@asynccontextmanager
+async def cancelled_when_set(event: trio.Event) -> AsyncIterator[None]:
+    """Cancels the block when the event is set."""
     async with trio.open_nursery() as nursery:
 
-        async def until_stopped() -> None:
-            await core.stopping.wait()
+        async def wait() -> None:
+            await event.wait()
             nursery.cancel_scope.cancel()
 
-        nursery.start_soon(until_stopped)
-        end = await _read_all(session, receive, delivery)
+        nursery.start_soon(wait)
+        yield
         nursery.cancel_scope.cancel()
-    return end
 
 
 async def _read_all(session: ClientSession, receive: Receive, delivery: Delivery) -> ConnectionEnd:

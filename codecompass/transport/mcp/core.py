@@ -18,7 +18,7 @@ from codecompass.transport.mcp.protocol import (
 )
 from codecompass.transport.mcp.surface import Surface
 from codecompass.transport.mcp.tasks import TaskTable
-from codecompass.transport.mcp.wire import Tool, ToolAnnotations
+from codecompass.transport.mcp.wire import ToolAnnotations, WireTool
 
 
 class SessionLimits(Struct, frozen=True, kw_only=True):
@@ -79,7 +79,7 @@ def _encoded_tools(tools: tuple[ToolDescription, ...], revision: str) -> tuple[R
     return tuple(Raw(msgspec.json.encode(_tool(tool, revision))) for tool in tools)
 
 
-def _tool(tool: ToolDescription, revision: str) -> Tool:
+def _tool(tool: ToolDescription, revision: str) -> WireTool:
     is_structured = revision >= STRUCTURED_REVISION
     annotations = ToolAnnotations(
         title="" if is_structured else tool.title,
@@ -88,7 +88,7 @@ def _tool(tool: ToolDescription, revision: str) -> Tool:
         idempotent_hint=UNSET if tool.is_read_only else True,
         open_world_hint=False,
     )
-    return Tool(
+    return WireTool(
         name=tool.name,
         title=tool.title if is_structured else "",
         description=tool.description,

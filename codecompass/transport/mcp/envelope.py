@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 import msgspec
 from msgspec import UNSET, Struct, field
 
-from codecompass.transport.mcp.jsonrpc import Fault, Request, decode_params, shown
+from codecompass.transport.mcp.jsonrpc import Fault, RpcRequest, decode_params, shown
 from codecompass.transport.mcp.protocol import (
     ASSUMED_REVISION,
     HANDSHAKE_REVISIONS,
@@ -71,7 +71,7 @@ class Agreement(Struct, frozen=True, kw_only=True):
     is_initialized: bool = False
 
 
-class Envelope(Struct, frozen=True, kw_only=True):
+class RequestEnvelope(Struct, frozen=True, kw_only=True):
     """What a request carries besides its method and parameters."""
 
     is_modern: bool
@@ -103,7 +103,7 @@ class _Params(Struct, frozen=True):
 _PARAMS: Final = msgspec.json.Decoder(_Params)
 
 
-def open_envelope(request: Request, agreement: Agreement, headers: HttpHeaders | None = None) -> Envelope:
+def open_envelope(request: RpcRequest, agreement: Agreement, headers: HttpHeaders | None = None) -> RequestEnvelope:
     """Returns the envelope of a request. `headers` are None except for POSTs to `/mcp`.
 
     Raises Fault for the first of: missing `_meta`, a header that differs from it, an unsupported revision.
@@ -115,7 +115,7 @@ def open_envelope(request: Request, agreement: Agreement, headers: HttpHeaders |
     if not is_modern:
         if request.method in MODERN_ONLY_METHODS:
             raise _missing_meta(META_REVISION)
-        return Envelope(
+        return RequestEnvelope(
             is_modern=False,
             revision=header if header is not None and not agreement.is_initialized else agreement.revision,
             capabilities=agreement.capabilities,
@@ -135,7 +135,7 @@ def open_envelope(request: Request, agreement: Agreement, headers: HttpHeaders |
             supported=[MODERN_REVISION],
             requested=meta.revision,
         )
-    return Envelope(
+    return RequestEnvelope(
         is_modern=True,
         revision=MODERN_REVISION,
         capabilities=_converted(meta.capabilities, ClientCapabilities, META_CAPABILITIES),

@@ -7,9 +7,9 @@ from msgspec import Raw
 
 from codecompass.projects.caller import Identity
 from codecompass.transport.mcp.client import Client
-from codecompass.transport.mcp.envelope import Envelope
+from codecompass.transport.mcp.envelope import RequestEnvelope
 from codecompass.transport.mcp.jsonrpc import RequestId, encode_notification
-from codecompass.transport.mcp.outgoing import Frame, Outgoing
+from codecompass.transport.mcp.outgoing import Outgoing, OutgoingFrame
 from codecompass.transport.mcp.progress import ProgressParams
 from codecompass.transport.mcp.protocol import PROGRESS
 
@@ -27,7 +27,7 @@ class Exchange:
         id_: RequestId,
         method: str,
         params: Raw,
-        envelope: Envelope,
+        envelope: RequestEnvelope,
         client: Client,
         out: Outgoing,
         project_path: str | None = None,
@@ -67,7 +67,7 @@ class Exchange:
     async def notify(self, method: str, params: object) -> None:
         """Sends a notification that belongs to this request; drops it if only responses can be sent."""
         if self._out.can_push:
-            await self._out.send(Frame(encode_notification(method, params), "notification"))
+            await self._out.send(OutgoingFrame(encode_notification(method, params), "notification"))
 
     async def report(self, params: ProgressParams) -> None:
         """Sends a progress notification for this request."""

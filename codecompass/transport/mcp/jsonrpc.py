@@ -48,7 +48,7 @@ class Fault(Exception):
         self.data: dict[str, object] = {"code": reason, **data}
 
 
-class Request(Struct, frozen=True):
+class RpcRequest(Struct, frozen=True):
     """A request; `params` is an object, not decoded yet."""
 
     id: RequestId
@@ -79,7 +79,7 @@ class Malformed(Struct, frozen=True):
     is_answerable: bool = True
 
 
-Message = Request | Notification | Response | Malformed
+Message = RpcRequest | Notification | Response | Malformed
 
 
 class _Envelope(Struct):
@@ -237,7 +237,7 @@ def _message(envelope: _Envelope) -> Message:
             if known_id is None:
                 return Malformed(Fault(INVALID_PARAMS, "params must be an object."), None, is_answerable=False)
             return Malformed(Fault(INVALID_PARAMS, "params must be an object."), known_id)
-    return Notification(envelope.method, params) if known_id is None else Request(known_id, envelope.method, params)
+    return Notification(envelope.method, params) if known_id is None else RpcRequest(known_id, envelope.method, params)
 
 
 def _response(envelope: _Envelope, known_id: RequestId | None) -> Message:

@@ -60,15 +60,15 @@ from codecompass.transport.mcp.wire import (
     ListToolsResult,
     PageParams,
     ReadResourceResult,
-    Result,
     TaskParams,
     UriParams,
+    WireResult,
 )
 
 MAX_COMPLETIONS: Final = 100
 """Values of one completion. 2025-11-25 server/utilities/completion."""
 
-Handler = Callable[[Core, Exchange], Awaitable[Result]]
+Handler = Callable[[Core, Exchange], Awaitable[WireResult]]
 
 _INITIALIZE: Final = msgspec.json.Decoder(InitializeParams)
 _PAGE: Final = msgspec.json.Decoder(PageParams)
@@ -81,7 +81,7 @@ _TASK: Final = msgspec.json.Decoder(TaskParams)
 _TASK_REQUIRED: Final[dict[str, object]] = {"extensions": {TASKS_EXTENSION: {}}}
 
 
-async def initialize(core: Core, exchange: Exchange) -> Result:
+async def initialize(core: Core, exchange: Exchange) -> WireResult:
     """Agrees on the revision: the client's if supported, else our newest of the handshake era."""
     if len(bytes(exchange.params)) > MAX_OPENING_BYTES:
         raise Fault(
@@ -104,7 +104,7 @@ async def initialize(core: Core, exchange: Exchange) -> Result:
     )
 
 
-async def discover(core: Core, exchange: Exchange) -> Result:
+async def discover(core: Core, exchange: Exchange) -> WireResult:
     """Tells a modern client what `initialize` tells an older one."""
     return DiscoverResult(
         supported_versions=(MODERN_REVISION,),
@@ -115,36 +115,36 @@ async def discover(core: Core, exchange: Exchange) -> Result:
     )
 
 
-async def ping(core: Core, exchange: Exchange) -> Result:
+async def ping(core: Core, exchange: Exchange) -> WireResult:
     """Answers that the server is alive."""
-    return Result()
+    return WireResult()
 
 
-async def list_tools(core: Core, exchange: Exchange) -> Result:
+async def list_tools(core: Core, exchange: Exchange) -> WireResult:
     """Lists the tools of the surface."""
     _refuse_cursor(exchange)
     return _cached(exchange, ListToolsResult(tools=core.tools(exchange.envelope.revision)))
 
 
-async def list_resources(core: Core, exchange: Exchange) -> Result:
+async def list_resources(core: Core, exchange: Exchange) -> WireResult:
     """Lists resources."""
     _refuse_cursor(exchange)
     return _cached(exchange, ListResourcesResult(resources=core.surface.resources.listed))
 
 
-async def list_templates(core: Core, exchange: Exchange) -> Result:
+async def list_templates(core: Core, exchange: Exchange) -> WireResult:
     """Lists the templates of resources."""
     _refuse_cursor(exchange)
     return _cached(exchange, ListResourceTemplatesResult(resource_templates=core.surface.resources.templates))
 
 
-async def list_prompts(core: Core, exchange: Exchange) -> Result:
+async def list_prompts(core: Core, exchange: Exchange) -> WireResult:
     """Lists prompts."""
     _refuse_cursor(exchange)
     return _cached(exchange, ListPromptsResult(prompts=core.surface.prompts.listed))
 
 
-async def call_tool(core: Core, exchange: Exchange) -> Result:
+async def call_tool(core: Core, exchange: Exchange) -> WireResult:
     """Calls a tool."""
     params = decode_params(_CALL_TOOL, exchange.params)
     if not core.surface.tools.knows(params.name):
@@ -166,7 +166,7 @@ async def call_tool(core: Core, exchange: Exchange) -> Result:
             return task_result(id_, outcome.task.state, result_type="task", meta=outcome.meta)
 
 
-async def read_resource(core: Core, exchange: Exchange) -> Result:
+async def read_resource(core: Core, exchange: Exchange) -> WireResult:
     """Reads a resource."""
     uri = decode_params(_URI, exchange.params).uri
     exchange.subject = uri
@@ -180,7 +180,7 @@ async def read_resource(core: Core, exchange: Exchange) -> Result:
     return _cached(exchange, ReadResourceResult(contents=outcome.contents), outcome.ttl_ms, scope)
 
 
-async def get_prompt(core: Core, exchange: Exchange) -> Result:
+async def get_prompt(core: Core, exchange: Exchange) -> WireResult:
     """Fills in a prompt."""
     params = decode_params(_GET_PROMPT, exchange.params)
     arguments = {name: _argument(name, value) for name, value in (params.arguments or {}).items() if value is not None}
@@ -201,7 +201,7 @@ def _argument(name: str, value: object) -> str:
     return text
 
 
-async def complete(core: Core, exchange: Exchange) -> Result:
+async def complete(core: Core, exchange: Exchange) -> WireResult:
     """Completes an argument of a prompt or a resource template."""
     params = decode_params(_COMPLETE, exchange.params)
     if params.ref.type not in ("ref/prompt", "ref/resource"):
@@ -211,22 +211,22 @@ async def complete(core: Core, exchange: Exchange) -> Result:
     return CompleteResult(completion=values)
 
 
-async def get_task(core: Core, exchange: Exchange) -> Result:
+async def get_task(core: Core, exchange: Exchange) -> WireResult:
     """Returns the state of a task, with its result once it has completed."""
     params = _task_params(exchange)
     return task_result(params.task_id, core.tasks.find(params.task_id).state)
 
 
-async def cancel_task(core: Core, exchange: Exchange) -> Result:
+async def cancel_task(core: Core, exchange: Exchange) -> WireResult:
     """Requests that a task stops."""
     await core.tasks.find(_task_params(exchange).task_id).cancel()
-    return Result()
+    return WireResult()
 
 
-async def update_task(core: Core, exchange: Exchange) -> Result:
+async def update_task(core: Core, exchange: Exchange) -> WireResult:
     """Accepts input for a task and ignores it: our tasks request none."""
     core.tasks.find(_task_params(exchange).task_id)
-    return Result()
+    return WireResult()
 
 
 def _task_params(exchange: Exchange) -> TaskParams:
@@ -241,7 +241,7 @@ def _refuse_cursor(exchange: Exchange) -> None:
         raise Fault(INVALID_PARAMS, "the cursor is not one of this list. List again without a cursor.", field="cursor")
 
 
-def _cached(exchange: Exchange, result: CacheableResult, ttl_ms: int = HOUR_MS, scope: str = "public") -> Result:
+def _cached(exchange: Exchange, result: CacheableResult, ttl_ms: int = HOUR_MS, scope: str = "public") -> WireResult:
     if not exchange.envelope.is_modern:
         return result
     return msgspec.structs.replace(result, ttl_ms=ttl_ms, cache_scope=scope)
@@ -252,7 +252,7 @@ def _take_input(exchange: Exchange) -> None:
         exchange.input_responses = decode_params(_INPUT, exchange.params).input_responses or {}
 
 
-def _input_required(outcome: InputRequired) -> Result:
+def _input_required(outcome: InputRequired) -> WireResult:
     return InputRequiredResult(result_type="input_required", input_requests=outcome.requests)
 
 

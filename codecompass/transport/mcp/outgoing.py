@@ -18,7 +18,7 @@ FrameKind = Literal["response", "notification", "request"]
 HTTP_OK: Final = 200
 
 
-class Frame(Struct, frozen=True):
+class OutgoingFrame(Struct, frozen=True):
     """One message to the client, without framing. `http_status` is the HTTP status to use, for responses only.
 
     `is_malformed` marks the response to bytes that were not a message: HTTP answers them with 400 in every era.
@@ -41,7 +41,7 @@ class Outgoing(Protocol):
     def can_push(self) -> bool:
         """Whether anything besides the response can be sent."""
 
-    async def send(self, frame: Frame) -> None:
+    async def send(self, frame: OutgoingFrame) -> None:
         """Sends a frame, in order, waiting while the client is slow. Raises OutgoingClosed. Safe to cancel: all or nothing."""
 
     def finish(self) -> None:
@@ -58,7 +58,7 @@ class FrameWriter:
         self._deadline_seconds = deadline_seconds
         self._sender, self._receiver = trio.open_memory_channel[bytes](capacity)
 
-    async def send(self, frame: Frame) -> None:
+    async def send(self, frame: OutgoingFrame) -> None:
         """Queues the frame, waiting while the queue is full. Raises OutgoingClosed."""
         try:
             await self._sender.send(frame.body)

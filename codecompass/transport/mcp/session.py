@@ -19,15 +19,15 @@ from codecompass.log import get_logger
 from codecompass.projects.caller import Identity, TransportName
 from codecompass.transport.mcp.client import Client
 from codecompass.transport.mcp.core import Core
-from codecompass.transport.mcp.envelope import Envelope, HttpHeaders, open_envelope
+from codecompass.transport.mcp.envelope import HttpHeaders, RequestEnvelope, open_envelope
 from codecompass.transport.mcp.exchange import Exchange
 from codecompass.transport.mcp.jsonrpc import (
     Fault,
     Malformed,
     Notification,
-    Request,
     RequestId,
     Response,
+    RpcRequest,
     encode_fault,
     encode_result,
     internal_error,
@@ -35,7 +35,7 @@ from codecompass.transport.mcp.jsonrpc import (
     read,
 )
 from codecompass.transport.mcp.methods import Method, find_method
-from codecompass.transport.mcp.outgoing import HTTP_OK, Frame, Outgoing, OutgoingClosed
+from codecompass.transport.mcp.outgoing import HTTP_OK, Outgoing, OutgoingClosed, OutgoingFrame
 from codecompass.transport.mcp.protocol import (
     CANCELLED,
     HEADER_MISMATCH,
@@ -49,7 +49,7 @@ from codecompass.transport.mcp.protocol import (
     SESSION_BUSY,
     UNSUPPORTED_REVISION,
 )
-from codecompass.transport.mcp.wire import CancelledParams, Result
+from codecompass.transport.mcp.wire import CancelledParams, WireResult
 from codecompass.units import MILLISECONDS
 
 Received = Literal["request", "notification", "response", "malformed"]
@@ -138,7 +138,7 @@ class ClientSession:
                 self._take_notification(message)
                 delivery.out.finish()
                 return "notification"
-            case Request():
+            case RpcRequest():
                 await self._take_request(message, delivery)
                 return "request"
 
@@ -147,7 +147,7 @@ class ClientSession:
         try:
             if malformed.is_answerable:
                 body = encode_fault(malformed.id, malformed.fault)
-                await out.send(Frame(body, "response", _BAD_REQUEST, is_malformed=True))
+                await out.send(OutgoingFrame(body, "response", _BAD_REQUEST, is_malformed=True))
         finally:
             out.finish()
 
@@ -162,7 +162,7 @@ class ClientSession:
                 self._left = trio.Event()
                 await self._left.wait()
 
-    async def _take_request(self, request: Request, delivery: Delivery) -> None:
+    async def _take_request(self, request: RpcRequest, delivery: Delivery) -> None:
         out = delivery.out
         # Before the envelope is open only `/mcp` has an HTTP status to set, and a fault there is the request's.
         is_modern = delivery.headers is not None
@@ -181,7 +181,7 @@ class ClientSession:
         else:
             self._nursery.start_soon(self._serve, admitted)
 
-    def _admit(self, request: Request, envelope: Envelope, delivery: Delivery) -> _Admitted:
+    def _admit(self, request: RpcRequest, envelope: RequestEnvelope, delivery: Delivery) -> _Admitted:
         """Adds the request to those in flight, so that a cancellation right after it finds it. Raises Fault."""
         method = find_method(request.method, is_modern=envelope.is_modern)
         if method is None:
@@ -220,7 +220,7 @@ class ClientSession:
         """Runs one request and sends its answer; sends none if it is cancelled or the client is gone."""
         exchange = admitted.exchange
         started = time.monotonic()
-        frame: Frame | None = None
+        frame: OutgoingFrame | None = None
         try:
             with admitted.scope:
                 frame = await self._answer(admitted)
@@ -246,7 +246,7 @@ class ClientSession:
                 duration_ms=round((time.monotonic() - started) / MILLISECONDS, 1),
             )
 
-    async def _answer(self, admitted: _Admitted) -> Frame:
+    async def _answer(self, admitted: _Admitted) -> OutgoingFrame:
         exchange, method = admitted.exchange, admitted.method
         is_modern = exchange.envelope.is_modern
         try:
@@ -255,7 +255,7 @@ class ClientSession:
                     result = await method.handler(self._core, exchange)
             else:
                 result = await method.handler(self._core, exchange)
-            return Frame(encode_result(exchange.id, self._finished(result, is_modern=is_modern)), "response")
+            return OutgoingFrame(encode_result(exchange.id, self._finished(result, is_modern=is_modern)), "response")
         except Fault as fault:
             return _fault_frame(exchange.id, fault, is_modern=is_modern)
         except OutgoingClosed:
@@ -264,7 +264,7 @@ class ClientSession:
             self._log.exception("request_failed", method=exchange.method)
             return _fault_frame(exchange.id, internal_error(), is_modern=is_modern)
 
-    def _finished(self, result: Result, *, is_modern: bool) -> Result:
+    def _finished(self, result: WireResult, *, is_modern: bool) -> WireResult:
         if not is_modern:
             return result
         meta = self._core.server_meta if result.meta is msgspec.UNSET else {**result.meta, **self._core.server_meta}
@@ -319,6 +319,6 @@ def session_busy() -> Fault:
     return Fault(SESSION_BUSY, busy, reason="session_busy", is_retryable=True, retry_after_ms=RETRY_MS)
 
 
-def _fault_frame(id_: RequestId, fault: Fault, *, is_modern: bool) -> Frame:
+def _fault_frame(id_: RequestId, fault: Fault, *, is_modern: bool) -> OutgoingFrame:
     status = _STATUSES.get(fault.code, HTTP_OK) if is_modern else HTTP_OK
-    return Frame(encode_fault(id_, fault), "response", status)
+    return OutgoingFrame(encode_fault(id_, fault), "response", status)

@@ -24,7 +24,7 @@ from codecompass.transport.mcp.protocol import (
     TASKS_EXTENSION,
 )
 from codecompass.transport.mcp.tasks import Task, TaskState, Watch, task_result, tell_changes
-from codecompass.transport.mcp.wire import ListenParams, Result, SubscriptionFilter, UriParams
+from codecompass.transport.mcp.wire import ListenParams, SubscriptionFilter, UriParams, WireResult
 
 _URI: Final = msgspec.json.Decoder(UriParams)
 
@@ -35,7 +35,7 @@ def resource_not_found(uri: str, *, is_modern: bool) -> Fault:
     return Fault(code, f"there is no resource {shown(uri)}. resources/list and its templates show what there is.", uri=uri)
 
 
-async def subscribe(core: Core, exchange: Exchange) -> Result:
+async def subscribe(core: Core, exchange: Exchange) -> WireResult:
     """Subscribes the client to changes of a resource. Idempotent."""
     uri = decode_params(_URI, exchange.params).uri
     watch = core.surface.resources.watch(uri)
@@ -58,13 +58,13 @@ async def subscribe(core: Core, exchange: Exchange) -> Result:
             "this connection takes no more subscriptions. Unsubscribe from something, or read the resource.",
             uri=uri,
         )
-    return Result()
+    return WireResult()
 
 
-async def unsubscribe(core: Core, exchange: Exchange) -> Result:
+async def unsubscribe(core: Core, exchange: Exchange) -> WireResult:
     """Ends a subscription; does nothing if there is none."""
     exchange.client.stop_watch(_key(decode_params(_URI, exchange.params).uri))
-    return Result()
+    return WireResult()
 
 
 def _key(uri: str) -> str:
@@ -87,7 +87,7 @@ class _Updated(Struct, frozen=True):
     uri: str
 
 
-async def listen(core: Core, exchange: Exchange) -> Result:
+async def listen(core: Core, exchange: Exchange) -> WireResult:
     """Notifies the client of the agreed changes until the server stops."""
     wanted = decode_params(_LISTEN, exchange.params).notifications
     if wanted.task_ids and not exchange.envelope.capabilities.has_extension(TASKS_EXTENSION):
@@ -109,7 +109,7 @@ async def listen(core: Core, exchange: Exchange) -> Result:
     agreed = SubscriptionFilter(resource_subscriptions=tuple(uris) or None, task_ids=tuple(ids) or None)
     await exchange.notify(ACKNOWLEDGED, _Acknowledged(meta, agreed))
     await _tell_all(watches, core.stopping)
-    return Result(meta=meta)
+    return WireResult(meta=meta)
 
 
 async def _tell_all(watches: list[tuple[Watch, Callable[[], Awaitable[None]]]], stopping: trio.Event) -> None:

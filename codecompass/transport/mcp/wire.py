@@ -153,21 +153,21 @@ class ListenParams(Struct, frozen=True):
     notifications: SubscriptionFilter
 
 
-class Result(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class WireResult(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Base of results. In the modern era the session sets `resultType` and names the server in `_meta`."""
 
     result_type: str | UnsetType = UNSET
     meta: Mapping[str, object] | UnsetType = field(name="_meta", default=UNSET)
 
 
-class CacheableResult(Result, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class CacheableResult(WireResult, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Base of results that say, in the modern era, how long they may be cached. `ttl_ms` is in milliseconds."""
 
     ttl_ms: int | UnsetType = UNSET
     cache_scope: str | UnsetType = UNSET
 
 
-class InitializeResult(Result, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class InitializeResult(WireResult, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Result of `initialize`."""
 
     protocol_version: str
@@ -194,7 +194,7 @@ class ToolAnnotations(Struct, frozen=True, kw_only=True, rename="camel", omit_de
     open_world_hint: bool
 
 
-class Tool(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class WireTool(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A tool in `tools/list`."""
 
     name: str
@@ -218,7 +218,7 @@ class TextContent(Struct, frozen=True, tag_field="type", tag="text"):
     text: str
 
 
-class CallToolResult(Result, frozen=True, kw_only=True, rename="camel", omit_defaults=False):
+class CallToolResult(WireResult, frozen=True, kw_only=True, rename="camel", omit_defaults=False):
     """Result of `tools/call`."""
 
     content: tuple[Struct, ...]
@@ -302,7 +302,7 @@ class PromptMessage(Struct, frozen=True):
     content: Struct
 
 
-class GetPromptResult(Result, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class GetPromptResult(WireResult, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Result of `prompts/get`."""
 
     description: str = ""
@@ -317,7 +317,7 @@ class CompletionValues(Struct, frozen=True, kw_only=True, rename="camel"):
     has_more: bool
 
 
-class CompleteResult(Result, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class CompleteResult(WireResult, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Result of `completion/complete`."""
 
     completion: CompletionValues
@@ -330,13 +330,13 @@ class InputRequest(Struct, frozen=True):
     params: object = UNSET
 
 
-class InputRequiredResult(Result, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class InputRequiredResult(WireResult, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Returned instead of a result: the input that the client has to provide in another call (modern era)."""
 
     input_requests: Mapping[str, InputRequest]
 
 
-class TaskResult(Result, frozen=True, kw_only=True, rename="camel", omit_defaults=False):
+class TaskResult(WireResult, frozen=True, kw_only=True, rename="camel", omit_defaults=False):
     """A task, as result of the call that creates it and of `tasks/get`. Times are ISO 8601 in UTC."""
 
     task_id: str

@@ -16,12 +16,12 @@ from codecompass.protocol.parts import PartRequest
 from codecompass.protocol.requests import AnyRequest, ReadFile
 from codecompass.scan.git_revisions import NamedCommit
 from codecompass.settings import AnswerForm
-from codecompass.transport.calls import Outcome
+from codecompass.transport.calls import CallOutcome
 from codecompass.transport.tools.services import Elsewhere, Services
 from codecompass.units import MINUTES
 
 
-class Call:
+class ToolCall:
     """One tool call: its request, its caller, and the project and commit found for it so far."""
 
     def __init__(
@@ -144,7 +144,7 @@ FOLLOWED_SECONDS = 10 * MINUTES
 """A job is followed until the question is answered, but never longer than this."""
 
 
-async def ask_index(call: Call) -> Outcome:
+async def ask_index(call: ToolCall) -> CallOutcome:
     """Returns the answer of the workspace that the call addresses. Raises the errors of routing and of the workspace."""
     assert isinstance(call.request, QueryRequest)
     workspace = await call.asked_workspace()
@@ -163,7 +163,7 @@ async def ask_index(call: Call) -> Outcome:
             nursery.start_soon(_follow, awaited, call.caller)
             reply = await workspace.ask(query, request_id=call.caller.request_id)
             nursery.cancel_scope.cancel()
-    return Outcome(reply)
+    return CallOutcome(reply)
 
 
 class _AwaitedJob:

@@ -22,13 +22,13 @@ from codecompass.protocol.replies import ErrorReply, Reply
 from codecompass.protocol.requests import HealthCheck, ListRefs, ReadFile
 from codecompass.settings import AnswerForm
 from codecompass.transport.call_records import CANCELLED, OK, Measures
-from codecompass.transport.calls import Outcome
+from codecompass.transport.calls import CallOutcome
 from codecompass.transport.health import MAX_PROJECTS
 from codecompass.transport.tools import job_tools
-from codecompass.transport.tools.call import Call, ask_index
+from codecompass.transport.tools.call import ToolCall, ask_index
 from codecompass.transport.tools.services import Services, ServiceSource
 
-Run = Callable[[Call], Awaitable[Outcome]]
+Run = Callable[[ToolCall], Awaitable[CallOutcome]]
 
 
 class Catalog:
@@ -39,23 +39,23 @@ class Catalog:
         self._measures = measures
         self._log = structlog.get_logger(__name__)
 
-    async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> Outcome:
+    async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> CallOutcome:
         """Runs a tool. Raises nothing but a cancellation: every failure becomes an ErrorReply."""
         return await self._decode_and_run(name, arguments, caller)
 
-    async def part(self, name: str, arguments: Mapping[str, object], caller: Caller, part: PartRequest) -> Outcome:
+    async def part(self, name: str, arguments: Mapping[str, object], caller: Caller, part: PartRequest) -> CallOutcome:
         """Runs a tool for a server that merges the answer with its own: if it is about several projects, returns a PartsReply."""
         return await self._decode_and_run(name, arguments, caller, answers=part.answers, part=part)
 
-    async def show(self, name: str, arguments: Mapping[str, object], caller: Caller, answers: AnswerForm) -> Outcome:
+    async def show(self, name: str, arguments: Mapping[str, object], caller: Caller, answers: AnswerForm) -> CallOutcome:
         """Runs a tool for a page: like `call`, with a reply in this form whatever that of the server is. Replies as text have
         lines of code, others have ids. Queries no other server, as pages cannot show its projects.
         """
         return await self._decode_and_run(name, arguments, caller, answers=answers, is_local=True)
 
-    async def read_file(self, request: ReadFile, caller: Caller) -> Outcome:
+    async def read_file(self, request: ReadFile, caller: Caller) -> CallOutcome:
         """Returns the indexed text of a file. Routed and counted like a tool."""
-        return await self._run(request.tool, caller, lambda services: Call(services, request, caller))
+        return await self._run(request.tool, caller, lambda services: ToolCall(services, request, caller))
 
     async def _decode_and_run(
         self,
@@ -66,18 +66,18 @@ class Catalog:
         answers: AnswerForm | None = None,
         part: PartRequest | None = None,
         is_local: bool = False,
-    ) -> Outcome:
-        def begin(services: Services) -> Call:
+    ) -> CallOutcome:
+        def begin(services: Services) -> ToolCall:
             decoded = decode(name, arguments)
             warnings = decoded.warnings
-            return Call(services, decoded.request, caller, warnings=warnings, answers=answers, part=part, is_local=is_local)
+            return ToolCall(services, decoded.request, caller, warnings=warnings, answers=answers, part=part, is_local=is_local)
 
         return await self._run(name, caller, begin)
 
-    async def _run(self, name: str, caller: Caller, begin: Callable[[Services], Call]) -> Outcome:
+    async def _run(self, name: str, caller: Caller, begin: Callable[[Services], ToolCall]) -> CallOutcome:
         started = time.monotonic()
         counted_as = CANCELLED
-        call: Call | None = None
+        call: ToolCall | None = None
         try:
             call = begin(await self._source.of(caller))
             run = _RUN.get(name, ask_index)
@@ -87,14 +87,14 @@ class Catalog:
         except Exception as error:  # noqa: BLE001 (the boundary of a request: one call must not end the client's session)
             reply = self._error_reply(self._known(error, name, caller), call)
             counted_as = reply.error.code
-            return Outcome(reply)
+            return CallOutcome(reply)
         finally:
             self._measures.count_call(name, caller.transport, counted_as, time.monotonic() - started)
         if outcome.at_end is None:
             return outcome
         return replace(outcome, at_end=partial(self._reply_at_end, call, outcome.at_end))
 
-    def _reply_at_end(self, call: Call, render: Callable[[JobState], Reply], state: JobState) -> Reply:
+    def _reply_at_end(self, call: ToolCall, render: Callable[[JobState], Reply], state: JobState) -> Reply:
         try:
             return render(state)
         except CodeCompassError as error:
@@ -110,21 +110,21 @@ class Catalog:
         self._log.error("tool_failed", tool=name, request_id=caller.request_id, exc_info=error)
         return InternalError(f"{name} failed unexpectedly ({type(error).__name__}). The server's log has the details.")
 
-    def _error_reply(self, error: CodeCompassError, call: Call | None) -> ErrorReply:
+    def _error_reply(self, error: CodeCompassError, call: ToolCall | None) -> ErrorReply:
         metadata: Metadata | BareMetadata = bare_metadata()
         if call is not None:
             metadata = call.metadata(call.observed())
         return ErrorReply(error=error_body(error), metadata=metadata)
 
 
-async def _ask_projects(call: Call) -> Outcome:
+async def _ask_projects(call: ToolCall) -> CallOutcome:
     # Loaded with the first question that may be about several projects.
     from codecompass.transport.tools.several_results import ask_projects
 
     return await ask_projects(call)
 
 
-async def _health_check(call: Call) -> Outcome:
+async def _health_check(call: ToolCall) -> CallOutcome:
     """Answers from the published state. Only calls that name a project are routed: all others are about the server."""
     assert isinstance(call.request, HealthCheck)
     project = None
@@ -132,15 +132,15 @@ async def _health_check(call: Call) -> Outcome:
         await call.require_ref()
         project = (await call.route()).project
     metadata = bare_metadata("" if project is None else str(project.root), call.warnings, call.hint)
-    return Outcome(await call.services.state.health(about=project, limit=MAX_PROJECTS, metadata=metadata))
+    return CallOutcome(await call.services.state.health(about=project, limit=MAX_PROJECTS, metadata=metadata))
 
 
-async def _list_refs(call: Call) -> Outcome:
+async def _list_refs(call: ToolCall) -> CallOutcome:
     """Answers from git and the store; the workspace need be neither live nor indexed."""
     assert isinstance(call.request, ListRefs)
     routed = await call.route()
     metadata = bare_metadata(str(routed.project.root), call.warnings, call.hint)
-    return Outcome(await call.services.commits.list_refs(call.request, routed.project, metadata))
+    return CallOutcome(await call.services.commits.list_refs(call.request, routed.project, metadata))
 
 
 _RUN: Final[Mapping[str, Run]] = {

@@ -18,8 +18,8 @@ from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import MAX_WAIT_SECONDS, IndexRepo, IndexRepository, SearchCode, SyncRepo
 from codecompass.protocol.state_replies import IndexRepoReply, IndexRepositoryReply, SyncRepoReply
 from codecompass.store.registry import Project
-from codecompass.transport.calls import Outcome
-from codecompass.transport.tools.call import Call
+from codecompass.transport.calls import CallOutcome
+from codecompass.transport.tools.call import ToolCall
 
 SETTLING_QUERY: Final = "main"
 """Any query would do; this one is cheap."""
@@ -66,7 +66,7 @@ class StartedJob(Struct, frozen=True):
         return None if self.state.report is None else round(self.state.report.duration_seconds, 3)
 
 
-async def index_repo(call: Call) -> Outcome:
+async def index_repo(call: ToolCall) -> CallOutcome:
     """Starts or joins an index job. Raises the same errors as `_start_job`."""
     assert isinstance(call.request, IndexRepo)
     return await _start_job(
@@ -74,7 +74,7 @@ async def index_repo(call: Call) -> Outcome:
     )
 
 
-async def sync_repo(call: Call) -> Outcome:
+async def sync_repo(call: ToolCall) -> CallOutcome:
     """Starts or joins an index job. Raises SyncInProgress instead of IndexInProgress."""
     assert isinstance(call.request, SyncRepo)
     try:
@@ -106,7 +106,7 @@ _NUMBER_DIGITS: Final = 12
 """Hexadecimal digits of a project's id that make its number: 48 bits, which every JSON reader takes as a whole number."""
 
 
-async def index_repository(call: Call) -> Outcome:
+async def index_repository(call: ToolCall) -> CallOutcome:
     """Starts or joins an index job and waits for its end, at most MAX_WAIT_SECONDS."""
     assert isinstance(call.request, IndexRepository)
     named = call.request.project_id
@@ -135,7 +135,7 @@ def _index_repository_reply(job: StartedJob, named: str | None) -> IndexReposito
     )
 
 
-async def _start_job(call: Call, *, force: bool, wait_seconds: float, render: Callable[[StartedJob], Reply]) -> Outcome:
+async def _start_job(call: ToolCall, *, force: bool, wait_seconds: float, render: Callable[[StartedJob], Reply]) -> CallOutcome:
     """Starts an index job of the workspace, or joins a running one, and returns it as rendered by `render`.
 
     Raises RefNotIndexed, IndexInProgress if `force` meets a job that is not forced, and the errors of routing and `render`.
@@ -156,7 +156,7 @@ async def _start_job(call: Call, *, force: bool, wait_seconds: float, render: Ca
         assert isinstance(metadata, Metadata)
         return render(StartedJob(project, state, metadata))
 
-    return Outcome(as_of(job.state), job, as_of)
+    return CallOutcome(as_of(job.state), job, as_of)
 
 
 async def _settle(workspace: WorkspaceHandle) -> None:

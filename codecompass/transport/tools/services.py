@@ -24,8 +24,8 @@ from codecompass.store.registry import Project
 
 if TYPE_CHECKING:
     # These modules import this one.
-    from codecompass.transport.calls import Outcome
-    from codecompass.transport.tools.call import Call
+    from codecompass.transport.calls import CallOutcome
+    from codecompass.transport.tools.call import ToolCall
     from codecompass.transport.tools.project_answers import OtherAnswers
 
 
@@ -102,9 +102,9 @@ class ServerState(Protocol):
 
 class Elsewhere(Protocol):
     """Another server, which is queried about projects that are not on this machine. Implemented by
-    `transport/organisation/asking.py`."""
+    `transport/organisation/answers.py`."""
 
-    async def run(self, call: "Call", run: "Callable[[Call], Awaitable[Outcome]]") -> "Outcome":
+    async def run(self, call: "ToolCall", run: "Callable[[ToolCall], Awaitable[CallOutcome]]") -> "CallOutcome":
         """Returns the outcome of `run`, or the other server's answer if the call is about one of its repositories."""
 
     async def split(self, names: Sequence[str]) -> tuple[tuple[SelectedProject, ...], tuple[str, ...]]:
@@ -112,7 +112,7 @@ class Elsewhere(Protocol):
 
     async def ask(
         self,
-        call: "Call",
+        call: "ToolCall",
         request: SearchCode | LocateSymbol | FindReferences,
         names: Sequence[str],
         deadline: float,

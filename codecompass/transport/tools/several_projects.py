@@ -23,7 +23,7 @@ from codecompass.protocol.metadata import PROTOCOL_VERSION, Metadata, ProjectPar
 from codecompass.protocol.replies import FindReferencesReply, ImportedSymbol, SearchEvidence
 from codecompass.protocol.requests import ALL_PROJECTS, FindReferences, SearchCode
 from codecompass.query.merging import most_promising
-from codecompass.transport.tools.call import Call
+from codecompass.transport.tools.call import ToolCall
 from codecompass.transport.tools.project_answers import (
     Answers,
     Asked,
@@ -55,7 +55,7 @@ _ABOUT_ONE: Final = ("project_id", "ref", "changed_since", "why_not")
 """Arguments that only have a meaning in one project."""
 
 
-async def asked_projects(call: Call, request: SharedRequest) -> Asked | None:
+async def asked_projects(call: ToolCall, request: SharedRequest) -> Asked | None:
     """Returns the projects that the question addresses; None if it is one project. Raises the same errors as `Router.select`, and
     InvalidInput for arguments that are about one project."""
     names = await call.services.router.several(request.workspace)
@@ -76,7 +76,7 @@ def _leads(name: str, elsewhere: Sequence[str]) -> bool:
     return (asked_elsewhere(name) or name.strip()) == elsewhere[0]
 
 
-def deadline_of(call: Call, request: SharedRequest) -> float:
+def deadline_of(call: ToolCall, request: SharedRequest) -> float:
     """Returns the deadline for all projects, in trio time."""
     milliseconds = request.timeout_ms if isinstance(request, SearchCode) else None
     seconds = SEVERAL_SECONDS if milliseconds is None else milliseconds * MILLISECONDS
@@ -86,7 +86,7 @@ def deadline_of(call: Call, request: SharedRequest) -> float:
 
 
 async def ask_everybody(
-    call: Call,
+    call: ToolCall,
     request: SharedRequest,
     asked: Asked,
     deadline: float,
@@ -124,7 +124,7 @@ async def ask_everybody(
 
 
 async def ask_all(
-    call: Call,
+    call: ToolCall,
     request: SharedRequest,
     selected: Sequence[SelectedProject],
     deadline: float,
@@ -161,7 +161,7 @@ _State = Literal["fresh", "changing", "cold"]
 
 
 async def _prepared(
-    call: Call,
+    call: ToolCall,
     request: SharedRequest,
     selected: Sequence[SelectedProject],
     deadline: float,
@@ -202,7 +202,7 @@ async def _prepared(
 
 
 async def _to_search(
-    call: Call,
+    call: ToolCall,
     words: str,
     ready: Sequence[SelectedProject],
     states: Mapping[str, _State],
@@ -234,7 +234,7 @@ async def _to_search(
 
 
 async def _concerned(
-    call: Call,
+    call: ToolCall,
     query: Query,
     ready: Sequence[SelectedProject],
     states: Mapping[str, _State],
@@ -254,7 +254,7 @@ async def _concerned(
 
 
 async def _answer(
-    call: Call,
+    call: ToolCall,
     request: SharedRequest,
     selected: SelectedProject,
     state: _State,
@@ -281,7 +281,7 @@ async def _answer(
     return ProjectAnswer(selected, reply, is_checked=state != "cold")
 
 
-def several_metadata(call: Call, request: SharedRequest, answers: Answers, shown: Collection[str | None]) -> Metadata:
+def several_metadata(call: ToolCall, request: SharedRequest, answers: Answers, shown: Collection[str | None]) -> Metadata:
     """Returns the metadata of the merged answer; `shown` are the labels of the projects that have hits in it."""
     is_fresh = all(each.is_fresh for each in answers.here) and answers.other.is_fresh
     is_complete = all(

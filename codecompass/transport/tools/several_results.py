@@ -23,10 +23,10 @@ from codecompass.protocol.replies import (
     SearchCodeReply,
 )
 from codecompass.protocol.requests import FindReferences, LocateSymbol, SearchCode
-from codecompass.query.merging import MergedResults, Part, in_turns, merged_results
+from codecompass.query.merging import MergedResults, WorkspacePart, in_turns, merged_results
 from codecompass.query.references import FAMILIES
-from codecompass.transport.calls import Outcome
-from codecompass.transport.tools.call import Call, ask_index
+from codecompass.transport.calls import CallOutcome
+from codecompass.transport.tools.call import ToolCall, ask_index
 from codecompass.transport.tools.project_answers import Answers, Asked, OtherAnswers, ProjectAnswer, SharedRequest
 from codecompass.transport.tools.several_projects import (
     ask_all,
@@ -45,7 +45,7 @@ MAX_IMPORTED_LENGTH: Final = 1_000
 """Maximum number of packages in another server's ImportedSymbol, and of characters of each of its texts."""
 
 
-async def ask_projects(call: Call) -> Outcome:
+async def ask_projects(call: ToolCall) -> CallOutcome:
     """Returns the answer of the project that the question addresses, or the merged one of several.
 
     Raises the same errors as `asked_projects`, as `call.ask_index` for one project, and as `require_an_answer` for several.
@@ -56,20 +56,20 @@ async def ask_projects(call: Call) -> Outcome:
     if asked is None:
         return await ask_index(call)
     if call.part is not None and not call.part.is_page:
-        return Outcome(await _parts_reply(call, request, asked.here, call.part))
+        return CallOutcome(await _parts_reply(call, request, asked.here, call.part))
     if isinstance(request, FindReferences):
-        return Outcome(await _references(call, request, asked))
+        return CallOutcome(await _references(call, request, asked))
     answers = await ask_everybody(call, request, asked, deadline_of(call, request))
     require_an_answer(answers)
-    return Outcome(_page(call, request, answers))
+    return CallOutcome(_page(call, request, answers))
 
 
-def _page(call: Call, request: SearchCode | LocateSymbol, answers: Answers) -> SearchCodeReply | LocateSymbolReply:
+def _page(call: ToolCall, request: SearchCode | LocateSymbol, answers: Answers) -> SearchCodeReply | LocateSymbolReply:
     replies = [
         (each.selected.label, each.reply) for each in answers.each if isinstance(each.reply, SearchCodeReply | LocateSymbolReply)
     ]
     limit = request.limit or call.services.default_limit
-    merged = merged_results([Part(label, reply) for label, reply in replies], limit)
+    merged = merged_results([WorkspacePart(label, reply) for label, reply in replies], limit)
     page = answers.other.page
     if page is not None:
         merged = in_turns(merged, MergedResults(page.results, page.metadata.ranking_reasons), limit)
@@ -92,7 +92,7 @@ def _page(call: Call, request: SearchCode | LocateSymbol, answers: Answers) -> S
 # references
 
 
-async def _references(call: Call, request: FindReferences, asked: Asked) -> FindReferencesReply:
+async def _references(call: ToolCall, request: FindReferences, asked: Asked) -> FindReferencesReply:
     """Returns the uses of a definition: product code in projects that import its package, then in its own project, then tests.
 
     Raises SymbolNotFound if no project defines it, AmbiguousSymbol if several do and the first named one does not.
@@ -223,7 +223,9 @@ def _summed(counts: Sequence[ReferenceCounts]) -> ReferenceCounts:
 # parts for another server
 
 
-async def _parts_reply(call: Call, request: SharedRequest, selected: Sequence[SelectedProject], part: PartRequest) -> PartsReply:
+async def _parts_reply(
+    call: ToolCall, request: SharedRequest, selected: Sequence[SelectedProject], part: PartRequest
+) -> PartsReply:
     """Returns the answers of the selected projects but those that `part` leaves out. Raises InvalidInput for an invalid part."""
     if part.imported is not None:
         _check(part.imported)
@@ -244,7 +246,7 @@ async def _parts_reply(call: Call, request: SharedRequest, selected: Sequence[Se
     )
 
 
-async def _ids(call: Call, selected: Sequence[SelectedProject]) -> Mapping[str, frozenset[str]]:
+async def _ids(call: ToolCall, selected: Sequence[SelectedProject]) -> Mapping[str, frozenset[str]]:
     """Returns the ids by which each project can be left out: its own, and those of the repositories that it is a checkout of."""
     projects = [each.project for each in selected]
     tell = call.services.repository_ids

@@ -25,9 +25,9 @@ from codecompass.protocol.replies import (
     Result,
 )
 from codecompass.transport.http.request import BAD_REQUEST, HttpRefusal, HttpRequest
-from codecompass.transport.ui.asking import Asking, Trouble
 from codecompass.transport.ui.code_lines import CodeLine, code_lines, lines_of_hit
 from codecompass.transport.ui.fields import Fields
+from codecompass.transport.ui.questions import PageError, ToolQueries
 from codecompass.transport.ui.rendering import NOT_STORED, Rendering, address
 from codecompass.transport.ui.shown_projects import ShownProject, chosen
 
@@ -86,10 +86,10 @@ class CallerNode(Struct, frozen=True):
 
 
 class CodePages:
-    """Answers the pages about code. Each method raises Trouble, HttpRefusal."""
+    """Answers the pages about code. Each method raises PageError, HttpRefusal."""
 
-    def __init__(self, asking: Asking, rendering: Rendering) -> None:
-        self._asking = asking
+    def __init__(self, questions: ToolQueries, rendering: Rendering) -> None:
+        self._questions = questions
         self._rendering = rendering
 
     async def file(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
@@ -99,15 +99,17 @@ class CodePages:
         path = _required(fields, "path")
         line = fields.number("line", 1, lowest=1, highest=MAX_LINE)
         first = (line - 1) // PART_LINES * PART_LINES + 1
-        reply = await self._asking.read(project.project_id, path, first, PART_LINES)
+        reply = await self._questions.read(project.project_id, path, first, PART_LINES)
         assert isinstance(reply, FileTextReply)
         part = await trio.to_thread.run_sync(_part, reply)
         outline: tuple[OutlineNode, ...] = ()
         try:
-            described = await self._asking.show("get_file_outline", project.project_id, path=reply.file_path, limit=OUTLINE_NODES)
+            described = await self._questions.show(
+                "get_file_outline", project.project_id, path=reply.file_path, limit=OUTLINE_NODES
+            )
             assert isinstance(described, FileOutlineReply)
             outline = described.symbols
-        except Trouble:
+        except PageError:
             pass  # the file is shown without an outline
         values = {
             "projects": projects,
@@ -126,7 +128,7 @@ class CodePages:
         project = _project(fields, projects)
         name, path = _required(fields, "name"), fields.text("path")
         line = fields.number("line", 0, lowest=0, highest=MAX_LINE)
-        reply = await self._asking.show("locate_symbol", project.project_id, name=name, limit=DEFINITIONS)
+        reply = await self._questions.show("locate_symbol", project.project_id, name=name, limit=DEFINITIONS)
         assert isinstance(reply, LocateSymbolReply)
         target = _target(reply.results, project.project_id, name, path, line)
         await request.answer(_SEE_OTHER, headers=(("location", target), *NOT_STORED))
@@ -137,10 +139,10 @@ class CodePages:
         project = _project(fields, projects)
         name = _required(fields, "name")
         path = fields.given("path")
-        known = await self._asking.identify(project.project_id, name, path, DEFINITIONS)
+        known = await self._questions.identify(project.project_id, name, path, DEFINITIONS)
         meant = _meant(known)
         asked = {"name": meant.symbol_id, "detail_level": "context"} if meant else {"name": name, "path": path}
-        found = await self._asking.show("locate_symbol", project.project_id, **asked, limit=DEFINITIONS)
+        found = await self._questions.show("locate_symbol", project.project_id, **asked, limit=DEFINITIONS)
         assert isinstance(found, LocateSymbolReply)
         values: dict[str, object] = {
             "projects": projects,
@@ -158,9 +160,9 @@ class CodePages:
 
     async def _uses(self, project: ShownProject, symbol_id: str, looked_in: Sequence[ShownProject]) -> dict[str, object]:
         """Returns the uses of a definition in these projects, and its callers in its own project."""
-        ask = self._asking.show if len(looked_in) == 1 else self._asking.show_from
+        ask = self._questions.show if len(looked_in) == 1 else self._questions.show_from
         uses = await ask("find_references", project.project_id, symbol_name=symbol_id, limit=USES)
-        graph = await self._asking.show(
+        graph = await self._questions.show(
             "get_call_graph", project.project_id, symbol_name=symbol_id, depth=CALL_DEPTH, limit=CALLERS
         )
         assert isinstance(uses, FindReferencesReply)
@@ -190,21 +192,21 @@ class CodePages:
             "here": "diff",
         }
         try:
-            reply = await self._asking.show(
+            reply = await self._questions.show(
                 "diff_context", project.project_id, base=base, head=head, path=path, max_tokens=DIFFERENCE_TOKENS
             )
             assert isinstance(reply, DiffContextReply)
             values["reply"] = reply
-        except Trouble as trouble:
+        except PageError as trouble:
             values["trouble"] = trouble
         await self._rendering.page(request, "diff.html", values)
 
 
 def _project(fields: Fields, projects: tuple[ShownProject, ...]) -> ShownProject:
-    """Returns the project of a page. Raises Trouble if no project of that name is shown, even if it exists."""
+    """Returns the project of a page. Raises PageError if no project of that name is shown, even if it exists."""
     project = chosen(projects, fields.text("project"))
     if project is None:
-        raise Trouble("project_not_found", "no project of this name is served here.")
+        raise PageError("project_not_found", "no project of this name is served here.")
     return project
 
 

@@ -14,8 +14,8 @@ from codecompass.scan.explain import SKIP_SENTENCES
 from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.http.outgoing import COMMENT
 from codecompass.transport.http.request import BAD_REQUEST, UNAVAILABLE, HttpRefusal, HttpRequest
-from codecompass.transport.ui.asking import Asking, Trouble
 from codecompass.transport.ui.fields import Fields, read_form
+from codecompass.transport.ui.questions import PageError, ToolQueries
 from codecompass.transport.ui.rendering import NOT_STORED, Rendering, address
 from codecompass.transport.ui.shown_projects import ShownProject, chosen, shown_projects
 from codecompass.units import MILLISECONDS, MINUTES
@@ -47,11 +47,11 @@ class ShownClient(Struct, frozen=True):
 
 
 class ProjectPages:
-    """Answers the pages about projects and activity. Each method raises Trouble, HttpRefusal."""
+    """Answers the pages about projects and activity. Each method raises PageError, HttpRefusal."""
 
-    def __init__(self, server: "Server", asking: Asking, rendering: Rendering) -> None:
+    def __init__(self, server: "Server", questions: ToolQueries, rendering: Rendering) -> None:
         self._server = server
-        self._asking = asking
+        self._questions = questions
         self._rendering = rendering
         self._n_streams = 0
 
@@ -64,9 +64,9 @@ class ProjectPages:
         fields = Fields(request)
         project = chosen(projects, fields.text("project"))
         if project is None:
-            raise Trouble("project_not_found", "no project of this name is served here.")
+            raise PageError("project_not_found", "no project of this name is served here.")
         path = fields.given("path")
-        reply = await self._asking.show("index_status", project.project_id, path=path)
+        reply = await self._questions.show("index_status", project.project_id, path=path)
         assert isinstance(reply, IndexStatusReply)
         values = {
             "projects": projects,
@@ -87,16 +87,16 @@ class ProjectPages:
         try:
             match form.get("action"):
                 case "update":
-                    await self._asking.show("sync_repo", project.project_id)
+                    await self._questions.show("sync_repo", project.project_id)
                 case "rebuild":
-                    await self._asking.show("index_repo", project.project_id, force=True)
+                    await self._questions.show("index_repo", project.project_id, force=True)
                 case "cancel" if project.job is not None and project.job.job_id == form.get("job"):
                     await self._server.cancel_job(project.job.job_id)
                 case "cancel":
                     pass  # it has ended meanwhile
                 case _:
                     raise HttpRefusal(BAD_REQUEST, "there is no such action. Load the page again.")
-        except Trouble as trouble:
+        except PageError as trouble:
             values = {"trouble": trouble, "here": "projects", "projects": shown_projects(self._server)}
             await self._rendering.page(request, "trouble.html", values, status=trouble.status)
             return

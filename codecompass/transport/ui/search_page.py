@@ -12,9 +12,9 @@ from codecompass.protocol.replies import Result, SearchCodeReply
 from codecompass.protocol.requests import ALL_PROJECTS, MAX_LIMIT, SEARCH_MODES
 from codecompass.query.excerpts import word_pattern
 from codecompass.transport.http.request import OK, HttpRequest
-from codecompass.transport.ui.asking import Asking, Trouble
 from codecompass.transport.ui.code_lines import CodeLine, lines_of_hit
 from codecompass.transport.ui.fields import Fields
+from codecompass.transport.ui.questions import PageError, ToolQueries
 from codecompass.transport.ui.rendering import Rendering
 from codecompass.transport.ui.shown_projects import ShownProject, chosen
 
@@ -99,20 +99,20 @@ class SearchForm(Struct, frozen=True, kw_only=True):
         }
 
 
-class Found(Struct, frozen=True, kw_only=True):
+class SearchOutcome(Struct, frozen=True, kw_only=True):
     """The answer to a search, or the trouble with it."""
 
     hits: tuple[ShownHit, ...] = ()
     total: int = 0
     metadata: Metadata | None = None
-    trouble: Trouble | None = None
+    trouble: PageError | None = None
 
 
 class SearchPage:
     """Answers `/ui`, and `/ui/results` with the part that changes while somebody types."""
 
-    def __init__(self, asking: Asking, rendering: Rendering) -> None:
-        self._asking = asking
+    def __init__(self, questions: ToolQueries, rendering: Rendering) -> None:
+        self._questions = questions
         self._rendering = rendering
 
     async def page(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
@@ -129,7 +129,7 @@ class SearchPage:
         found = await self._found(form, projects)
         return {"form": form, "found": found, "verdicts": VERDICTS, "status": OK, "more": MORE_HITS}
 
-    async def _found(self, form: SearchForm, projects: tuple[ShownProject, ...]) -> Found | None:
+    async def _found(self, form: SearchForm, projects: tuple[ShownProject, ...]) -> SearchOutcome | None:
         if form.project is None or not form.q:
             return None
         arguments = {
@@ -143,17 +143,17 @@ class SearchPage:
         }
         try:
             if form.is_about_all:
-                reply = await self._asking.show_all("search_code", **arguments)
+                reply = await self._questions.show_all("search_code", **arguments)
             else:
                 why_not = form.why_not or None
-                reply = await self._asking.show("search_code", form.project.project_id, **arguments, why_not=why_not)
-        except Trouble as trouble:
-            return Found(trouble=trouble)
+                reply = await self._questions.show("search_code", form.project.project_id, **arguments, why_not=why_not)
+        except PageError as trouble:
+            return SearchOutcome(trouble=trouble)
         assert isinstance(reply, SearchCodeReply)
         of_label = {each.label: each for each in projects} if form.is_about_all else {"": form.project}
         # In a thread: highlighting takes milliseconds of processor time, which would delay other answers.
         hits = await trio.to_thread.run_sync(_shown_hits, reply.results, reply.metadata.ranking_reasons, form, of_label)
-        return Found(hits=hits, total=reply.total_candidates, metadata=reply.metadata)
+        return SearchOutcome(hits=hits, total=reply.total_candidates, metadata=reply.metadata)
 
 
 def _form(request: HttpRequest, projects: tuple[ShownProject, ...]) -> SearchForm:

@@ -15,10 +15,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from codecompass.transport.http.request import NOT_FOUND, HttpRefusal, HttpRequest, require_method
-from codecompass.transport.ui.asking import Asking, Trouble
 from codecompass.transport.ui.code_pages import CodePages
 from codecompass.transport.ui.door import PAGE_PATH
 from codecompass.transport.ui.project_pages import ProjectPages
+from codecompass.transport.ui.questions import PageError, ToolQueries
 from codecompass.transport.ui.rendering import Rendering
 from codecompass.transport.ui.search_page import SearchPage
 from codecompass.transport.ui.shown_projects import ShownProject, shown_projects
@@ -38,10 +38,10 @@ class Site:
     def __init__(self, server: "Server") -> None:
         self._server = server
         self._rendering = Rendering()
-        asking = Asking(server)
-        search = SearchPage(asking, self._rendering)
-        code = CodePages(asking, self._rendering)
-        self._projects = ProjectPages(server, asking, self._rendering)
+        questions = ToolQueries(server)
+        search = SearchPage(questions, self._rendering)
+        code = CodePages(questions, self._rendering)
+        self._projects = ProjectPages(server, questions, self._rendering)
         self._pages: Mapping[str, Page] = {
             "": search.page,
             "/": search.page,
@@ -76,7 +76,7 @@ class Site:
             return
         page = self._pages.get(below)
         if page is None:
-            await self._say(request, Trouble("page_not_found", "there is no such page."), NOT_FOUND)
+            await self._say(request, PageError("page_not_found", "there is no such page."), NOT_FOUND)
             return
         await request.body()
         failure: Exception | None = None
@@ -92,11 +92,11 @@ class Site:
         projects = shown_projects(self._server)
         try:
             await page(request, projects)
-        except Trouble as trouble:
+        except PageError as trouble:
             await self._say(request, trouble, trouble.status)
         except HttpRefusal as refusal:
-            await self._say(request, Trouble("", refusal.message), refusal.status)
+            await self._say(request, PageError("", refusal.message), refusal.status)
 
-    async def _say(self, request: HttpRequest, trouble: Trouble, status: int) -> None:
+    async def _say(self, request: HttpRequest, trouble: PageError, status: int) -> None:
         values = {"trouble": trouble, "here": "", "projects": shown_projects(self._server)}
         await self._rendering.page(request, "trouble.html", values, status=status)

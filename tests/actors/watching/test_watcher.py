@@ -562,6 +562,17 @@ async def test_more_directories_than_are_allowed_make_it_inexact_and_the_log_say
     assert "more than 3 directories" in logs[0]["reason"]
 
 
+async def test_a_limitation_that_the_first_update_finds_is_logged_once(root):
+    """A server opens its watchers before it knows the directories."""
+    with structlog.testing.capture_logs() as logs:
+        async with open_tree_watcher(root, max_watches=3) as watcher:
+            assert logs == []
+            await watcher.update(directories_below(root))
+            await watcher.update(directories_below(root))
+
+    assert [entry["event"] for entry in logs] == ["watching_limited"]
+
+
 def test_when_the_system_has_no_more_watches_the_remedy_is_named_and_it_heals(root):
     run_in_namespace(
         """

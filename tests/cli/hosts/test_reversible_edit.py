@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from codecompass.cli.hosts import reversible_edit
 from codecompass.cli.hosts.change_records import ChangeRecords
 from codecompass.cli.hosts.edits import AllowEdit, EntryEdit, RulesEdit
-from codecompass.cli.hosts.entry import Request
+from codecompass.cli.hosts.entry import WantedEntry
 from codecompass.cli.hosts.reversible_edit import Edit
-from codecompass.cli.hosts.supported_hosts import HOSTS, FileApproval, Host, Launch, host_named
+from codecompass.cli.hosts.supported_hosts import HOSTS, FileApproval, Host, LaunchForm, host_named
 from codecompass.errors import FileUnreadable
 from codecompass.store.layout import HomeLayout
 from tests.support.host_files import json_files, toml_files, yaml_files
@@ -27,9 +27,9 @@ EDITED = [*{(host.format, host.section, repr(host.shape)): host for host in HOST
 MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None
 """Every write is forced to the disk, which takes a while where there is one."""
 
-REQUEST = Request(launch=Launch(program="/opt/bin/codecompass", arguments=("serve-mcp", "--tools", "core")))
-OTHER = Request(
-    launch=Launch(program="/opt/bin/codecompass", arguments=("serve-mcp", "--tools", "all"), environment={"A": "1"}),
+REQUEST = WantedEntry(launch=LaunchForm(program="/opt/bin/codecompass", arguments=("serve-mcp", "--tools", "core")))
+OTHER = WantedEntry(
+    launch=LaunchForm(program="/opt/bin/codecompass", arguments=("serve-mcp", "--tools", "all"), environment={"A": "1"}),
     asked=(("--tools", ("all",)),),
     members={"trust": True},
 )
@@ -63,10 +63,10 @@ class Place:
         """Everything that is there: names, and bytes of files."""
         return {str(path.relative_to(self.base)): path.read_bytes() if path.is_file() else None for path in self.base.rglob("*")}
 
-    def apply(self, edit: Edit) -> reversible_edit.Outcome:
+    def apply(self, edit: Edit) -> reversible_edit.EditOutcome:
         return reversible_edit.apply(self.path, edit, self.records, is_shared=False, dry_run=False)
 
-    def undo(self, edit: Edit, *, force: bool = False) -> reversible_edit.Outcome:
+    def undo(self, edit: Edit, *, force: bool = False) -> reversible_edit.EditOutcome:
         return reversible_edit.undo(self.path, edit, self.records, dry_run=False, force=force)
 
     def text(self) -> str:
@@ -79,7 +79,7 @@ def place(text: str | None) -> Iterator[Place]:
         yield Place(Path(os.path.realpath(directory)), text)
 
 
-def edit(host: Host, request: Request = REQUEST) -> EntryEdit:
+def edit(host: Host, request: WantedEntry = REQUEST) -> EntryEdit:
     return EntryEdit(host, Path("file"), request, "/usr/bin:/bin")
 
 

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from codecompass.cli.interactive.finder import Answer, Finder, PreviewAnswer
+from codecompass.cli.interactive.finder import Finder, PreviewAnswer, SearchOutcome
 from codecompass.cli.interactive.source import LiveIndex, Source, open_source
 from codecompass.cli.interactive.upkeep import TreeState, Upkeep
 from codecompass.cli.invocation import GlobalOptions, Invocation
@@ -30,10 +30,10 @@ def source(invocation) -> Source:
 
 def test_of_the_questions_that_wait_only_the_newest_is_answered(source):
     """The first answer is held up until ten more questions have come."""
-    answers: queue.SimpleQueue[Answer | PreviewAnswer] = queue.SimpleQueue()
+    answers: queue.SimpleQueue[SearchOutcome | PreviewAnswer] = queue.SimpleQueue()
     is_let_go = threading.Event()
 
-    def deliver(answer: Answer | PreviewAnswer) -> None:
+    def deliver(answer: SearchOutcome | PreviewAnswer) -> None:
         answers.put(answer)
         is_let_go.wait(DEADLINE_SECONDS)
 
@@ -51,7 +51,7 @@ def test_of_the_questions_that_wait_only_the_newest_is_answered(source):
         is_let_go.set()
         finder.stop()
 
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, SearchOutcome)
     assert answer.question == last
     assert answer.found is not None
     assert answer.found.hits[0].path == "shop/money.py"
@@ -59,7 +59,7 @@ def test_of_the_questions_that_wait_only_the_newest_is_answered(source):
 
 
 def test_a_question_that_is_being_answered_ends_when_a_newer_one_comes(source, monkeypatch):
-    answers: queue.SimpleQueue[Answer | PreviewAnswer] = queue.SimpleQueue()
+    answers: queue.SimpleQueue[SearchOutcome | PreviewAnswer] = queue.SimpleQueue()
     search, is_begun, is_let_go, dropped = LiveIndex.search, threading.Event(), threading.Event(), []
 
     def held_search(self, query, mode, is_dropped):
@@ -83,12 +83,12 @@ def test_a_question_that_is_being_answered_ends_when_a_newer_one_comes(source, m
         finder.stop()
 
     assert dropped == [True]
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, SearchOutcome)
     assert answer.question == last
 
 
 def test_a_question_that_fails_is_answered_and_the_next_one_too(source):
-    answers: queue.SimpleQueue[Answer | PreviewAnswer] = queue.SimpleQueue()
+    answers: queue.SimpleQueue[SearchOutcome | PreviewAnswer] = queue.SimpleQueue()
     finder = Finder(source, answers.put)
     finder.start()
     try:
@@ -99,9 +99,9 @@ def test_a_question_that_fails_is_answered_and_the_next_one_too(source):
     finally:
         finder.stop()
 
-    assert isinstance(failed, Answer)
+    assert isinstance(failed, SearchOutcome)
     assert "missing )" in failed.error
-    assert isinstance(found, Answer)
+    assert isinstance(found, SearchOutcome)
     assert found.found is not None
     assert found.found.reads_as == "regex"
 

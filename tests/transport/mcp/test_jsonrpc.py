@@ -9,8 +9,8 @@ from codecompass.transport.mcp.jsonrpc import (
     Fault,
     Malformed,
     Notification,
-    Request,
     Response,
+    RpcRequest,
     decode_params,
     encode_fault,
     encode_notification,
@@ -32,7 +32,7 @@ def parsed(frame):
 def test_a_request_keeps_its_id_method_and_params():
     message = parsed({"jsonrpc": "2.0", "id": "a", "method": "ping", "params": {"x": [1]}})
 
-    assert isinstance(message, Request)
+    assert isinstance(message, RpcRequest)
     assert (message.id, message.method, json.loads(bytes(message.params))) == ("a", "ping", {"x": [1]})
 
 
@@ -132,7 +132,7 @@ def test_half_of_a_surrogate_pair_is_a_replacement_character(written, read):
         + b'"]}}'
     )
 
-    assert isinstance(message, Request)
+    assert isinstance(message, RpcRequest)
     assert (message.id, message.method, json.loads(bytes(message.params))) == (read, read, {read: [read]})
 
 
@@ -141,7 +141,7 @@ def test_surrogates_are_read_in_time_that_grows_with_the_message(unit):
     """Quadratic, 4 MiB would take hours: the test would be ended."""
     message = parse(b'{"jsonrpc":"2.0","id":1,"method":"' + unit * (4 * MIB // len(unit) - 20) + rb'\ud83d"}', max_bytes=4 * MIB)
 
-    assert isinstance(message, Request | Malformed)
+    assert isinstance(message, RpcRequest | Malformed)
 
 
 @given(
@@ -152,7 +152,7 @@ def test_whatever_text_json_can_write_is_read(text):
 
     message = parse(written, max_bytes=LIMIT)
 
-    assert isinstance(message, Request)
+    assert isinstance(message, RpcRequest)
     assert message.method == text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -176,7 +176,7 @@ def test_broken_responses_and_notifications_are_not_answered(frame):
 def test_a_message_as_deep_as_allowed_is_read():
     message = parsed(b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":' + b"[" * 98 + b"]" * 98 + b"}}")
 
-    assert isinstance(message, Request)
+    assert isinstance(message, RpcRequest)
 
 
 @pytest.mark.parametrize("opening", [b"[", b'{"a":'])
@@ -193,19 +193,19 @@ def test_no_decoder_sees_a_message_that_nests_without_end(opening):
 def test_the_last_of_equal_members_counts():
     message = parsed(b'{"jsonrpc":"2.0","id":1,"id":2,"method":"a","method":"b"}')
 
-    assert isinstance(message, Request)
+    assert isinstance(message, RpcRequest)
     assert (message.id, message.method) == (2, "b")
 
 
 def test_params_of_null_are_none():
     message = parsed(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":null}')
 
-    assert isinstance(message, Request)
+    assert isinstance(message, RpcRequest)
     assert bytes(message.params) == b"{}"
 
 
 def test_white_space_around_a_message_does_not_matter():
-    assert isinstance(parsed(b' \t{"jsonrpc":"2.0","id":1,"method":"ping"}\r\n'), Request)
+    assert isinstance(parsed(b' \t{"jsonrpc":"2.0","id":1,"method":"ping"}\r\n'), RpcRequest)
 
 
 @pytest.mark.parametrize("params", [b'{"a":1e999}', b'{"a":"\\ud800"}', b'{"a":"text"}', b"{" + b'"a":[' * 900])
@@ -247,7 +247,7 @@ MEMBERS = st.sampled_from(["jsonrpc", "id", "method", "params", "result", "error
 @given(st.binary(max_size=300))
 @settings(max_examples=300)
 def test_any_bytes_are_one_message(frame):
-    assert isinstance(parsed(frame), Request | Notification | Response | Malformed)
+    assert isinstance(parsed(frame), RpcRequest | Notification | Response | Malformed)
 
 
 @given(st.dictionaries(MEMBERS, JSON_VALUES, max_size=6), st.booleans())
@@ -257,5 +257,5 @@ def test_any_object_is_one_message_and_a_good_id_is_not_lost(members, is_version
 
     id_ = members.get("id")
     if isinstance(members.get("method"), str) and isinstance(id_, str | int) and not isinstance(id_, bool):
-        assert isinstance(message, Request | Malformed)
+        assert isinstance(message, RpcRequest | Malformed)
         assert message.id == id_

@@ -1,4 +1,4 @@
-// A name in code that is clicked leads to its definition; in the definition itself, to who uses it. The server decides which.
+// A click on a name in code leads to its definition; on the name in its own definition, to its uses. The server decides which.
 
 const NAME = /[\p{L}\p{N}_$]/u;
 
@@ -29,19 +29,19 @@ function goTo(name, code, line) {
 document.addEventListener("click", (event) => {
   const line = event.target.closest?.(".code .l > code")?.parentElement;
   const code = line?.closest("[data-project]");
-  // Who has selected something wants to copy it.
+  // A click that ends a selection is not one on a name.
   if (!code || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || !getSelection().isCollapsed) return;
   const word = wordAt(event.clientX, event.clientY);
   if (word) goTo(word, code, line.dataset.line ?? line.id.slice(1));
 });
 
-// A number that is clicked makes its line the one of the address.
+// A click on a line number puts the line into the address.
 document.addEventListener("click", (event) => {
   const line = event.target.closest?.(".whole .l > span")?.parentElement;
   if (line) location.hash = line.id;
 });
 
-// Links to editors open the line that was looked at last.
+// Links to editors open the line in the address.
 function followLine() {
   const line = /^#L(\d+)$/.exec(location.hash)?.[1];
   if (!line) return;

@@ -1,4 +1,4 @@
-// Keeps what is shown of projects and jobs up to date: the server sends the parts that have changed, by the id of their place.
+// Keeps the shown projects and jobs up to date: the server sends the parts that have changed, by the id of their element.
 
 const place = document.querySelector("[data-events]");
 let stream = null;
@@ -9,7 +9,7 @@ function open() {
     for (const [id, html] of Object.entries(JSON.parse(event.data))) {
       const part = document.getElementById(id);
       const hasFocus = part?.contains(document.activeElement);
-      // Made by our own server, with everything escaped that is not its own.
+      // Rendered by our own server, with all values escaped.
       if (part) part.innerHTML = html;
       if (hasFocus) part.querySelector("button")?.focus();
     }
@@ -24,7 +24,7 @@ function close() {
 
 if (place) {
   open();
-  // A page that nobody looks at takes no connection.
+  // A hidden page keeps no connection open.
   document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
   addEventListener("pagehide", close);
   addEventListener("pageshow", (event) => event.persisted && open());

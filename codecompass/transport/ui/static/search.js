@@ -1,7 +1,7 @@
-// Search while somebody types: the server makes the hits, this puts them in place. The last question wins, the others are cancelled.
+// Search while somebody types: the server renders the hits, this inserts them. The newest query wins, older ones are cancelled.
 
-// A key is asked about at once where nothing is under way, so that the last one need not wait; keys that come faster than answers
-// are asked about together.
+// A key press is sent at once if no request is in flight, so that the last one need not wait; presses that come faster than answers
+// are sent together.
 const DEBOUNCE_MS = 25;
 const RETRY_MS = 1500;
 
@@ -19,7 +19,7 @@ function address(base) {
   return `${base}?${fields}`;
 }
 
-// An index that is being built answers soon.
+// An index that is being built can answer soon: ask again.
 function askAgainIfPassing() {
   if (!results.querySelector("[data-passing]")) return;
   clearTimeout(timer);
@@ -43,7 +43,7 @@ async function ask() {
     const text = await answer.text();
     if (mine.signal.aborted) return;
     if (answer.headers.get("content-type")?.startsWith("text/html")) {
-      // Made by our own server, with everything escaped that is not its own.
+      // Rendered by our own server, with all values escaped.
       results.innerHTML = text;
     } else {
       results.textContent = "The server has refused this. Load the page again.";

@@ -58,11 +58,11 @@ from codecompass.protocol.requests import (
 from codecompass.scan.git_remotes import is_named
 from codecompass.settings import AnswerForm, Settings
 from codecompass.store.registry import Project
-from codecompass.transport.calls import Outcome
+from codecompass.transport.calls import CallOutcome
 from codecompass.transport.organisation.failures import OrganisationUnavailable
 from codecompass.transport.organisation.link import OrganisationLink, Replied
 from codecompass.transport.organisation.target import ON_THE_WAY
-from codecompass.transport.tools.call import Call
+from codecompass.transport.tools.call import ToolCall
 from codecompass.transport.tools.listing import TOOLS
 from codecompass.transport.tools.project_answers import OtherAnswers, ProjectAnswer, SharedReply, SharedRequest
 from codecompass.units import MILLISECONDS, SECONDS
@@ -84,7 +84,7 @@ class Organisation:
         self._limit = settings.query.default_limit
         self._host = link.target.host
 
-    async def run(self, call: Call, run: Callable[[Call], Awaitable[Outcome]]) -> Outcome:
+    async def run(self, call: ToolCall, run: Callable[[ToolCall], Awaitable[CallOutcome]]) -> CallOutcome:
         """Returns the outcome of `run`, or the organisation's answer if the call is about one of its repositories or groups.
 
         Raises the same errors as `run`, with the organisation's own reason added, and OrganisationUnavailable.
@@ -94,7 +94,7 @@ class Organisation:
             return await run(call)
         name = asked_elsewhere(request.workspace)
         if name is not None and several_projects(request.workspace) is None:
-            return Outcome(await self._passed_on(call, request, name))
+            return CallOutcome(await self._passed_on(call, request, name))
         try:
             return await run(call)
         except (ProjectNotFound, WorkspaceNotRegistered, WorkspaceNotAllowed) as error:
@@ -116,7 +116,7 @@ class Organisation:
             raise error_of(unknown.code, message, **unknown.data) from failure
         if isinstance(reply, ErrorReply) and reply.error.code == ProjectNotFound.code:
             raise error_of(unknown.code, f"{unknown.message} {reply.error.message}", **unknown.data)
-        return Outcome(reply)
+        return CallOutcome(reply)
 
     async def split(self, names: Sequence[str]) -> tuple[tuple[SelectedProject, ...], tuple[str, ...]]:
         """Returns the local projects of these names, and the names to query the organisation for. Raises the same errors as
@@ -138,7 +138,7 @@ class Organisation:
 
     async def ask(
         self,
-        call: Call,
+        call: ToolCall,
         request: SharedRequest,
         names: Sequence[str],
         deadline: float,
@@ -246,7 +246,7 @@ class Organisation:
 
     # answers about one of its repositories
 
-    async def _passed_on(self, call: Call, request: AnyRequest, name: str, usual: float = ALONE_SECONDS) -> Reply:
+    async def _passed_on(self, call: ToolCall, request: AnyRequest, name: str, usual: float = ALONE_SECONDS) -> Reply:
         """Returns the answer of the organisation's server, within `usual` seconds unless the request has a `timeout_ms`.
 
         Raises OrganisationUnavailable, and InvalidInput for requests that only a project of this machine can answer.

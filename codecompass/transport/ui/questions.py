@@ -48,7 +48,7 @@ _PASSING: Final = frozenset({"index_not_ready", "index_incompatible", "index_sta
 """Errors that soon go away: pages with a script ask again."""
 
 
-class Trouble(Exception):
+class PageError(Exception):
     """An error that the page shows instead of an answer."""
 
     def __init__(self, code: str, message: str) -> None:
@@ -82,7 +82,7 @@ class PageCaller:
             await job.wait_end()
 
 
-class Asking:
+class ToolQueries:
     """Calls the tools of a server. Every question names its project by id: nothing else selects one."""
 
     def __init__(self, server: "Server") -> None:
@@ -91,34 +91,34 @@ class Asking:
     async def show(self, tool: str, project: str, **arguments: object) -> Reply:
         """Returns the answer, with lines of code if it has any. Arguments that are None are left out.
 
-        Raises Trouble for an error.
+        Raises PageError for an error.
         """
         outcome = await self._server.tools.show(tool, {"project_id": project, **arguments}, PageCaller(), "text")
         return _reply(outcome.reply)
 
     async def show_all(self, tool: str, **arguments: object) -> Reply:
-        """Returns the answer about all projects that the server answers for. Raises Trouble."""
+        """Returns the answer about all projects that the server answers for. Raises PageError."""
         outcome = await self._server.tools.show(tool, {"workspace": ALL_PROJECTS, **arguments}, PageCaller(), "text")
         return _reply(outcome.reply)
 
     async def show_from(self, tool: str, project: str, **arguments: object) -> Reply:
-        """Returns the answer about all projects for a name that `project` defines. Raises Trouble."""
+        """Returns the answer about all projects for a name that `project` defines. Raises PageError."""
         return await self.show_all(tool, **arguments, workspace=[project, ALL_PROJECTS])
 
     async def identify(self, project: str, name: str, path: str | None, limit: int) -> Sequence[Result]:
-        """Returns the definitions of a name, or the one around `path:line`, with their ids. Raises Trouble."""
+        """Returns the definitions of a name, or the one around `path:line`, with their ids. Raises PageError."""
         arguments = {"project_id": project, "name": name, "path": path, "limit": limit}
         reply = _reply((await self._server.tools.show("locate_symbol", arguments, PageCaller(), "json")).reply)
         assert isinstance(reply, LocateSymbolReply)
         return reply.results
 
     async def read(self, project: str, path: str, line_start: int, line_count: int) -> Reply:
-        """Returns lines of a file as they are indexed. Raises Trouble."""
+        """Returns lines of a file as they are indexed. Raises PageError."""
         request = ReadFile(project_id=project, path=path, line_start=line_start, line_count=line_count)
         return _reply((await self._server.tools.read_file(request, PageCaller())).reply)
 
 
 def _reply(reply: Reply) -> Reply:
     if isinstance(reply, ErrorReply):
-        raise Trouble(reply.error.code, reply.error.message)
+        raise PageError(reply.error.code, reply.error.message)
     return reply
