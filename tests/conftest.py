@@ -81,8 +81,7 @@ def soak_scale(request: pytest.FixtureRequest) -> int:
 
 @pytest.fixture
 def repetitions(soak_scale: int) -> Callable[[int, int], int]:
-    """Returns `repetitions(in_ci, soaked)`: the repetitions of a random test: `in_ci` at scale 1, otherwise `soaked` times the
-    scale."""
+    """Returns `repetitions(in_ci, soaked)`: `in_ci` at scale 1, otherwise `soaked` times the scale."""
     return lambda in_ci, soaked: in_ci if soak_scale == 1 else soaked * soak_scale
 
 

@@ -1,4 +1,4 @@
-"""Checkouts during a job: what is published comes from one commit and has its name, or nothing is published."""
+"""Checkouts during a job: it publishes the contents of one commit under that commit's name, or nothing."""
 
 import os
 import time

@@ -10,7 +10,7 @@ from codecompass.languages.extract import MAX_IMPORT_LENGTH, MAX_IMPORTS_PER_FIL
 from tests.support.workspace import LIMITS, TestWorkspace
 
 HANG_SECONDS = 100
-"""Time for a job with one hostile file on any machine; without limits each took minutes or never ended."""
+"""Seconds for a job with one hostile file on any machine; without limits each took minutes or never ended."""
 
 GOOD = {"good.py": "def good(): pass\n", "zebra.py": "import good\n"}
 WIDE = 19_800

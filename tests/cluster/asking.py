@@ -108,7 +108,7 @@ class Client:
         except (OSError, http.client.HTTPException) as error:
             self.dropped.append(f"{question.__name__} after {time.monotonic() - began:.1f} s: {error!r}")
             self.in_a_row = 0
-        except Exception as error:  # noqa: BLE001 (what a client meets is what the test is told)
+        except Exception as error:  # noqa: BLE001 (reported by the test)
             self.wrong.append(f"{question.__name__}: {error!r}")
             self.in_a_row = 0
         else:

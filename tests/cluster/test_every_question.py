@@ -445,8 +445,7 @@ def leaked(house: Organisation, body: bytes, sees: frozenset[str], question: str
 
 @contextmanager
 def alone(house: Organisation, sees: Collection[str], groups: Collection[str]) -> Iterator[None]:
-    """Removes all repositories but the visible ones, and all groups but the viewer's and everyone's, for the duration of the
-    block."""
+    """Removes all repositories but the visible ones, and all groups but the viewer's and everyone's, for the block."""
     index = house.engine.names.repositories
     kept = {name: house.engine.get(index, house.published[name].repo_id) for name in NAMES}
     for name, document in kept.items():

@@ -1,5 +1,4 @@
-"""A server over an organisation's code: which commit it answers from, that any other server can answer the next request, and its
-behaviour without the engine."""
+"""A server over an organisation's code: the commit of its answers, interchangeable servers, and a missing engine."""
 
 import json
 import secrets
@@ -321,8 +320,7 @@ PACKAGES = {
 @cluster
 @pytest.mark.timeout(600)
 async def test_what_one_query_leaves_out_has_no_answer(house, tmp_path):
-    """Beyond a few repositories, one query of the engine selects those that can have an answer: none that answers alone is left
-    out."""
+    """Beyond a few repositories, one query of the engine selects those that can have an answer; it misses none."""
     names = [f"r{number}" for number in range(9)]
     for number, name in enumerate(names):
         extra = {"src/odd.py": "def Zählwerk_naïve():\n    return 'fooBar' + snake_case_name\n"} if number % 3 == 0 else {}

@@ -93,8 +93,7 @@ def test_workers_wait_while_the_disk_is_full(breakable_cluster, house):
     with clients_asking(house) as clients:
         with breakable_cluster.full_disk():
             wait_until(lambda: is_blocked(breakable_cluster, house))
-            # Not even leases can be written. A worker that notices the full disk itself waits, as do workers in the middle of a
-            # job.
+            # Not even leases can be written. A worker that notices the full disk itself waits, as do busy workers.
             name = house.edited[0]
             commit = house.pushed[name].remote.push({"late.py": "LATE = 1\n"})
             clients.wait_for_answers()

@@ -1,5 +1,4 @@
-"""Workers on a real engine: what is pushed is answered, whatever happens to workers and remotes, and nothing incomplete is
-visible."""
+"""Workers on a real engine: what is pushed is answered, whatever fails, and nothing incomplete is visible."""
 
 import random
 import secrets
@@ -358,8 +357,7 @@ async def test_a_stalled_worker_is_replaced_and_can_make_nothing_visible_when_it
 async def test_workers_that_are_killed_at_any_moment_leave_nothing_half_seen(
     engine, engine_cluster, repositories, remote, generations, tmp_path
 ):
-    """Each round pushes, and kills the only worker at a random moment: answers are always whole, finally the newest, and nothing
-    else is left in the engine."""
+    """Each round pushes, and kills the only worker at random: answers are whole, finally the newest, and nothing else remains."""
     seed = random.randrange(10**9)
     print("seed", seed)
     draw = random.Random(seed)

@@ -35,8 +35,7 @@ COPIES = ("one", "two", "three", "four")
 """The files of an edited repository that contain the number of its commit."""
 
 TIMES = Times(lease=3, poll=30, grace=12, first_backoff=0.5, longest_backoff=2, affinity=0.5)
-"""A tenth of the production times, except grace, within which every request of these tests must end. Pushes are announced as by a
-webhook."""
+"""A tenth of the production times, except grace, within which each request must end. Pushes are announced as by webhooks."""
 
 NUMBER = "NUMBER_OF_THE_COMMIT"
 EVERYWHERE = "IN_EACH_REPOSITORY"

@@ -1,4 +1,4 @@
-"""A survey: all registered projects and what their files say, at little cost if nothing has changed."""
+"""A survey: all registered projects and the states of their indexes, at little cost if nothing has changed."""
 
 import sqlite3
 

@@ -19,7 +19,7 @@ ONE_WORKER = Settings(
 """One worker process, which a test can stop."""
 
 HURRIED = Settings(server=ServerSettings(prewarm=False), query=QuerySettings(freshness_wait_ms=0), index=IndexSettings(workers=1))
-"""Requests wait neither for freshness nor for prewarming."""
+"""Requests do not wait for changes to be indexed."""
 
 
 def locate(name: str, **arguments) -> Query:

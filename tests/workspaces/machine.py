@@ -167,8 +167,7 @@ class Machine:
             return {project.root: project for project in registry.projects()}
 
     def heavy(self, name: str, n_files: int = 30) -> Path:
-        """Creates a project that takes some tenths of a second to index; with 100 files its text is searchable well before its
-        symbols."""
+        """Creates a project that takes some tenths of a second to index; with 100 files its text is searchable much earlier."""
         body = "\n\n".join(f"def part_{number}(value):\n    return value + {number}" for number in range(1000))
         return self.project(name, {f"lib/m{number:03}.py": body for number in range(n_files)})
 
