@@ -123,7 +123,7 @@ async def test_what_text_answers_waits_for_symbols_that_are_nearly_there(autojum
 @pytest.mark.parametrize("request_", [SEARCH, CONTEXT])
 @pytest.mark.parametrize(("text", "patience"), [(1.5, 0.6), (3, 0.1)])
 async def test_what_text_answers_does_not_wait_for_symbols_that_are_far_away(autojump_clock, request_, text, patience):
-    """If the text alone took longer than the wait for symbols may take, the request does not wait for them."""
+    """If the text alone took longer than FIRST_ANSWER_SECONDS, the request does not wait for the symbols at all."""
     async with stage(text=text, symbols=60) as workspace:
         answer, seconds = await workspace.ask(request_)
 

@@ -16,10 +16,10 @@ from tests.cluster.thirty import COPIES, EVERYWHERE, NUMBER, Thirty, wait_until
 from tests.transport.http.client import call
 
 ANSWER_SECONDS = 60
-"""Timeout of an answer."""
+"""Seconds after which a client gives up."""
 
 PATIENCE_MS = 8_000
-"""The timeout of queries that take time: the tests keep the CPUs busy."""
+"""The timeout sent with queries that take time; long, because the tests keep the CPUs busy."""
 
 PAUSE_SECONDS = 0.05
 """Seconds between two rounds of a client, to leave CPU time for what is tested."""
@@ -227,7 +227,7 @@ class Clients:
         return [what for client in asked for what in (*client.unanswered, *client.dropped)]
 
     def wait_for_answers(self) -> None:
-        """Waits until each client has since now had an answer of every kind, without failures."""
+        """Waits until each client has received new answers of every kind, without a failure since the first of them."""
         before = [sum(client.answered.values()) for client in self.each]
         kinds = 7
 
@@ -240,7 +240,7 @@ class Clients:
         wait_until(are_answered, lambda: f"not answered: {self.wrong[-3:]} {self.unanswered()[-3:]}")
 
     def wait_for_refusals(self) -> None:
-        """Waits until each client has since now been told several times that the engine is unavailable."""
+        """Waits until each client has been told several more times that the engine is unavailable."""
         before = [len(client.unanswered) for client in self.each]
 
         def are_refused() -> bool:

@@ -26,7 +26,7 @@ LOG_BYTES = 8192
 
 
 class ClusterFailed(Exception):
-    """The nodes did not reach a state in time; the text ends with the last lines of their logs."""
+    """The nodes did not reach the expected state in time; the text ends with the last lines of their logs."""
 
 
 class Node:

@@ -17,8 +17,8 @@ LOG_LINES = 30
 
 
 class LoggedProcess:
-    """A process in its own process group, which ends with the thread that created it, even if that is killed (Linux). Its log is
-    a file, because a full pipe would block it."""
+    """A process that forms a process group with its children. It ends with the thread that created it, even if that is killed
+    (Linux). Its log is a file, because a full pipe would block it."""
 
     def __init__(self, command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None) -> None:
         log.parent.mkdir(parents=True, exist_ok=True)

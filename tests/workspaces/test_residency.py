@@ -18,7 +18,7 @@ N_ACTIVE = 30
 MAX_LIVE = 8
 ROUNDS = 4
 MORE_THREADS = 16
-"""Idle threads vary with the work, up to the limits; a leak would add one for each workspace that is queried again."""
+"""The number of threads varies with the work, within limits; a leak would add one for each workspace that is queried again."""
 
 
 def handles(pid: int) -> int:

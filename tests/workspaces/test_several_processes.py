@@ -220,7 +220,7 @@ async def test_what_another_server_evicted_comes_back_by_path_and_by_id(machine)
 
 
 async def test_two_versions_of_the_program_do_not_rebuild_each_other_s_index_in_turn(machine):
-    """The newer one migrates the index once; the older one reports that and leaves it alone."""
+    """The newer one rebuilds the index once; the older one reports that and leaves it alone."""
     root = machine.project("shop")
     machine.register(root)
     async with AsyncExitStack() as stack:
