@@ -47,7 +47,7 @@ async def test_each_of_many_repositories_is_judged_as_if_it_were_asked_alone(hou
         found = across.sample(generations, "turn secret wheels")
         alone = {key: across.sample({key: name}, "turn secret wheels")[key] for key, name in generations.items()}
 
-        # Weights depend on the rarity of words in the shard of the first repository.
+        # Weights are not compared: they depend on how rare words are in the shard of the first repository.
         assert {key: facts(each) for key, each in found.items()} == {key: facts(each) for key, each in alone.items()}
         assert set(found) == set(generations)
         assert all(each.hits and each.n_texts >= 2 for each in found.values())
