@@ -1,4 +1,4 @@
-"""Options and fixtures of the whole suite."""
+"""Options and fixtures of the whole test suite."""
 
 import logging
 import os
@@ -18,23 +18,23 @@ from tests.support.workspace import TestWorkspace
 
 SLOW_FOLDERS = frozenset({"blackbox", "clients", "conformance", "crash", "fuzz", "hosts", "identity", "soak", "workspaces"})
 SLOW_MARKS = frozenset({"browser", "cluster", "soak"})
-"""What `make slow-test` runs, beside single tests that are marked `slow`: `make test` takes five minutes on two quiet cores."""
+"""Run by `make slow-test`, together with tests marked `slow`; `make test` takes five minutes on two idle cores."""
 
 MAX_PROCESSES = 8
-"""Tests at a time, each with a server or two: beyond that it is memory that runs out."""
+"""Tests run at a time, each with a server or two; more would run out of memory."""
 
 MAX_DATA_BYTES = 4 * GIB
-"""A defect that takes memory without end fails its test; without a bound it would take the machine."""
+"""Makes a test with unbounded memory use fail; without the limit it would exhaust the machine's memory."""
 
 
 def pytest_configure() -> None:
-    # A machine that is busy is no defect; a test that hangs ends by its timeout.
+    # A slow machine is not a defect; a hanging test is ended by its timeout.
     settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("any machine")
     if sys.platform == "linux":
         hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
         resource.setrlimit(resource.RLIMIT_DATA, (MAX_DATA_BYTES, hard))
-    # A suite that a script runs in its background ignores the keyboard, and so would every server that it starts.
+    # A suite that runs in the background of a script ignores SIGINT, and every server that it starts would inherit that.
     for number in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
@@ -42,7 +42,7 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than the cores: every few tests wait for something."""
+    """One more than the number of cores, because some tests are always waiting."""
     n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(n_cores + 1, MAX_PROCESSES)
 
@@ -61,7 +61,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(autouse=True)
 def log_configuration() -> None:
-    """Each test begins with a log that shows everything: the first error of an unconfigured log would configure it for all."""
+    """Logs every event in each test: otherwise the first error of an unconfigured log would configure it for all tests."""
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
@@ -81,24 +81,24 @@ def soak_scale(request: pytest.FixtureRequest) -> int:
 
 @pytest.fixture
 def repetitions(soak_scale: int) -> Callable[[int, int], int]:
-    """Gives `repetitions(in_ci, soaked)`: how often a random test repeats itself in CI, and for each unit of the scale else."""
+    """Returns `repetitions(in_ci, soaked)`: `in_ci` at scale 1, otherwise `soaked` times the scale."""
     return lambda in_ci, soaked: in_ci if soak_scale == 1 else soaked * soak_scale
 
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> TestWorkspace:
-    """An empty directory that is no git repository, with a store of its own."""
+    """An empty directory outside git, with its own store."""
     return TestWorkspace(tmp_path / "project", tmp_path / "home")
 
 
 @pytest.fixture
 def repository(tmp_path: Path) -> TestWorkspace:
-    """An empty git repository on branch `main`, with a store of its own."""
+    """An empty git repository on branch `main`, with its own store."""
     return TestWorkspace(tmp_path / "project", tmp_path / "home", git=True)
 
 
 def tool(name: str) -> str:
-    """Returns the path of an external program that a differential test compares with; skips without it, except in CI."""
+    """Returns the path of an external program for differential tests; if it is missing, skips the test, or fails it in CI."""
     found = shutil.which(name)
     if found is None:
         if os.environ.get("CODECOMPASS_REQUIRE_TOOLS"):

@@ -1,4 +1,4 @@
-"""What `docs/architecture.md` says of the code is there: the tests that guard an invariant, the files, the decisions."""
+"""`docs/architecture.md` matches the code: tests that guard invariants, files and decisions exist."""
 
 import re
 from pathlib import Path

@@ -26,7 +26,7 @@ def test_a_group_runs_in_one_process_though_there_are_several(tmp_path: Path) ->
     (tmp_path / "pytest.ini").touch()
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
 
-    # With a base directory of its own, or it would also remove what other runs have left in that of all.
+    # With its own base directory; otherwise it would remove those of other runs.
     options = ["-p", "no:cacheprovider", "--basetemp", str(tmp_path / "base"), "--numprocesses", "2", "--dist", "loadgroup"]
     subprocess.run(
         [sys.executable, "-m", "pytest", "-q", *options],

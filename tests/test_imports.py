@@ -1,4 +1,4 @@
-"""The house rules that a reader of the imports can check: who may know whom."""
+"""Layering rules that can be checked from the imports: which module may import which."""
 
 import ast
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ ORDER = (
     *("base", "protocol", "languages", "imports", "scan", "worker", "store", "semantic", "query"),
     *("actors", "projects", "transport", "cluster", "cli"),
 )
-"""The parts from the lowest to the highest: each may import those before it. `base` is the modules directly in the package."""
+"""The layers from lowest to highest; each may import those before it. `base` is the modules directly in the package."""
 
 THIRD_PARTY = {
     "tantivy": {"store"},
@@ -25,7 +25,7 @@ THIRD_PARTY = {
     "asyncclick": {"cli"},
     "prompt_toolkit": {"cli"},
 }
-"""Who may import a library. cli/doctor looks at grammars through the worker's own loader."""
+"""The packages that may import a library. cli/doctor reads grammars through the worker's loader."""
 
 WORKER_NEVER = {"trio", "tantivy", "sqlite3", "asyncclick", "structlog"}
 

@@ -1,4 +1,4 @@
-"""The log goes to stderr, whatever happens, in a form that fits whoever reads it."""
+"""The log always goes to stderr, as text on a terminal, otherwise as JSON."""
 
 import io
 import json
@@ -35,7 +35,7 @@ def test_a_file_or_pipe_gets_one_json_object_a_line():
 
 
 def test_a_line_is_written_in_one_piece():
-    """Whatever else writes to the same descriptor must not come between a line and its end."""
+    """Other writers to the same descriptor must not come between a line and its newline."""
     pieces = []
 
     class Stream(io.StringIO):
@@ -101,7 +101,7 @@ def test_verbosity_only_ever_shows_more(level, verbosity, expected):
 
 
 def test_nothing_ever_goes_to_stdout():
-    """structlog's own default prints there, between the frames of the protocol."""
+    """structlog prints to stdout by default, which would mix with protocol frames."""
     code = (
         "import logging, structlog; from codecompass import log; log.configure('debug');"
         "structlog.get_logger().warning('a'); structlog.get_logger('n').debug('b'); logging.getLogger('m').warning('c')"

@@ -1,4 +1,4 @@
-"""Which value holds when several say something, and what a mistake in the configuration is told."""
+"""Precedence of the sources of settings, and the messages for mistakes in the configuration."""
 
 import os
 from pathlib import Path
@@ -186,7 +186,7 @@ def test_an_empty_variable_sets_nothing(tmp_path):
 
 
 def test_a_variable_of_no_section_is_only_warned_about(tmp_path):
-    """Somebody else's CODECOMPASS_BUILD_ID must not keep the server from starting."""
+    """An unrelated CODECOMPASS_BUILD_ID must not keep the server from starting."""
     loaded = load(tmp_path, environment={"CODECOMPASS_QEURY_TIMEOUT_MS": "3", "CODECOMPASS_PROJECT": "/x"})
 
     assert loaded.settings == Settings()
@@ -242,7 +242,7 @@ def test_relative_paths_in_a_file_are_relative_to_the_file(tmp_path):
     ],
 )
 def test_a_projects_own_file_cannot_reach_beyond_the_project(tmp_path, content):
-    """The file comes with a clone; whoever wrote it must not open ports, widen roots, move the store or occupy the machine."""
+    """The file comes with a clone; its author must not open ports, widen roots, move the store or overload the machine."""
     assert "a project's own file cannot set" in refusal(tmp_path, project=content)
 
 
@@ -284,7 +284,7 @@ def test_a_missing_file_is_an_error_only_where_it_was_asked_for(tmp_path):
 
 @pytest.mark.parametrize("kind", ["directory", "pipe", "large"])
 def test_what_is_no_configuration_file_is_refused_without_waiting(tmp_path, kind):
-    """A named pipe in a cloned project would otherwise stop the program for ever."""
+    """Otherwise a named pipe in a cloned project would block the program for ever."""
     path = project_file(tmp_path)
     path.parent.mkdir()
     match kind:
@@ -349,7 +349,7 @@ LOWERED = {
     "query.max_response_bytes": (16 << 20, 64 << 10, 2048),
     "query.timeout_ms": (60_000, 10_000, 1),
 }
-"""For each limit: what a repository may want, the default, and what it may have."""
+"""For each limit: a repository's value, the default, and the resulting value."""
 
 
 @pytest.mark.parametrize("key", sorted(LOWERED))
@@ -380,7 +380,7 @@ def test_what_the_user_says_is_the_bound_of_what_a_project_says(tmp_path, key):
 
 
 def test_every_setting_is_decided_to_be_a_projects_or_not():
-    """A new limit must not be a repository's to raise because nobody thought of it."""
+    """Each new limit must be classified, so that no repository can raise one by oversight."""
     of_taste = {"query.freshness_policy", "query.ranking_explain_level", "query.default_limit", EXCLUDE, INCLUDE}
     projects = {setting.key for setting in known_settings() if setting.key.partition(".")[0] in PROJECT_SECTIONS}
 

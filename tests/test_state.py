@@ -1,4 +1,4 @@
-"""What the actors rest on, read from the source: bounded queues, no state of modules."""
+"""Properties of the source on which the actors rely: bounded queues, and no module state."""
 
 import ast
 from functools import cache
@@ -18,7 +18,7 @@ def modules() -> tuple[tuple[str, ast.Module], ...]:
 
 
 def called(node: ast.Call) -> str:
-    """Returns the last name of what is called."""
+    """Returns the last component of the called name."""
     target = node.func.value if isinstance(node.func, ast.Subscript) else node.func
     return target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", "")
 
@@ -36,7 +36,7 @@ def test_every_channel_between_tasks_is_bounded():
 
 
 def test_no_module_has_state():
-    """What a module holds never changes: it is declared Final, and nothing is declared global."""
+    """Module-level names are declared Final, and nothing is declared global."""
     found = []
     for name, tree in modules():
         found += [f"{name}: global {node.names}" for node in ast.walk(tree) if isinstance(node, ast.Global)]

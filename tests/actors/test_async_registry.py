@@ -1,4 +1,4 @@
-"""The registry under a running server: damaged, it says so, and once the remedy is applied it goes on without a restart."""
+"""A damaged registry under a running server is reported with a remedy, which takes effect without a restart."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Calls that never come back keep a thread, and nobody else."""
+"""Calls that never return occupy a thread, but block nobody else."""
 
 import os
 import threading
@@ -16,7 +16,7 @@ PATIENCE = 0.6
 
 
 class Holes:
-    """Places whose calls wait until they are let go."""
+    """Work that blocks until its gate is opened."""
 
     def __init__(self):
         self.gate = threading.Event()

@@ -1,4 +1,4 @@
-"""A job and a checkout at the same time: what is published is of one commit, under its name, or nothing is."""
+"""Checkouts during a job: it publishes the contents of one commit under that commit's name, or nothing."""
 
 import os
 import time
@@ -21,7 +21,7 @@ from tests.support.workspace import LIMITS
 
 @pytest.fixture
 def two(repository):
-    """Branches `one` and `two`, which differ in every file; `one` is checked out and indexed by nobody."""
+    """Branches `one` and `two`, which differ in every file; `one` is checked out, and nothing is indexed."""
     repository.git("checkout", "-q", "-b", "one")
     for branch in ("one", "two"):
         if branch == "two":
@@ -38,7 +38,7 @@ def described(workspace):
 
 
 def switching_once(workspace, at, branch):
-    """Returns an `on_progress` that checks `branch` out when a job has come to stage `at`, the first time."""
+    """Returns an `on_progress` that checks out `branch` the first time a job reaches stage `at`."""
     left = [branch]
 
     def on_progress(progress):
@@ -79,7 +79,7 @@ async def test_what_a_job_over_two_branches_leaves_equals_a_fresh_index(two):
 
 
 async def test_a_commit_of_what_is_there_costs_no_second_job_and_gives_its_name(two):
-    """HEAD moves, and no file is written."""
+    """HEAD moves, but no file is written."""
     two.write({"m000.py": "def one_edited(): pass\n"})
     seen = []
 
@@ -111,7 +111,7 @@ async def test_a_tree_that_is_switched_all_the_time_is_given_up_and_the_old_inde
 
 
 async def test_a_job_waits_for_the_lock_of_git_and_then_looks_at_everything(two, tmp_path):
-    """What the watcher had said before is not all that a checkout writes."""
+    """A checkout writes more than the watcher had reported before."""
     await two.sync()
     lock = two.root / ".git" / "index.lock"
     lock.touch()
@@ -151,7 +151,7 @@ async def test_a_lock_that_was_left_behind_is_not_waited_for(two):
 
 
 async def test_files_that_are_written_under_an_old_lock_are_not_named(two):
-    """A checkout that takes very long: its lock is old, and the files change while they are read."""
+    """During a very long checkout the lock is old, and files change while they are read."""
     from codecompass.actors.blocking_calls import BlockingCalls
 
     lock = two.root / ".git" / "index.lock"
@@ -191,7 +191,7 @@ def test_a_look_sees_head_index_and_lock(two):
 
 @pytest.mark.parametrize("ahead", [86_400, -86_400])
 async def test_a_clock_that_was_set_keeps_no_job_waiting(two, ahead):
-    """The index, and a lock that was left behind, are of tomorrow, or of yesterday."""
+    """The git index and an abandoned lock have times of tomorrow or yesterday."""
     lock = two.root / ".git" / "index.lock"
     lock.touch()
     for path in (lock, two.root / ".git" / "index"):
@@ -217,7 +217,7 @@ def test_a_directory_without_git_is_always_the_same(tmp_path):
 
 
 async def test_a_comparison_during_which_the_tree_is_switched_is_not_fresh(two, monkeypatch):
-    """The files that were compared may be of both."""
+    """The compared files may come from both branches."""
     await two.sync()
     from codecompass.store import drift
 

@@ -1,4 +1,4 @@
-"""Indexes that are read without a workspace: in other processes, as they were left."""
+"""Indexes read without their actors, as last published, in other processes."""
 
 import os
 import signal
@@ -46,7 +46,7 @@ def opened(workspace, *, in_processes=True):
 
 
 def readers():
-    """The ids of the processes that read for this one."""
+    """Returns the pids of this process's reader processes."""
     own = []
     for entry in Path("/proc").iterdir():
         try:

@@ -1,4 +1,4 @@
-"""The index of a commit: that of a fresh checkout, built once, all of it or nothing."""
+"""The index of a commit equals that of a fresh checkout; it is built once, completely or not at all."""
 
 import random
 
@@ -21,7 +21,7 @@ from tests.support.random_tree import RandomTree
 from tests.support.workspace import LIMITS, TestWorkspace
 
 FORKING = msgspec.structs.replace(LIMITS, fork_from_files=1, known_from_files=1)
-"""However few files there are."""
+"""Forks and reuses known contents for any number of files."""
 
 
 def named(workspace, name):
@@ -57,7 +57,7 @@ def content(index):
 @pytest.mark.parametrize("limits", [LIMITS, FORKING], ids=["from nothing", "from the nearest"])
 @pytest.mark.parametrize("seed", range(3))
 async def test_the_index_of_a_commit_equals_that_of_a_fresh_checkout(tmp_path, repository, seed, limits):
-    """Table by table and hit by hit, over a random history in several languages; the project's id goes into both."""
+    """Compares every table and hit over a random history in several languages; the project's id goes into both."""
     tree = RandomTree(repository, random.Random(seed), git=True)
     for _ in range(4):
         for _ in range(12):
@@ -71,7 +71,7 @@ async def test_the_index_of_a_commit_equals_that_of_a_fresh_checkout(tmp_path, r
         report = await build(repository, commit, limits=limits)
         n_taken_over += max(0, report.file_count - report.files_changed)
         found = index_of(repository, commit)
-        # In the same place, as the ids of symbols are made with it.
+        # In the same place, because symbol ids depend on it.
         repository.git("stash", "--include-untracked", "--quiet")
         repository.git("checkout", "-q", "--detach", commit)
         repository.git("clean", "-q", "-x", "-d", "-f")
@@ -96,7 +96,7 @@ async def test_a_commit_is_built_once_and_found_afterwards(repository):
 
 
 async def test_other_rules_make_another_index(repository):
-    """An index that was built with other settings is no answer for these."""
+    """An index built with other settings must not be used."""
     repository.write({"a.py": "def one(): pass\n", "b.py": "def two(): pass\n"})
     repository.commit()
     await build(repository, "main")
@@ -109,7 +109,7 @@ async def test_other_rules_make_another_index(repository):
 
 
 async def test_contents_come_in_groups_that_are_smaller_than_the_commit(repository, monkeypatch):
-    """Not all of a commit is held in memory."""
+    """A commit is never completely in memory."""
     monkeypatch.setattr("codecompass.actors.commit_indexing.GROUP_BYTES", 1000)
     repository.write({f"m{n:03}.py": f"def function_{n}(): pass\n" * 10 for n in range(120)})
     repository.commit()
@@ -160,7 +160,7 @@ async def test_a_second_process_is_told_that_the_first_one_builds(repository):
 
 
 async def test_content_that_is_missing_is_an_error_and_no_index(repository, tmp_path):
-    """A partial clone; one of its files is here, as after a checkout of that file."""
+    """A partial clone; one file is present, as after checking it out."""
     repository.write({"a.py": "def one(): pass\n", "b.py": "def two(): pass\n"})
     repository.commit()
     repository.git("config", "uploadpack.allowFilter", "true")

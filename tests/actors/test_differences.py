@@ -1,4 +1,4 @@
-"""`diff_context` and `changed_since` over real repositories, real workers and a real index: what a reviewer gets."""
+"""`diff_context` and `changed_since` over real repositories, workers and indexes."""
 
 import os
 import signal
@@ -100,7 +100,7 @@ def answers(workspace, options=QueryOptions(), **arguments):  # noqa: B008 (froz
 
 
 def summary(reply):
-    """What is said of each change, in order."""
+    """Returns what is reported of each change, in order."""
     return [(item.change, item.parts, item.name) for item in reply.items if item.change != "lines"]
 
 
@@ -119,7 +119,7 @@ def edited(workspace, path, *replacements):
     workspace.write({path: text})
 
 
-# what differs
+# Differences.
 
 
 def test_a_changed_signature_with_users_elsewhere_comes_first_and_names_them(shop):
@@ -312,7 +312,7 @@ def test_a_secret_is_listed_without_its_lines(shop):
     assert b"TOKEN" not in said
 
 
-# one definition
+# A single definition.
 
 
 def test_the_two_versions_of_a_definition(shop):
@@ -356,7 +356,7 @@ def test_a_name_that_none_or_several_have_is_refused(shop):
     assert answers(shop, symbol="twin", path="b.py").items[0].path == "b.py"
 
 
-# budget
+# Budget.
 
 
 @pytest.mark.parametrize("form", ["json", "text"])
@@ -381,7 +381,7 @@ def test_an_answer_keeps_its_budget_and_counts_what_it_leaves_out(shop, form):
         assert diff_context(snapshot, DiffContext(max_tokens=least), difference, STATE, options).estimated_tokens <= least
 
 
-# hostile
+# Hostile input.
 
 
 @pytest.mark.parametrize("name", ["-rf", "--output=/tmp/x", "a..b", ":/x", "HEAD:notes.md", "x" * 300, "nowhere"])
@@ -438,7 +438,7 @@ def test_nothing_of_a_changed_file_commands_a_terminal(shop):
     assert "evil" in text
 
 
-# changed_since
+# changed_since.
 
 
 def found(workspace, request):

@@ -5,7 +5,7 @@ from codecompass.actors.failures import LONGEST_PAUSE_SECONDS, run_again_after_f
 
 
 class Failing:
-    """Fails so many times, then returns."""
+    """Fails a number of times, then returns."""
 
     def __init__(self, failures: int) -> None:
         self.failures = failures

@@ -1,4 +1,4 @@
-"""Crashes of a workspace's parts over the real store: who asks gets an answer, and the neighbour notices nothing."""
+"""Crashes of a workspace's parts over the real store: requests are answered, and the neighbour is not affected."""
 
 import os
 import signal
@@ -33,7 +33,7 @@ from tests.support.workspace import TestWorkspace
 
 
 class InjectedCrash(Exception):
-    """A defect, put in on purpose."""
+    """A deliberate defect."""
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def small(repository: TestWorkspace) -> TestWorkspace:
 
 @pytest.fixture(autouse=True)
 def log():
-    """Tracebacks of every crash, with all that is in them, would be most of what these tests do."""
+    """Captures the log: otherwise the tracebacks of the crashes would take most of the time of these tests."""
     with capture_logs() as entries:
         yield entries
 
@@ -53,9 +53,9 @@ def log():
 def crash_once(
     monkeypatch, owner: object, name: str, error: BaseException, when=lambda *_: True, *, is_at_end: bool = False
 ) -> None:
-    """Makes the next call of a function of ours fail, and only that; the next with which `when` agrees.
+    """Makes the next call of a function for which `when` holds fail, and only that one.
 
-    It fails before it has done anything, or when all is done: for what would be left open else.
+    It fails before doing anything, or with `is_at_end` after its work, if failing earlier would leave something open.
     """
     sound = getattr(owner, name)
 
@@ -155,7 +155,7 @@ async def test_a_crash_in_a_question_costs_that_question(small, tmp_path, monkey
 
 
 async def test_a_panic_of_a_library_in_a_question_costs_that_question(small, tmp_path, monkeypatch):
-    """What pyo3 raises for a panic is no Exception: nothing that catches those would have stopped it."""
+    """A pyo3 panic is not an Exception, so handlers of Exception do not catch it."""
     panic = type("PanicException", (BaseException,), {})
     async with open_serving(tmp_path / "home", settings=ONE_WORKER) as serving:
         neighbour = await open_neighbour(serving, tmp_path)
@@ -178,7 +178,7 @@ async def test_a_crash_in_the_writer_fails_the_job_and_leaves_the_index_as_it_wa
         await until_indexed(handle)
         await until_quiet(handle)
         generation = handle.observation.generation
-        # Not in a job that only looks whether anything has changed, which may come at any time.
+        # Not in a job that only checks for changes, which may run at any time.
         crash_once(
             monkeypatch,
             IndexWriter,
@@ -253,7 +253,7 @@ async def test_a_worker_that_is_killed_is_replaced_and_its_files_are_tried_again
 
 
 async def test_a_workspace_that_crashes_again_and_again_is_given_up_until_it_is_rebuilt(small, tmp_path, monkeypatch):
-    """The others go on; who asks is told what to do, and doing that helps."""
+    """Other workspaces go on; the error names a remedy, which works."""
     monkeypatch.setattr(supervision, "FIRST_PAUSE_SECONDS", 0.001)
     async with open_serving(tmp_path / "home", settings=ONE_WORKER) as serving:
         neighbour = await open_neighbour(serving, tmp_path)

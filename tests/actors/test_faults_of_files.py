@@ -1,4 +1,4 @@
-"""Files of the index that are damaged or gone, before it is opened and while it is open: built anew, nobody else disturbed."""
+"""Index files damaged or deleted, before or while the index is open: they are rebuilt, and no other workspace is affected."""
 
 import shutil
 import sys
@@ -25,7 +25,7 @@ from tests.support.serving import open_serving
 from tests.support.workspace import TestWorkspace
 
 TREE = {f"m{n}.py": "".join(f"def f{n}_{i}(x):\n    return needle_{n}(x)\n\n" for i in range(100)) for n in range(20)}
-"""Large enough that each file of the index has several pages."""
+"""Large enough for several pages in each file of the index."""
 
 KINDS = {
     "facts": ("facts.db", "facts.db-wal", "facts.db-shm"),
@@ -48,7 +48,7 @@ BEFORE = [(kind, how) for kind in KINDS for how in ("emptied", "overwritten") if
 
 @pytest.fixture(autouse=True)
 def log():
-    """Tracebacks of every crash, with all that is in them, would be most of what these tests do."""
+    """Captures the log: otherwise the tracebacks of the crashes would take most of the time of these tests."""
     with capture_logs() as entries:
         yield entries
 
@@ -68,7 +68,7 @@ def damage_all(tree: TestWorkspace, kind: str, how: str) -> None:
 
 
 async def check_answers(handle) -> None:
-    """Every kind of question gets all that is there."""
+    """Asserts that every kind of request gets complete results."""
     assert await paths_of(handle, "f7_7") == ["m7.py"]
     reply = await handle.ask(search("needle_9", mode="literal"))
     assert {result.path for result in reply.results} == {"m9.py"}
@@ -78,7 +78,7 @@ async def check_answers(handle) -> None:
 
 
 async def paths_when_fresh(handle, name: str) -> list[str]:
-    """Asks again where an answer says that it is not of the newest files: repair can take longer than a question waits."""
+    """Repeats the request until its answer is fresh: a repair can take longer than a request waits."""
     for _ in range(20):
         reply = await handle.ask(locate(name))
         if reply.metadata.freshness_status == "fresh":

@@ -1,4 +1,4 @@
-"""What happens around a served workspace: its root goes away, the disk is full, the clock is set. Each said, each survived."""
+"""Faults around a served workspace: a missing root, a full disk, a clock that is set. Each is reported and survived."""
 
 import os
 import time
@@ -30,7 +30,7 @@ TREE = {"a.py": "def alpha():\n    return 1\n", "pkg/b.py": "class Beta:\n    de
 
 @pytest.fixture(autouse=True)
 def log():
-    """Tracebacks of every crash, with all that is in them, would be most of what these tests do."""
+    """Captures the log: otherwise the tracebacks of the crashes would take most of the time of these tests."""
     with capture_logs() as entries:
         yield entries
 
@@ -213,7 +213,7 @@ trio.run(main, *sys.argv[1:])
 
 
 def test_files_that_may_not_grow_fail_the_job_and_answers_go_on(small, tmp_path):
-    """What a full disk looks like to someone who may not mount one."""
+    """Simulates a full disk without mounting one."""
     done = run_python(SERVE_UNDER_A_LIMIT, str(small.root), str(tmp_path / "home"))
 
     assert done.stdout.splitlines() == [
@@ -228,7 +228,7 @@ DAY = 86_400
 
 @pytest.mark.parametrize("jump", [-DAY, DAY])
 async def test_a_wall_clock_that_is_set_changes_no_answer(jump, small, tmp_path, monkeypatch):
-    """The event loop's own clock cannot be set; this is the one that stamps and reports."""
+    """This is the wall clock, used for timestamps and reports; the event loop's clock cannot be set."""
     async with open_serving(tmp_path / "home", settings=ONE_WORKER) as serving:
         neighbour = await open_neighbour(serving, tmp_path)
         handle = await open_workspace(serving, small)
@@ -266,7 +266,7 @@ async def test_a_clock_that_leaps_as_after_a_long_sleep_ends_idle_workspaces_and
             small.write({"a.py": "def alpha_two(): pass\n"})
             job = await handle.ask(StartJob(cause="test", force=False))
             await until(lambda: job.state.progress.files_total > 0)
-            # Not so far that a worker that says nothing counts as stuck.
+            # Less than the time after which a silent worker counts as stuck.
             mock_clock.jump(20)
         assert (await job.wait_end()).status == "published"
         await until_quiet(handle)
@@ -278,7 +278,7 @@ async def test_a_clock_that_leaps_as_after_a_long_sleep_ends_idle_workspaces_and
 
 
 async def test_an_error_that_a_job_ended_with_is_what_a_first_question_is_told(tmp_path):
-    """Nothing to answer from, and no way to make it: the code says why, for programs."""
+    """There is no index and it cannot be built: the error code gives programs the reason."""
     root = TestWorkspace(tmp_path / "project", tmp_path / "home")
     root.write(TREE)
     async with open_serving(tmp_path / "home", settings=ONE_WORKER) as serving:

@@ -1,4 +1,4 @@
-"""How long questions wait, in virtual time: for a first index, for its symbols, for changes. The work below is scripted."""
+"""How long requests wait for a first index, its symbols and changes, in virtual time with a scripted workbench."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -22,7 +22,7 @@ from tests.support.fake_workbench import FakeWorkbench, World
 
 FILES = 100
 PROJECT = Project(
-    project_id=f"{1:016x}",  # odd: its watcher is not exact, so that each question looks at the tree
+    project_id=f"{1:016x}",  # odd: its watcher is not exact, so each request checks the tree
     alias=None,
     root=Path("/project/1"),
     is_auto_discovered=False,
@@ -34,7 +34,7 @@ SEARCH, CONTEXT, LOCATE = SearchCode(query="x"), GetCodeContext(query="x"), Loca
 
 
 class ScriptedWorkbench(FakeWorkbench):
-    """Takes as long as it is told for the text and for the symbols of a first index, and for each later job."""
+    """Takes a given time for the text and the symbols of a first index, and for each later job."""
 
     def __init__(self, world: World, project: Project, *, text: float, symbols: float, later: float = 0.05) -> None:
         super().__init__(world, project)
@@ -54,7 +54,7 @@ class ScriptedWorkbench(FakeWorkbench):
 
     async def answer(self, query: Query, context: AnswerContext) -> Reply:
         self.contexts.append(context)
-        self._world.random.seed(3)  # its questions fail at random; these do not
+        self._world.random.seed(3)  # FakeWorkbench fails queries at random; this seed prevents it
         return await super().answer(query, context)
 
     async def index(
@@ -80,7 +80,7 @@ class ScriptedWorkbench(FakeWorkbench):
 
 
 class Stage:
-    """One workspace. `ask` returns the reply, or the error that is the answer, and the seconds that it took."""
+    """One workspace. `ask` returns the reply or the error, and the seconds that it took."""
 
     def __init__(self, supervisor, bench: ScriptedWorkbench, project: Project, world: World) -> None:
         self._supervisor, self.bench, self._project, self._world = supervisor, bench, project, world
@@ -123,7 +123,7 @@ async def test_what_text_answers_waits_for_symbols_that_are_nearly_there(autojum
 @pytest.mark.parametrize("request_", [SEARCH, CONTEXT])
 @pytest.mark.parametrize(("text", "patience"), [(1.5, 0.6), (3, 0.1)])
 async def test_what_text_answers_does_not_wait_for_symbols_that_are_far_away(autojump_clock, request_, text, patience):
-    """Where the text alone has taken longer than the symbols may, nothing is waited for at all."""
+    """If the text alone took longer than FIRST_ANSWER_SECONDS, the request does not wait for the symbols at all."""
     async with stage(text=text, symbols=60) as workspace:
         answer, seconds = await workspace.ask(request_)
 
@@ -162,7 +162,7 @@ async def test_what_is_not_ready_in_time_is_told_how_far_it_is(autojump_clock, t
         assert answer.data["retry_after_ms"] > 0
         assert not workspace.bench.contexts
 
-        # The job goes on meanwhile, and who comes back waits for the rest of it.
+        # The job continues meanwhile, and a repeated request waits for the rest of it.
         with trio.fail_after(60):
             while isinstance((await workspace.ask(request_))[0], IndexNotReady):
                 pass
@@ -178,7 +178,7 @@ async def test_a_caller_with_less_time_is_answered_in_it(autojump_clock):
 
 
 async def test_what_was_taken_up_by_asking_is_answered_with_its_text_and_marked(autojump_clock):
-    """The text of an unknown workspace is answered at once, however small it is."""
+    """A request that adds a workspace is answered as soon as its text is indexed, however small the workspace is."""
     async with stage(is_auto=True, text=3, symbols=0.5) as workspace:
         _answer, seconds = await workspace.ask(SEARCH)
 

@@ -1,4 +1,4 @@
-"""Worktrees, clones and branches: what is known once is not read or parsed again, and answers are those of a fresh index."""
+"""Worktrees, clones and branches: known content is not read or parsed again, and answers equal those of a fresh index."""
 
 import os
 import random
@@ -27,11 +27,11 @@ from tests.support.histories import NAMES, clone, commits_of, make_history, real
 from tests.support.workspace import LIMITS, TestWorkspace
 
 ALWAYS = msgspec.structs.replace(LIMITS, fork_from_files=1, park_from_files=1, known_from_files=1)
-"""However few files there are, and however few differ."""
+"""Forks, parks and reuses known contents for any number of files and differences."""
 
 
 def files(n: int = 12, text: str = "") -> dict[str, str]:
-    """Returns Python files in three directories, each with one function and an import of the next."""
+    """Returns Python files in three directories, each with a function and an import of the next file."""
     return {
         f"p{number % 3}/m{number}.py": f"import m{number + 1}\n\n\ndef f{number}():\n    return '{text}'\n" for number in range(n)
     }
@@ -54,7 +54,7 @@ async def first(tmp_path: Path, pool: WorkerPool) -> TestWorkspace:
 
 
 def beside(first: TestWorkspace, name: str) -> TestWorkspace:
-    """Returns a worktree of the same commit, whose index git wrote a while after the files."""
+    """Returns a worktree of the same commit, whose git index is newer than its files."""
     first.git("worktree", "add", "-q", "--detach", str(first.root.parent / name))
     second = TestWorkspace(first.root.parent / name, first.home)
     let_git_trust(second)
@@ -62,7 +62,7 @@ def beside(first: TestWorkspace, name: str) -> TestWorkspace:
 
 
 def let_git_trust(workspace: TestWorkspace) -> None:
-    """Has git note stamps that are older than its index: a file written just before is never trusted."""
+    """Makes git record stamps older than its index: a file that was just written is never trusted."""
     index = Path(workspace.git("rev-parse", "--git-path", "index").strip())
     index = index if index.is_absolute() else workspace.root / index
     workspace.git("update-index", "-q", "--refresh")
@@ -71,7 +71,7 @@ def let_git_trust(workspace: TestWorkspace) -> None:
 
 
 async def assert_as_fresh(workspace: TestWorkspace, tmp_path: Path, pool: WorkerPool, words: Iterable[str] = NAMES) -> None:
-    """An index equals one that is built from nothing of the same tree."""
+    """Asserts that an index equals one built from nothing for the same tree."""
     fresh = TestWorkspace(workspace.root, tmp_path / "fresh")
     await fresh.sync(limits=ALWAYS, pool=pool)
 
@@ -267,7 +267,7 @@ async def check_switches(
     n_switches: int,
     checked: float,
 ) -> None:
-    """Switches two worktrees of one repository at random, and compares them with fresh indexes now and then."""
+    """Switches two worktrees of one repository at random, and sometimes compares them with fresh indexes."""
     first.git("checkout", "-q", "--detach", rng.choice(commits))
     await first.sync(limits=ALWAYS, pool=pool)
     first.git("worktree", "add", "-q", "--detach", str(tmp_path / "second"), rng.choice(commits))
@@ -287,7 +287,7 @@ async def check_switches(
 
 
 def run_process(workspace: TestWorkspace, step: str = "-", delay_ms: float = 0) -> "subprocess.Popen[str]":
-    """Starts a process that indexes a workspace, forking and parking whatever the size, and kills itself at a step."""
+    """Starts a process that indexes a workspace, forking and parking at any size, and kills itself at a step."""
     arguments = [str(workspace.root), str(workspace.home), "fork", step, str(delay_ms)]
     return subprocess.Popen(
         [sys.executable, "-m", "tests.crash.victim", *arguments],

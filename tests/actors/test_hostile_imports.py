@@ -1,4 +1,4 @@
-"""Imports and configuration that no person writes: each file costs its own limits at most, in whatever process it is read."""
+"""Hostile imports and configuration: each file reaches at most its own limits, in whatever process it is read."""
 
 import msgspec
 import pytest
@@ -10,7 +10,7 @@ from codecompass.languages.extract import MAX_IMPORT_LENGTH, MAX_IMPORTS_PER_FIL
 from tests.support.workspace import LIMITS, TestWorkspace
 
 HANG_SECONDS = 100
-"""What a job with one hostile file may take on any machine: without bounds each of them took minutes, or never ended."""
+"""Seconds for a job with one hostile file on any machine; without limits each took minutes or never ended."""
 
 GOOD = {"good.py": "def good(): pass\n", "zebra.py": "import good\n"}
 WIDE = 19_800
@@ -152,7 +152,7 @@ CONFIGURATION = {
 
 
 async def job_of(workspace: TestWorkspace, files: dict[str, str]) -> None:
-    """Runs two jobs, and no line is too long for them. A worker that is killed by its limit is one of the outcomes."""
+    """Runs two jobs without a limit on line length. A worker may be killed by its CPU limit."""
     workspace.write(GOOD)
     workspace.write(files)
     limits = msgspec.structs.replace(LIMITS, parse_cpu_seconds=2.0, max_line_characters=1 << 30)
@@ -160,7 +160,7 @@ async def job_of(workspace: TestWorkspace, files: dict[str, str]) -> None:
         async with open_worker_pool(1) as pool:
             await workspace.sync(limits=limits, pool=pool)
             assert ("good.py", "good") in workspace.names()
-            # The next job has the same edges to look after, and a target that comes and goes.
+            # The second job resolves the same edges again, with changed targets.
             workspace.write({"a.py": "def a(): pass\n", "a/a.py": "", "A.kt": "", "a.h": "", "a.cs": ""})
             await workspace.sync(limits=limits, pool=pool)
 
@@ -203,7 +203,7 @@ async def test_of_a_list_of_imports_without_end_the_first_thousands_are_kept(wor
     ("name", "number"), [(name, number) for name, all_of in CONFIGURATION.items() for number in range(len(all_of))]
 )
 async def test_hostile_configuration_says_a_bounded_number_of_things(workspace, name, number):
-    """Deep nesting, a million entries, long names, keys of thousands of parts, files that extend themselves."""
+    """Deep nesting, a million entries, long names, keys with thousands of parts, files that extend themselves."""
     content = CONFIGURATION[name][number][: 1 << 20]
 
     await job_of(workspace, {f"x/{name}": content, "x/index.ts": "import 'a/b';\nimport '#a';\n", "x/b.rs": "use a::b;\n"})

@@ -1,4 +1,4 @@
-"""Trees that no person makes: too deep, too wide, with names of any bytes. Each costs what it holds, and nothing else."""
+"""Hostile trees: very deep, very wide, or with names of any bytes. Each affects only its own files."""
 
 import os
 from collections.abc import Iterator
@@ -51,7 +51,7 @@ async def test_a_file_a_thousand_directories_deep_is_indexed_and_updated(deep_wo
 async def test_a_file_at_the_longest_path_that_can_be_opened_is_indexed(deep_workspace):
     deep_workspace.write(GOOD)
     name = "deep.py"
-    # The terminating zero counts, too.
+    # The terminating NUL counts too.
     depth, rest = divmod(PATH_MAX - 1 - len(f"{deep_workspace.root}/{name}"), 2)
     with chain(deep_workspace.root, depth) as bottom:
         write_in(bottom, "e" * rest + name, DEEP)
@@ -95,7 +95,7 @@ async def test_qualified_names_of_a_deep_path_do_not_grow_with_it(deep_workspace
 
 
 async def test_names_of_255_bytes_with_every_byte_are_indexed_or_skipped_with_a_reason(workspace):
-    """A file's name may hold all bytes but `/` and NUL, and need not be text in any encoding."""
+    """A file name may contain every byte except `/` and NUL, and need not be valid in any encoding."""
     every = bytes(byte for byte in range(1, 256) if byte != ord("/"))
     names = [every + b"x", b"\n" * 252 + b".py", b"\x1b[31m" * 50 + b".py", "\u202e".encode() * 84 + b".py"]
     names += [b"x" * 252 + b".py", "\U0001f600".encode() * 63 + b".py", b"\xff" * 255, b"\\" * 252 + b".py", b"*" * 252 + b".py"]
@@ -123,7 +123,7 @@ async def test_names_of_255_bytes_with_every_byte_are_indexed_or_skipped_with_a_
 
 
 def write_bytes_name(root: Path, name: bytes) -> None:
-    """Writes a file of that name, and one below a directory of nearly that name."""
+    """Writes a file of that name, and one below a directory of almost the same name."""
     below = os.path.join(os.fsencode(root), b"in", name[:250] + b".dir")
     os.makedirs(below, exist_ok=True)
     for path in (os.path.join(os.fsencode(root), name), os.path.join(below, b"inner.py")):

@@ -1,4 +1,4 @@
-"""An index kept up to date equals one made from nothing, whatever happened to the tree."""
+"""After any changes, an updated index equals one built from nothing."""
 
 import random
 

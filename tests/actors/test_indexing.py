@@ -1,4 +1,4 @@
-"""The index job from end to end, on real trees with real workers."""
+"""The index job end to end, on real trees with real workers."""
 
 import fcntl
 import json
@@ -38,7 +38,7 @@ async def test_nothing_changed_writes_nothing_and_keeps_the_generation(workspace
     for path in SMALL:
         os.utime(workspace.root / path, (old, old))
     first = await workspace.sync()
-    # The change time cannot be set back, so files made within 20 ms of their reading are hashed once more.
+    # The change time cannot be set back, so files changed within 20 ms of being read are hashed again.
     await workspace.sync()
 
     second = await workspace.sync()
@@ -62,7 +62,7 @@ async def test_an_edit_a_new_file_and_a_deletion_are_taken_up(workspace):
 
 
 async def test_an_edit_that_keeps_size_and_time_is_seen(workspace):
-    """Restoring a modification time does not hide a change: the change time and the inode tell."""
+    """Restoring the modification time does not hide a change: the change time and the inode differ."""
     workspace.write({"a.py": "alpha = 1\n"})
     stamp = time.time_ns() - 10**12
     os.utime(workspace.root / "a.py", ns=(stamp, stamp))
@@ -230,7 +230,7 @@ async def test_overwritten_index_files_are_found_and_rebuilt(workspace, what):
 
 
 async def test_a_file_that_hangs_the_parser_is_quarantined_and_found_as_text(workspace):
-    """The limit is of CPU time, and so small here that an ordinary large file exceeds it."""
+    """The CPU time limit is so small here that an ordinary large file exceeds it."""
     big = "".join(f"def function_{index}(a, b):\n    return a + b * {index}\n" for index in range(20_000)) + "needle = 1\n"
     workspace.write({"big.py": big, "a.py": "def before(): pass\n", "z.py": "def after(): pass\n"})
     limits = IndexLimits(rules=ScanRules(max_file_bytes=8 << 20), parse_cpu_seconds=0.05)
@@ -284,7 +284,7 @@ async def test_progress_never_falls_and_has_the_four_stages(workspace):
 
 
 async def test_an_update_costs_the_same_on_a_small_and_on_a_large_tree(tmp_path):
-    """Files parsed, rows and documents written depend on the change, not on the repository."""
+    """The files parsed and the rows and documents written depend on the change, not on the repository."""
     from tests.support.workspace import TestWorkspace
 
     counts = []

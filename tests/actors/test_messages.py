@@ -1,4 +1,4 @@
-"""The mailbox: bounded, in order, each envelope answered exactly once whoever leaves first."""
+"""The mailbox is bounded and ordered; each envelope is answered exactly once, even if its sender or reader leaves."""
 
 import pytest
 import trio

@@ -1,4 +1,4 @@
-"""A job that is told which directories have changed leaves what a job leaves that looks at everything."""
+"""A job that scans only changed directories produces the same index as a full scan."""
 
 import os
 import random
@@ -20,7 +20,7 @@ Listing = dict[str, dict[str, tuple]]
 
 
 def listing(root: Path) -> Listing:
-    """Returns what a watcher would notice a change of: the entries of every directory but git's own."""
+    """Returns what a watcher detects changes of: the entries of every directory except git's own."""
     found: Listing = {}
     for directory, names, files in os.walk(root):
         names[:] = [name for name in names if name != ".git"]
@@ -33,7 +33,7 @@ def listing(root: Path) -> Listing:
 
 
 def changed(before: Listing, after: Listing, rng: random.Random) -> frozenset[str]:
-    """What came or went may be named or not: that is a change of the directory above it."""
+    """Returns the changed directories. One that appeared or vanished may be left out: it also changes its parent."""
     return frozenset(
         path
         for path in sorted(before.keys() | after.keys())
@@ -42,7 +42,7 @@ def changed(before: Listing, after: Listing, rng: random.Random) -> frozenset[st
 
 
 class Watched:
-    """A workspace whose jobs are told what has changed since the one before."""
+    """A workspace whose jobs are told what has changed since the previous one."""
 
     def __init__(self, workspace: TestWorkspace, pool: WorkerPool, rng: random.Random) -> None:
         self.workspace = workspace
@@ -68,7 +68,7 @@ class Watched:
 
 
 async def check(seed: int, tmp_path: Path, pool: WorkerPool) -> int:
-    """Returns how many jobs looked at changed directories alone."""
+    """Returns how many jobs scanned only changed directories."""
     rng = random.Random(seed)
     root = tmp_path / f"tree{seed}"
     git = rng.random() < 0.7

@@ -1,4 +1,4 @@
-"""Files that break indexers: each costs itself at most, is reported, and leaves the rest searchable."""
+"""Files that break indexers: each loses at most its own symbols, is reported, and leaves the rest searchable."""
 
 import os
 import socket
@@ -15,7 +15,7 @@ from tests.support.workspace import LIMITS, TestWorkspace
 GOOD = {"good.py": "def good(): pass\n"}
 
 RAISED = msgspec.structs.replace(LIMITS, rules=ScanRules(max_file_bytes=16 << 20), max_line_characters=1 << 30)
-"""No file of these tests is too large, and no line too long."""
+"""Limits that no file or line in these tests exceeds."""
 
 
 async def indexed(workspace: TestWorkspace, **options) -> TestWorkspace:
@@ -34,14 +34,14 @@ async def test_an_eight_megabyte_line_is_reported_as_too_large(workspace):
 
 
 async def test_an_eight_megabyte_line_below_raised_caps_is_found_as_text_and_its_worker_replaced(workspace):
-    """Every cap that would hide it is raised. Its parse takes seconds of CPU time wherever it runs, and gets 0.2."""
+    """No size limit excludes the file. Parsing it takes seconds of CPU time on any machine; the limit is 0.2."""
     source = "var needle = [" + "f(1)," * (8 << 18) + "1];\n"
 
     await check_that_only_its_symbols_are_lost(workspace, "line.js", source, parse_cpu_seconds=0.2)
 
 
 async def test_brackets_that_take_a_parser_too_long_cost_the_worker_and_not_the_job(workspace):
-    """C takes 1.4 s for them, because each could begin a cast (measured 2026-11-21)."""
+    """The C parser takes 1.4 s, because each bracket could begin a cast (measured 2026-11-21)."""
     await check_that_only_its_symbols_are_lost(workspace, "deep.c", "x = " + "([" * 200_000 + "\n", parse_cpu_seconds=0.05)
 
 

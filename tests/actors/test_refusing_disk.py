@@ -1,4 +1,4 @@
-"""A disk that refuses gives a clear error and leaves the published index as it was."""
+"""A disk that refuses writes causes a clear error, and the published index stays."""
 
 import pytest
 
@@ -23,7 +23,7 @@ import resource, signal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))
 """
-"""No file may grow beyond the limit: every write then fails like one on a full disk."""
+"""No file may grow beyond the limit, so writes fail as on a full disk."""
 
 MANY = {f"m{index}.py": f"def function_{index}(): pass\n" * 40 for index in range(400)}
 

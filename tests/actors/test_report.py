@@ -1,4 +1,4 @@
-"""What a finished job says about itself."""
+"""The report of a finished job."""
 
 import os
 
@@ -11,7 +11,7 @@ FILES = {"a.py": "def a(): pass\n", "b.py": "def b(): pass\n", "c/d.py": "def d(
 
 
 async def test_files_that_are_only_looked_at_again_are_no_changes(workspace):
-    """Their times cannot be trusted: they lie in the future, so they always seem to have just been written."""
+    """Their times are in the future, so they are never trusted and always hashed again."""
     workspace.write(FILES)
     for path in FILES:
         os.utime(workspace.root / path, (4e9, 4e9))

@@ -1,4 +1,4 @@
-"""How workspaces move between states, when crashed ones are restarted, and which stay live."""
+"""State transitions of workspaces, restarts after crashes, and which workspaces stay live."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a workspace knows of its changes: when the word of its watcher is proof."""
+"""When a workspace may rely on its watcher."""
 
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -22,11 +22,11 @@ PROJECT = Project(
     created_at=0.0,
     last_used_at=0.0,
 )
-"""Of one whose watcher is exact once it watches."""
+"""A project whose fake watcher is exact once it watches."""
 
 
 async def test_a_watcher_proves_nothing_before_it_watches_all_that_the_last_scan_found(autojump_clock):
-    """What the scan found for the first time, as in a directory that was closed before, can be written to unseen until then."""
+    """Directories that the scan finds for the first time (say, unreadable before) can change unseen until they are watched."""
     bench = await World(seed=1).make(PROJECT)
     async with trio.open_nursery() as nursery:
         tracker = ChangeTracker(bench, nursery, lambda: None)
@@ -48,7 +48,7 @@ async def test_a_watcher_proves_nothing_before_it_watches_all_that_the_last_scan
 
 
 class Unwatchable:
-    """A workbench whose watching fails, each time as `failures` says, and then lasts."""
+    """A workbench whose watching fails with each of `failures` in turn, and then succeeds."""
 
     def __init__(self, bench, failures):
         self._bench = bench
@@ -69,7 +69,7 @@ class Unwatchable:
 
 
 async def attempts_to_watch(failures, until):
-    """The seconds at which watching is tried, up to `until`."""
+    """Returns the seconds at which watching is attempted, up to `until`."""
     bench = Unwatchable(await World(seed=1).make(PROJECT), failures)
     began = trio.current_time()
     async with trio.open_nursery() as nursery:
@@ -84,7 +84,7 @@ async def test_a_watcher_that_fails_is_replaced_after_pauses_that_grow_up_to_a_b
 
 
 async def test_one_lost_while_its_file_system_comes_back_is_replaced_soon(autojump_clock):
-    """A call that hung ends with an error of its own when the file system is back, and nobody need be asking."""
+    """A hanging call ends with an error when the file system is back, without any request."""
     hanging = [unresponsive("/srv/shop")] * 5
 
     assert await attempts_to_watch([*hanging, ConnectionAbortedError()], 7.5) == [0, 1, 2, 3, 4, 5, 7]

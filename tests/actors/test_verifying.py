@@ -1,4 +1,4 @@
-"""The pass over all files in the background: what it finds is repaired by the next question."""
+"""The background verification of all files: the next request repairs what it finds."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""The pool by itself: what the tests of jobs do not reach."""
+"""Behaviour of the worker pool that the tests of jobs do not cover."""
 
 import os
 import signal
@@ -12,9 +12,9 @@ from tests.support.faults import workers
 
 
 async def test_workers_that_never_work_fail_the_job_instead_of_making_an_empty_index(workspace, monkeypatch):
-    """A broken installation must not look like a repository in which no file can be read."""
+    """A broken installation must not look like a repository without readable files."""
     workspace.write({f"m{number}.py": "x = 1\n" for number in range(40)})
-    # A Python that does not find its library ends before it runs anything.
+    # A Python that cannot find its library exits before it runs anything.
     monkeypatch.setenv("PYTHONHOME", "/nonexistent")
 
     async with open_worker_pool(2) as pool:
@@ -56,7 +56,7 @@ async def test_workers_that_are_killed_while_they_have_nothing_to_do_are_no_faul
 
 
 def killed_at_work(pool, monkeypatch, count):
-    """Somebody kills the first `count` workers of `pool` that get work, before they answer anything."""
+    """Kills the first `count` workers of `pool` that receive work, before they answer."""
     living, n_given = pool._living, 0
 
     async def living_and_killed():

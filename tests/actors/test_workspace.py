@@ -1,4 +1,4 @@
-"""A workspace served by the real actor over the real store: what its first, its next and its unlucky callers get."""
+"""A workspace served by the real actor over the real store: first requests, later ones, and failures."""
 
 import mmap
 import os
@@ -34,7 +34,7 @@ def small(repository: TestWorkspace) -> TestWorkspace:
 
 @pytest.fixture
 def large(repository: TestWorkspace) -> TestWorkspace:
-    """Large enough that its job takes a noticeable time."""
+    """Large enough for a job to take noticeable time."""
     repository.write({f"m{n}.py": "".join(f"def f{n}_{i}(x):\n    return x\n\n" for i in range(400)) for n in range(60)})
     repository.commit()
     return repository
@@ -70,7 +70,7 @@ async def until_indexed(handle) -> None:
 
 
 async def until_watched(handle) -> None:
-    """The watcher is set after the first job, and a second look closes the gap between the two."""
+    """The watcher starts after the first job; a second scan closes the gap between the two."""
     await until(lambda: handle.observation.is_watched and handle.observation.freshness_status == "fresh", seconds=SECONDS)
 
 
@@ -82,7 +82,7 @@ async def until_evicted(serving, project_id: str) -> None:
     "request_", [SearchCode(query="f1_1"), LocateSymbol(name="f1_1"), GetFileOutline(path="m1.py"), GetCodeContext(query="f1_1")]
 )
 async def test_a_first_question_that_may_not_wait_starts_the_index_and_says_when_to_come_back(request_, large, tmp_path):
-    """Never an empty answer: nothing found and nothing looked at are not the same."""
+    """Never an empty answer: no results and not indexed are different."""
     async with open_serving(tmp_path / "home", settings=IMPATIENT) as serving:
         handle = await open_workspace(serving, large)
 
@@ -268,7 +268,7 @@ async def test_what_has_only_been_touched_does_not_make_an_answer_stale(small, t
         handle = await open_workspace(serving, small)
         await until_indexed(handle)
         await until_watched(handle)
-        with held_workers():  # no job takes the new time in meanwhile
+        with held_workers():  # so that no job indexes the new time meanwhile
             os.utime(small.root / "a.py")
             reply = await handle.ask(locate("alpha"))
 
@@ -276,7 +276,7 @@ async def test_what_has_only_been_touched_does_not_make_an_answer_stale(small, t
 
 
 async def test_a_write_through_a_name_outside_of_the_tree_is_seen(small, tmp_path):
-    """No event comes for it: the file itself is looked at before an answer is called fresh."""
+    """There is no event for it; the file itself is checked before an answer is called fresh."""
     outside = tmp_path / "outside.py"
     outside.write_text("def linked_one(): pass\n")
     os.link(outside, small.root / "linked.py")
@@ -295,7 +295,7 @@ async def test_a_write_through_a_name_outside_of_the_tree_is_seen(small, tmp_pat
 
 
 async def test_a_write_through_a_mapping_is_seen_although_it_moves_no_time(small, tmp_path):
-    """The kernel takes the time at the first store to a page, and says that the file was written once nobody maps it."""
+    """The kernel sets the time at the first store to a page, and reports the write only when the mapping ends."""
     small.write({"a.py": "def mapped_a(): pass\n" + "# filler\n" * 50})
     async with open_serving(tmp_path / "home") as serving:
         handle = await open_workspace(serving, small)

@@ -1,4 +1,4 @@
-"""The loop of a workspace never waits for work: what stands still below it keeps no message waiting."""
+"""The loop of a workspace never waits for work: blocked work delays no message."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ PROJECT = Project(
 
 
 class StuckWorkbench(FakeWorkbench):
-    """Begins everything and ends nothing."""
+    """Starts all work and finishes none."""
 
     async def _spend(self, seconds: float) -> None:
         await trio.sleep_forever()

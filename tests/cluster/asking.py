@@ -1,6 +1,5 @@
-"""Clients that ask servers over HTTP all the time, and hold each answer against what it may be: only repositories that the token
-shows, all of one generation, and none older than what the same server has shown before.
-"""
+"""Clients that query servers over HTTP continuously and check each answer: only repositories visible to the token, all of one
+generation, and none older than what the same server returned before."""
 
 import http.client
 import json
@@ -17,29 +16,29 @@ from tests.cluster.thirty import COPIES, EVERYWHERE, NUMBER, Thirty, wait_until
 from tests.transport.http.client import call
 
 ANSWER_SECONDS = 60
-"""A server that takes longer does not answer."""
+"""Seconds after which a client gives up."""
 
 PATIENCE_MS = 8_000
-"""What a question asks for, where it takes a time: processors are busy with what the test does."""
+"""The timeout sent with queries that take time; long, because the tests keep the CPUs busy."""
 
 PAUSE_SECONDS = 0.05
-"""Between two questions of a client: what is tested is to get some of the processors, too."""
+"""Seconds between two rounds of a client, to leave CPU time for what is tested."""
 
 UNAVAILABLE = "engine_unavailable"
 PASSING_ERRORS = ("deadline_exceeded", "index_not_ready", "workspace_busy")
-"""What a part of the engine that is away, or behind, makes of a question: it says so, and can be asked again."""
+"""Errors while a part of the engine is unavailable or behind; the request can be repeated."""
 
 WORDS = ("parse the headers of a request", "encode a frame", "read the configuration from a file", "close the connection")
 
 
 class Unanswered(Exception):
-    """The server says that its engine is away, or was too slow."""
+    """The server reports that its engine is unavailable or was too slow."""
 
 
 def ask(port: int, token: str, tool: str, **arguments: object) -> tuple[str, dict[str, Any]]:
-    """Returns the answer of a tool, as it was sent and as an object.
+    """Returns a tool's answer, as text and decoded.
 
-    Raises OSError or HTTPException where the server went away, Unanswered where its engine is.
+    Raises OSError or HTTPException if the server is gone, Unanswered if its engine is unavailable.
     """
     connection = http.client.HTTPConnection(LOOPBACK, port, timeout=ANSWER_SECONDS)
     headers = {
@@ -64,7 +63,7 @@ def ask(port: int, token: str, tool: str, **arguments: object) -> tuple[str, dic
 
 
 class Client:
-    """One token at one server, in a thread of its own."""
+    """A client with one token at one server, in its own thread."""
 
     def __init__(self, house: Thirty, group: str, server: int, seed: int) -> None:
         self.name = f"{group} at server {server}"
@@ -79,12 +78,12 @@ class Client:
         self._wait = threading.Event()
         self._questions = (self._one, self._one, self._numbers, self._marks, self._words, self._listed, self._hidden_one)
         self.answered: Counter[str] = Counter()
-        """By kind of question."""
+        """Number of answers by kind of request."""
         self.in_a_row = 0
-        """Answers since something was not answered last."""
+        """Answers since the last unanswered request."""
         self.unanswered: list[str] = []
         self.dropped: list[str] = []
-        """Questions at a server that went away."""
+        """Requests to a server that was gone."""
         self.wrong: list[str] = []
         self.thread = threading.Thread(target=self._ask, name=self.name, daemon=True)
 
@@ -109,7 +108,7 @@ class Client:
         except (OSError, http.client.HTTPException) as error:
             self.dropped.append(f"{question.__name__} after {time.monotonic() - began:.1f} s: {error!r}")
             self.in_a_row = 0
-        except Exception as error:  # noqa: BLE001 (what a client meets is what the test is told)
+        except Exception as error:  # noqa: BLE001 (reported by the test)
             self.wrong.append(f"{question.__name__}: {error!r}")
             self.in_a_row = 0
         else:
@@ -129,7 +128,7 @@ class Client:
         return said
 
     def _one(self) -> None:
-        """The number of the commit in all files of one repository: each has it once, and it is that of the commit named."""
+        """Checks the commit numbers in all files of one repository: each file has it once, and it belongs to the named commit."""
         name = self._draw.choice(self._edited)
         mode = "regex" if self._draw.random() < 0.5 else "literal"
         said = self._said("search_code", query=NUMBER, mode=mode, workspace=name, timeout_ms=PATIENCE_MS)
@@ -140,7 +139,7 @@ class Client:
         self._is_no_older(name, number)
 
     def _numbers(self) -> None:
-        """The same of all repositories at once."""
+        """Checks the commit numbers of all repositories at once."""
         said = self._said("search_code", query=NUMBER, mode="literal", workspace="*", limit=50, timeout_ms=PATIENCE_MS)
         found: dict[str, list[int]] = {}
         for result in said["results"]:
@@ -152,12 +151,12 @@ class Client:
             self._is_no_older(name, numbers[0])
 
     def _marks(self) -> None:
-        """A word that is in each repository, found in all that are visible."""
+        """Checks that a word of every repository is found in all visible ones."""
         said = self._said("search_code", query=EVERYWHERE, mode="literal", workspace="*", limit=50, timeout_ms=PATIENCE_MS)
         self._is_all([result["project"] for result in said["results"]], self._shown, said)
 
     def _words(self) -> None:
-        """A question in words, to all."""
+        """Searches all repositories in natural language."""
         said = self._said("search_code", query=self._draw.choice(WORDS), workspace="*", limit=20, timeout_ms=PATIENCE_MS)
         assert "error" not in said, said
         found = {result["project"] for result in said["results"]}
@@ -166,7 +165,7 @@ class Client:
             self._require_said(said)
 
     def _listed(self) -> None:
-        """The list of repositories: all that are visible, or none while the engine is away."""
+        """Lists the repositories: all visible ones, or none while the engine is unavailable."""
         said = self._said("health_check")
         found = {each["project_id"] for each in said["projects"]}
         assert found <= self._shown, f"{found - self._shown} in {said}"
@@ -175,14 +174,14 @@ class Client:
             raise Unanswered("no repositories")
 
     def _hidden_one(self) -> None:
-        """A repository that is not visible is unknown."""
+        """Checks that an invisible repository is unknown."""
         said = self._said("search_code", query=NUMBER, mode="literal", workspace=self._draw.choice(self._hidden))
         assert said["error"]["code"] == "project_not_found", said
 
     def _is_all(
         self, found: Sequence[str] | dict[str, Any], expected: Sequence[str] | frozenset[str], said: dict[str, Any]
     ) -> None:
-        """All of `expected` are found, each once; where some are missing the answer says that some did not answer."""
+        """Asserts that all of `expected` are found once; if some are missing, the answer must report missing repositories."""
         assert set(found) <= set(expected), said
         missing = set(expected) - set(found)
         if missing:
@@ -191,7 +190,7 @@ class Client:
 
     @staticmethod
     def _require_said(said: dict[str, Any]) -> None:
-        """An answer lacks something: it must say that repositories did not answer."""
+        """Asserts that an incomplete answer reports missing repositories, and raises Unanswered."""
         warnings = said["metadata"].get("warnings", ())
         assert any(warning.startswith("no answer from") for warning in warnings), said
         raise Unanswered(f"a part: {warnings}")
@@ -202,13 +201,13 @@ class Client:
 
 
 def numbers_in(result: dict[str, Any]) -> list[str]:
-    """The numbers in the lines of a result that set one."""
+    """Returns the commit numbers in the matched lines of a result."""
     lines = [line["text"] for line in result["matched_lines"]]
     return [line.rpartition("= ")[2] for line in lines if line.startswith(f"{NUMBER} = ")]
 
 
 class Clients:
-    """One for each token and server."""
+    """One client for each token and server."""
 
     def __init__(self, house: Thirty, seed: int) -> None:
         self.each = [
@@ -223,12 +222,12 @@ class Clients:
         return [f"{client.name}: {what}" for client in self.each for what in client.wrong]
 
     def unanswered(self, server: int | None = None) -> list[str]:
-        """What was not answered by a server, or by any, with the engine or the server away."""
+        """Returns the requests that failed because the engine or the server was unavailable, at one server or at all."""
         asked = [client for client in self.each if server is None or client.name.endswith(f"server {server}")]
         return [what for client in asked for what in (*client.unanswered, *client.dropped)]
 
     def wait_for_answers(self) -> None:
-        """Waits until each client has been answered every kind of question, and nothing was not, from now on."""
+        """Waits until each client has received new answers of every kind, without a failure since the first of them."""
         before = [sum(client.answered.values()) for client in self.each]
         kinds = 7
 
@@ -241,7 +240,7 @@ class Clients:
         wait_until(are_answered, lambda: f"not answered: {self.wrong[-3:]} {self.unanswered()[-3:]}")
 
     def wait_for_refusals(self) -> None:
-        """Waits until each client has been told from now on that the engine is away."""
+        """Waits until each client has been told several more times that the engine is unavailable."""
         before = [len(client.unanswered) for client in self.each]
 
         def are_refused() -> bool:
@@ -252,7 +251,7 @@ class Clients:
 
 @contextmanager
 def clients_asking(house: Thirty, seed: int = 0) -> Iterator[Clients]:
-    """Clients that ask while the block runs. What was wrong in any answer fails at its end."""
+    """Runs clients for the duration of the block; then fails if any answer was wrong."""
     clients = Clients(house, seed)
     for client in clients.each:
         client.thread.start()

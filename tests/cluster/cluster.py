@@ -1,6 +1,6 @@
-"""A node of OpenSearch as a process, and the cluster of several: asked, waited for, killed, paused and started again.
+"""A node of OpenSearch as a process, and a cluster of nodes: requests, waiting, killing, pausing and restarting.
 
-How a process is made (its configuration, its user) is not known here; `tests.cluster.nodes` does that, and ends them all.
+How a process is configured and started is defined in `tests.cluster.nodes`, which also ends all of them.
 """
 
 import http.client
@@ -18,7 +18,7 @@ LOOPBACK = "127.0.0.1"
 
 START_SECONDS = 120
 STOP_SECONDS = 20
-"""After SIGTERM, for all nodes together; then SIGKILL."""
+"""Seconds from SIGTERM to SIGKILL, for all nodes together."""
 POLL_SECONDS = 0.1
 REQUEST_SECONDS = 30
 LOG_LINES = 25
@@ -26,11 +26,11 @@ LOG_BYTES = 8192
 
 
 class ClusterFailed(Exception):
-    """The nodes did not do what was asked in time; the text ends with the last lines of their logs."""
+    """The nodes did not reach the expected state in time; the text ends with the last lines of their logs."""
 
 
 class Node:
-    """One process of OpenSearch. Its ports, its name and its data stay the same however often it is started."""
+    """A process of OpenSearch. Its ports, name and data are the same after each restart."""
 
     def __init__(self, name: str, directory: Path, http_port: int, spawn: Callable[["Node"], subprocess.Popen[bytes]]) -> None:
         self.name = name
@@ -38,7 +38,7 @@ class Node:
         self.http_port = http_port
         self.url = f"http://{LOOPBACK}:{http_port}"
         self.output = directory / "output.log"
-        """All that it says, of every start."""
+        """The output of every start."""
         self.is_paused = False
         self._spawn = spawn
         self._process: subprocess.Popen[bytes] | None = None
@@ -46,32 +46,32 @@ class Node:
 
     @property
     def is_running(self) -> bool:
-        """Whether its process is there, paused or not."""
+        """Whether its process exists, paused or not."""
         return self._process is not None and self._process.poll() is None
 
     @property
     def pid(self) -> int:
-        """The process id of its last start: Java's, which is also that of its process group."""
+        """The pid of its last start: that of Java, and of its process group."""
         if self._process is None:
             raise ClusterFailed(f"{self.name} was never started")
         return self._process.pid
 
     def start(self) -> None:
-        """Starts it, on the data that it has; returns at once. `Cluster.wait` waits until it has joined."""
+        """Starts the node with its existing data; returns at once. `Cluster.wait` waits until it has joined."""
         if not self.is_running:
             self.is_paused = False
             self._said_before = self.output.stat().st_size if self.output.is_file() else 0
             self._process = self._spawn(self)
 
     def kill(self) -> None:
-        """Ends it by SIGKILL, and returns when it is gone."""
+        """Kills the node with SIGKILL, and waits for its end."""
         self._signal(signal.SIGKILL)
         if self._process is not None:
             self._process.wait()
         self.is_paused = False
 
     def pause(self) -> None:
-        """Stops it by SIGSTOP: its connections stay open, and nothing answers."""
+        """Pauses the node with SIGSTOP: its connections stay open, and nothing answers."""
         self._signal(signal.SIGSTOP)
         self.is_paused = True
 
@@ -80,7 +80,7 @@ class Node:
         self.is_paused = False
 
     def stop(self, seconds: float = STOP_SECONDS) -> None:
-        """Ends it by SIGTERM, or by SIGKILL if it is still there after `seconds`."""
+        """Ends the node with SIGTERM, or with SIGKILL after `seconds`."""
         self.ask_to_stop()
         if self._process is not None:
             try:
@@ -90,16 +90,16 @@ class Node:
 
     def ask_to_stop(self) -> None:
         self._signal(signal.SIGTERM)
-        self.resume()  # a paused process does not heed SIGTERM
+        self.resume()  # a paused process does not handle SIGTERM
 
     def request(
         self, method: str, path: str, body: object = None, *, timeout: float = REQUEST_SECONDS
     ) -> tuple[int, dict[str, Any]]:
-        """Returns the status and the JSON of the answer; `body` is sent as JSON, or as it is if it is a string.
+        """Returns the status and the decoded JSON of the answer; `body` is sent as JSON, or unchanged if it is a string.
 
         Raises:
             OSError: It does not listen, or did not answer within `timeout` seconds.
-            http.client.HTTPException: It ended in the middle.
+            http.client.HTTPException: It ended during the answer.
         """
         connection = http.client.HTTPConnection(LOOPBACK, self.http_port, timeout=timeout)
         content = body if isinstance(body, str | None) else json.dumps(body)
@@ -111,13 +111,13 @@ class Node:
             connection.close()
 
     def has_said(self, text: str) -> bool:
-        """Whether this is in its output since its last start."""
+        """Whether its output since its last start contains this text."""
         with self.output.open("rb") as file:
             file.seek(self._said_before)
             return text.encode() in file.read()
 
     def last_lines(self) -> str:
-        """The end of what it has said."""
+        """The end of its output."""
         if not self.output.is_file():
             return f"--- {self.name}: never started"
         with self.output.open("rb") as file:
@@ -130,23 +130,23 @@ class Node:
         if self.is_running:
             try:
                 os.killpg(self.pid, number)
-            except ProcessLookupError:  # another thread has seen its end since
+            except ProcessLookupError:  # it has ended since
                 pass
 
 
 class Cluster:
-    """Nodes that know each other, all started by `running_nodes`."""
+    """Nodes that form a cluster, all started by `running_nodes`."""
 
     def __init__(self, nodes: Sequence[Node], directory: Path) -> None:
         self.nodes = tuple(nodes)
         self.directory = directory
-        """Where the nodes are: what was asked for, or a temporary directory where their user cannot reach that."""
+        """The directory of the nodes: the requested one, or a temporary one if their user has no access to that."""
         self.snapshots = directory / "snapshots"
-        """A directory that every node may use as a repository of snapshots (`path.repo`)."""
+        """A directory that every node may use as a snapshot repository (`path.repo`)."""
 
     @property
     def urls(self) -> tuple[str, ...]:
-        """Those of all nodes, whether they run or not."""
+        """The URLs of all nodes, running or not."""
         return tuple(node.url for node in self.nodes)
 
     @property
@@ -156,25 +156,25 @@ class Cluster:
     def request(
         self, method: str, path: str, body: object = None, *, timeout: float = REQUEST_SECONDS
     ) -> tuple[int, dict[str, Any]]:
-        """Asks the first node that is neither killed nor paused; see `Node.request`."""
+        """Sends a request to the first node that is neither killed nor paused; see `Node.request`."""
         if not self.awake:
             raise ClusterFailed("no node is running")
         return self.awake[0].request(method, path, body, timeout=timeout)
 
     def wait(self, status: str = "green", n_nodes: int | None = None, seconds: float = START_SECONDS) -> None:
-        """Waits until every node that is awake sees the same manager, exactly this number of nodes (as many as are awake),
-        and this status or a better one.
+        """Waits until every awake node sees the same manager, exactly `n_nodes` nodes (default: the awake ones), and at least
+        this status.
 
-        Every one, by its own state: the manager alone knows of a change before the node that is asked next.
+        Checks each node's own state, because the manager knows of a change before the other nodes do.
 
         Raises:
-            ClusterFailed: It is not so after `seconds`, or no node is left to ask.
+            ClusterFailed: The state was not reached within `seconds`, or no node is awake.
         """
         n_nodes = len(self.awake) if n_nodes is None else n_nodes
         deadline = time.monotonic() + seconds
         answers: list[object] = []
         while (left := deadline - time.monotonic()) > 0 and self.awake:
-            # Short, for a change of manager makes all begin again.
+            # Short, because a change of manager restarts the wait.
             answers = [self._view(node, status, n_nodes, max(1, min(5, int(left)))) for node in self.awake]
             if isinstance(answers[0], str) and all(answer == answers[0] for answer in answers):
                 return
@@ -183,10 +183,10 @@ class Cluster:
 
     @staticmethod
     def _view(node: Node, status: str, n_nodes: int, seconds: int) -> object:
-        """Returns the id of the node's manager if it sees what is wanted; else what it says, which is no string."""
+        """Returns the id of the node's manager if the node sees the expected state, else its answer, which is not a string."""
         health = f"/_cluster/health?local=true&wait_for_status={status}&wait_for_nodes={n_nodes}&timeout={seconds}s"
         try:
-            # The manager first: the health after it is of that manager, or the next pass sees another one.
+            # First the manager: the health is then that manager's, or the next pass sees another one.
             _, state = node.request("GET", "/_cluster/state/cluster_manager_node?local=true", timeout=seconds)
             code, answer = node.request("GET", health, timeout=seconds + 5)
         except (OSError, http.client.HTTPException, ValueError) as error:
@@ -194,7 +194,7 @@ class Cluster:
         return state.get("cluster_manager_node") if code == 200 else (code, answer)
 
     def mend(self) -> None:
-        """Resumes and starts every node that needs it, and waits until all are one cluster again."""
+        """Resumes and starts all nodes as needed, and waits until they are one cluster again."""
         for node in self.nodes:
             node.resume()
             node.start()
@@ -202,10 +202,10 @@ class Cluster:
 
     @contextmanager
     def full_disk(self) -> Iterator[None]:
-        """Inside, every disk is beyond its flood stage, as far as the nodes can see.
+        """Makes every node see its disk above the flood stage, for the duration of the block.
 
-        They look every 10 s: writes to existing indexes are then refused (429), and shards of new ones are not placed. After
-        the end, too, a node needs up to 10 s until it sees the space and takes the blocks off again.
+        Nodes check every 10 s: writes to existing indexes are then refused (429), and shards of new ones are not allocated. After
+        the block, too, a node needs up to 10 s to remove its blocks.
         """
         kinds = ("low", "high", "flood_stage")
         self._watermarks(dict.fromkeys(kinds, "1000000tb"))

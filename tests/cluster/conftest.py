@@ -1,4 +1,4 @@
-"""Three real nodes for the tests of the marker `cluster`, started once in a test process; and the reasons to skip them."""
+"""Three real nodes for tests marked `cluster`, started once per test process; and the reasons to skip such tests."""
 
 import os
 from collections.abc import Iterator
@@ -10,9 +10,9 @@ from tests.cluster.distribution import FetchFailed, Missing, distribution, java_
 from tests.cluster.nodes import QUICK_START, running_nodes
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
+@pytest.hookimpl(tryfirst=True)  # before xdist groups the tests
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    # One process alone starts nodes, however many run tests.
+    # Only one test process starts nodes.
     for item in items:
         if item.get_closest_marker("cluster"):
             item.add_marker(pytest.mark.xdist_group("cluster"))
@@ -22,7 +22,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def startable() -> None:
-    """Skips what needs nodes where Java or OpenSearch is not there. Where they are, a failure to start is a failure."""
+    """Skips tests that need nodes if Java or OpenSearch is missing. If both are present, a failure to start is a failure."""
     try:
         java_home()
         distribution()
@@ -36,14 +36,14 @@ def startable() -> None:
 
 @pytest.fixture(scope="session")
 def engine_cluster(startable: None) -> Iterator[Cluster]:
-    """Three nodes, all of them awake. Tests share them: use names of your own for indexes, and break nothing."""
+    """Three running nodes. Tests share them, so use unique index names and break nothing."""
     with running_nodes(3, java_options=QUICK_START) as cluster:
         yield cluster
 
 
 @pytest.fixture
 def breakable_cluster(engine_cluster: Cluster) -> Iterator[Cluster]:
-    """The same three nodes, to kill and to pause: after the test, all are started again and are one cluster."""
+    """The same three nodes, which may be killed and paused: after the test all are restarted and form one cluster."""
     engine_cluster.wait("green", 3)
     yield engine_cluster
     engine_cluster.mend()

@@ -1,7 +1,8 @@
-"""What a node is made of: a Java of the right version, and OpenSearch unpacked.
+"""The prerequisites of a node: a suitable Java, and an unpacked OpenSearch.
 
-The plain distribution comes by its Maven coordinates, once for a checkout, into `.venv/opensearch`; CODECOMPASS_OPENSEARCH_HOME
-names another one, unpacked (a plain one too: nothing here configures the plugins of the full distribution).
+The minimal distribution is fetched by its Maven coordinates, once per checkout, into `.venv/opensearch`;
+CODECOMPASS_OPENSEARCH_HOME can name another unpacked one (also minimal: the plugins of the full distribution are not configured
+here).
 """
 
 import fcntl
@@ -23,22 +24,22 @@ CACHE = Path(__file__).parents[2] / ".venv" / "opensearch"
 HOME_VARIABLE = "CODECOMPASS_OPENSEARCH_HOME"
 
 JAVA_VERSIONS = range(17, 22)
-"""From what runs our settings to the last one that OpenSearch 2.19 is tested with; 24 took the security manager away."""
+"""From the oldest that runs with our settings to the newest with which OpenSearch 2.19 is tested; 24 has no security manager."""
 
 FETCH_SECONDS = 240
-"""56 MB, and Maven's own plugins where it never ran before."""
+"""For 56 MB, and Maven's own plugins on its first run."""
 
 
 class Missing(Exception):
-    """This machine has not what nodes need; the text says what."""
+    """A prerequisite is missing on this machine; the text names it."""
 
 
 class FetchFailed(Exception):
-    """Maven is there, but the distribution did not come; the text is Maven's."""
+    """Maven is installed, but could not fetch the distribution; the text is Maven's."""
 
 
 def java_home() -> Path:
-    """Returns the directory of the first Java with an accepted version: that of JAVA_HOME, or else `java` on the PATH.
+    """Returns the home of the first Java with an accepted version: that of JAVA_HOME, or else `java` on the PATH.
 
     Raises:
         Missing: There is none.
@@ -48,7 +49,7 @@ def java_home() -> Path:
     for java in (shutil.which("java", path=str(Path(named, "bin"))) if named else None, shutil.which("java")):
         if java is None:
             continue
-        # Its own word, because `java` may be a link, or a program that looks for the real one.
+        # Asks Java itself, because `java` may be a link, or a wrapper that finds the real one.
         told = subprocess.run(
             [java, "-XshowSettings:properties", "-version"], capture_output=True, text=True, timeout=60, check=False
         )
@@ -62,11 +63,11 @@ def java_home() -> Path:
 
 
 def distribution() -> Path:
-    """Returns the directory of an unpacked OpenSearch, which it fetches where needed; several processes may ask at once.
+    """Returns the directory of an unpacked OpenSearch, fetching it if necessary; safe to call from several processes.
 
     Raises:
         Missing: It has to be fetched, and there is no `mvn`; or the variable names no distribution.
-        FetchFailed: `mvn` did not bring it.
+        FetchFailed: `mvn` could not fetch it.
     """
     named = os.environ.get(HOME_VARIABLE)
     if named:
@@ -84,7 +85,7 @@ def distribution() -> Path:
         if not home.is_dir():
             with tempfile.TemporaryDirectory(dir=CACHE, prefix="fetching-") as place:
                 _unpack(_fetch(mvn, Path(place)), Path(place, "unpacked"))
-                # At once: a fetch that is interrupted leaves nothing that looks whole.
+                # Atomically, so that an interrupted fetch leaves no directory that looks complete.
                 Path(place, "unpacked", home.name).rename(home)
     return home
 
@@ -100,7 +101,7 @@ def _fetch(mvn: str, place: Path) -> Path:
     command = [mvn, "--batch-mode", "--quiet", "--strict-checksums", "dependency:copy"]
     options = [f"-Dartifact={ARTIFACT}", f"-DoutputDirectory={place}"]
     try:
-        # In an empty directory: a project there would be read.
+        # In an empty directory, because Maven would read a project in it.
         done = subprocess.run([*command, *options], cwd=place, capture_output=True, text=True, timeout=FETCH_SECONDS, check=False)
     except subprocess.TimeoutExpired as error:
         raise FetchFailed(f"{ARTIFACT} did not come within {FETCH_SECONDS} seconds") from error
@@ -120,5 +121,5 @@ def _unpack(archive: Path, place: Path) -> None:
     with zipfile.ZipFile(archive) as packed:
         for member in packed.infolist():
             path = Path(packed.extract(member, place))
-            # Readable for all: the nodes of root run as somebody else.
+            # Readable by all: nodes started by root run as another user.
             path.chmod(0o755 if member.is_dir() or member.external_attr >> 16 & 0o100 else 0o644)

@@ -1,4 +1,4 @@
-"""A git remote on this machine, which tests push to: a bare repository and a work tree beside it."""
+"""A local git remote that tests push to: a bare repository with a work tree."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ DEADLINE_SECONDS = 60
 
 
 class GitRemote:
-    """`url` is what workers are given; the protocol `file` must be allowed to them."""
+    """`url` is the address for workers, which must allow the protocol `file`."""
 
     def __init__(self, base: Path, name: str = "remote") -> None:
         self.bare = base / f"{name}.git"
@@ -27,7 +27,7 @@ class GitRemote:
         self.git("remote", "add", "origin", self.url)
 
     def git(self, *arguments: str, cwd: Path | None = None) -> str:
-        """Runs git in the work tree, and returns what it said."""
+        """Runs git in the work tree, and returns its output."""
         done = subprocess.run(
             ["git", *IDENTITY, *arguments],
             cwd=cwd or self.work,
@@ -40,7 +40,7 @@ class GitRemote:
         return done.stdout.strip()
 
     def push(self, files: Mapping[str, str | None], branch: str = "main", *, amends: bool = False) -> str:
-        """Commits these files (None deletes one) to a branch and pushes it, by force. Returns the commit."""
+        """Commits these files (None deletes one) to a branch and force-pushes it. Returns the commit."""
         branches = self.git("branch", "--list", "--format=%(refname:short)").split()
         if branches:
             self.git("checkout", "-q", *(() if branch in branches else ("-b",)), branch)

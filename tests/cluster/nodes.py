@@ -1,11 +1,11 @@
-"""A real OpenSearch cluster on loopback, for tests and benches, with nodes that can be killed, paused and started again.
+"""A real OpenSearch cluster on loopback for tests and benchmarks, whose nodes can be killed, paused and restarted.
 
     with running_nodes(3) as cluster:
         ... cluster.urls ...
 
-or `python -m tests.cluster.nodes --nodes 3 --directory DIR`, which prints the URLs and stays until SIGTERM or SIGINT.
-Each node has its own configuration, data and logs: `DIR/n1/{config,data,logs,tmp}`. No node outlives the process that started
-it, even when that is killed (Linux). OpenSearch refuses to run as root, so the nodes of root run as `nobody`.
+`python -m tests.cluster.nodes --nodes 3 --directory DIR` prints the URLs and runs until SIGTERM or SIGINT. Each node has its own
+configuration, data and logs: `DIR/n1/{config,data,logs,tmp}`. No node outlives the process that started it, even if that is
+killed (Linux). OpenSearch refuses to run as root, so root's nodes run as `nobody`.
 """
 
 import argparse
@@ -34,27 +34,27 @@ LAUNCH = Path(__file__).with_name("launch.py")
 N_PORT_CHOICES = 3
 
 PORTS = range(20_000, 32_000)
-"""Below those that systems give to clients. A node that is started again needs its own port, and one that belongs to clients
-may be another's by then: even that of a client of the dead node, which then talks to itself."""
+"""Below the ephemeral ports. A restarted node needs its old port; an ephemeral one may be taken by then, even by a client of the
+dead node, which then connects to itself."""
 
 QUICK_START = ("-XX:TieredStopAtLevel=1",)
-"""For tests, `java_options` that compile once and at once: on two busy processors three nodes start in 11 s instead of 33.
-What is measured must not have them, for they never come to the speed of the full compiler."""
+"""`java_options` for tests, which compile only once and quickly: on two busy CPUs three nodes start in 11 s instead of 33. Not
+for measurements, as they never reach the speed of the full compiler."""
 
 SETTINGS: Mapping[str, object] = {
     "network.host": LOOPBACK,
-    # Many machines bound the number of maps below what a node on mmap asks for.
+    # Many machines limit the number of maps to less than nodes with mmap require.
     "node.store.allow_mmap": False,
-    # A paused node is noticed after 12 s, not 30 and more; a killed one always at once, by its connections.
+    # A paused node is noticed after 12 s instead of over 30; a killed one at once, by its connections.
     "cluster.fault_detection.follower_check.timeout": "3s",
     "cluster.fault_detection.leader_check.timeout": "3s",
-    # The first state that a new manager publishes waits this long for the old one, if that is paused (else 30 s).
+    # A new manager's first publication waits this long for the old one if that is paused (default 30 s).
     "cluster.publish.timeout": "10s",
-    # The watermarks work as ever, but the machine's disk may be as full as it likes: `full_disk` moves them.
+    # Watermarks work as usual, but low, so that the machine's disk may be nearly full: `full_disk` changes them.
     "cluster.routing.allocation.disk.watermark.low": "300mb",
     "cluster.routing.allocation.disk.watermark.high": "200mb",
     "cluster.routing.allocation.disk.watermark.flood_stage": "100mb",
-    "cluster.info.update.interval": "10s",  # the least that is allowed
+    "cluster.info.update.interval": "10s",  # the minimum
 }
 
 
@@ -63,7 +63,7 @@ def free_ports(n: int) -> list[int]:
     found: list[int] = []
     for port in random.sample(PORTS, len(PORTS)):
         with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as Java does: connections that linger are no clash
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # like Java: lingering connections do not count
             try:
                 probe.bind((LOOPBACK, port))
             except OSError:
@@ -84,10 +84,10 @@ def running_nodes(
     settings: Mapping[str, object] | None = None,
     ports: Callable[[int], list[int]] = free_ports,
 ) -> Iterator[Cluster]:
-    """Starts `n` nodes, waits until they are one cluster, and ends them whatever happens.
+    """Starts `n` nodes, waits until they form a cluster, and ends them in any case.
 
-    `directory` keeps their data, and may be one that has kept them before (with the same `n`); without it, or where the user
-    of the nodes cannot reach it, there is a temporary one. `settings` are of opensearch.yml, `heap` in Java's notation.
+    `directory` keeps their data and may have data of an earlier run (with the same `n`); without it, or if the nodes' user has no
+    access to it, a temporary one is used. `settings` are for opensearch.yml, `heap` is in Java's notation.
 
     Raises:
         Missing, FetchFailed: See `tests.cluster.distribution`.
@@ -99,7 +99,7 @@ def running_nodes(
     with ExitStack() as stack:
         place = _place(directory, account, stack)
         home = _reachable_copy(distribution(), place, account)
-        # A process ends with the *thread* that started it, so there is one for this that lives as long as the nodes.
+        # A process ends with the *thread* that started it, so this thread lives as long as the nodes.
         starter = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="nodes"))
         for attempt in range(1, N_PORT_CHOICES + 1):
             cluster = _configure(n, place, home, java, options, settings or {}, ports(2 * n), account, starter)
@@ -123,7 +123,7 @@ def running_nodes(
 
 
 class _PortTaken(Exception):
-    """Somebody listens on a port that was free before."""
+    """Another process listens on a port that was free before."""
 
 
 def _wait_for_start(cluster: Cluster) -> None:
@@ -144,7 +144,7 @@ def _wait_for_start(cluster: Cluster) -> None:
 
 
 def _end(cluster: Cluster, starter: ThreadPoolExecutor) -> None:
-    starter.submit(int).result()  # whatever was being started has its process now
+    starter.submit(int).result()  # waits for a start in progress
     for node in cluster.nodes:
         node.ask_to_stop()
     deadline = time.monotonic() + STOP_SECONDS
@@ -178,7 +178,7 @@ def _reachable_copy(home: Path, place: Path, account: pwd.struct_passwd | None) 
 
 
 def _may(account: pwd.struct_passwd, right: str, path: Path) -> bool:
-    # By asking the system: modes alone do not say it.
+    # Asks the system, because modes alone do not tell.
     return not subprocess.run(
         ["test", right, path], user=account.pw_uid, group=account.pw_gid, extra_groups=[], cwd="/", timeout=60, check=False
     ).returncode
@@ -207,7 +207,7 @@ def _configure(
     _give(snapshots, account)
     common = {
         **SETTINGS,
-        # Nodes of others that listen where one of these did are not taken for it.
+        # Unique, so that other nodes listening on the ports of these are not mistaken for them.
         "cluster.name": f"codecompass-{hashlib.sha256(bytes(place)).hexdigest()[:16]}",
         "cluster.initial_cluster_manager_nodes": names,
         "discovery.seed_hosts": [f"{LOOPBACK}:{port}" for port in ports[n:]],
@@ -230,13 +230,13 @@ def _configure(
 
 
 def _write_configuration(directory: Path, home: Path, settings: Mapping[str, object]) -> None:
-    # Each node its own: of two that share one, the one that makes the keystore second fails.
+    # Each node has its own: of two nodes sharing one, the second to create the keystore fails.
     config, logs, data = directory / "config", directory / "logs", directory / "data"
     for path in (logs, data, directory / "tmp"):
         path.mkdir(parents=True, exist_ok=True)
     if not config.is_dir():
         shutil.copytree(home / "config", config)
-    # As it comes, it writes into the distribution, which is everybody's.
+    # By default Java writes into the distribution, which is shared.
     options = (home / "config" / "jvm.options").read_text().splitlines()
     options = [line.replace("=logs/", f"={logs}/").replace("=data", f"={logs}") for line in options if "-Xlog:gc" not in line]
     (config / "jvm.options").write_text("\n".join([*options, "-XX:-UsePerfData", ""]))
@@ -265,7 +265,7 @@ def _spawn(
             stderr=subprocess.STDOUT,
             cwd=node.directory,
             env=environment,
-            start_new_session=True,  # the keyboard's interrupt is for whom started it
+            start_new_session=True,  # Ctrl-C is meant for the process that started it
         )
 
 
@@ -298,7 +298,7 @@ def main() -> None:
 
 
 def _interrupt(number: int, frame: object) -> None:
-    # Once: a second one must not cut off the end of the nodes.
+    # Only once: a second signal must not interrupt the shutdown of the nodes.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.exit(0)

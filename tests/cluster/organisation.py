@@ -1,4 +1,4 @@
-"""A small organisation in a real engine: repositories that are indexed and published as workers do, and a server over them."""
+"""A small organisation in a real engine: repositories indexed and published as by workers, and a server over them."""
 
 import secrets
 import time
@@ -29,7 +29,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "public": ("everyone",),
     "hidden": (),
 }
-"""The repositories of the organisation, by the last part of their names, and the groups that each is in."""
+"""The repositories of the organisation, by the last part of their names, and their groups."""
 
 
 def url_of(name: str) -> str:
@@ -37,7 +37,7 @@ def url_of(name: str) -> str:
 
 
 def files_of(name: str) -> Mapping[str, str]:
-    """Files of which each has words that no other repository has, and some that all have."""
+    """Returns files with words that no other repository has, and some that all have."""
     return {
         f"src/{name}_engine.py": (
             f'"""The {name}secret engine."""\n\n\nclass {name.title()}Engine:\n    """Turns {name}secret wheels."""\n\n'
@@ -49,7 +49,7 @@ def files_of(name: str) -> Mapping[str, str]:
 
 
 class Organisation:
-    """Repositories and tokens under a prefix of their own."""
+    """Repositories and tokens under a unique prefix."""
 
     def __init__(self, urls: Sequence[str], directory: Path) -> None:
         self.urls = tuple(urls)
@@ -63,7 +63,7 @@ class Organisation:
         self._cache = FactsCache(self.engine, directory / "publishing")
 
     async def publish(self, name: str, files: Mapping[str, str], *, groups: Sequence[str], ref: str = "main") -> Repository:
-        """Adds a repository where it is new, and publishes these files as the newest commit of a ref."""
+        """Adds the repository if it is new, and publishes these files as the newest commit of a ref."""
         added = await trio.to_thread.run_sync(lambda: self.repositories.add(url_of(name), groups=tuple(groups)))
         repo_id = added.repository.repo_id
         workspace = TestWorkspace(self.directory / "trees" / f"{name}-{ref}", self.directory / f"home-{name}-{ref}")
@@ -117,7 +117,7 @@ class Organisation:
 
 @contextmanager
 def organisation(urls: Sequence[str], directory: Path) -> Iterator[Organisation]:
-    """Gives an organisation without repositories; its indexes go with the block."""
+    """Yields an organisation without repositories; deletes its indexes after the block."""
     made = Organisation(urls, directory)
     try:
         yield made
@@ -126,7 +126,7 @@ def organisation(urls: Sequence[str], directory: Path) -> Iterator[Organisation]
 
 
 class ServedLibrary(Struct, frozen=True):
-    """A server on a port of this machine."""
+    """A server on a local port."""
 
     server: LibraryServer
     port: int
@@ -136,7 +136,7 @@ class ServedLibrary(Struct, frozen=True):
 async def serving_library(
     settings: Settings, cache: Path, *, n_ready: int = 1, webhook_secret: str = ""
 ) -> AsyncIterator[ServedLibrary]:
-    """Gives a server over an engine, on HTTP; it ends with the block."""
+    """Yields an HTTP server over an engine; stops it after the block."""
     launch = LibraryLaunch(settings=settings, cache=cache, webhook_secret=webhook_secret)
     async with open_library_server(launch) as server, trio.open_nursery() as nursery:
         sockets = open_sockets("127.0.0.1", 0)

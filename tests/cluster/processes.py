@@ -1,4 +1,4 @@
-"""Processes of a test that log JSON lines: waited for by what they log, paused, killed and ended by their ids."""
+"""Test processes that log JSON lines: waiting for events, pausing, killing and ending."""
 
 import json
 import os
@@ -17,13 +17,13 @@ LOG_LINES = 30
 
 
 class LoggedProcess:
-    """A process, with all that it starts, in a group of its own. It ends with the thread that made this, even if that is killed
-    (Linux). Its log is a file: a full pipe would hold it up."""
+    """A process that forms a process group with its children. It ends with the thread that created it, even if that is killed
+    (Linux). Its log is a file, because a full pipe would block it."""
 
     def __init__(self, command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None) -> None:
         log.parent.mkdir(parents=True, exist_ok=True)
         self.events: list[dict[str, object]] = []
-        """What it has logged, as far as it was read."""
+        """The events read from its log so far."""
         self._n_looked_at = 0
         self._read = log.open("xb+")
         self._rest = b""
@@ -48,12 +48,12 @@ class LoggedProcess:
         return self._process.poll() is None
 
     def read(self) -> None:
-        """Reads what it has logged since the last time."""
+        """Reads the events logged since the last call."""
         *lines, self._rest = (self._rest + self._read.read()).split(b"\n")
         self.events += [json.loads(line) if line.startswith(b"{") else {"event": "output", "line": repr(line)} for line in lines]
 
     def next(self, event: str) -> dict[str, object] | None:
-        """Returns the next line of this event that was not looked at; None where it has not come yet."""
+        """Returns the next unread event of this name; None if it has not been logged yet."""
         self.read()
         while self._n_looked_at < len(self.events):
             self._n_looked_at += 1
@@ -63,7 +63,7 @@ class LoggedProcess:
         return None
 
     def wait_for(self, event: str) -> dict[str, object]:
-        """Returns the next line of this event, once it is there."""
+        """Waits for the next unread event of this name and returns it."""
         deadline = time.monotonic() + DEADLINE_SECONDS
         while time.monotonic() < deadline:
             has_ended = not self.is_running
@@ -85,12 +85,12 @@ class LoggedProcess:
         self._process.wait()
 
     def stop(self) -> int:
-        """Ends it by SIGTERM, and returns its exit code."""
+        """Ends the process with SIGTERM, and returns its exit code."""
         self._process.terminate()
         return self._process.wait(DEADLINE_SECONDS)
 
     def end(self) -> None:
-        """Ends it, whatever it is at."""
+        """Kills the process if it is running."""
         if self.is_running:
             self.kill()
         self._read.close()

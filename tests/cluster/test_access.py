@@ -1,4 +1,4 @@
-"""Who may see what: the decision, the headers that say who asks, how long what is known of a token holds. Without an engine."""
+"""Access without an engine: which repositories a viewer sees, the headers that identify a viewer, how long tokens are cached."""
 
 import ast
 from pathlib import Path
@@ -41,7 +41,7 @@ class Repository(Struct, frozen=True):
 
 
 class Kept:
-    """The tokens that an engine has. `n_read` counts how often one was asked for."""
+    """The tokens stored in an engine. `n_read` counts lookups."""
 
     def __init__(self, **tokens: AccessToken) -> None:
         self.tokens = {token_id(text): token for text, token in tokens.items()}
@@ -65,14 +65,14 @@ def heading(peer="192.0.2.7", **headers) -> Heading:
 
 
 async def who(keeper, **headers):
-    """Returns the viewer behind headers; None where nothing is answered."""
+    """Returns the viewer identified by headers; None if refused."""
     try:
         return await keeper.viewer(await keeper.identify(heading(**headers)))
     except HttpRefusal as refusal:
         return None if (refusal.status, refusal.headers[0][0]) == (401, "www-authenticate") else refusal
 
 
-# the decision
+# The decision.
 
 
 @pytest.mark.parametrize(
@@ -120,10 +120,10 @@ def test_a_token_ends_when_it_expires():
 
 
 READING = {"across", "engine_queries", "engine_text", "generations", "manifests"}
-"""The modules that read what repositories hold."""
+"""The modules that read the contents of repositories."""
 
 READERS = READING | {"publishing", "scoring", "sweeping", "turns", "worker"}
-"""They themselves, and what workers do. `server` makes them, and passes them to `library` alone."""
+"""Those modules, and those of workers. `server` creates them, and passes them to `library` only."""
 
 
 def test_no_module_of_a_server_reads_past_the_library():
@@ -137,7 +137,7 @@ def test_no_module_of_a_server_reads_past_the_library():
     assert importing - READERS == {"library", "server"}
 
 
-# who asks
+# Identification.
 
 
 async def test_a_token_names_its_viewer():
@@ -197,7 +197,7 @@ def test_a_proxy_that_is_half_configured_is_refused(settings):
         trusted_proxy(settings)
 
 
-# what is known of tokens
+# Cached tokens.
 
 
 async def test_a_revoked_token_is_taken_no_longer_than_promised(mock_clock):

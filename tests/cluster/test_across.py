@@ -1,4 +1,4 @@
-"""A question about many repositories: what the engine is asked, and that each is judged as if it were asked alone."""
+"""A query over many repositories: the engine's requests, and that each repository is judged as if queried alone."""
 
 import pytest
 
@@ -13,7 +13,7 @@ NAMES = ("one", "two", "three", "four", "five", "six", "seven", "eight")
 
 
 class CountingEngine(Engine):
-    """Notes how many searches of each request there are."""
+    """Records the number of searches in each request."""
 
     def __init__(self, urls, prefix):
         super().__init__(urls, prefix=prefix)
@@ -47,13 +47,13 @@ async def test_each_of_many_repositories_is_judged_as_if_it_were_asked_alone(hou
         found = across.sample(generations, "turn secret wheels")
         alone = {key: across.sample({key: name}, "turn secret wheels")[key] for key, name in generations.items()}
 
-        # Weights are of how rare words are to the engine in the shard of the first repository.
+        # Weights are not compared: they depend on how rare words are in the shard of the first repository.
         assert {key: facts(each) for key, each in found.items()} == {key: facts(each) for key, each in alone.items()}
         assert set(found) == set(generations)
         assert all(each.hits and each.n_texts >= 2 for each in found.values())
         assert len({str(facts(each)) for each in found.values()}) > 1
         assert across.sample(generations, "quitecertainlynowhere") == {}
-        # All, then those with most of it, at one time.
+        # One query for all, then queries for the best, at once.
         assert engine.requests[:2] == [1, len(NAMES)]
         assert engine.requests[-1] == 1
         assert max(engine.requests) <= SAMPLED_REPOSITORIES

@@ -1,4 +1,4 @@
-"""A developer's server beside the real server of an organisation: what the token may see is merged, and nothing else."""
+"""A developer's server with the real server of an organisation: exactly what the token may see is merged."""
 
 import pytest
 import trio
@@ -28,7 +28,7 @@ async def token_of(made: Organisation, *groups: str) -> str:
 
 @pytest.mark.cluster
 async def test_what_a_token_may_see_is_merged_with_what_is_here(published, tmp_path):
-    """And what is checked out here is answered from here alone, however it was cloned."""
+    """A repository checked out here is answered only from here, however it was cloned."""
     own = write(tmp_path / "dev" / "own", {"src/own_wheel.py": "def own_engine(wheel):\n    return wheel\n"})
     clone = write(tmp_path / "dev" / "clone", files_of("shared"), url_of("shared").replace("https://", "ssh://git@") + ".git")
     token = await token_of(published, "red")

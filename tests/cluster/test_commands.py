@@ -1,4 +1,4 @@
-"""The commands of a cluster, from the first repository to its removal, on a real engine."""
+"""The commands of a cluster, from adding a repository to its removal, on a real engine."""
 
 import secrets
 import signal

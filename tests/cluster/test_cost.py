@@ -1,4 +1,4 @@
-"""What an organisation's code costs those who have none: nothing of it is loaded by an ordinary server."""
+"""The cost of the cluster's code without a cluster: an ordinary server loads none of it."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What a machine without Java or OpenSearch is told."""
+"""Messages on a machine without Java or OpenSearch."""
 
 import os
 import subprocess

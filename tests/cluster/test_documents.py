@@ -1,4 +1,4 @@
-"""Writing many documents at once, against a real engine."""
+"""Bulk writing of documents, with a real engine."""
 
 import base64
 import secrets
@@ -13,11 +13,11 @@ from codecompass.cluster.engine import Engine, EngineRefused, EngineUnavailable
 pytestmark = pytest.mark.cluster
 
 LARGE = base64.b64encode(secrets.token_bytes(BULK_BYTES // 2)).decode()
-"""Two of these are more than one request takes."""
+"""Two of these exceed the size of one request."""
 
 
 class Stopped(Exception):
-    """What a checkpoint raises when the work is cancelled."""
+    """Raised by a checkpoint if the work is cancelled."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Lines are read from chunks that are known only where all of the chunks are known."""
+"""Lines are known only if all chunks that contain them are known."""
 
 from collections.abc import Sequence
 
@@ -51,7 +51,7 @@ def test_a_whole_file_is_never_taken_for_known(lengths):
     for chunk in chunks_of(lengths):
         texts.keep(key(chunk), chunk.text)
 
-    # There may be more behind the last one.
+    # There may be more chunks after the last one.
     assert texts.between(FILE, 1, MAX_LINE) is None
 
 

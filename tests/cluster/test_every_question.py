@@ -1,8 +1,8 @@
-"""Every tool is asked for everything with each identity, and nothing of what may not be seen is in any answer.
+"""Every tool is called in every way with each identity, and no answer contains anything invisible.
 
-Two things are held against each answer. No word that only an invisible repository has is in it, but for those that the question
-itself had. And the answer is the same, byte for byte, in an organisation in which the invisible repositories do not exist: then
-it can tell nothing of them, not even that they are there.
+Two checks of each answer: it contains no word that only an invisible repository has, except those of the request itself; and it
+is the same, byte for byte, in an organisation without the invisible repositories, so that it reveals nothing about them, not even
+that they exist.
 """
 
 import json
@@ -39,13 +39,13 @@ PROXY: Mapping[str, object] = {
 """The peer of every test is the proxy."""
 
 ELSEWHERE = {**PROXY, "trusted_proxies": ("192.0.2.0/24", "2001:db8::/32")}
-"""No test comes from there."""
+"""No test's peer is in these networks."""
 
 VOLATILE = re.compile(rb'("(?:uptime_seconds|answered_seconds_ago)\\?":)\d+')
 
 
 class Identity(Struct, frozen=True, kw_only=True):
-    """How somebody asks, of which server, and which repositories that shows; None where nothing is answered."""
+    """The headers and access settings of a caller, and the repositories visible to it; None if it is refused."""
 
     headers: Mapping[str, str]
     sees: frozenset[str] | None
@@ -67,7 +67,7 @@ class Question(Struct, frozen=True, kw_only=True):
 
 @pytest.fixture(scope="module")
 def house(engine_cluster, tmp_path_factory) -> Iterator[Organisation]:
-    """Five repositories, of which each identity may see others."""
+    """Five repositories, of which each identity sees different ones."""
     with organisation(engine_cluster.urls, tmp_path_factory.mktemp("house")) as made:
 
         async def fill() -> None:
@@ -138,10 +138,10 @@ ANSWERED: Mapping[str, frozenset[str]] = {
     "none of them": frozenset({"green"}),
     "admin": frozenset({"red", "blue", "everyone"}),
 }
-"""Those with which everything is asked, and their groups. Of the others is seen that they are the same viewers."""
+"""The identities for which every request is sent, and their groups. For the others, only what they see is checked."""
 
 SAMPLED = ("both", "none of them")
-"""Those for whom few repositories are as many as there are in an organisation of thousands: one query tells which to ask."""
+"""Identities for which few repositories count as many, as in an organisation of thousands: one query selects which to search."""
 
 REFUSED = (
     "none",
@@ -237,7 +237,7 @@ async def test_the_invisible_costs_the_work_of_what_does_not_exist(house, identi
     request = Engine._request
 
     def noted(engine, method, path, *arguments, **options):
-        if not path.startswith(f"/{house.engine.names.access}/"):  # a token is looked up again now and then, whatever is asked
+        if not path.startswith(f"/{house.engine.names.access}/"):  # tokens are looked up again at times, whatever is sent
             requests.append((method, path))
         return request(engine, method, path, *arguments, **options)
 
@@ -246,7 +246,7 @@ async def test_the_invisible_costs_the_work_of_what_does_not_exist(house, identi
     async with serving_library(house.settings(), tmp_path / "cache") as served:
         server = served.server
         await ask(served.port, "POST", "/", call("health_check"), **identity.headers)
-        monkeypatch.setattr(server.monitor, "_calls", None)  # the look at the engine's health makes requests of its own
+        monkeypatch.setattr(server.monitor, "_calls", None)  # the check of the engine's health makes requests too
         monkeypatch.setattr(Engine, "_request", noted)
         costs = {}
         for name in (hidden.repo_id, hidden.url, hidden.name, nobody, "0" * 16, url_of("nobody")):
@@ -267,7 +267,7 @@ async def test_a_socket_that_is_open_ends_with_its_token(house, tmp_path):
         assert (await socket.head()).status == 101
         before = await said_on(socket, status)
         house.tokens.revoke("ida")
-        served.server.authenticator._known.clear()  # as after the seconds for which a token is known
+        served.server.authenticator._known.clear()  # as after the seconds for which a token is cached
         after = await said_on(socket, status)
 
     assert "alpha_engine" in before
@@ -292,13 +292,13 @@ async def test_a_repository_that_is_taken_out_of_a_group_is_gone_with_the_next_q
     assert "alpha" not in after.body.decode()
 
 
-# what is asked
+# The requests.
 
 
 def questions_about(house: Organisation, names, *, few=frozenset()) -> list[Question]:
-    """Every tool, about each of these repositories by each of its names, about all, about groups, and by words of each.
+    """Returns requests of every tool about each repository by each of its names, about all, about groups, and by words of each.
 
-    Those in `few` are asked by two of their names only.
+    Those in `few` are named in two ways only.
     """
     made: list[Question] = []
     for name in names:
@@ -336,7 +336,7 @@ def questions_about(house: Organisation, names, *, few=frozenset()) -> list[Ques
 
 
 def tools_about(name: str, secret: str) -> list[tuple[str, dict]]:
-    """A question of each tool, by a name, a path and a word that only the repository `secret` has; `name` is asked."""
+    """Returns a request of each tool about `name`, by a name, a path and a word that only the repository `secret` has."""
     path, symbol = f"src/{secret}_engine.py", f"turn_{secret}"
     asked = [
         ("search_code", {"query": f"{secret}secret wheels"}),
@@ -387,7 +387,7 @@ def resources_about(name: str) -> list[Question]:
 
 
 def pages() -> list[Question]:
-    """What is no call of a tool."""
+    """Returns requests that are not tool calls."""
     methods = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
     made = [Question(body=message(method)) for method in methods]
     made += [Question(path="/mcp", body=message(method), headers=JSON) for method in methods]
@@ -413,7 +413,7 @@ async def ask_all(port: int, headers: Mapping[str, str], questions: list[Questio
 
 
 async def said_on(socket, body: bytes) -> str:
-    """Sends a message on a WebSocket; returns what the tool says."""
+    """Sends a message over a WebSocket; returns the tool's answer."""
     from tests.transport.http.client import masked
 
     await socket.stream.send_all(masked(body))
@@ -425,11 +425,11 @@ async def said_on(socket, body: bytes) -> str:
     return answer["result"]["content"][0]["text"]
 
 
-# what must not be there
+# The checks.
 
 
 def leaked(house: Organisation, body: bytes, sees: frozenset[str], question: str) -> set[str]:
-    """Returns the words in an answer that only invisible repositories have, and that the question did not have."""
+    """Returns the words of an answer that only invisible repositories have, except those in the request."""
     found = set()
     text = body.decode(errors="replace").lower()
     for name in set(NAMES) - sees:
@@ -445,7 +445,7 @@ def leaked(house: Organisation, body: bytes, sees: frozenset[str], question: str
 
 @contextmanager
 def alone(house: Organisation, sees: Collection[str], groups: Collection[str]) -> Iterator[None]:
-    """Has nothing exist for a while but the repositories that somebody sees, in no groups but theirs and everyone's."""
+    """Removes all repositories but the visible ones, and all groups but the viewer's and everyone's, for the block."""
     index = house.engine.names.repositories
     kept = {name: house.engine.get(index, house.published[name].repo_id) for name in NAMES}
     for name, document in kept.items():
@@ -465,7 +465,7 @@ def alone(house: Organisation, sees: Collection[str], groups: Collection[str]) -
 
 
 def _expire(house: Organisation, text: str) -> None:
-    """Makes a token one that has expired."""
+    """Makes a token expire."""
     index = house.engine.names.access
     document = house.engine.get(index, token_id(text))
     assert document is not None

@@ -1,6 +1,7 @@
-"""What dies while questions are asked and generations are published: no answer mixes two generations, none is lost.
+"""Faults while requests are sent and generations are published: no answer mixes two generations, and none is lost.
 
-Every file of a generation holds its number. A question looks for it in all files: an answer that is not of one generation shows.
+Every file of a generation contains its number. Requests search for it in all files, so an answer that mixes generations is
+noticed.
 """
 
 import secrets
@@ -32,13 +33,13 @@ pytestmark = pytest.mark.cluster
 N_FILES = 12
 N_CLIENTS = 3
 PUBLICATIONS = 3
-"""While a fault lasts."""
+"""During a fault."""
 
 STATE = AnswerState(workspace="/w", project_id="p", ref="")
 
 
 class Clients:
-    """Threads that ask all the time, of all generations that are named, and note what they find."""
+    """Threads that query the current generation continuously, and record their findings."""
 
     def __init__(self, urls: tuple[str, ...], prefix: str, repo_id: str, directory: Path) -> None:
         self._repo_id = repo_id
@@ -70,7 +71,7 @@ class Clients:
             try:
                 number = self._question(repositories, generations)
             except (IndexNotReady, IndexDamaged):
-                continue  # replaced and swept between the two reads: asked again, as servers do
+                continue  # replaced and swept between the two reads; servers retry, too
             except EngineUnavailable as error:
                 with self._lock:
                     self.unanswered.append(error.message)
@@ -97,7 +98,7 @@ class Clients:
 
 
 class Author:
-    """Edits the tree, and publishes what became of it."""
+    """Edits a tree and publishes it."""
 
     def __init__(self, engine: Engine, workspace: TestWorkspace, directory: Path) -> None:
         self.engine = engine
@@ -113,7 +114,7 @@ class Author:
 
     async def publish(self) -> None:
         self.number += 1
-        # Half of the files keep their old lines beside the new one, so that updates have dead files and new ones.
+        # Every file is rewritten, so that updates have dead files and new ones.
         self.workspace.write(
             {f"pkg/m{number}.py": f"GENERATION = {self.number}\n\n\ndef f{number}(): ...\n" for number in range(N_FILES)}
         )
@@ -167,7 +168,7 @@ async def test_with_one_node_of_three_gone_generations_are_published_and_no_answ
 
     with Clients(breakable_cluster.urls, prefix, author.repo_id, tmp_path).asking() as clients:
         await author.publish()
-        # What has no copy yet, on a busy machine, is lost with its node.
+        # On a busy machine copies may be missing, and what has no copy is lost with its node.
         await trio.to_thread.run_sync(breakable_cluster.wait, "green", 3)
         before = clients.answered
         fault(breakable_cluster)
@@ -203,7 +204,7 @@ async def test_writers_wait_while_the_disk_is_full(breakable_cluster, tmp_path):
     assert author.claim.repository.heads["main"].commit == "2"
     assert clients.wrong == []
     assert clients.unanswered == []
-    # The engine lets indexes be made some seconds later; the tests after this one make some.
+    # The engine allows new indexes only seconds later, and the following tests create some.
 
     def makes_indexes() -> bool:
         return breakable_cluster.request("PUT", f"/{prefix}-probe")[0] == 200
@@ -213,6 +214,6 @@ async def test_writers_wait_while_the_disk_is_full(breakable_cluster, tmp_path):
 
 
 def is_blocked(cluster: Cluster, engine: Engine) -> bool:
-    """Whether the engine refuses writes for lack of room, as it does some seconds after it lacks it."""
+    """Whether the engine refuses writes for lack of space, which it does after some seconds."""
     status, _ = cluster.request("PUT", f"/{engine.names.access}/_doc/probe", {"name": "probe"})
     return status in (403, 429)

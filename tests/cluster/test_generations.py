@@ -1,4 +1,4 @@
-"""A generation in the engine gives what the index on disk gives, after any change; and nothing but its own is ever seen."""
+"""A generation in the engine gives the same answers as the index on disk, after any change, and shows nothing else."""
 
 import random
 import secrets
@@ -78,7 +78,7 @@ def asked(snapshot: Snapshot, *requests: SearchCode) -> list[SearchCodeReply]:
 
 
 def ranked(snapshot: Snapshot) -> list[object]:
-    """The places that ranked search gives, with their scores but for the last digits. Equals have no order."""
+    """Returns the hits of ranked searches, with rounded scores. The order of equal scores is ignored."""
     replies = asked(snapshot, *(SearchCode(query=query, limit=50) for query in QUERIES))
     return [
         sorted((round(each.score, 3), each.path, each.line_start, each.snippet) for each in reply.results) for reply in replies
@@ -86,7 +86,7 @@ def ranked(snapshot: Snapshot) -> list[object]:
 
 
 def answers(snapshot: Snapshot) -> list[object]:
-    """What else there is to ask."""
+    """Returns the answers of all other queries."""
     scans = [
         *(SearchCode(query=query, limit=50, mode="literal") for query in LITERALS),
         *(SearchCode(query=query, limit=50, mode="regex") for query in PATTERNS),
@@ -111,7 +111,7 @@ async def test_after_any_changes_the_engine_answers_as_an_index_made_anew(engine
     for step in range(4):
         await workspace.sync()
         manifest = published(engine, generations, workspace, manifest).manifest
-        # One that was updated still counts words of files that are gone.
+        # An index that was updated still counts words of deleted files.
         anew = TestWorkspace(workspace.root, tmp_path / f"home{step}")
         await anew.sync()
         with anew.index.snapshot() as embedded, generations.snapshot(manifest.generation) as far:
@@ -124,7 +124,7 @@ async def test_after_any_changes_the_engine_answers_as_an_index_made_anew(engine
 
 async def test_an_update_writes_what_changed(engine, generations, tmp_path):
     workspace = TestWorkspace(tmp_path / "tree", tmp_path / "home")
-    # Large enough that the facts are many blocks.
+    # Large enough for the facts to have many blocks.
     source = "\n\n".join(f"def function_{number}(first, second):\n    return first + second" for number in range(60))
     workspace.write({f"pkg/module_{number}.py": source for number in range(200)})
     await workspace.sync()
@@ -154,7 +154,7 @@ async def test_what_an_abandoned_publication_wrote_is_never_seen(engine, generat
     first = published(engine, generations, workspace)
     workspace.write({"a.py": "def beta():\n    return 2\n", "b.py": "def alpha():\n    return 3\n"})
     await workspace.sync()
-    published(engine, generations, workspace, first.manifest)  # and nobody names it
+    published(engine, generations, workspace, first.manifest)  # and no repository refers to it
 
     with generations.snapshot(first.manifest.generation) as snapshot:
         reply = search_code(
@@ -179,7 +179,7 @@ async def test_a_copy_without_the_newest_piece_is_not_believed(engine, generatio
     with generations.snapshot(second.generation) as snapshot:
         assert [reply.results[0].path for reply in asked(snapshot, SearchCode(query="beta"))] == ["b.py"]
 
-    # As a node that stood still has it.
+    # Simulates an outdated node.
     lost = next(engine.all_hits(engine.names.text, {"term": {"piece": piece.id}}, routing=REPO))["_id"]
     deletion = msgspec.json.encode({"delete": {"_id": lost}}) + b"\n"
     engine.write(engine.names.text, [deletion], routing=REPO)
@@ -235,7 +235,7 @@ async def test_sweeping_spares_what_is_kept_and_other_repositories(engine, gener
 
 
 def read_anew(engine: Engine, directory: Path, generation: str) -> list[object]:
-    """What a server finds that has read nothing before."""
+    """Returns the answers of a server without a cache."""
     generations = Generations(engine, directory)
     try:
         with generations.snapshot(generation) as snapshot:
@@ -257,7 +257,7 @@ async def test_facts_beyond_the_bound_go_and_come_again(engine, generations, tmp
         for number, manifest in enumerate(workspaces):
             with small.snapshot(manifest.generation) as snapshot:
                 assert [row.name for row in snapshot.facts.symbols_named(f"name_{number}", 5)] == [f"name_{number}"]
-                # In use, it stays however little room there is.
+                # Facts in use stay, however little room there is.
                 with small.snapshot(workspaces[0].generation):
                     assert snapshot.facts.symbols_named(f"name_{number}", 5)
             assert len(list((tmp_path / "small").iterdir())) == 1

@@ -1,5 +1,4 @@
-"""A server over an organisation's code: of which commit it answers, that any other one can answer the next question, and what it
-does without its engine."""
+"""A server over an organisation's code: the commit of its answers, interchangeable servers, and a missing engine."""
 
 import json
 import secrets
@@ -39,7 +38,7 @@ async def said(served, headers, tool, **arguments):
     return answer.said()
 
 
-# of which commit
+# Which commit.
 
 
 @cluster
@@ -63,7 +62,7 @@ async def test_a_question_is_answered_of_the_newest_publication_and_names_it(hou
 
 @cluster
 async def test_no_answer_mixes_two_generations(house, tmp_path):
-    """Each edition has three definitions of its number: an answer has those of one edition."""
+    """Each edition has three definitions with its number: an answer has those of one edition."""
     headers = await add_alpha(house)
 
     def edition(n):
@@ -151,7 +150,7 @@ async def test_what_would_index_says_who_does(house, tmp_path):
     assert {"search_code", "list_refs", "health_check"} <= {each["name"] for each in tools}
 
 
-# any number of servers
+# Several servers.
 
 
 @cluster
@@ -198,12 +197,12 @@ async def test_a_push_has_a_worker_look(house, tmp_path):
     assert house.repositories.get(house.published["alpha"].repo_id).changes == before + 1
 
 
-# without its engine
+# Without the engine.
 
 
 @contextmanager
 def silent_port():
-    """A port that takes connections and never answers."""
+    """A port that accepts connections and never answers."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(128)
@@ -228,7 +227,7 @@ def settings_at(port, **access):
 
 @pytest.mark.parametrize("engine", [closed_port, silent_port])
 async def test_without_its_engine_a_server_says_so_in_time_and_goes_on(engine, tmp_path, monkeypatch):
-    """More questions than there are threads for: those that wait for a thread wait no longer than the others."""
+    """With more requests than threads, those that wait for a thread wait no longer than the others."""
     monkeypatch.setattr(calls.EngineCalls.run, "__defaults__", (0.5,))
     monkeypatch.setattr(calls.EngineCalls.run_shared, "__defaults__", (0.5,))
     proxy = {"trusted_proxies": ("127.0.0.1/32",), "user_header": "X-User", "groups_header": "X-Groups"}
@@ -305,7 +304,7 @@ async def test_a_path_that_is_none_of_ours_is_no_secret(tmp_path):
             assert (await client.request("GET", "/health")).status == 200
 
 
-# many at once
+# Many repositories.
 
 
 PACKAGES = {
@@ -315,13 +314,13 @@ PACKAGES = {
     },
     5: {"src/user.py": "from libone import shared_entry\n\n\ndef use():\n    return shared_entry(3)\n"},
 }
-"""A package, and a repository that imports it, by their numbers."""
+"""A package, and a repository that imports it, by number."""
 
 
 @cluster
 @pytest.mark.timeout(600)
 async def test_what_one_query_leaves_out_has_no_answer(house, tmp_path):
-    """Beyond a few repositories one query of the engine says which can have an answer: all that answer alone answer together."""
+    """Beyond a few repositories, one query of the engine selects those that can have an answer; it misses none."""
     names = [f"r{number}" for number in range(9)]
     for number, name in enumerate(names):
         extra = {"src/odd.py": "def Zählwerk_naïve():\n    return 'fooBar' + snake_case_name\n"} if number % 3 == 0 else {}
@@ -353,7 +352,7 @@ async def test_what_one_query_leaves_out_has_no_answer(house, tmp_path):
             asked = {"tool": "search_code", "query": query, "mode": mode, "timeout_ms": 60_000}
             alone = set().union(*[await found(name, **asked) for name in names])
             together = await found("*", **asked)
-            # A page ends somewhere: it is of those that answer alone.
+            # A page is limited; it has only hits of those that answer alone.
             assert together == alone if len(alone) <= 100 else together <= alone, query
         located = {name: await found("*", tool="locate_symbol", name=f"turn_{name}") for name in names}
         guessed = await found("*", tool="locate_symbol", name="turn_r9")

@@ -1,4 +1,4 @@
-"""The harness itself: what starts, breaks and ends real nodes. What it leaves behind would be somebody's machine."""
+"""The test harness that starts, breaks and ends real nodes: nothing may be left behind on the machine."""
 
 import os
 import re
@@ -42,7 +42,7 @@ def test_an_acknowledged_document_survives_a_killed_node(breakable_cluster: Clus
     cluster = breakable_cluster
     with replicated_index(cluster, "killed") as index:
         write(cluster, index, "before")
-        cluster.wait("green", 3)  # so that the copies are there
+        cluster.wait("green", 3)  # so that the copies exist
         lost = holder_of_primary(cluster, index)
 
         lost.kill()
@@ -79,7 +79,7 @@ def test_a_full_disk_refuses_writes_and_lets_them_pass_when_it_has_space_again(b
     with replicated_index(cluster, "full") as index:
         write(cluster, index, "before")
         with cluster.full_disk():
-            while (status := put(cluster, index, "meanwhile")) in (200, 201):  # until the nodes have looked
+            while (status := put(cluster, index, "meanwhile")) in (200, 201):  # until the nodes have checked their disks
                 pass
 
             assert status == 429
@@ -107,7 +107,7 @@ def test_a_taken_port_is_not_insisted_on_and_no_process_outlives_the_context(sta
 
 @ON_LINUX
 def test_the_command_ends_its_nodes_however_it_ends_and_takes_up_their_data_again(startable: None) -> None:
-    # Not in tmp_path, which only its owner may enter, and the nodes of root are not root's.
+    # Not in tmp_path: only its owner has access, and root's nodes run as another user.
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         directory.chmod(0o755)
@@ -126,7 +126,7 @@ def test_the_command_ends_its_nodes_however_it_ends_and_takes_up_their_data_agai
 
 @contextmanager
 def command(directory: Path) -> Iterator[tuple[subprocess.Popen[str], Node, int]]:
-    """Runs the module with one node: gives its process, its node to ask, and a descriptor for `has_ended` of that."""
+    """Runs the module with one node; yields its process, a Node for requests, and a descriptor of the node for `has_ended`."""
     arguments = ["--quick", "--nodes", "1", "--directory", str(directory)]
     with subprocess.Popen(
         [sys.executable, "-m", "tests.cluster.nodes", *arguments],
@@ -147,7 +147,7 @@ def command(directory: Path) -> Iterator[tuple[subprocess.Popen[str], Node, int]
 
 
 def has_ended(descriptor: int) -> bool:
-    """Waits for the end of the process of a pidfd, which it closes."""
+    """Waits for the process of a pidfd to end; closes the descriptor."""
     ready = select.select([descriptor], [], [], END_SECONDS)[0]
     os.close(descriptor)
     return bool(ready)
@@ -155,7 +155,7 @@ def has_ended(descriptor: int) -> bool:
 
 @contextmanager
 def replicated_index(cluster: Cluster, name: str) -> Iterator[str]:
-    """An index with a copy of its one shard on each of three nodes."""
+    """Creates an index with a copy of its one shard on each of three nodes."""
     assert cluster.request("PUT", f"/{name}", {"settings": {"number_of_shards": 1, "number_of_replicas": 2}})[0] == 200
     cluster.wait("green", 3)
     try:

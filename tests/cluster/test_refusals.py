@@ -1,4 +1,4 @@
-"""What the engine's refusals mean to us: its own words, as a node with shards that are not ready says them (OpenSearch 2.19)."""
+"""How the engine's refusals are interpreted: real messages of a node with shards that are not ready (OpenSearch 2.19)."""
 
 import json
 import threading
@@ -17,7 +17,7 @@ TERM_VECTORS = {"type": "exception", "reason": "failed to execute term vector re
 
 
 class Node:
-    """Answers every request with one status and body."""
+    """Answers every request with the same status and body."""
 
     def __init__(self) -> None:
         self.status = 200
@@ -37,7 +37,7 @@ class Node:
             do_GET = do_POST = do_PUT = do_DELETE = answer
 
             def log_message(self, *_: object) -> None:
-                """Says nothing."""
+                """Logs nothing."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever)

@@ -1,4 +1,4 @@
-"""Which refs of a remote are taken: by name, by pattern, without any, and never those that git could not mean."""
+"""Which refs of a remote are selected: by name, by pattern or by default, and never names that git would misread."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Fetching from remotes: only what is wanted, within bounds, whatever the remote does, and nothing of its credentials shown."""
+"""Fetching from remotes: only what is wanted, within bounds, whatever the remote does, and without exposing credentials."""
 
 import os
 import socket
@@ -168,7 +168,7 @@ async def test_a_remote_larger_than_the_bound_is_not_fetched_whole(tmp_path, rem
 
 @pytest.fixture
 def silent_server() -> Iterator[str]:
-    """Accepts and says nothing."""
+    """Accepts connections and sends nothing."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield f"http://u:s3cret@127.0.0.1:{server.getsockname()[1]}/a/b"
 
@@ -206,7 +206,7 @@ async def test_a_remote_that_trickles_is_left_at_the_deadline():
 
 
 def command_lines() -> str:
-    """Those of all processes of this machine."""
+    """Returns the command lines of all processes on this machine."""
     return subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True, timeout=60).stdout
 
 

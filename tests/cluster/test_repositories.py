@@ -1,4 +1,4 @@
-"""The documents of repositories: every change is one compare-and-set, whoever else changes them at the same time."""
+"""The documents of repositories: every change is one compare-and-set, safe under concurrent changes."""
 
 import random
 import secrets
@@ -51,21 +51,21 @@ def must_claim(repositories: Repositories, repository: Repository, owner: str = 
 
 
 def at_once(n: int, work: Callable[[int], object]) -> list[object]:
-    """Runs `work(0)` to `work(n - 1)`, all at the same moment, and returns what they return or raise."""
+    """Runs `work(0)` to `work(n - 1)` simultaneously, and returns their results or exceptions."""
     barrier = threading.Barrier(n)
 
     def one(number: int) -> object:
         barrier.wait(timeout=60)
         try:
             return work(number)
-        except Exception as error:  # noqa: BLE001 (looked at by the test)
+        except Exception as error:  # noqa: BLE001 (checked by the test)
             return error
 
     with ThreadPoolExecutor(n) as pool:
         return list(pool.map(one, range(n)))
 
 
-# adding, finding, removing
+# Adding, finding, removing.
 
 
 def test_what_is_added_is_found_by_name_address_and_id(repositories):
@@ -149,7 +149,7 @@ def test_what_is_added_again_while_it_is_cleaned_away_begins_with_nothing(reposi
     assert not repositories.delete(added.repo_id, lambda repository: repository.is_removed)
 
 
-# compare-and-set
+# Compare-and-set.
 
 
 def test_no_change_is_lost_however_many_change_at_once(repositories, added):
@@ -182,7 +182,7 @@ def test_a_poll_that_is_outdated_notes_nothing(repositories, added):
     assert repositories.get(added.repo_id).changes == added.changes + 1
 
 
-# leases
+# Leases.
 
 
 def test_of_many_that_claim_at_once_one_gets_it(repositories, added):
@@ -300,7 +300,7 @@ def test_renewals_and_publications_of_one_worker_do_not_lose_each_other(reposito
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_counters_survive_any_schedule_of_workers_that_come_and_go(repositories, added, seed):
-    """Workers claim, take over and publish at random; whatever is visible was published by whoever held the lease."""
+    """Workers claim, take over and publish at random; whatever is visible was published by the holder of the lease."""
     draw = random.Random(seed)
     held: list[tuple[Claim, str]] = []
     published: list[str] = []
@@ -314,7 +314,7 @@ def test_the_counters_survive_any_schedule_of_workers_that_come_and_go(repositor
         elif action == "change":
             repositories.note_changed(added.repo_id)
         elif held:
-            # As often the last one as any: of many, one that was drawn would rarely be the holder.
+            # Half of the time the last one: one drawn from many would rarely be the holder.
             actor, token = held[-1] if draw.random() < 0.5 else draw.choice(held)
             is_holder = now.lease is not None and now.lease.token == token
             try:

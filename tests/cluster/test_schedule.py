@@ -1,4 +1,4 @@
-"""What a worker does about a repository, by a clock that stands still unless it is moved."""
+"""A worker's decisions about a repository, by a clock that only moves when told to."""
 
 from msgspec.structs import replace
 
@@ -32,14 +32,14 @@ class Clock:
 
 
 class Observer:
-    """A worker that looks every three seconds."""
+    """A worker that checks every three seconds."""
 
     def __init__(self, *, has_index: bool = True, seed: int = 0) -> None:
         self.clock = Clock()
         self.schedule = Schedule(self.clock, lambda _: has_index, made_by=MINE, times=TIMES, seed=seed)
 
     def sees(self, repository: Repository, seconds: float = 0.0) -> list[str | None]:
-        """Returns what is decided at each look, now and until `seconds` have passed."""
+        """Returns the decision of each check, now and until `seconds` have passed."""
         found = [self.schedule.decide(repository)]
         end = self.clock.now + seconds
         while self.clock.now < end:

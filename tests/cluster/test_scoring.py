@@ -1,4 +1,4 @@
-"""Scores that are computed beside the engine are tantivy's."""
+"""Scores computed outside the engine equal tantivy's."""
 
 from collections.abc import Sequence
 

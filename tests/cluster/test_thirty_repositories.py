@@ -1,6 +1,5 @@
-"""An organisation of thirty repositories, two workers, two servers and three nodes, all in processes of their own: what dies,
-hangs or fills up while clients ask. No answer mixes two commits, goes back in time or leaks, and nothing that was pushed is lost.
-"""
+"""An organisation of thirty repositories, two workers, two servers and three nodes, all in separate processes, with faults during
+requests. No answer mixes two commits, goes back in time or leaks, and nothing that was pushed is lost."""
 
 import random
 import socket
@@ -17,12 +16,12 @@ pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.thirty, pytest.
 
 KILLS = 20
 LONGEST_WORK_SECONDS = 1.2
-"""After a claim: the work at a repository that was pushed to has ended by then, or nearly so."""
+"""Seconds after a claim by which the work on a pushed repository has ended, or nearly so."""
 
 
 @pytest.fixture(scope="module")
 def house(engine_cluster, tmp_path_factory) -> Iterator[Thirty]:
-    """The organisation, indexed. Tests leave it with all its processes."""
+    """The organisation, indexed. Each test leaves all processes running."""
     made = Thirty(engine_cluster.urls, tmp_path_factory.mktemp("thirty"))
     try:
         made.start()
@@ -94,7 +93,7 @@ def test_workers_wait_while_the_disk_is_full(breakable_cluster, house):
     with clients_asking(house) as clients:
         with breakable_cluster.full_disk():
             wait_until(lambda: is_blocked(breakable_cluster, house))
-            # Not even who is at it can be noted. A worker that finds it out by itself waits, as those do that are at work.
+            # Not even leases can be written. A worker that notices the full disk itself waits, as do busy workers.
             name = house.edited[0]
             commit = house.pushed[name].remote.push({"late.py": "LATE = 1\n"})
             clients.wait_for_answers()
@@ -104,7 +103,7 @@ def test_workers_wait_while_the_disk_is_full(breakable_cluster, house):
         house.wait_until_published()
 
     assert clients.unanswered() == []
-    # The engine lets indexes be made some seconds later; the tests after this one make some.
+    # The engine allows new indexes only seconds later, and the following tests create some.
     wait_until(lambda: breakable_cluster.request("PUT", f"/{house.prefix}-probe")[0] == 200)
 
 
@@ -188,7 +187,7 @@ def marks(house: Thirty, port: int, group: str) -> list[dict]:
 
 
 def questions(house: Thirty, port: int, group: str) -> list[object]:
-    """What a server answers to some questions."""
+    """Returns a server's answers to some requests."""
     name = next(name for name in house.edited if name in house.seen_by(group))
     asked = (
         ("search_code", {"query": "parse the headers of a request", "workspace": "*", "timeout_ms": PATIENCE_MS}),
@@ -206,7 +205,7 @@ def questions(house: Thirty, port: int, group: str) -> list[object]:
 
 
 def wait_for_a_claim(house: Thirty) -> int:
-    """Waits until a worker has claimed a repository from now on, and returns which worker that is."""
+    """Waits until a worker claims a repository, and returns the worker's number."""
     for worker in house.workers:
         while worker.next("repository_claimed") is not None:
             pass
@@ -221,5 +220,5 @@ def wait_for_a_claim(house: Thirty) -> int:
 
 
 def is_blocked(cluster: Cluster, house: Thirty) -> bool:
-    """Whether the engine refuses writes for lack of room, as it does some seconds after it lacks it."""
+    """Whether the engine refuses writes for lack of space, which it does after some seconds."""
     return cluster.request("PUT", f"/{house.engine.names.access}/_doc/probe", {"name": "probe"})[0] in (403, 429)

@@ -1,4 +1,4 @@
-"""Tokens and the server as people use them: made on the command line, kept as hashes, refused once they are revoked."""
+"""Tokens and the server from the command line: tokens are stored as hashes, and refused once revoked."""
 
 import signal
 from pathlib import Path
@@ -75,7 +75,7 @@ def test_a_token_that_could_not_be_meant_is_refused(cli, arguments):
 
 
 def test_from_a_remote_to_an_answer(cli, tmp_path):
-    """The whole way: a repository is added and indexed by a worker, and asked with a token of its group."""
+    """End to end: a repository is added, indexed by a worker, and queried with a token of its group."""
     remote = GitRemote(tmp_path / "origin", "shop")
     commit = remote.push({"a.py": "def one():\n    pass\n"})
     cli("cluster", "add", remote.url, "--group", "web")

@@ -1,4 +1,4 @@
-"""Messages of git servers: whose are believed, and which repository they are about."""
+"""Webhooks of git servers: which are accepted, and which repository they are about."""
 
 import hashlib
 import hmac

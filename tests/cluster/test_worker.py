@@ -1,4 +1,4 @@
-"""Workers on a real engine: what is pushed answers, whatever happens to workers and remotes, and nothing half-written is seen."""
+"""Workers on a real engine: what is pushed is answered, whatever fails, and nothing incomplete is visible."""
 
 import random
 import secrets
@@ -25,7 +25,7 @@ from tests.cluster.working import LIMITS, until, worker_process, working
 pytestmark = pytest.mark.cluster
 
 MANY = {f"pkg/m{number}.py": f"def f{number}():\n    return {number}\n" for number in range(60)}
-"""Enough that an index is begun as a fork of another."""
+"""Enough files for an index to begin as a fork of another."""
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def is_idle(repository: Repository | None) -> bool:
 
 
 def names_in(generations: Generations, repository: Repository, ref: str = "main") -> set[str]:
-    """The definitions that a reader of the ref sees, by the facts; and that the text has chunks of just the same files."""
+    """Returns the definitions that a reader of the ref sees; asserts that each of its files has chunks in the text index."""
     with generations.snapshot(repository.heads[ref].generation) as snapshot:
         files = snapshot.facts.files()
         for file in files:
@@ -210,7 +210,7 @@ async def test_what_a_worker_writes_that_was_stopped_during_the_removal_goes_too
         await until(repositories, added.repo_id, is_idle)
         repositories.remove(remote.url)
         await until(repositories, added.repo_id, lambda now: now is None)
-        # What such a worker does when it goes on: it writes before it learns that its lease is lost.
+        # A resumed worker writes before it learns that its lease is lost.
         stray = b'{"index":{"_id":"stray"}}\n{"repo_id":"%s","piece":"p","record":"file","file_id":1,"key":1}\n'
         engine.write(engine.names.text, [stray % added.repo_id.encode()], routing=added.repo_id)
         assert pieces_in(engine, added.repo_id) == {"p"}
@@ -357,8 +357,7 @@ async def test_a_stalled_worker_is_replaced_and_can_make_nothing_visible_when_it
 async def test_workers_that_are_killed_at_any_moment_leave_nothing_half_seen(
     engine, engine_cluster, repositories, remote, generations, tmp_path
 ):
-    """Each round pushes, and kills the only worker somewhere in its work; whatever answers is whole, and in the end it is the
-    newest, and nothing else is left in the engine."""
+    """Each round pushes, and kills the only worker at random: answers are whole, finally the newest, and nothing else remains."""
     seed = random.randrange(10**9)
     print("seed", seed)
     draw = random.Random(seed)
@@ -398,7 +397,7 @@ async def test_a_sweep_whose_lease_is_lost_meanwhile_removes_nothing_that_anothe
         raise LeaseLost
 
     with pytest.raises(LeaseLost):
-        # As of a worker that was stopped before the publication: it knows of no generation.
+        # Like a worker stopped before the publication, which knows of no generation.
         sweep(engine, added.repo_id, (), confirm=lost)
 
     assert names_in(Generations(engine, home / "anew"), now) == {"one"}
@@ -432,7 +431,7 @@ async def test_a_worker_goes_on_while_a_node_is_gone(breakable_cluster, reposito
     async with working(engine, home):
         await until(repositories, added.repo_id, is_idle)
 
-        # On a busy machine copies may not be there yet, and what has no copy is lost with its node.
+        # On a busy machine copies may be missing, and what has no copy is lost with its node.
         await trio.to_thread.run_sync(breakable_cluster.wait, "green", 3)
         await trio.to_thread.run_sync(breakable_cluster.nodes[0].kill)
         commit = remote.push({"b.py": "def two():\n    pass\n"})

@@ -1,4 +1,4 @@
-"""What a worker keeps on its machine: bounded, shared with other workers, and gone when it is not needed."""
+"""A worker's files: bounded, shared with other workers, and removed when they are not needed."""
 
 import os
 from pathlib import Path

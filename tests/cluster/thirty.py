@@ -1,8 +1,8 @@
-"""An organisation of thirty real repositories, without a network: packages that every development environment has installed, each
-committed to a git remote on this machine; and the processes of workers and servers that are at them.
+"""An organisation of thirty real repositories without a network: packages installed in every development environment, each
+committed to a local git remote; and the processes of workers and servers.
 
-Some of the repositories are *edited*: each commit writes its number into several files, so that an answer that is not of one
-generation shows. Each repository has a word that no other one has, so that a leak shows.
+Some of the repositories are *edited*: each commit writes its number into several files, so that an answer that mixes generations
+is noticed. Each repository has a unique word, so that a leak is noticed.
 """
 
 import secrets
@@ -28,14 +28,14 @@ from tests.cluster.working import LIMITS, WorkerProcess
 N_REPOSITORIES = 30
 FILES = range(5, 61)
 MOST_BYTES = 450_000
-"""Of the sources of one package: thirty are indexed in half a minute."""
+"""Of the sources of a package, so that thirty are indexed in half a minute."""
 
 N_EDITED = 6
 COPIES = ("one", "two", "three", "four")
-"""The files of an edited repository that have the number of its commit."""
+"""The files of an edited repository that contain the number of its commit."""
 
 TIMES = Times(lease=3, poll=30, grace=12, first_backoff=0.5, longest_backoff=2, affinity=0.5)
-"""A tenth of the real ones, but for the grace: no question of these tests may take longer. Pushes are told, as by a webhook."""
+"""A tenth of the production times, except grace, within which each request must end. Pushes are announced as by webhooks."""
 
 NUMBER = "NUMBER_OF_THE_COMMIT"
 EVERYWHERE = "IN_EACH_REPOSITORY"
@@ -44,7 +44,7 @@ N_SERVERS = 2
 
 
 def installed_packages() -> dict[str, dict[str, str]]:
-    """Returns the sources of the thirty installed packages with the most of it that are not large: by name, then by path."""
+    """Returns the sources of the thirty largest installed packages within the limits: by name, then by path."""
     base = Path(sysconfig.get_paths()["purelib"])
     found = []
     for directory in base.iterdir():
@@ -60,17 +60,17 @@ def installed_packages() -> dict[str, dict[str, str]]:
 
 
 class Pushed(Struct):
-    """A repository as it was pushed last."""
+    """A repository as last pushed."""
 
     remote: GitRemote
     repo_id: str
     groups: tuple[str, ...]
     word: str
     n_files: int = 0
-    """That are indexed of it."""
+    """Number of its indexed files."""
     number: int = 0
     commits: dict[str, int] = {}
-    """All that were pushed, with their numbers."""
+    """All pushed commits, with their numbers."""
 
     @property
     def commit(self) -> str:
@@ -78,7 +78,7 @@ class Pushed(Struct):
 
 
 class Thirty:
-    """The organisation. Each method blocks; one thread at a time."""
+    """The organisation. Each method blocks; not thread-safe."""
 
     def __init__(self, urls: Sequence[str], directory: Path) -> None:
         self.urls = tuple(urls)
@@ -119,18 +119,18 @@ class Thirty:
         return list(self.pushed)[:N_EDITED]
 
     def seen_by(self, group: str) -> frozenset[str]:
-        """The names of the repositories that the token of a group shows."""
+        """Returns the names of the repositories visible to the token of a group."""
         return frozenset(name for name, each in self.pushed.items() if {group, "everyone"} & set(each.groups))
 
     def push(self, name: str, *, rewrites: bool = False) -> None:
-        """Commits the next number to an edited repository, and says so as a webhook does."""
+        """Commits the next number to an edited repository, and announces the push as a webhook does."""
         each = self.pushed[name]
         each.number += 1
         commit = each.remote.push(numbered(each.number), amends=rewrites)
         each.commits[commit] = each.number
         self.engine.patiently(lambda: self.repositories.note_changed(each.repo_id))
 
-    # processes
+    # Processes.
 
     def _worker(self, number: int) -> WorkerProcess:
         return WorkerProcess(",".join(self.urls), self.prefix, self.directory / f"worker{number}", TIMES)
@@ -143,25 +143,25 @@ class Thirty:
         return LoggedProcess([sys.executable, "-m", "codecompass", *command, *engine], log, {"CODECOMPASS_HOME": str(home)})
 
     def kill_worker(self, number: int) -> None:
-        """Kills a worker, and starts another one on its disk."""
+        """Kills a worker, and starts another one with its disk."""
         self.workers[number].kill()
         self.workers[number].end()
         self.workers[number] = self._worker(number)
 
     def start_server_again(self, number: int) -> None:
-        """Starts a server that was killed, at its address."""
+        """Restarts a killed server at its address."""
         self.servers[number].end()
         self.servers[number] = self._server(number, self.ports[number])
         self.servers[number].wait_for("http_listening")
 
     def end(self) -> None:
-        """Ends all processes, whatever they are at."""
+        """Ends all processes."""
         for process in (*self.workers, *self.servers):
             process.end()
         self.generations.close()
         self.engine.close()
 
-    # what became of it
+    # Results.
 
     def now(self, name: str) -> Repository:
         found = self.engine.patiently(lambda: self.repositories.get(self.pushed[name].repo_id))
@@ -169,7 +169,7 @@ class Thirty:
         return found
 
     def wait_until_published(self, names: Collection[str] = ()) -> None:
-        """Waits until these, or all, show what was pushed last."""
+        """Waits until the last pushed commits of these repositories, or of all, are published."""
 
         def is_published(name: str) -> bool:
             head = self.now(name).default_head
@@ -184,7 +184,7 @@ class Thirty:
         wait_until(are_published, lambda: f"never published: {[self.now(name) for name in waiting]}")
 
     def wait_until_swept(self) -> None:
-        """Waits until nothing is to be done for any repository, and what was replaced has been removed."""
+        """Waits until no repository has pending work, and what was replaced has been removed."""
 
         def busy() -> list[Repository]:
             every = self.engine.patiently(lambda: self.repositories.listed(with_removed=True, is_current=True))
@@ -193,7 +193,7 @@ class Thirty:
         wait_until(lambda: not busy(), lambda: f"never swept: {busy()}")
 
     def differences(self) -> dict[str, object]:
-        """Returns, by repository, what the engine has that is not of its newest commit, and what it has not that is."""
+        """Returns by repository how the engine's contents differ from those of its newest commit."""
         names = self.engine.names
         for index in (names.text, names.manifests, names.blocks):
             self.engine.refresh(index)
@@ -233,12 +233,12 @@ class Thirty:
 
 
 def numbered(number: int) -> dict[str, str]:
-    """The files that have the number of a commit."""
+    """Returns the files that contain the number of a commit."""
     return {f"numbered/{each}.py": f"{NUMBER} = {number}\n\n\ndef number_{each}():\n    return {NUMBER}\n" for each in COPIES}
 
 
 def wait_until(holds: Callable[[], bool], otherwise: Callable[[], str] = lambda: "never so") -> None:
-    """Waits for what other processes bring about."""
+    """Waits for other processes to make a condition hold."""
     deadline = time.monotonic() + DEADLINE_SECONDS
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Workers for tests, with times a tenth of the real ones: in this process, or in one of their own that can be stopped and killed.
+"""Workers for tests, with times a tenth of the real ones, in this process or in one that can be paused and killed.
 
 python -m tests.cluster.working URLS PREFIX HOME TIMES      works until SIGTERM, and logs JSON lines to stderr
 """
@@ -37,7 +37,7 @@ def settings(prefix: str) -> Settings:
 
 @asynccontextmanager
 async def working(engine: Engine, home: Path, jobs: int = 1) -> AsyncIterator[None]:
-    """A worker in this process, while the block runs."""
+    """Runs a worker in this process for the duration of the block."""
     stop = trio.Event()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(run_worker, engine, settings(engine.names.prefix), HomeLayout(home), stop, options(jobs))
@@ -50,7 +50,7 @@ async def working(engine: Engine, home: Path, jobs: int = 1) -> AsyncIterator[No
 async def until(
     repositories: Repositories, repo_id: str, is_so: Callable[[Repository | None], bool], *, what: str = ""
 ) -> Repository | None:
-    """Returns the repository once it is so. Fails after DEADLINE_SECONDS."""
+    """Waits until the repository meets a condition and returns it. Fails after DEADLINE_SECONDS."""
     now: Repository | None = None
     with trio.move_on_after(DEADLINE_SECONDS):
         while True:
@@ -62,7 +62,7 @@ async def until(
 
 
 class WorkerProcess(LoggedProcess):
-    """A worker in a process of its own. Its log is beside its home."""
+    """A worker in a separate process. Its log is beside its home."""
 
     def __init__(self, urls: str, prefix: str, home: Path, times: Times = TIMES) -> None:
         number = len(list(home.parent.glob(f"{home.name}-*.log")))
@@ -73,7 +73,7 @@ class WorkerProcess(LoggedProcess):
 
 @contextmanager
 def worker_process(engine_url: str, prefix: str, home: Path) -> Iterator[WorkerProcess]:
-    """A worker in a process of its own, which does not outlive the block."""
+    """A worker in a separate process, killed after the block."""
     process = WorkerProcess(engine_url, prefix, home)
     try:
         yield process

@@ -1,4 +1,4 @@
-"""A question that nobody waits for any more gives the processor back, long before it would have been answered."""
+"""A cancelled request stops using the CPU, long before it would have been answered."""
 
 import random
 import threading
@@ -21,13 +21,13 @@ QUESTIONS = {
 
 
 def thread_at_work() -> bool:
-    """Whether a question is being answered in some thread; trio names them after their work."""
+    """Whether a thread is answering a request; trio names threads after their work."""
     return any(thread.name.startswith("_answer ") for thread in threading.enumerate())
 
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory) -> TestWorkspace:
-    """18 MB of text in a few letters: nothing of it can be passed over, and every line has to be looked at."""
+    """18 MB of text with few distinct letters, so that no line can be skipped."""
     top = tmp_path_factory.mktemp("large")
     tree = TestWorkspace(top / "project", top / "home")
     draw = random.Random(7)
@@ -38,7 +38,7 @@ def large(tmp_path_factory) -> TestWorkspace:
 
 @pytest.mark.slow
 async def test_a_question_that_is_cancelled_stops(large):
-    """The last of them would take minutes."""
+    """The last of the queries would take minutes."""
     async with open_serving(large.home, settings=ONE_WORKER) as serving:
         handle = await open_workspace(serving, large)
         await until_indexed(handle)
@@ -62,7 +62,7 @@ async def test_a_question_that_is_cancelled_stops(large):
 
 @pytest.mark.slow
 async def test_questions_that_are_cancelled_before_they_begin_never_begin(large):
-    """Each would take minutes, and they would take their turns."""
+    """Each query would take minutes, and they would run one after the other."""
     async with open_serving(large.home, settings=ONE_WORKER) as serving:
         handle = await open_workspace(serving, large)
         await until_indexed(handle)

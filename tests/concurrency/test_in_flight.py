@@ -1,4 +1,4 @@
-"""Many requests of one session at once, over the real store and workers, with an index job held in the middle."""
+"""Many concurrent requests of one session, over the real store and workers, while an index job is held."""
 
 import json
 
@@ -16,7 +16,7 @@ from tests.support.workspace import TestWorkspace
 from tests.transport.harness import connected
 
 MOVING = {"uptime_seconds", "duration_ms", "last_used_at", "memory_bytes"}
-"""Of answers about the server: what depends on the moment."""
+"""Fields of answers about the server that depend on the moment."""
 
 CALLS = [
     ("search_code", {"query": "where are orders validated"}),
@@ -48,14 +48,14 @@ def shop(repository: TestWorkspace) -> TestWorkspace:
 
 
 def still(value):
-    """Returns an answer without what depends on the moment."""
+    """Returns an answer without fields that depend on the moment."""
     if isinstance(value, dict):
         return {key: still(part) for key, part in value.items() if key not in MOVING}
     return [still(part) for part in value] if isinstance(value, list) else value
 
 
 def content(message) -> object:
-    """Returns what a response says."""
+    """Returns whether a response is an error, and its content."""
     assert "result" in message, message
     result = message["result"]
     return result.get("isError", False), still(json.loads(result["content"][0]["text"]))
@@ -84,7 +84,7 @@ async def test_64_requests_in_flight_are_each_answered_once_and_as_in_turn_while
                 one_by_one = [content(await line.answer(ask(call))) for call in calls]
                 line.seen.clear()
 
-                # All are on their way before the first answer can be.
+                # All are sent before the first can be answered.
                 ids = [ask(call) for call in calls]
                 answers = {id_: content(await line.answer(id_)) for id_ in ids}
 
@@ -123,14 +123,14 @@ async def test_a_full_mailbox_refuses_at_once_and_loses_nothing_of_what_it_holds
 
         async with trio.open_nursery() as nursery:
             with held_workers():
-                # Each of them waits for the job that brings this in, and the job for its worker.
+                # Each waits for the job that indexes this, and the job waits for its worker.
                 shop.write({"saved.py": "def just_saved(): pass\n"})
                 for _ in range(MAILBOX_CAPACITY):
                     nursery.start_soon(ask)
                 await until(lambda: handle.observation.in_flight == MAILBOX_CAPACITY)
 
                 with trio.CancelScope() as scope:
-                    scope.cancel()  # whoever waits, be it for a moment, is cancelled
+                    scope.cancel()  # a call that waits, however briefly, is cancelled
                     with pytest.raises(WorkspaceBusy) as refused:
                         await handle.ask(locate("just_saved"))
                 told = await serving.refusal("locate_symbol", workspace=shop.root, name="just_saved")

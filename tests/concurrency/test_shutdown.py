@@ -1,4 +1,4 @@
-"""What is left when a server has ended, however busy it was: no task, no thread at work, no file, no process, no writer."""
+"""A server that has ended, however busy it was, leaves no task, busy thread, file, process or writer."""
 
 import gc
 import os
@@ -43,7 +43,7 @@ def tree(repository: TestWorkspace) -> TestWorkspace:
 
 
 def tasks() -> list[str]:
-    """Returns the names of all tasks of this run but trio's own."""
+    """Returns the names of all tasks of this run except trio's own."""
     found = []
     waiting = [trio.lowlevel.current_root_task()]
     while waiting:
@@ -54,7 +54,7 @@ def tasks() -> list[str]:
 
 
 def threads_at_work() -> list[str]:
-    """Returns the names of threads that do something; trio keeps idle ones for ten seconds, under a name of their own."""
+    """Returns the names of busy threads; trio keeps idle ones for ten seconds, under names of its own."""
     return [
         thread.name
         for thread in threading.enumerate()
@@ -63,10 +63,10 @@ def threads_at_work() -> list[str]:
 
 
 def native_threads() -> list[str]:
-    """Returns what threads of the libraries call themselves; the interpreter's own have the name of the process."""
+    """Returns the names of the libraries' native threads; the interpreter's threads have the name of the process."""
     names = []
     for entry in os.listdir("/proc/self/task"):
-        with suppress(OSError):  # ended meanwhile
+        with suppress(OSError):  # has ended
             names.append(Path(f"/proc/self/task/{entry}/comm").read_text().strip())
     return sorted(name for name in names if name.startswith(("thrd-tantivy", "merge_thread", "segment_updater")))
 
@@ -77,7 +77,7 @@ def open_files() -> list[str]:
         try:
             found.append(os.readlink(f"/proc/self/fd/{entry}"))
         except FileNotFoundError:
-            pass  # the one that lists this directory
+            pass  # the descriptor that lists this directory
     return sorted(name for name in found if "/fd" not in name)
 
 
@@ -86,7 +86,7 @@ def mapped_files(home: Path) -> list[str]:
 
 
 def check_writable(tree: TestWorkspace) -> None:
-    """Nobody holds the lock of the project, nor tantivy's in any of its directories."""
+    """Asserts that nobody holds the lock of the project or tantivy's in any of its directories."""
     assert not is_locked(tree.layout)
     for meta in tree.layout.root.rglob("meta.json"):
         tantivy.Index.open(str(meta.parent)).writer(15_000_000, 1).rollback()
@@ -99,7 +99,7 @@ async def idle(serving, tree: TestWorkspace) -> None:
 
 
 async def asked(serving, tree: TestWorkspace) -> None:
-    """In the middle of questions."""
+    """During requests."""
     handle = await open_workspace(serving, tree)
     await until_indexed(handle)
 
@@ -116,7 +116,7 @@ async def asked(serving, tree: TestWorkspace) -> None:
 
 
 async def indexing(serving, tree: TestWorkspace) -> None:
-    """In the middle of a job, with everything open that a job opens."""
+    """During a job, with everything open that a job opens."""
     handle = await open_workspace(serving, tree)
     await until_indexed(handle)
     await until_quiet(handle)
@@ -125,7 +125,7 @@ async def indexing(serving, tree: TestWorkspace) -> None:
 
 
 async def starting(serving, tree: TestWorkspace) -> None:
-    """Before anything has begun."""
+    """Before any work has started."""
     await open_workspace(serving, tree)
 
 
@@ -134,7 +134,7 @@ async def starting(serving, tree: TestWorkspace) -> None:
 async def test_nothing_is_left_of_a_server_that_ended_while(moment, tree, tmp_path):
     home = tmp_path / "home"
     async with open_serving(home, settings=ONE_WORKER) as serving:
-        await idle(serving, tree)  # what a process opens once and keeps is open by now
+        await idle(serving, tree)  # now everything is open that the process opens once and keeps
     gc.collect()
     before = tasks(), open_files()
 
@@ -142,7 +142,7 @@ async def test_nothing_is_left_of_a_server_that_ended_while(moment, tree, tmp_pa
         async with open_serving(home, settings=HURRIED if moment is starting else ONE_WORKER) as serving:
             await moment(serving, tree)
 
-    # A thread that was at work when its server ended may take a moment to close its files.
+    # A thread that was busy when its server ended may take a moment to close its files.
     await until(lambda: gc.collect() >= 0 and (tasks(), open_files()) == before, "the tasks and open files of before")
     assert threads_at_work() == []
     assert native_threads() == []
@@ -152,7 +152,7 @@ async def test_nothing_is_left_of_a_server_that_ended_while(moment, tree, tmp_pa
 
 
 async def test_a_job_that_is_held_ends_with_the_server_and_questions_behind_it_are_answered(tree, tmp_path):
-    """A worker that does not even run must not keep the server."""
+    """Even a worker that does not run must not delay the server's end."""
     told = []
 
     async def ask(handle) -> None:
@@ -192,13 +192,13 @@ async def test_servers_in_turn_open_no_more_files_than_one(tree, tmp_path):
     count = len(open_files())
     for _ in range(4):
         await serve_once()
-        # A thread that was at work when its server ended may take a moment to close its files, and what a cancelled task held in
-        # its traceback is closed with the garbage.
+        # A thread that was busy when its server ended may take a moment to close its files, and what a cancelled task held in its
+        # traceback is closed by garbage collection.
         await until(lambda: gc.collect() >= 0 and len(open_files()) <= count)
 
 
 async def test_two_servers_live_in_one_process_and_end_in_any_order(tree, tmp_path):
-    """Each with a data directory of its own, over the same tree; the first one ends first."""
+    """With separate data directories, over the same tree; the first one ends first."""
 
     async def serve(home: str, stop: trio.Event, task_status) -> None:
         async with open_serving(tmp_path / home, settings=ONE_WORKER) as serving:

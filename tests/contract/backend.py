@@ -1,4 +1,4 @@
-"""The repository that seeds 000 and 001 take their examples from, with every definition on the line that they give."""
+"""The repository of the examples in seeds 000 and 001, with every definition on the line given there."""
 
 from collections.abc import Mapping
 
@@ -40,7 +40,7 @@ pub struct AuthHandler {
 
 
 def _placed(parts: Mapping[int, str], n_lines: int, filler: str = "") -> str:
-    """Returns a text of `n_lines` lines with each part beginning on its line (from 1), and `filler` between them."""
+    """Returns a text of `n_lines` lines in which each part begins on its line (from 1), with `filler` as all other lines."""
     lines = [filler] * n_lines
     for start, part in parts.items():
         for offset, line in enumerate(part.splitlines()):

@@ -1,4 +1,4 @@
-"""Served repositories: the one of the seeds' examples, and those that tests only read."""
+"""Served repositories: that of the seeds' examples, and repositories for read-only tests."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
@@ -16,7 +16,7 @@ IndexedHome = Callable[[str, Mapping[str, str]], Path]
 
 @pytest.fixture
 async def backend(repository: TestWorkspace) -> AsyncIterator[Serving]:
-    """Serves the repository, registered as `backend`, indexed."""
+    """Serves the repository, registered as `backend` and indexed."""
     repository.write(BACKEND)
     repository.commit()
     async with open_serving(repository.home) as serving:
@@ -26,7 +26,7 @@ async def backend(repository: TestWorkspace) -> AsyncIterator[Serving]:
 
 @pytest.fixture(scope="session")
 def indexed_home(tmp_path_factory: pytest.TempPathFactory) -> IndexedHome:
-    """Gives `indexed_home(name, files)`: the home of an indexed repository, made once, for tests that only read it."""
+    """Returns `indexed_home(name, files)`: the home of an indexed repository, built once, for read-only tests."""
     made: dict[str, Path] = {}
 
     async def make(name: str, files: Mapping[str, str]) -> Path:

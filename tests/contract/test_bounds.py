@@ -1,6 +1,6 @@
-"""Every argument of every tool has a bound, and up to it every text is answered, whatever its shape.
+"""Every argument of every tool has a bound, and every text within it is answered.
 
-The arguments are taken from the definitions of the tools, so that a new one is tested as soon as it is there.
+The arguments are read from the tools' definitions, so that new ones are tested too.
 """
 
 import json
@@ -19,7 +19,7 @@ from tests.support.served import serving as serving_process
 from tests.support.serving import open_serving
 
 HANG_SECONDS: Final = 60
-"""Guards against a call that never ends. It is no measure: each of them takes a fraction of a second."""
+"""A guard against hanging calls, not a performance limit: each call takes a fraction of a second."""
 
 TEXTS: Final = [
     (tool.name, name)
@@ -27,7 +27,7 @@ TEXTS: Final = [
     for name, schema in tool.arguments["properties"].items()
     if schema["type"] == "string" and "enum" not in schema
 ]
-"""Arguments with a bound of their own; a list of values is its own bound."""
+"""Text arguments; those with an enum are bounded by its values."""
 
 SHAPES: Final = {
     "dots": "a.",
@@ -74,7 +74,7 @@ def filled(unit, length):
 
 
 def with_required(tool, name, value):
-    """The arguments of a call that differs from a harmless one in a single argument."""
+    """Returns the arguments of a call that differs from a harmless one in a single argument."""
     required = next(each for each in TOOLS if each.name == tool).arguments.get("required", ())
     return {**dict.fromkeys(required, "main"), name: value}
 
@@ -121,7 +121,7 @@ def test_names_of_arguments_and_values_of_other_types_are_bounded_too(tool):
 @pytest.mark.parametrize("name", ["limit", "timeout_ms"])
 @pytest.mark.parametrize("unit", ["0", " ", "9", ".0", "0 "])
 def test_a_number_as_text_is_read_in_one_pass(name, unit):
-    """Quadratic, a text of this length took seconds."""
+    """With a quadratic algorithm a text of this length took seconds."""
     value = filled(unit, 16_383) + "x"
 
     with pytest.raises(InvalidInput):
@@ -140,7 +140,7 @@ async def small(home):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", [mode for mode in requests.SEARCH_MODES if mode != "auto"])  # that is the default, asked below
+@pytest.mark.parametrize("mode", [mode for mode in requests.SEARCH_MODES if mode != "auto"])  # auto is the default, tested below
 async def test_every_shape_of_a_query_is_answered_at_the_bound(small, mode):
     for shape, unit in SHAPES.items():
         query = filled(unit, ARGUMENTS["search_code"]["query"].max_length)
@@ -164,7 +164,7 @@ async def test_every_shape_of_every_argument_is_answered_at_the_bound(small, too
 
 @pytest.mark.slow
 async def test_a_server_answers_all_of_them_and_a_ping_between_them(tmp_path):
-    """Through the real bytes: each text at its bound and above it, lone surrogates and the largest message among them."""
+    """Over the real byte stream: each text at and above its bound, lone surrogates, and the largest message."""
     async with serving_process(tmp_path) as client:
         answer = await client.answer(client.ask("initialize", OPENING))
         assert "result" in answer

@@ -1,4 +1,4 @@
-"""What is said, and done, about an index that this program cannot use."""
+"""Reports about, and handling of, an index that this program cannot use."""
 
 import re
 
@@ -15,7 +15,7 @@ IMPATIENT = Settings(server=ServerSettings(prewarm=False), query=QuerySettings(f
 
 
 async def indexed(repository):
-    """Indexes the repository with a server that then ends; returns the file that says what the index is."""
+    """Indexes the repository with a server that is then stopped; returns the file that describes the index."""
     repository.write(BACKEND)
     repository.commit()
     async with open_serving(repository.home) as serving:
@@ -56,7 +56,7 @@ async def test_health_tells_the_state_and_what_to_do(repository, damage, status,
 
 @pytest.mark.parametrize("damage", [older, torn])
 async def test_a_question_is_refused_with_the_remedy_or_finds_the_index_built_again(repository, damage):
-    """The seed refuses until somebody forces an index; here the workspace builds it again by itself meanwhile."""
+    """The seed refuses until an index is forced; here the workspace rebuilds it automatically."""
     current = await indexed(repository)
     current.write_text(damage(current.read_text()))
 
@@ -80,7 +80,7 @@ async def test_a_question_is_refused_with_the_remedy_or_finds_the_index_built_ag
 
 
 async def test_where_nothing_is_indexed_yet_nothing_is_not_an_answer(repository):
-    """`not_indexed`: what cannot be answered in time is refused, with when to come back."""
+    """`not_indexed`: a request that cannot be answered in time is refused with a retry time."""
     repository.write({f"src/m{n}.py": f"def function_{n}():\n    return {n}\n" * 20 for n in range(300)})
     async with open_serving(repository.home, settings=IMPATIENT) as serving:
         project = await serving.registry.run(Registry.register, repository.root)

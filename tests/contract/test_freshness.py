@@ -1,7 +1,7 @@
-"""What each freshness policy does, and that an answer has what was written before the question.
+"""The freshness policies, and that an answer contains what was written before the request.
 
-A change is met while it is not indexed by asking at once, with `query.freshness_wait_ms = 0`; where the watcher was
-faster, another change is made.
+To query a change before it is indexed, a test sends the request at once, with `query.freshness_wait_ms = 0`; if the watcher was
+faster, it makes another change.
 """
 
 from collections.abc import AsyncIterator
@@ -19,14 +19,14 @@ from tests.support.workspace import TestWorkspace
 IMPATIENT = Settings(server=ServerSettings(prewarm=False), query=QuerySettings(freshness_wait_ms=0))
 
 ATTEMPTS = 50
-"""Changes to make until one is asked about before it is indexed. The first is nearly always enough."""
+"""Maximum number of changes until one is queried before it is indexed. The first is nearly always enough."""
 
 PATIENCE_SECONDS = 20
 
 
 @pytest.fixture
 async def impatient(repository: TestWorkspace) -> AsyncIterator[Serving]:
-    """Serves the repository with questions that wait for nothing."""
+    """Serves the repository with requests that wait for nothing."""
     repository.write(BACKEND)
     repository.commit()
     async with open_serving(repository.home, settings=IMPATIENT) as serving:
@@ -37,7 +37,7 @@ async def impatient(repository: TestWorkspace) -> AsyncIterator[Serving]:
 
 
 async def until_fresh(serving: Serving) -> dict:
-    """Returns the first answer that is of the tree as it is."""
+    """Returns the first answer that is fresh."""
 
     async def fresh():
         reply = await serving.call("locate_symbol", name="newest", freshness_policy="best_effort")
@@ -48,7 +48,7 @@ async def until_fresh(serving: Serving) -> dict:
 
 @pytest.mark.parametrize("tool", ["search_code", "locate_symbol"])
 async def test_strict_refuses_with_the_commits_and_what_to_do(impatient, repository, tool):
-    """The error, word for word."""
+    """The exact error."""
     asked = {"search_code": {"query": "Claims"}, "locate_symbol": {"name": "Claims"}}[tool]
     for n in range(ATTEMPTS):
         await until_fresh(impatient)
@@ -84,7 +84,7 @@ async def test_strict_counts_the_files_where_no_commit_tells(impatient, reposito
 
 @pytest.mark.parametrize("policy", ["balanced", "best_effort"])
 async def test_the_other_policies_answer_from_what_is_indexed_and_say_so(impatient, repository, policy):
-    """Results with `freshness_status: "stale"`; `syncing` once the update runs."""
+    """Results with `freshness_status: "stale"`, or `syncing` once the update runs."""
     for n in count():
         assert n < ATTEMPTS
         await until_fresh(impatient)
@@ -120,7 +120,7 @@ async def test_what_was_saved_before_the_call_is_in_its_answer(backend, reposito
 
 @pytest.mark.parametrize("policy", ["strict", "balanced", "best_effort"])
 async def test_an_index_of_the_tree_as_it_is_is_fresh_under_every_policy(backend, policy):
-    """A policy is for stale indexes alone. `best_effort` only knows what an earlier look has found."""
+    """Policies matter only for stale indexes. `best_effort` only knows what an earlier scan has found."""
     await backend.call("locate_symbol", name="Claims", freshness_policy="balanced")
 
     reply = await backend.call("search_code", query="validate_token", freshness_policy=policy)

@@ -1,4 +1,4 @@
-"""`health_check`, and the progress of jobs that `index_status` and `health_check` tell."""
+"""`health_check`, and the progress of jobs in `index_status` and `health_check`."""
 
 import re
 from collections.abc import AsyncIterator
@@ -21,7 +21,7 @@ CHECK = {"status": "compatible", "current_schema_version": SCHEMA_VERSION, "requ
 
 
 async def test_health_has_every_field_of_the_contract(backend, repository):
-    """Field by field, null where the protocol has null."""
+    """Each field, null where the protocol has null."""
     await backend.call("locate_symbol", name="Claims")
     project = (await backend.registry.run(Registry.find, "backend")).project_id
     await backend.wait_known(project)
@@ -45,7 +45,7 @@ async def test_health_has_every_field_of_the_contract(backend, repository):
         "prewarm_status": "skipped",
         "startup_checks": {"index": {**CHECK, "message": None}},
         "total_projects": 1,
-        # Every reply of a workspace names it.
+        # Every reply about a workspace names it.
         "metadata": {"codecompass_protocol_version": "1.0", "workspace": str(repository.root)},
     }
     assert entry == {
@@ -72,12 +72,12 @@ async def test_a_workspace_that_is_not_registered_is_an_error(backend, tmp_path)
     assert refusal["error"]["code"] == "workspace_not_registered"
 
 
-# while a job runs
+# While a job runs.
 
 
 @pytest.fixture
 async def indexing(repository: TestWorkspace) -> AsyncIterator[Serving]:
-    """Serves a repository that takes a while, with the job for it just begun."""
+    """Serves a repository that takes a while to index, with its job just started."""
     repository.write({f"src/m{n}.py": f"def function_{n}():\n    return {n}\n" * 20 for n in range(300)})
     settings = Settings(server=ServerSettings(prewarm=False), query=QuerySettings(freshness_wait_ms=0))
     async with open_serving(repository.home, settings=settings) as serving:
@@ -125,7 +125,7 @@ async def test_index_status_tells_a_client_that_polls_what_notifications_would(i
 
 
 async def test_health_names_the_active_job(indexing):
-    """The state of the server is `indexing` meanwhile."""
+    """The server's status is `indexing` meanwhile."""
     job = await indexing.call("index_repo")
 
     async def counted():
@@ -154,7 +154,7 @@ with open_registry(HomeLayout(Path(sys.argv[1]))) as registry:
     log = JobLog(registry)
     log.start(log.create(sys.argv[2], "full", cause="test").job_id)
 """
-"""Run in a process of its own, which is gone afterwards."""
+"""Run in a separate process, which then exits."""
 
 
 async def interruption(serving):
@@ -162,7 +162,7 @@ async def interruption(serving):
 
 
 async def test_jobs_of_a_process_that_is_gone_are_reported_until_one_succeeds(repository):
-    """`interrupted_recovery_report`: present when reconciliation found interrupted jobs, omitted otherwise."""
+    """`interrupted_recovery_report`: present if reconciliation found interrupted jobs, omitted otherwise."""
     repository.write({"a.py": "x = 1\n"})
     async with open_serving(repository.home) as serving:
         project = await serving.registry.run(Registry.register, repository.root)

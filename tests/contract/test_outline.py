@@ -1,4 +1,4 @@
-"""`get_file_outline`, as programs read it."""
+"""`get_file_outline` as JSON."""
 
 import pytest
 
@@ -9,7 +9,7 @@ HANDLER = [
         "name": "AuthHandler",
         "line_start": 12,
         "line_end": 18,
-        # Words of the protocol; how it is spelt in the source is in the signature.
+        # The protocol's word; the spelling in the source is in the signature.
         "visibility": "public",
         "signature": "pub struct AuthHandler",
     },
@@ -42,13 +42,13 @@ HANDLER = [
 
 
 def without_fields(nodes):
-    """The tree without the fields of structs, which the seed does not list."""
+    """Returns the tree without the fields of structs, which the seed's example omits."""
     kept = [{**node, "children": without_fields(node.get("children", []))} for node in nodes if node["kind"] != "field"]
     return [{key: value for key, value in node.items() if value != []} for node in kept]
 
 
 async def test_a_file_is_a_tree_of_uses_types_impls_and_their_functions(backend):
-    """The example of the seed, field by field."""
+    """The seed's example, field by field."""
     reply = await backend.call("get_file_outline", path="src/auth/handler.rs", ref="main", depth="all", language="rust")
 
     assert list(reply) == ["file_path", "language", "symbols", "metadata"]
@@ -100,7 +100,7 @@ async def test_a_project_that_is_not_known_is_project_not_found(backend):
 
 
 async def test_depth_is_one_of_two_words(backend):
-    """The allowed values are named."""
+    """The error names the allowed values."""
     refusal = await backend.refusal("get_file_outline", path="src/auth/jwt.rs", depth="2")
 
     assert refusal["error"]["data"]["allowed"] == ["top", "all"]

@@ -1,4 +1,4 @@
-"""Progress notifications of index jobs, as a client on the wire sees them."""
+"""Progress notifications of index jobs, as a client receives them."""
 
 import re
 
@@ -16,7 +16,7 @@ PATTERNS = {
     "Indexing:": (re.compile(rf"Indexing: \d+/{N_FILES} files, \d+ symbols"), 70, 95),
     "Finalizing": (re.compile(r"Finalizing index\.\.\."), 95, 99),
 }
-"""The stages: message and range of the percentage."""
+"""The stages: message and range of percentages."""
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def progress_of(line):
 
 
 async def test_each_stage_of_a_hundred_files_is_told_in_its_words_and_then_the_end(serving):
-    """At least three reports before the end."""
+    """At least three notifications before the end."""
     async with connected(serving.server.core) as line:
         await line.initialize()
         await line.tool("index_repo", {"wait_seconds": 50}, _meta={"progressToken": "mine"})
@@ -72,7 +72,7 @@ async def test_progress_only_rises_and_the_end_is_last(serving):
 
 
 async def test_a_client_that_declared_notifications_gets_them_under_the_token_of_the_job(serving):
-    """`progressToken` is `index-job-{job_id}`, as `index_repo` has answered."""
+    """`progressToken` is `index-job-{job_id}`, as returned by `index_repo`."""
     async with connected(serving.server.core) as line:
         await line.initialize(notifications={})
         answer = await line.tool("index_repo")

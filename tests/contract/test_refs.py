@@ -1,4 +1,4 @@
-"""`ref` on questions: the answer is of the commit that it names, whatever is checked out or written meanwhile."""
+"""`ref` in requests: the answer is about the commit that it names, whatever is checked out or written meanwhile."""
 
 import os
 from functools import partial
@@ -36,7 +36,7 @@ def settings(**storage):
 
 @pytest.fixture
 def history(repository):
-    """Two commits: `v1` is the first, `main` the second and checked out."""
+    """Two commits: `v1` is the first; `main` is the second and checked out."""
     repository.write(OLD)
     repository.commit()
     repository.git("tag", "v1")
@@ -60,7 +60,7 @@ def body(hit):
 
 
 async def until_idle(served, history, commit):
-    """Returns once nothing works on the index of a commit. Retires its actor."""
+    """Returns once the index of a commit is idle. Retires its actor."""
     await until(partial(served.server.supervisor.evict_commit, history.project_id, commit))
 
 
@@ -168,7 +168,7 @@ async def test_a_name_of_no_commit_is_refused_with_what_to_do(served, history, r
 
 
 async def test_an_error_is_about_the_ref_as_well(served, history):
-    """It names the commit that was asked about, and never the branch that is checked out."""
+    """It names the requested commit, never the branch that is checked out."""
     commit = history.git("rev-parse", "v1").strip()
 
     missing = (await served.refusal("get_file_outline", path="new.py", ref="v1"))["metadata"]
@@ -194,7 +194,7 @@ async def test_a_workspace_without_git_has_no_refs_but_its_own_name(workspace):
 
 
 async def test_a_bounded_number_of_commits_is_kept_and_the_least_recently_used_goes(served, history):
-    """`storage.max_refs` is 2 here; commits made here come in turn, one is used again."""
+    """`storage.max_refs` is 2 here; new commits are queried in turn, and one is used again."""
     commits = []
     for number in range(5):
         history.write({"n.py": f"def number_{number}(): pass\n"})

@@ -1,4 +1,4 @@
-"""What a hit of `search_code` and `locate_symbol` holds."""
+"""The fields of hits of `search_code` and `locate_symbol`."""
 
 import json
 
@@ -16,7 +16,7 @@ def home(indexed_home):
 
 @pytest.fixture
 async def backend(home):
-    """As elsewhere, but the index is made once: these tests only ask."""
+    """Like the shared fixture, but indexed only once, because these tests only read."""
     async with open_serving(home) as serving:
         yield serving
 
@@ -27,7 +27,7 @@ LOCATION = {"path": "src/auth/jwt.rs", "line_start": 87, "line_end": 112, "kind"
 
 SIGNATURE = {
     **LOCATION,
-    # A person of that language writes the type.
+    # As a programmer of the language writes the type.
     "qualified_name": "auth::jwt::JwtValidator::validate_token",
     "signature": "pub fn validate_token(token: &str, key: &[u8]) -> Result<Claims>",
     "language": "rust",
@@ -44,7 +44,7 @@ CONTEXT = {
 }
 
 HANDLES = {"result_id", "result_type", "symbol_id", "symbol_stable_id", "score", "match"}
-"""What an implementation may add at any level, so that calls can be chained and guesses be told."""
+"""What an implementation may add at any level, so that calls can be chained and guesses recognised."""
 
 
 @pytest.mark.parametrize(("tool", "asked"), TOOLS)
@@ -72,7 +72,7 @@ async def test_signature_is_the_default_level(backend):
 
 
 async def test_what_there_is_not_is_left_out_and_never_null(backend):
-    """No parent, no related symbols, no visibility of what is text alone."""
+    """No parent, related symbols or visibility for a hit that is only text."""
     enum = (await backend.call("locate_symbol", name="TokenError", detail_level="context"))["results"][0]
     page = await backend.call("search_code", query="validate_token", detail_level="context", limit=100)
 
@@ -111,7 +111,7 @@ async def test_a_compact_page_of_functions_takes_a_fifth_of_the_bytes_of_their_c
     assert len(json.dumps(compact)) <= 0.2 * len(json.dumps(context))
 
 
-# ranking reasons
+# Ranking reasons.
 
 FULL = {
     "result_index",
@@ -195,7 +195,7 @@ async def test_any_text_is_a_query(backend, query, mode):
 
 @pytest.mark.parametrize(("limit", "used"), [(0, 1), (-1, 1), (1e9, 100), ("5", 5), (2.0, 2)])
 async def test_a_limit_out_of_bounds_is_clamped_with_a_warning(backend, limit, used):
-    """An integral text or number is taken."""
+    """Integral texts and numbers are accepted."""
     reply = await backend.call("search_code", query="check claim auth", limit=limit)
 
     assert len(reply["results"]) <= used

@@ -1,4 +1,4 @@
-"""No answer is larger than what hosts pass on whole, unless the caller asked for more; what was cut says how to get the rest.
+"""By default no answer is larger than what hosts pass on whole; a truncated answer says how to get the rest.
 
 opencode drops a line over 50 kB, Claude Code writes an answer over 50 kB into a file, others cut the middle.
 """

@@ -1,4 +1,4 @@
-"""Answers as text: what a model gets is code and where it is, exactly as it stands in the files."""
+"""Answers as text: models get code and its location, exactly as in the files."""
 
 import re
 from collections.abc import AsyncIterator, Iterator
@@ -33,7 +33,7 @@ HEADING = re.compile(r"(\d+)(?:-(\d+))? (.*)")
 
 @pytest.fixture
 async def own_code(tmp_path: Path) -> AsyncIterator[Serving]:
-    """Serves this program's own package, answering in text."""
+    """Serves the codecompass package, answering in text."""
     settings = replace(SETTINGS, server=ServerSettings(prewarm=False, answers="text"))
     async with open_serving(tmp_path / "home", settings=settings) as serving:
         project = await serving.registry.run(Registry.register, PACKAGE)
@@ -49,7 +49,7 @@ async def text_of(serving: Serving, tool: str, **arguments: object) -> str:
 
 
 def source_lines(text: str) -> Iterator[tuple[str, int, str]]:
-    """Yields path, number and text of each line of code, and of each definition its first line."""
+    """Yields path, number and text of each line of code, and the first line of each definition."""
     path = ""
     lines: list[str] = []
     for line in text.split("\n"):

@@ -1,4 +1,4 @@
-"""What answers cost in tokens, over the code of this very program.
+"""The size of answers, over the codecompass package.
 
 `tools/list` is measured in tests/transport/test_catalog.py.
 """
@@ -23,7 +23,7 @@ QUERIES = ["where is the writer lock taken", "progress of an index job", "def __
 
 @pytest.fixture
 async def own_code(tmp_path):
-    """Serves this program's own package."""
+    """Serves the codecompass package."""
     home = tmp_path / "home"
     async with open_serving(home) as serving:
         project = await serving.registry.run(Registry.register, Path(codecompass.__file__).parent)
@@ -38,7 +38,7 @@ def size(value):
 
 @pytest.mark.slow
 async def test_hits_are_small_and_default_answers_bounded(own_code):
-    """A symbol hit at `location` p95 300 bytes, at `signature` 500; a default answer at most 30 kB; nothing like telemetry."""
+    """Symbol hits: p95 300 bytes at `location`, 500 at `signature`; default answers: at most 30 kB; no telemetry."""
     outline = await own_code.call("get_file_outline", path="store/writer.py")
     names = [node["name"] for node in outline["symbols"] if node["kind"] != "use"]
     names += [child["name"] for node in outline["symbols"] for child in node.get("children", ())]

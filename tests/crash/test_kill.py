@@ -1,4 +1,4 @@
-"""kill -9 at any moment loses nothing that was published, and a reader never sees a mixture."""
+"""kill -9 at any moment loses nothing published, and readers never see a mixture of generations."""
 
 import collections
 import os
@@ -19,19 +19,19 @@ from codecompass.store.snapshot import Snapshot
 from tests.support.workspace import TestWorkspace
 
 STEPS = {"scan": 4.0, "parse": 80.0, "commit": 12.0, "publication": 2.0, "clean_up": 1.5}
-"""Where to kill, and the longest wait after it began, in milliseconds: about as long as the step takes."""
+"""The steps at which to kill, and the longest delay after their start, in milliseconds: about their duration."""
 
 FILES = 120
 
 MAX_TRIES_PER_KILL = 3
-"""A random wait can be longer than the step; such a victim was killed later, or not at all, and counts there or nowhere."""
+"""A random delay can be longer than the step; the process is then killed in a later step, which is counted, or not at all."""
 
 
 def write_version(workspace: TestWorkspace, version: int) -> None:
-    """Every file says its version, so that two versions in one answer are a mixture."""
+    """Writes files that each contain the version, so that a mixture of versions is noticed."""
     files = {}
     for index in range(FILES):
-        # A third of the files come and go.
+        # A third of the files appear and disappear.
         if index % 3 == 0 and (version + index) % 2:
             (workspace.root / f"p{index % 7}/m{index}.py").unlink(missing_ok=True)
             continue
@@ -41,7 +41,7 @@ def write_version(workspace: TestWorkspace, version: int) -> None:
 
 
 def versions_of(snapshot: Snapshot) -> set[str]:
-    """Reads both stores completely, checks that they agree, and returns the versions found."""
+    """Reads both stores completely, asserts that they agree, and returns the versions found."""
     versions = set()
     facts, text = snapshot.facts, snapshot.text
     rows = facts.files()
@@ -61,7 +61,7 @@ def versions_of(snapshot: Snapshot) -> set[str]:
 
 
 class Reader(threading.Thread):
-    """Takes snapshots for as long as it may, each checked as a whole."""
+    """Takes snapshots until stopped, and checks each completely."""
 
     def __init__(self, index: WorkspaceIndex) -> None:
         super().__init__(daemon=True)
@@ -80,7 +80,7 @@ class Reader(threading.Thread):
                         self.generations.append(snapshot.generation)
                 except IndexNotReady:
                     self.stopped.wait(0.005)
-        except BaseException as error:  # noqa: BLE001 - handed to the test's own thread
+        except BaseException as error:  # noqa: BLE001 - passed to the test's thread
             self.failure = error
 
     def finish(self) -> None:
@@ -91,7 +91,7 @@ class Reader(threading.Thread):
 
 
 def run_victim(workspace: TestWorkspace, force: bool, step: str, delay_ms: float) -> list[str]:
-    """Returns the steps that the victim had begun when it ended."""
+    """Returns the steps that the process started before it ended."""
     arguments = [str(workspace.root), str(workspace.home), "force" if force else "-", step, str(delay_ms)]
     done = subprocess.run(
         [sys.executable, "-m", "tests.crash.victim", *arguments],
@@ -119,13 +119,13 @@ async def check_kills(tmp_path: Path, seed: int, kills_per_step: int) -> collect
                 break
             step = rng.choice(wanted)
             if number % 10 == 9:
-                # From time to time a first run, in a store of its own.
+                # Sometimes a first job, in a new store.
                 reader.finish()
                 workspace = TestWorkspace(tmp_path / "tree", tmp_path / f"home{number}")
                 reader = Reader(workspace.index)
                 reader.start()
             version += 1
-            # The reader sees one version a generation; the tree only changes while nobody indexes it.
+            # A generation has one version, because the tree only changes while nobody indexes it.
             write_version(workspace, version)
             steps = await trio.to_thread.run_sync(
                 run_victim, workspace, rng.random() < 0.3, step, rng.choice([0.0, rng.uniform(0, STEPS[step])])
@@ -193,7 +193,7 @@ async def test_killed_workers_are_replaced_and_no_innocent_file_is_quarantined(t
 
 
 def _children() -> list[int]:
-    """Returns the worker processes of this process."""
+    """Returns the pids of this process's workers."""
     found = subprocess.run(
         ["pgrep", "-P", str(os.getpid()), "-f", "codecompass.worker"], capture_output=True, text=True, check=False
     )

@@ -1,8 +1,8 @@
-"""A process that indexes a tree and is killed while it does. Says on stdout what it is about to do.
+"""A process that indexes a tree and kills itself meanwhile. Prints the name of each step before it starts.
 
-usage: victim.py ROOT HOME MODE STEP DELAY_MS   (kills itself DELAY_MS after it began STEP; STEP `-`: never)
+usage: victim.py ROOT HOME MODE STEP DELAY_MS   (kills itself DELAY_MS after the start of STEP; STEP `-`: never)
 
-MODE is `force`, `fork` (forks and parks whatever the size) or `-`.
+MODE is `force`, `fork` (forks and parks at any size) or `-`.
 """
 
 import os
@@ -40,7 +40,7 @@ async def main(root: str, home: str, force: str, step: str, delay_ms: str) -> No
         if progress.stage in STAGES:
             began(STAGES[progress.stage])
 
-    # Every run publishes text first where it is the first, and symbols in slices: more moments to be killed at.
+    # A first job publishes text first, and every job symbols in slices: more moments at which to be killed.
     limits = msgspec.structs.replace(LIMITS, text_first_bytes=0, slice_seconds=0.0)
     if force == "fork":
         limits = msgspec.structs.replace(limits, fork_from_files=1, park_from_files=1, known_from_files=1)

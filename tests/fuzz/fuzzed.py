@@ -1,4 +1,4 @@
-"""A whole server in this process, on a real socket, that is about to be sent anything. Its defects are counted, not logged."""
+"""A complete server in this process, on a real socket, for arbitrary input. Its defects are counted, not logged."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,13 +16,13 @@ from tests.support.serving import open_serving
 from tests.support.wire import Posting, http_connection
 
 LIMITS = HttpLimits(sessions=32, session_idle=0.5, head=0.25, body=0.25, idle=0.5, linger=0.1, comment=0.5, write=5, stop=1)
-"""Deadlines that a test can wait for."""
+"""Deadlines short enough for tests."""
 
 SETTLE_SECONDS = 30
 
 
 class Fuzzed:
-    """A server with one indexed project. `defects` are what its log calls an error."""
+    """A server with one indexed project. `defects` holds the events that it logs as errors."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -31,23 +31,23 @@ class Fuzzed:
         self._n_tasks = 0
 
     async def begin(self) -> None:
-        """Notes how many tasks there are when nobody asks for anything."""
+        """Records the number of tasks of the idle server."""
         await self.check_alive()
         await self._wait_still()
         self._n_tasks = _living()
 
     async def check_alive(self) -> None:
-        """Fails unless a question is answered."""
+        """Fails unless a request is answered."""
         async with http_connection(self.url) as http:
             answer = await Posting(http, "/").call("tools/call", {"name": "locate_symbol", "arguments": {"name": "Order"}})
             assert answer["result"]["isError"] is False, answer
 
     async def end(self) -> None:
-        """Fails unless the server is alive, has had no defect, and has as many tasks as before."""
+        """Fails unless the server is alive, has logged no defect, and has no more tasks than at the start."""
         await self.check_alive()
         assert not self.defects, self.defects[:3]
         with trio.move_on_after(SETTLE_SECONDS):
-            while _living() > self._n_tasks:  # noqa: ASYNC110 (nobody tells when a task has ended)
+            while _living() > self._n_tasks:  # noqa: ASYNC110 (no event announces the end of a task)
                 await trio.sleep(0.05)
         assert _living() <= self._n_tasks, f"{_living()} tasks instead of {self._n_tasks}"
 
@@ -62,7 +62,7 @@ class Fuzzed:
 
 @asynccontextmanager
 async def fuzzed(workspace) -> AsyncIterator[Fuzzed]:
-    """Gives a server over a workspace that it indexes."""
+    """Yields a server over a workspace that it has indexed."""
     sockets = open_sockets("127.0.0.1", 0)
     server = Fuzzed(bound_url(sockets))
 

@@ -1,4 +1,4 @@
-"""Bytes that are nearly right: valid messages and requests, damaged a little. The same seed gives the same bytes."""
+"""Almost valid input: valid messages and requests with a little damage. The same seed gives the same bytes."""
 
 import json
 import random
@@ -77,7 +77,7 @@ def frame(rng: random.Random) -> bytes:
 
 
 def http_request(rng: random.Random) -> bytes:
-    """Returns a request that is valid HTTP, whatever the server thinks of it."""
+    """Returns a request in valid HTTP, which the server may refuse."""
     body = frame(rng) if rng.random() < 0.8 else b""
     if rng.random() < 0.3:
         body = damaged(rng, body)

@@ -1,4 +1,4 @@
-"""Any bytes over HTTP and WebSockets: never a defect, never a dead server, never a task that is left (seeds reproduce)."""
+"""Arbitrary bytes over HTTP and WebSockets cause no defect, no dead server and no leaked task (reproducible by seed)."""
 
 import json
 import random
@@ -49,7 +49,7 @@ async def test_what_looks_like_a_broken_response_is_refused_in_words(server):
 
 
 async def test_methods_are_case_sensitive(server):
-    """Found by the tests below: to `hEAD` the head of the answer came without its body."""
+    """Found by the tests below: the answer to `hEAD` had no body."""
     for method in ("hEAD", "get", "Post"):
         async with http_connection(server.url) as http:
             answer = await http.request(method, "/health")
@@ -60,7 +60,7 @@ async def test_methods_are_case_sensitive(server):
 
 
 async def in_parallel(n_cases, work):
-    """Calls `work(rng)` for each case, by many clients at once; the seed of a case that fails is in the failure."""
+    """Calls `work(rng)` for each case, with many clients at once; a failure names its case."""
     waiting = iter(range(n_cases))
 
     async def client():
@@ -89,7 +89,7 @@ async def test_damaged_messages_in_sound_requests_are_answered_with_json_rpc(ser
             async with http_connection(server.url) as http:
                 answer = await http.request("POST", target, body, JSON_HEADERS)
         except (trio.BrokenResourceError, OSError):
-            # It was refused and closed before all of it was read: then the system may drop the answer with the connection.
+            # Refused and closed before all of it was read: the system may then drop the answer with the connection.
             seen["reset"] += 1
             return
         seen[answer.status] += 1
@@ -126,7 +126,7 @@ async def test_damaged_requests_are_answered_or_dropped_and_never_with_a_defect(
                 await trio.lowlevel.checkpoint()
             await stream.send_all(data[cut:])
             if rng.random() < 0.2:
-                return  # gone before it has read anything
+                return  # disconnects without reading anything
             if rng.random() < 0.2:
                 await stream.send_eof()
             answer = await first_answer(stream, "HEAD" if data.startswith(b"HEAD ") else "GET")
@@ -134,7 +134,7 @@ async def test_damaged_requests_are_answered_or_dropped_and_never_with_a_defect(
             seen["reset"] += 1
             return
         except h11.RemoteProtocolError:
-            seen["cut"] += 1  # the request was longer than it said, and the rest of it could not be read any more
+            seen["cut"] += 1  # the request was longer than declared, and its rest could not be read
             return
         finally:
             await trio.aclose_forcefully(stream)
@@ -154,7 +154,7 @@ async def test_damaged_requests_are_answered_or_dropped_and_never_with_a_defect(
 
 
 async def first_answer(stream, method):
-    """Returns the status and the body of the first response, None where the server says nothing and closes."""
+    """Returns the status and body of the first response; None if the server closes without one."""
     reader = h11.Connection(h11.CLIENT)
     reader.send(h11.Request(method=method, target="/", headers=[("host", "x")]))
     reader.send(h11.EndOfMessage())
@@ -174,7 +174,7 @@ async def first_answer(stream, method):
                 case h11.Response():
                     status = event.status_code
                     if dict(event.headers).get(b"content-type", b"").startswith(b"text/event-stream"):
-                        return status, b""  # it may go on for ever
+                        return status, b""  # it may be endless
                 case h11.Data():
                     body += bytes(event.data)
                 case h11.EndOfMessage() | h11.ConnectionClosed() | h11.PAUSED:

@@ -1,4 +1,4 @@
-"""Random calls of every tool: good ones, clamped ones and bad ones, about names and paths that a project has."""
+"""Random calls of every tool: valid, clamped and invalid ones, about names and paths of a project."""
 
 import random
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ REFUSED = [
     ("index_repository", {"repo_path": "relative"}),
     ("no_such_tool", {"a": 1}),
 ]
-"""Calls of the tools that change something, none of which does."""
+"""Refused calls, mostly of tools that change something."""
 
 
 def random_calls(seed: int, n_calls: int, *, names: Sequence[str], paths: Sequence[str]) -> list[tuple[str, dict[str, object]]]:

@@ -1,4 +1,4 @@
-"""A tool says the same bytes whichever way it is asked (SC-304): the golden calls, and random ones over a real tree."""
+"""A tool returns the same bytes over every transport (SC-304): the golden calls, and random ones over a real tree."""
 
 import os
 import shutil
@@ -25,11 +25,11 @@ N_CALLS = (160, 50)
 
 
 FORMS = {"json": TRANSPORTS, "text": [each for each in TRANSPORTS if not each.endswith("modern")]}
-"""Golden calls in each form, and on which transports: that both eras carry an answer alike is said by one form."""
+"""The transports for the golden calls in each form; it is enough to compare both eras in one form."""
 
 
 def answer_as(workspace, form):
-    """Makes every server over the store of a workspace answer in this form."""
+    """Makes every server over a workspace's store answer in this form."""
     if form != "json":
         configuration = workspace.home / "config" / "codecompass" / "config.toml"
         configuration.parent.mkdir(parents=True)
@@ -37,7 +37,7 @@ def answer_as(workspace, form):
 
 
 def make_default(workspace):
-    """Indexes a project that is the default one, called `sample`."""
+    """Indexes the default project, called `sample`."""
     for arguments in (("init", workspace.root, "--project-id", "sample"), ("index", workspace.root)):
         done = run_in_process(arguments, environment(workspace.home), workspace.root)
         assert done.code == 0, done.err
@@ -45,7 +45,7 @@ def make_default(workspace):
 
 @pytest.mark.parametrize("form", FORMS)
 async def test_the_golden_calls_are_answered_alike_on_every_transport(repository, tmp_path, form):
-    """Some of them change the index, so each transport has a home of its own, all of which begin alike."""
+    """Some calls change the index, so each transport has its own home, a copy of the same one."""
     answer_as(repository, form)
     repository.write(SAMPLE)
     repository.commit()
@@ -104,7 +104,7 @@ async def test_random_calls_over_a_large_tree_are_answered_alike_on_every_transp
 
 
 async def check_tree(workspace, tmp_path, n_calls):
-    """Asks all transports each of the calls. Nothing changes: one server answers all of them, and one more is on the pipes."""
+    """Sends each call over all transports. Nothing changes, so one server answers them, besides those started for stdio."""
     make_default(workspace)
     names, paths = subjects(workspace)
     calls = [*random_calls(SEED, n_calls, names=names, paths=paths), *REFUSED]
@@ -137,7 +137,7 @@ async def check_tree(workspace, tmp_path, n_calls):
 
 
 def subjects(workspace):
-    """Returns names and paths to ask for: every few of what the index has."""
+    """Returns names and paths for calls: a selection of what is in the index."""
     words = ("search", "e", "--json", "--limit", "100")
     results = run_in_process(words, environment(workspace.home), workspace.root).json["results"]
     names = sorted({each["name"] for each in results if each.get("name")})
@@ -146,7 +146,7 @@ def subjects(workspace):
 
 
 def compare(call, heard):
-    """Fails where one transport says something else than the first."""
+    """Fails if a transport's answer differs from the first one's."""
     first = "stdio"
     for other in heard:
         assert heard[other] == heard[first], (

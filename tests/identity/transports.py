@@ -1,4 +1,4 @@
-"""Every way to the tools, each over processes of its own, behind one function: a tool and its arguments in, its text out."""
+"""Every transport, each over its own processes, as one function from a tool and its arguments to its text."""
 
 import json
 import re
@@ -37,26 +37,26 @@ MASKED = {
     "progress_token": r'"index-job-[0-9a-f]{12}"',
     "recent_jobs": r"\[[^]]*\]",
 }
-"""Fields that differ by their nature, with what stands in them: times, ids of jobs, and the list of jobs that there were.
+"""Fields that always differ, with patterns of their values: times, job ids, and the list of recent jobs.
 
-A server may look through a project when it begins, of which only that list tells.
+A server may scan a project when it starts, which only that list shows.
 """
 
 _FIELDS = re.compile("|".join(f'"{name}":(?:{value})' for name, value in MASKED.items()))
 
 _IN_TEXT = re.compile(r"(?<=job )[0-9a-f]{12}|(?<=last indexed: )\S+|(?<=, up )[0-9.]+ s|, [0-9.]+ s$", re.MULTILINE)
-"""The same in answers as text."""
+"""The same fields in text answers."""
 
 Tell = Callable[[str, dict[str, object]], Awaitable[str]]
 
 
 def masked(text: str) -> str:
-    """Returns an answer with the named fields empty, and everything else as it is."""
+    """Returns an answer with these fields masked."""
     return _IN_TEXT.sub("_", _FIELDS.sub(lambda field: field[0].partition(":")[0] + ":_", text))
 
 
 def told(message: dict) -> str:
-    """Returns what a response says: the text of a tool with how it ended, or the error of the protocol."""
+    """Returns the content of a response: the outcome and text of a tool, or the protocol error."""
     if "error" in message:
         return "error " + json.dumps(message["error"], sort_keys=True)
     (content,) = message["result"]["content"]
@@ -69,14 +69,14 @@ def told(message: dict) -> str:
 
 @asynccontextmanager
 async def server(home: Path) -> AsyncIterator[str]:
-    """Gives the address of a server over HTTP."""
+    """Yields the URL of a server over HTTP."""
     async with http_server(home=home) as running:
         yield running.url
 
 
 @asynccontextmanager
 async def teller(transport: str, home: Path, url: str | None = None) -> AsyncIterator[Tell]:
-    """Gives the function for one transport. Without the address of a server it starts one of its own over `home`."""
+    """Yields the function for one transport. Without the URL of a server it starts one over `home`."""
     way, _, era = transport.partition(", ")
     async with AsyncExitStack() as stack:
         if url is None and way != "stdio":
@@ -109,7 +109,7 @@ async def teller(transport: str, home: Path, url: str | None = None) -> AsyncIte
 
 
 async def _settle(tell: Tell) -> None:
-    """Waits until the server has seen what there is: its watcher is at work, and it knows the index."""
+    """Waits until the server's watcher is running and it knows the index."""
 
     async def is_settled() -> bool:
         status = (await tell("index_status", {})).partition(" ")[2]

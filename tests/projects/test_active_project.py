@@ -1,4 +1,4 @@
-"""The active project of a peer: what a real one may answer, how long that holds, and before and after what it counts."""
+"""The active project of a peer: valid and invalid answers, how long they are cached, and its precedence."""
 
 import pytest
 import structlog
@@ -30,21 +30,21 @@ async def world(tmp_path):
 
 
 def at(url, timeout_ms=5_000):
-    """Returns the rule that a setting makes; the timeout is the longest there is, for busy machines."""
+    """Returns the rule of a setting; the timeout is the maximum, for busy machines."""
     settings = ServerSettings(active_project_url=url, active_project_timeout_ms=timeout_ms)
     return routing_rules(settings, environment={}, cwd=None).active_project
 
 
 @pytest.fixture(autouse=True)
 def every_level():
-    """An earlier test may have left a logger that drops what is less than a warning."""
+    """Resets the log: an earlier test may have left a logger that drops events below warning."""
     structlog.reset_defaults()
     yield
     structlog.reset_defaults()
 
 
 async def outcome(url, timeout_ms=5_000):
-    """Returns what is found, and how the one lookup for it is logged."""
+    """Returns the result, and the log event and level of its only lookup."""
     with capture_logs() as entries:
         found = await ActiveProject(at(url, timeout_ms)).project_id()
     (entry,) = entries
@@ -52,7 +52,7 @@ async def outcome(url, timeout_ms=5_000):
     return found, entry["outcome"], entry["log_level"]
 
 
-# what a peer may answer
+# Answers of a peer.
 
 
 @pytest.mark.parametrize("base", ["/is/shop", "/is/shop/", "/more", "/chunked", "/until-closed", "/hints-first"])
@@ -71,7 +71,7 @@ INVALID = sorted(ANSWERS.keys() - {"/null", "/more", "/chunked", "/until-closed"
 async def test_what_was_not_agreed_on_names_no_project(peer, base):
     found, how, level = await outcome(peer + base)
 
-    # A peer that closes with bytes unread resets the connection: then there is no answer to find fault with.
+    # A peer that closes with unread data resets the connection: then there is no answer to reject.
     assert found is None
     assert (how, level) in {("invalid_response", "error"), ("unavailable", "info")}
     assert how == "invalid_response" or base.startswith("/large")
@@ -86,7 +86,7 @@ async def test_a_peer_that_is_not_there_names_no_project():
     assert await outcome(f"http://127.0.0.1:{free_port()}") == (None, "unavailable", "info")
 
 
-# how long that holds
+# Caching.
 
 
 async def test_an_answer_holds_for_its_time(peer, mock_clock):
@@ -157,7 +157,7 @@ async def cancelled_in(scope, active):
         raise AssertionError("nobody answers before it is cancelled")
 
 
-# what may be configured
+# Configuration.
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_what_is_no_url_of_a_peer_is_refused_at_the_start(url):
         at(url)
 
 
-# what it counts against
+# Precedence.
 
 STRONGER = ORDER_UNPINNED[: ORDER_UNPINNED.index("cwd")]
 WEAKER = ("cwd", "default")
@@ -281,7 +281,7 @@ async def test_where_nothing_else_decides_the_error_names_the_active_project_tha
 
 
 async def test_an_active_project_outside_of_the_allowed_roots_or_gone_is_an_error(world, peer):
-    """It is clear what is meant: an answer from another project would look like a good one."""
+    """The intended project is known: an answer from another one would look right."""
     shop = await world.registry.run(Registry.register, world.repository("shop"))
     rule = at(f"{peer}/is/{shop.project_id}")
     here = world.repository("here")

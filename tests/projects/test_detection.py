@@ -1,4 +1,4 @@
-"""Which root a directory belongs to, and what flags and the environment may say at the start."""
+"""The root that a directory belongs to, and the rules from flags and environment at the start."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Which workspace a request means: every way to name one, alone and against the others, with everything that can be wrong."""
+"""The workspace that a request means: every way to name one, alone and combined, with all errors."""
 
 import pytest
 
@@ -21,7 +21,7 @@ async def world(tmp_path):
         yield world
 
 
-# who decides
+# Precedence.
 
 SOURCES = ("pin", "roots", "project_path", "CODECOMPASS_PROJECT", "CLAUDE_PROJECT_DIR", "cwd", "default")
 NAMES = {
@@ -46,7 +46,7 @@ CASES = [
 
 
 async def set_up(world, present, *, transport="stdio"):
-    """Gives each source of `present` a registered project of its own; returns the rules, the client and the roots."""
+    """Registers a project for each source of `present`; returns the rules, the client and the roots."""
     projects = {source: world.repository(f"p-{source}") for source in present}
     for source in present:
         await world.registry.run(Registry.register, projects[source])
@@ -145,7 +145,7 @@ async def test_blank_arguments_are_as_good_as_absent_and_never_the_current_direc
         assert routed.source == "default project"
 
 
-# the hint
+# The hint.
 
 
 async def test_the_hint_is_given_once_a_session_and_only_where_environment_or_directory_decided(world):
@@ -165,7 +165,7 @@ async def test_the_hint_is_given_once_a_session_and_only_where_environment_or_di
     assert (await world.ask(by_cwd, Client(), workspace=shop)).hint == ""
 
 
-# client roots
+# Client roots.
 
 
 async def test_the_first_root_that_is_a_directory_decides_and_missing_ones_are_skipped(world):
@@ -206,7 +206,7 @@ async def test_an_unregistered_root_is_registered_by_the_first_question_and_no_o
 
 
 async def test_an_unregistered_root_of_a_client_that_is_not_alone_is_named_with_what_to_do(world):
-    """Over HTTP anybody may come along: only the user who runs the server takes projects up."""
+    """Over HTTP, clients may be other users; only the user who runs the server adds projects."""
     shop, other = world.repository("shop"), world.repository("other")
     await world.registry.run(Registry.adopt, (await world.registry.run(Registry.register, other)).project_id, as_default=True)
 
@@ -264,7 +264,7 @@ async def test_index_repo_takes_up_what_it_is_told_to_over_stdio_alone(world, tr
         await world.route(client, tool="index_repo", arguments={"workspace": world.user})
 
 
-# the environment
+# The environment.
 
 
 @pytest.mark.parametrize("name", ["CODECOMPASS_PROJECT", "CLAUDE_PROJECT_DIR"])
@@ -293,7 +293,7 @@ async def test_a_variable_names_a_directory_as_it_is_and_a_file_by_its_directory
     assert routed.project.root == mono
 
 
-# the current directory
+# The current directory.
 
 
 @pytest.mark.parametrize(
@@ -332,7 +332,7 @@ async def test_the_current_directory_counts_where_it_is_a_project(world, transpo
 
     expected = {"nothing": "project_not_found", "registered": registered}
     if outcome == "detected":
-        # Over stdio the client stands in it, and its first question registers it.
+        # Over stdio the client runs in it, so the first request registers it.
         assert result == (places[where] if transport == "stdio" else "workspace_not_registered")
     else:
         assert result == expected[outcome]
@@ -379,7 +379,7 @@ async def test_a_project_path_that_exists_is_taken(world):
     assert (await world.ask(router, Client(transport="http", project_path=str(shop)))).source == "project_path"
 
 
-# arguments
+# Arguments.
 
 
 async def test_workspace_and_project_id_may_both_be_given_if_they_mean_the_same(world):
@@ -488,7 +488,7 @@ async def test_no_path_crashes_the_router(world, hostile):
         assert caught.value.code in ("workspace_not_registered", "invalid_input", "project_not_found")
 
 
-# what was there is gone
+# Missing directories.
 
 
 async def test_a_project_whose_directory_is_gone_is_said_to_be_and_nothing_else_answers(world):
@@ -522,7 +522,7 @@ async def test_a_default_project_that_is_gone_is_an_error(world):
         await world.route(Client(transport="http"))
 
 
-# pinned workspaces
+# Pinned workspaces.
 
 
 async def test_pinned_workspaces_are_registered_and_the_first_one_answers(world):
@@ -538,7 +538,7 @@ async def test_pinned_workspaces_are_registered_and_the_first_one_answers(world)
 
 
 async def test_a_pinned_workspace_is_taken_however_it_is_named_before_it_is_registered(world):
-    """The registration runs beside the first requests of a server that has just started."""
+    """The registration runs concurrently with the first requests of a new server."""
     first, second = world.repository("first"), world.directory("second")
     router = world.router(pinned=(first, second))
 

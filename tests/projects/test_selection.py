@@ -1,4 +1,4 @@
-"""Which registered projects names mean, and by which labels answers name them."""
+"""Which registered projects names select, and the labels by which answers identify projects."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the store loses by itself, what it never loses, and what is said where it does not fit."""
+"""What the store removes automatically, what it never removes, and the reports if it is over its quota."""
 
 import os
 import time
@@ -38,7 +38,7 @@ def fill(layout: ProjectLayout, *, age: float = 0.0, is_whole: bool = True) -> P
 
 
 async def taken_up(world, name, *, age: float = 0.0, is_discovered: bool = True):
-    """A project with an index, last used `age` seconds ago."""
+    """Registers a project with an index, last used `age` seconds ago."""
     root = world.repository(f"dev/{name}")
     project = await world.registry.run(Registry.register, root, auto_discovered=is_discovered)
     fill(world.home.project(project.project_id))

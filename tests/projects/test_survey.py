@@ -1,4 +1,4 @@
-"""What is found at a look around: all registered projects, what their files say, at little cost where nothing has changed."""
+"""A survey: all registered projects and the states of their indexes, at little cost if nothing has changed."""
 
 import sqlite3
 

@@ -1,9 +1,9 @@
-"""Questions of four clients while the working tree is switched between two commits, each answer held against git.
+"""Requests of four clients while the working tree is switched between two commits; each answer is checked against git.
 
     python -m tests.soak.checkouts REPOSITORY COMMIT COMMIT N_QUESTIONS      the same with a real history
 
-An answer has to be of the commit that it names, all of it: its lines are those of `git show COMMIT:PATH`, and it lists all that
-is in these files.
+An answer must match the commit that it names completely: its lines are those of `git show COMMIT:PATH`, and it lists everything
+in these files.
 """
 
 import argparse
@@ -28,14 +28,14 @@ from tests.support.wire import Posting, http_connection, pipe_client
 from tests.support.workspace import TestWorkspace
 
 PAUSES = [0.0, 0.02, 0.1, 0.4, 1.5]
-"""Seconds between two checkouts: some are not taken in before the next, some are."""
+"""Seconds between two checkouts: some are indexed before the next one, some are not."""
 
 MAX_HITS = 100
 ANSWER_SECONDS = 120
 
 
 class Truth:
-    """What git says of one commit: the lines of its Python files."""
+    """A commit's contents by git: the lines of its Python files."""
 
     def __init__(self, workspace, name):
         self.name = name
@@ -55,7 +55,7 @@ class Truth:
         return shown.stdout.decode().split("\n")
 
     def places(self, text):
-        """Returns (path, line) of every line that holds `text`."""
+        """Returns (path, line) of every line that contains `text`."""
         return {(path, n) for path, lines in self.lines.items() for n, line in enumerate(lines, 1) if text in line}
 
     def excerpt(self, path, first, last):
@@ -63,7 +63,7 @@ class Truth:
 
 
 class Checkouts:
-    """One run. `lies` says what was asked, what git says and what came, of every answer that is not of the commit it names."""
+    """One run. `lies` describes every answer that differs from the commit it names."""
 
     def __init__(self, workspace, names, *, seed=0, asks_refs=True):
         self.workspace = workspace
@@ -77,7 +77,7 @@ class Checkouts:
         self._left = 0
 
     async def run(self, n_questions):
-        """Asks so many questions, of two servers on pipes and one of HTTP."""
+        """Sends this many requests, to two servers over stdio and one over HTTP."""
         home, root = self.workspace.home, self.workspace.root
         self._left = n_questions
         with open_registry(HomeLayout(home), busy_timeout_ms=5_000) as registry:
@@ -121,7 +121,7 @@ class Checkouts:
             self._judge(tool, arguments, ref, reply)
 
     def _question(self, rng, asked):
-        """Returns a question about something that one of the commits holds."""
+        """Returns a request about something in one of the commits."""
         match rng.randrange(3):
             case 0:
                 return "locate_symbol", {"name": rng.choice(asked.names), "detail_level": "body", "limit": MAX_HITS}
@@ -159,7 +159,7 @@ class Checkouts:
             if path not in truth.lines:
                 return f"{path} is not in {truth.name}"
             if "body" in hit and not hit.get("body_lines_omitted"):
-                # Decorators stand above; the lines are dedented together.
+                # Decorators are above the definition; the lines are dedented together.
                 shown = textwrap.dedent(hit["body"]).strip()
                 if truth.excerpt(path, hit.get("body_line_start", hit["line_start"]), hit["line_end"]) != shown:
                     return f"{path}:{hit['line_start']} reads otherwise in {truth.name}"

@@ -1,7 +1,6 @@
-/* A process that believes in another time of day: every reading of the real-time clock is moved by so many seconds.
-
-   cc -shared -fPIC -o clock.so clock.c; LD_PRELOAD=clock.so CLOCK_FILE=... The file holds one 64-bit number, which may
-   change at any time. */
+/* Moves the wall clock of a process: every reading of the real-time clock is shifted by a number of seconds.
+   cc -shared -fPIC -o clock.so clock.c; LD_PRELOAD=clock.so CLOCK_FILE=... The file holds the seconds as one 64-bit
+   number, which may change at any time. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,7 +1,6 @@
-"""A client that edits a repository and asks about it at once, over every transport, and holds each answer against the disk.
+"""A client that edits a repository and queries it at once, over every transport, and checks each answer against the disk.
 
-An answer is right, or says that it may be behind, or is refused with a code that asks to come again; and some time after
-each edit it must be right.
+An answer is right, or says that it may be stale, or is a retryable error; and some time after each edit it must be right.
 """
 
 import json
@@ -18,22 +17,22 @@ from tests.support.wire import PATIENCE, modern
 
 WAYS = ("POST /", "/mcp", "/mcp, modern", "SSE", "/ws", "/ws, modern", "bridge", "stdio")
 RECOVERY_SECONDS = 180
-"""All faults pass within seconds; after that many an answer that is still late is late for ever."""
+"""All faults pass within seconds; an answer that is still stale after this time will stay so."""
 
 REFUSALS = {"permission_denied", "index_not_ready", "workspace_busy", "session_busy", "deadline_exceeded", "server_unreachable"}
 
 BRIDGE_LOST = "server_gone"
-"""What a bridge says of a request that was under way when its server was killed; it finds the next one."""
+"""A bridge's error for a request in progress when its server was killed; the bridge finds the next server."""
 
 KINDS_AND_FAULTS = {**KINDS, "revoked directory": 3, "damaged times": 3}
 
 
 class Lost(Exception):
-    """The connection broke because the server was killed; the question is put again."""
+    """The connection broke because the server was killed; the request is repeated."""
 
 
 class Editor:
-    """Works on one `World` until it is told to end. `outcomes` counts its answers, `kinds` its edits."""
+    """Works on one `World` until told to end. `outcomes` counts its answers, `kinds` its edits."""
 
     def __init__(self, server, world):
         self.server, self.world = server, world
@@ -45,11 +44,11 @@ class Editor:
         self._history = deque(maxlen=12)
 
     def end(self):
-        """The edit that is under way is the last one."""
+        """Ends the run after the current edit."""
         self._is_over = True
 
     async def run(self):
-        """Edits and asks. Raises AssertionError for an answer that never comes or never becomes right."""
+        """Edits and sends requests. Raises AssertionError for an answer that never comes or never becomes right."""
         kinds, weights = zip(*KINDS_AND_FAULTS.items(), strict=True)
         first = list(kinds)
         self.world.random.shuffle(first)
@@ -100,7 +99,7 @@ class Editor:
                 await trio.sleep(0.2)
 
     async def _revoke(self, client, way):
-        """Takes the right to read a directory away, asks about another, and gives it back."""
+        """Revokes read access to a directory, queries another one, and restores it."""
         world = self.world
         words = list(world.words.values())
         inside = world.random.choice(list(world.words)).rpartition("/")[0]
@@ -115,9 +114,9 @@ class Editor:
         return [word for path, word in world.words.items() if path.startswith(inside + "/")] or words
 
     async def _ask(self, client, way, word):
-        """Asks for a word once; returns whether the answer was right, which it may not be where it says so.
+        """Queries a word once; returns whether the answer was right. It may be wrong only if it says so.
 
-        Raises Lost where the server was killed meanwhile.
+        Raises Lost if the server was killed meanwhile.
         """
         question = asking(word, self.world.random)
         params = {"name": question.tool, "arguments": {**question.arguments, "workspace": str(self.world.root)}}
@@ -159,5 +158,5 @@ class Editor:
         raise AssertionError(("wrong, and does not say so", way, question, expected, judgement.found, self._evidence()))
 
     def _evidence(self):
-        """What helps to find out why: the last edits, the last answer, and what the server has said about this workspace."""
+        """Returns data for debugging: the last edits, the last answer, and what the server has logged about this workspace."""
         return list(self._history), self._last[:2000], [line for line in self.server.said if str(self.world.root) in line][-15:]

@@ -1,6 +1,6 @@
-"""What the world does to a server while it works: each fault comes at random, lasts a while, and goes again.
+"""Faults of a running server: each starts at random, lasts a while, and ends.
 
-`SoakedServer` is the server, which faults may kill; `Faults` makes them. A seed gives the order, not the moments.
+`SoakedServer` is the server, which may be killed; `Faults` causes faults. A seed determines the order, not the times.
 """
 
 import errno
@@ -27,22 +27,22 @@ from tests.support.wire import PATIENCE, Posting, http_connection, modern, webso
 ROOT = Path(__file__).parents[2]
 SHIM = Path(__file__).with_name("clock.c")
 CLOCK_STEPS = (-2, -1, 1, 2, -HOURS, HOURS, -DAYS, 400 * DAYS)
-"""Seconds by which the server's time of day is moved."""
+"""Seconds by which the server's wall clock is moved."""
 
 GRACE_SECONDS = 2
-"""A client may learn of a kill before the one who killed has said so."""
+"""A client may notice a kill before it is recorded."""
 
 HOSTILE = (load.stalls, load.vanishes, load.throws_garbage, load.never_reads, load.opens_and_leaves)
 WORST = ("a.", "?", "**/", "(", "a/", "aB", "\\", "[", "é", "\0", "%", '"')
 
 
 LOST = (*load.GONE, h11.ProtocolError, HandshakeError, trio.EndOfChannel)
-"""What a client meets whose server is gone."""
+"""Errors of a client whose server is gone."""
 
 
 @contextmanager
 def losing_the_connection():
-    """A client may lose its connection in this block."""
+    """Allows clients to lose their connections in this block."""
     try:
         yield
     except* LOST:
@@ -50,7 +50,7 @@ def losing_the_connection():
 
 
 class SoakedServer:
-    """A server on a port that stays, through all its lives. `n_lives` counts them."""
+    """A server on a fixed port, restarted after each kill. `n_lives` counts its starts."""
 
     def __init__(self, home, watch_file, **variables):
         self.home, self.watch_file = home, watch_file
@@ -66,7 +66,7 @@ class SoakedServer:
         self._last = None
 
     async def live(self, task_status=trio.TASK_STATUS_IGNORED):
-        """Keeps a server running until `end`. Raises where it ends by itself."""
+        """Keeps a server running until `end`. Raises if it ends without being told to."""
         while self._last is None:
             options = {"home": self.home, "port": self.port, "module": "tests.soak.watched_server"}
             async with http_server(**options, **self._variables) as server, trio.open_nursery() as nursery:
@@ -85,13 +85,13 @@ class SoakedServer:
                 nursery.cancel_scope.cancel()
 
     async def kill(self):
-        """Ends the server as a crash does; returns once the next one takes connections."""
+        """Kills the server, as a crash would; returns once the next one accepts connections."""
         self._begun = trio.Event()
         self._ended_by_us.set()
         await self._begun.wait()
 
     async def next_life(self, life, what):
-        """Returns once the server after this life takes connections. Raises AssertionError where nobody killed this one."""
+        """Returns once the next server accepts connections. Raises AssertionError if this one was not killed."""
         with trio.move_on_after(GRACE_SECONDS):
             if self.n_lives == life and self._begun.is_set():
                 await self._ended_by_us.wait()
@@ -100,7 +100,7 @@ class SoakedServer:
             await self._begun.wait()
 
     async def end(self):
-        """Ends it as its user does, and returns its exit code."""
+        """Terminates the server, as its user would, and returns its exit code."""
         self._last = trio.Event()
         self._ended_by_us.set()
         await self._last.wait()
@@ -116,9 +116,9 @@ class SoakedServer:
 
 
 class Faults:
-    """Makes faults, each kind in a task of its own, for up to `seconds`.
+    """Causes faults, each kind in its own task, for up to `seconds`.
 
-    `counts` says how often each came, `outcomes` how calls to the workspace that does not answer ended.
+    `counts` holds the number of faults by kind, `outcomes` the results of requests to the workspace that does not answer.
     """
 
     def __init__(self, server, source, *, workspaces, dead_root, seconds, only=()):
@@ -131,7 +131,7 @@ class Faults:
         self._only = only
 
     async def run(self):
-        """Makes all of them, over and over. Ends by being cancelled, and leaves none behind."""
+        """Causes all faults repeatedly until cancelled; every fault is ended then."""
         async with trio.open_nursery() as nursery:
             for fault in (
                 self.kills_a_worker,
@@ -148,7 +148,7 @@ class Faults:
 
     async def _again_and_again(self, fault):
         is_hostile = fault in HOSTILE
-        # A job that fails is tried again after up to a minute: a disk that is full half of the time lets none through.
+        # A failed job is retried after up to a minute: with a disk that is full half of the time none would succeed.
         rest = 0.3 if is_hostile else self._seconds * (4 if fault == self.fills_the_disk else 1)
         while True:
             await trio.sleep(self._random.uniform(0, rest))
@@ -165,7 +165,7 @@ class Faults:
             _signal(self._random.choice(victims), signal.SIGKILL)
 
     async def stops_processes(self):
-        """The server, or one of its workers, stands still for a while."""
+        """Pauses the server or one of its workers for a while."""
         victim = self._random.choice([self.server.pid, *workers(self.server.pid)])
         try:
             _signal(victim, signal.SIGSTOP)
@@ -174,7 +174,7 @@ class Faults:
             _signal(victim, signal.SIGCONT)
 
     async def fills_the_disk(self):
-        """The file system of the home has no byte left, and then it has."""
+        """Fills the file system of the home to the last byte for a while."""
         ballast = self.server.home / "ballast"
         try:
             await trio.to_thread.run_sync(_fill, ballast)
@@ -183,7 +183,7 @@ class Faults:
             ballast.unlink(missing_ok=True)
 
     async def moves_the_clock(self):
-        """The server's time of day jumps, and some time later jumps back."""
+        """Moves the server's wall clock for a while."""
         clock = clock_of(self.server.home)
         try:
             _set_clock(clock, self._random.choice(CLOCK_STEPS))
@@ -192,7 +192,7 @@ class Faults:
             _set_clock(clock, 0)
 
     async def hides_a_workspace(self):
-        """The file system of a workspace answers no more, whatever it is asked; calls to that workspace go on."""
+        """Makes the file system of a workspace unresponsive for a while, during requests to it."""
         with dead_mount(self._dead_root):
             async with trio.open_nursery() as nursery:
                 for _ in range(10):
@@ -214,7 +214,7 @@ class Faults:
         self.outcomes[json.loads(said)["error"]["code"] if answer["result"]["isError"] else "ok"] += 1
 
     async def asks_the_worst(self):
-        """Arguments at and above their bounds, cancelled or left alone."""
+        """Sends arguments at and above their bounds, and cancels some requests."""
         tool, name, bound = self._random.choice(
             (
                 ("search_code", "query", 4_000),
@@ -239,7 +239,7 @@ class Faults:
                     await client.answer(id_)
 
     async def floods(self):
-        """More connections and messages at once than anybody needs."""
+        """Opens many connections at once, with large messages."""
 
         async def one():
             with losing_the_connection():
@@ -259,7 +259,7 @@ def clock_of(home):
 
 
 def clock_shim(directory):
-    """Returns the variables with which a process believes in the clock of `directory`/clock; none where nothing compiles."""
+    """Returns the variables that make a process use the clock of `directory`/clock; empty if nothing can be compiled."""
     library = directory / "clock.so"
     _set_clock(directory / "clock", 0)
     try:

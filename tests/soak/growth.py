@@ -1,4 +1,4 @@
-"""What a process holds over the requests that it has served, and whether that grows: samples, and a slope after the warm-up."""
+"""Resource use of a process over its requests, and whether it grows: samples, and the slope after the warm-up."""
 
 import json
 import statistics
@@ -9,11 +9,11 @@ from msgspec import Struct
 from codecompass.units import KIB, MIB
 
 WARM_UP = 0.4
-"""The share of the requests in which caches fill, threads start and the allocator finds its size."""
+"""The share of the requests in which caches fill, threads start and the allocator reaches its size."""
 
 
 class Sample(Struct, frozen=True):
-    """One moment. Memory is resident, in bytes; handles are open descriptors."""
+    """Resource use at one moment. Memory is resident, in bytes; handles are open descriptors."""
 
     n_requests: int
     memory: int
@@ -23,9 +23,9 @@ class Sample(Struct, frozen=True):
 
 
 class Allowance(Struct, frozen=True):
-    """How much may be added from the warm-up to the end: what comes and goes with clients, and no more.
+    """Growth allowed from the warm-up to the end: what varies with the clients.
 
-    The memory is what few requests need, in which the warm-up is not quite over.
+    Memory is for runs with few requests, in which the warm-up is not quite complete.
     """
 
     memory: int = 40 * MIB
@@ -35,7 +35,7 @@ class Allowance(Struct, frozen=True):
 
 
 def sample(pid: int, watch_file: Path, n_requests: int) -> Sample:
-    """Looks at a process that is a `watched_server`."""
+    """Samples a process that runs `watched_server`."""
     status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
     return Sample(
         n_requests=n_requests,
@@ -47,9 +47,9 @@ def sample(pid: int, watch_file: Path, n_requests: int) -> Sample:
 
 
 def growth(samples: list[Sample]) -> dict[str, float]:
-    """Returns by how much each figure grows from the warm-up to the end, by the median of the slopes between all samples.
+    """Returns the growth of each figure from the warm-up to the end, by the median of the slopes between all samples.
 
-    A few samples that are far off, such as during an index job, do not move it.
+    Outliers, for example during an index job, do not affect it.
     """
     start = WARM_UP * samples[-1].n_requests
     counted = [each for each in samples if each.n_requests >= start]

@@ -1,6 +1,6 @@
-"""Asks for /health over and over, from a process that does nothing else: python -m tests.soak.health_probe PORT
+"""Requests /health repeatedly, from a separate process: python -m tests.soak.health_probe PORT
 
-Ends with its input, and prints how long the answers took: JSON with n, p50, p95 and max, in milliseconds.
+Ends when stdin is closed, and prints the response times: JSON with n, p50, p95 and max, in milliseconds.
 """
 
 import http.client

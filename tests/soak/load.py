@@ -1,4 +1,4 @@
-"""Many clients on every transport at once, good and bad ones. Each answer is checked: its own request's, its own workspace's."""
+"""Many good and bad clients on every transport at once. Each answer must belong to its own request and workspace."""
 
 import json
 import random
@@ -44,18 +44,18 @@ CLIENTS = (
     *["stdio"] * 2,
     *["POST /"] * 10, *["/mcp"] * 12, *["/mcp, modern"] * 14, *["SSE"] * 8, *["/ws"] * 8, *["/ws, modern"] * 6, *["bridge"] * 4,
 )  # fmt: skip
-"""64 of them."""
+"""64 clients."""
 
 PROCESSES = ("stdio", "bridge")
-"""Clients that stay as long as there is anything to ask: each takes a process."""
+"""Clients that keep one connection for the whole run, because each needs a process."""
 
 RETRYABLE = {"session_busy", "workspace_busy", "server_unreachable"}
-"""The last is said by a bridge whose server does not answer a handshake in time, as on a very busy machine."""
+"""The last one comes from a bridge whose server does not answer a handshake in time, as on a very busy machine."""
 GONE = (OSError, trio.BrokenResourceError, trio.ClosedResourceError, ConnectionClosed, LocalProtocolError)
 
 
 class Load:
-    """The clients of one server. `n_answered` counts the requests that were answered as they should be."""
+    """The clients of one server. `n_answered` counts the correctly answered requests."""
 
     def __init__(self, url, home, workspaces, *, seed, n_requests):
         self.url, self.home, self.workspaces = url, home, workspaces
@@ -66,7 +66,7 @@ class Load:
         self.n_answers = Counter()
 
     async def run(self, *, clients=CLIENTS):
-        """Returns once the requests are answered. Raises AssertionError for an answer that is not right."""
+        """Returns once the requests are answered. Raises AssertionError for a wrong answer."""
         await self.fill()
         async with trio.open_nursery() as others:
             for number, bad in enumerate((stalls, vanishes, throws_garbage, never_reads, opens_and_leaves) * 2):
@@ -78,13 +78,13 @@ class Load:
             others.cancel_scope.cancel()
 
     async def fill(self):
-        """Opens as many sessions as a server keeps, and leaves them: from then on a new one takes the place of an old one."""
+        """Opens the maximum number of sessions and abandons them: from then on each new one replaces an old one."""
         async with http_connection(self.url) as http:
             for _ in range(HttpLimits().sessions):
                 await Posting(http, "/mcp").initialize()
 
     async def _client(self, kind, rng):
-        """Asks, and now and then comes back over a new connection."""
+        """Sends requests, and sometimes reconnects."""
         way, _, era = kind.partition(", ")
         while self.n_begun < self.n_requests:
             async with connected(way, self.url, self.home, is_modern=bool(era)) as client:
@@ -116,7 +116,7 @@ class Load:
         self.n_answered += 1
 
     async def _edit(self):
-        """Keeps indexing going: files change, and jobs are asked for."""
+        """Keeps indexing busy: changes files and starts jobs."""
         rng = random.Random(self.seed)
         async with http_connection(self.url) as http:
             client = Posting(http, "/")
@@ -143,7 +143,7 @@ class Load:
 
 
 def expected(tool, arguments):
-    """Returns the outcomes that a call may have while indexing goes on."""
+    """Returns the outcomes that a call may have during indexing."""
     if not arguments and tool == "search_code":
         return {"invalid_input"}
     if arguments.get("path") == "src/none.py":
@@ -153,10 +153,10 @@ def expected(tool, arguments):
 
 @asynccontextmanager
 async def connected(way, url, home, *, is_modern):
-    """Gives a client that has opened its session, if it needs one."""
+    """Yields a client with its session opened, if it needs one."""
     async with AsyncExitStack() as stack:
         match way:
-            case "stdio":  # a server of its own, over the same indexes
+            case "stdio":  # a separate server, over the same indexes
                 server = await stack.enter_async_context(started("serve-mcp", "--no-prewarm", home=home))
                 client = await stack.enter_async_context(pipe_client(server))
             case "bridge":
@@ -177,18 +177,18 @@ async def connected(way, url, home, *, is_modern):
             await client.close()
 
 
-# clients that do wrong
+# Bad clients.
 
 
 async def stalls(url, rng, workspace):
-    """Sends half of a request, and then nothing for a while."""
+    """Sends half of a request, then nothing for a while."""
     async with http_connection(url) as http:
         await http.stream.send_all(b"POST / HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 500\r\n\r\n{")
         await trio.sleep(rng.random())
 
 
 async def vanishes(url, rng, workspace):
-    """Asks, and is gone before the answer comes."""
+    """Sends a request and disconnects before the answer."""
     async with http_connection(url) as http:
         params = {"name": "search_code", "arguments": {"query": "price", "workspace": workspace}}
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": modern(params)}).encode()
@@ -204,7 +204,7 @@ async def vanishes(url, rng, workspace):
 
 
 async def throws_garbage(url, rng, workspace):
-    """Sends bytes that mean nothing, as HTTP and as messages."""
+    """Sends random bytes, as HTTP and as messages."""
     async with http_connection(url) as http:
         await http.stream.send_all(rng.randbytes(rng.randrange(1, 3000)))
         with trio.move_on_after(1):
@@ -214,7 +214,7 @@ async def throws_garbage(url, rng, workspace):
 
 
 async def never_reads(url, rng, workspace):
-    """Asks a lot over a WebSocket and looks at none of the answers."""
+    """Sends many requests over a WebSocket and reads no answer."""
     async with http_connection(url) as http:
         params = {"name": "search_code", "arguments": {"query": "price", "detail_level": "context", "workspace": workspace}}
         await http.stream.send_all(UPGRADE)

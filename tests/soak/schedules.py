@@ -1,6 +1,6 @@
 """Random schedules of asks, cancellations, crashes, evictions and restarts for the actor layer, under a virtual clock.
 
-`run_seed` raises AssertionError where an invariant is broken.
+`run_seed` raises AssertionError if an invariant is violated.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ N_CLIENTS = 8
 ASKS_PER_CLIENT = 12
 MAX_LIVE = 3
 ASK_DEADLINE_SECONDS = 600.0
-"""Virtual. Nothing in here takes longer than a few seconds, but the pauses after crashes add up."""
+"""Virtual. Nothing here takes longer than a few seconds, but the pauses after crashes add up."""
 
 
 def project(number: int) -> Project:
@@ -40,7 +40,7 @@ def project(number: int) -> Project:
 
 
 class Run:
-    """One seed: the world, the clients, what came of their asks."""
+    """One seed: the world, the clients, and the outcomes of their asks."""
 
     def __init__(self, seed: int) -> None:
         self.world = World(seed)
@@ -59,7 +59,7 @@ class Run:
                 nursery.start_soon(self.trouble, supervisor)
             await self.burst_into_the_stop(supervisor)
             if self.random.random() < 0.5:
-                await trio.sleep(60)  # idle ones retire by themselves
+                await trio.sleep(60)  # idle workspaces retire
             self.check(supervisor)
         self.check_end(supervisor)
 
@@ -100,12 +100,12 @@ class Run:
             self.outcomes["left"] += 1
 
     def refuse_defect(self, error: CodeCompassError) -> None:
-        """Errors are answers; those that only a broken invariant can cause are not."""
+        """Errors are valid answers, except those that only a broken invariant can cause."""
         assert error.code != "cancelled", "an answer meant for somebody who left"
         assert "AssertionError" not in error.message, error.message
 
     async def trouble(self, supervisor: WorkspaceSupervisor) -> None:
-        """Edits, crashes and evictions; at least one of the latter two."""
+        """Edits, crashes and evictions; each of the latter two at least once."""
         for round_ in range(20):
             await trio.sleep(self.random.random())
             target = self.random.choice(self.projects)
@@ -115,7 +115,7 @@ class Run:
             elif chance < 0.6 or round_ == 5:
                 n_crashes = 8 if self.random.random() < 0.15 else self.random.randint(1, 2)
                 self.world.crashes_due[target.project_id] = n_crashes
-                # A client that leaves after the crash was ordered and before it is over.
+                # A client that leaves between the order of the crash and its end.
                 with trio.move_on_after(0.001):
                     await self.ask(supervisor, target)
                 self.outcomes["left"] += 1
@@ -124,11 +124,11 @@ class Run:
             self.check(supervisor)
 
     async def burst_into_the_stop(self, supervisor: WorkspaceSupervisor) -> None:
-        """Asks that are queued, in work, or wait for a restart while the server stops: each must still be answered."""
+        """Asks that are queued, in progress or waiting for a restart while the server stops: each must still be answered."""
         target = self.random.choice(self.projects)
         while not await supervisor.evict(target.project_id):  # noqa: ASYNC110
-            await trio.sleep(1)  # its last job is still at work
-        # It crashes as it starts, again and again: some asks come while it is up, some in the pauses between.
+            await trio.sleep(1)  # its last job is still running
+        # It crashes repeatedly at its start: some asks arrive while it is up, some during the pauses.
         self.world.crashes_due[target.project_id] = 4
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.ask, supervisor, target)
@@ -143,7 +143,7 @@ class Run:
         await self.ask(supervisor, target)
 
     def check(self, supervisor: WorkspaceSupervisor) -> None:
-        """The invariants that hold at every moment."""
+        """Checks the invariants that hold at every moment."""
         live = supervisor.observe()
         assert supervisor.n_started - supervisor.n_retired == len(live), "a workspace left without being retired"
         busy = [each for each in live if each.in_flight or each.queued or each.is_working or each.active_job]
@@ -162,7 +162,7 @@ class Run:
                 assert not lost, f"a job was thrown away: {job.error}"
 
     def check_end(self, supervisor: WorkspaceSupervisor) -> None:
-        """What holds once everything has stopped, and that this seed had something of each kind."""
+        """Checks what holds after the stop, and that this seed had every kind of event."""
         assert not supervisor.observe()
         assert not self.world.open, "an index is still open"
         assert not self.world.writing, "a writer is still there"
@@ -173,7 +173,7 @@ class Run:
 
 
 def run_seed(seed: int) -> Counter[str]:
-    """Runs one schedule; returns how its asks ended. The same for each run of a seed: tasks too take turns by it."""
+    """Runs one schedule; returns the outcomes of its asks. Deterministic: the seed also determines the order of tasks."""
     run = Run(seed)
     _core._run._ALLOW_DETERMINISTIC_SCHEDULING = True  # type: ignore[misc]
     _core._run._r.seed(seed)

@@ -1,4 +1,4 @@
-"""`ref` never lies: questions of four clients while the working tree is switched between two commits, held against git."""
+"""`ref` is always right: requests of four clients while the working tree is switched between two commits, checked against git."""
 
 import random
 
@@ -6,19 +6,19 @@ import pytest
 
 from tests.soak.checkouts import Checkouts
 
-pytestmark = [pytest.mark.slow, pytest.mark.soak, pytest.mark.xdist_group("soak")]  # each wants the machine for itself
+pytestmark = [pytest.mark.slow, pytest.mark.soak, pytest.mark.xdist_group("soak")]  # each needs the whole machine
 
 N_QUESTIONS = 150
 """In CI."""
 
 N_SOAKED = 200
-"""For each step of scale above that: `make soak` has 20, which makes 4,000."""
+"""For each unit of the scale above 1: `make soak` has 20, which makes 4,000."""
 
 N_FILES = 120
 
 
 def module(number: int, edition: str, rng: random.Random) -> str:
-    """Returns a file whose definitions stand on other lines, and have other bodies, in another edition."""
+    """Returns a file whose definitions have other lines and bodies in each edition."""
     lines = ["import os", *[""] * rng.randrange(1, 6)]
     for n in range(rng.randrange(2, 6)):
         lines += [
@@ -58,6 +58,6 @@ async def test_no_answer_mixes_two_commits_or_names_one_that_it_is_not_of(two_ed
 
     assert run.lies == []
     assert run.n_checkouts > 2
-    # Both were asked about by name, and answered from the tree.
+    # Both were requested by name, and answered from the tree.
     assert {name for name, how in run.answers if how == "ref"} == {"first", "second"}
     assert {name for name, how in run.answers if how != "ref"} == {"first", "second"}

@@ -1,4 +1,4 @@
-"""One server under faults of every kind, and clients that hold each answer against the disk: nothing is lost, wrong or kept.
+"""One server under faults of every kind; clients check each answer against the disk: nothing is lost, wrong or leaked.
 
 `make soak` runs it for an hour.
 """
@@ -21,7 +21,7 @@ from tests.soak.faults import HOSTILE, Faults, SoakedServer, clock_shim
 from tests.soak.growth import Allowance, growth, leaks, sample
 from tests.support.faults import small_file_system
 
-pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("soak")]  # each wants the machine for itself
+pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("soak")]  # each needs the whole machine
 
 N_EDITORS = 4
 N_FILES = 120
@@ -30,18 +30,18 @@ SECONDS = 45
 """In CI."""
 
 SECONDS_A_STEP = 180
-"""For each step of scale above that: `make soak` has 20, which make an hour."""
+"""For each unit of the scale above 1: `make soak` has 20, which makes an hour."""
 
 LONG_LIFE = 0.75
-"""The share of the time in which the server is not killed: what it holds can be watched for so long."""
+"""The share of the time before the first kill, during which resource use is sampled."""
 
 LIVES_AFTER_THAT = 4
 ONLY = os.environ.get("SOAK_FAULTS", "").split()
-"""For whoever looks for the cause of a failure: the kinds of faults to make, of `Faults.run`."""
+"""For debugging a failure: the names of the faults in `Faults.run` to restrict the run to."""
 
 SHORT = Allowance(memory=150 * MIB, tasks=200, threads=30, handles=120)
 LONG = Allowance(memory=32 * MIB, tasks=60, handles=60)
-"""Floods come and go with forty connections each: in a short run the samples say little about them."""
+"""Each flood opens and closes forty connections, so the samples of a short run vary a lot."""
 
 SEED = 8
 

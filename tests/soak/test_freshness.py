@@ -1,6 +1,6 @@
-"""Real edits, a real server, questions at once: no answer is wrong and calls itself fresh or complete.
+"""Real edits and immediate requests to a real server: no answer is wrong and claims to be fresh or complete.
 
-`make soak` scales it; 1,000 edits take some minutes. A seed that fails says what was asked, what was on disk, and what came.
+`make soak` scales it; 1,000 edits take some minutes. A failing seed reports the request, the disk and the answer.
 """
 
 import os
@@ -11,14 +11,14 @@ from bench.freshness import EDITS, Driver
 from bench.world import World
 from tests.support.loop_mounts import ext4_of_whole_seconds
 
-pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("soak")]  # each wants the machine for itself
+pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("soak")]  # each needs the whole machine
 
 N_EDITS = 3 * len(EDITS)
 
 
 @pytest.mark.parametrize("wait_ms", [5_000, 30])
 def test_no_answer_after_an_edit_is_wrong_and_calls_itself_fresh_or_complete(wait_ms, tmp_path, soak_scale):
-    """With the wait that is the default, and with one in which little can land: then most answers have to say so."""
+    """With the default wait, and with one so short that most answers must say that they are stale."""
     world = World(tmp_path, seed=wait_ms)
     variables = {"CODECOMPASS_QUERY_FRESHNESS_WAIT_MS": str(wait_ms)}
 

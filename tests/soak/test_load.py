@@ -1,4 +1,4 @@
-"""One server, 64 clients on all transports, 8 workspaces that change: nothing is lost, answered twice, mixed up or kept."""
+"""One server, 64 clients on all transports, 8 changing workspaces: nothing is lost, answered twice, mixed up or leaked."""
 
 import json
 import subprocess
@@ -19,7 +19,7 @@ from tests.support.sample import SAMPLE
 from tests.support.wire import Posting, http_connection
 from tests.support.workspace import TestWorkspace
 
-pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("soak")]  # each wants the machine for itself
+pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("soak")]  # each needs the whole machine
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,7 +27,7 @@ N_REQUESTS = 2_000
 """In CI."""
 
 N_SOAKED = 5_000
-"""For each step of scale above that: `make soak` has 20, which makes 100,000."""
+"""For each unit of the scale above 1: `make soak` has 20, which makes 100,000."""
 
 N_WORKSPACES = 8
 N_SAMPLES = 50
@@ -37,7 +37,7 @@ SECONDS_A_REQUEST = 0.1
 
 @asynccontextmanager
 async def watched(tmp_path, **variables):
-    """Gives a server over 8 workspaces, whose tasks can be counted."""
+    """Yields a server over 8 workspaces, whose tasks are counted."""
     home, watch_file = tmp_path / "home", tmp_path / "watch.json"
     workspaces = [TestWorkspace(tmp_path / f"project-{number}", home) for number in range(N_WORKSPACES)]
     for number, each in enumerate(workspaces):
@@ -57,7 +57,7 @@ async def watched(tmp_path, **variables):
 
 
 async def run_load(server, n_requests, *, while_loaded=trio.lowlevel.checkpoint):
-    """Returns the load that has ended, and what the server held meanwhile."""
+    """Returns the finished load and the samples of the server."""
     load = Load(server.url, server.home, server.workspaces, seed=SEED, n_requests=n_requests)
     samples = []
 

@@ -1,4 +1,4 @@
-"""The actor layer under random schedules, and proof that these schedules would notice if it were broken."""
+"""The actor layer under random schedules, and proof that they detect defects."""
 
 from collections.abc import Callable
 

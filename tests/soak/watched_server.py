@@ -1,7 +1,7 @@
-"""The real command, with its tasks counted, and with leaks where a test asks for them: python -m tests.soak.watched_server ...
+"""The real command, with its tasks counted, and with deliberate leaks: python -m tests.soak.watched_server ...
 
-WATCH_FILE gets what is counted, some times a second. LEAKS names what each few requests over HTTP leave behind.
-WITHOUT_PRIVILEGES takes from a server of root's the right to read what its permissions forbid.
+The count is written to WATCH_FILE several times a second. LEAKS names what HTTP requests leak. WITHOUT_PRIVILEGES makes root's
+server subject to file permissions.
 """
 
 import json
@@ -20,7 +20,7 @@ PERIOD_SECONDS = 0.1
 LEAKED_BYTES = 300_000
 LEAKED_STACK_BYTES = 1 << 18
 EVERY = 4
-"""A leaked task, thread or descriptor for so many requests."""
+"""Requests for each leaked task, thread or descriptor."""
 
 run = trio.run
 kept = []
@@ -49,10 +49,10 @@ def watched_run(main_task, *arguments, **options):
 
 
 def leaking(handle, leaks):
-    """Returns the handler of requests with what it forgets."""
+    """Returns a request handler that leaks."""
     n_handled = 0
     if "threads" in leaks:
-        # On a busy machine there are so many requests that stacks of the usual size would reach the limit of the suite.
+        # On a busy machine there are so many requests that stacks of the usual size would exceed the suite's memory limit.
         threading.stack_size(LEAKED_STACK_BYTES)
 
     async def handle_and_leak(self, *arguments):

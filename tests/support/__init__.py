@@ -1,1 +1,1 @@
-"""What several test modules need: trees on disk, an index of them, and a view of an index that can be compared."""
+"""Shared test support: trees on disk, indexes of them, and dumps of indexes for comparison."""

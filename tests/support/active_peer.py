@@ -1,6 +1,6 @@
-"""A server that names an active project, as a process of its own. The path of its base URL chooses how it answers.
+"""A server that names an active project, run in a separate process. The path of its base URL selects its answer.
 
-Run as a module it prints its port, and ends when its stdin does.
+When run as a module, prints its port, and exits when its stdin is closed.
 """
 
 import os
@@ -45,12 +45,12 @@ ANSWERS = {
     "/cut-off": b"HTTP/1.1 200 OK\r\nContent-Length: 40\r\n\r\n{",
     "/nothing": b"",
 }
-"""What is sent before the connection is closed. Besides: `/is/ID`, `/counting` (`p-1`, `p-2`, ...), `/broken-first`,
-`/silent`, `/unfinished` (half an answer, then silence)."""
+"""The bytes sent before the connection is closed. The handler adds `/is/ID`, `/counting` (`p-1`, `p-2`, ...), `/broken-first`,
+`/silent` and `/unfinished` (half an answer, then silence)."""
 
 
 asked: Counter[str] = Counter()
-"""Requests of this process for each base."""
+"""Number of requests to this process by base."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -76,7 +76,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def running_peer() -> Iterator[str]:
-    """Starts the process, gives its URL, and ends it."""
+    """Starts the process, yields its URL, and kills it."""
     command = [sys.executable, "-m", "tests.support.active_peer"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdout is not None

@@ -1,4 +1,4 @@
-"""Asking a served workspace from a test: questions, jobs, and waiting for what it publishes."""
+"""Requests to a served workspace: queries, jobs, and waiting for publications."""
 
 import trio
 
@@ -16,10 +16,10 @@ ONE_WORKER = Settings(
     query=QuerySettings(freshness_wait_ms=60_000, first_answer_wait_ms=600_000),
     index=IndexSettings(workers=1),
 )
-"""A job goes through one process, which a test can stop."""
+"""One worker process, which a test can stop."""
 
 HURRIED = Settings(server=ServerSettings(prewarm=False), query=QuerySettings(freshness_wait_ms=0), index=IndexSettings(workers=1))
-"""Questions wait for nothing."""
+"""Requests do not wait for changes to be indexed."""
 
 
 def locate(name: str, **arguments) -> Query:
@@ -35,7 +35,7 @@ async def open_workspace(serving, workspace: TestWorkspace):
 
 
 async def index(handle, *, force: bool = False):
-    """Returns the end of a job."""
+    """Runs a job and returns its final state."""
     with trio.fail_after(SECONDS):
         job = await handle.ask(StartJob(cause="test", force=force))
         return await job.wait_end()
@@ -47,7 +47,7 @@ async def until_indexed(handle) -> None:
 
 
 async def until_quiet(handle) -> None:
-    """Returns once nothing runs in a workspace and it is watched exactly."""
+    """Returns once the workspace is idle and its watcher reports every change."""
     await until(
         lambda: (
             handle.observation.is_watched
@@ -64,14 +64,14 @@ async def until_evicted(serving, handle) -> None:
 
 
 async def paths_of(handle, name: str, **arguments) -> list[str]:
-    """Returns where a symbol of exactly this name is."""
+    """Returns the paths of the symbols with exactly this name."""
     with trio.fail_after(SECONDS):
         reply = await handle.ask(locate(name, **arguments))
     return [result.path for result in reply.results if result.name == name]
 
 
 class Neighbour:
-    """A second workspace of the same server, which must notice nothing."""
+    """A second workspace on the same server, which must not be affected."""
 
     def __init__(self, handle) -> None:
         self.handle = handle

@@ -1,4 +1,4 @@
-"""Commands of the program run in this process, with streams, environment and directory of their own."""
+"""Runs commands of the program in this process, with separate streams, environment and directory."""
 
 import io
 import json
@@ -19,7 +19,7 @@ from codecompass.cli.main import main
 
 
 class Done:
-    """How a command ended."""
+    """The result of a command."""
 
     def __init__(self, code: int, out: bytes, err: str) -> None:
         self.code, self.raw, self.err = code, out, err
@@ -37,7 +37,7 @@ class Done:
 
 
 def run_in_process(arguments: Sequence[str | Path], environment: Mapping[str, str], cwd: str | Path, stdin: bytes = b"") -> Done:
-    """Runs a command to its end. No stream is a terminal. An event loop that the test runs in stands still meanwhile."""
+    """Runs a command to completion. No stream is a terminal. Blocks the test's event loop, if there is one."""
     out, err = _captured(), _captured()
     with (
         mock.patch.dict(os.environ, environment, clear=True),
@@ -48,7 +48,7 @@ def run_in_process(arguments: Sequence[str | Path], environment: Mapping[str, st
         _log_restored(),
     ):
         if trio.lowlevel.in_trio_run():
-            # A command has a loop of its own, and a thread can have one only.
+            # A command runs its own event loop, and a thread can run only one.
             with ThreadPoolExecutor(1) as threads:
                 code = threads.submit(main, [*map(str, arguments)]).result()
         else:
@@ -68,7 +68,7 @@ def _content(stream: io.TextIOWrapper) -> bytes:
 
 @contextmanager
 def _log_restored() -> Iterator[None]:
-    """A command configures the log of its process, which here is that of all tests."""
+    """Restores the log configuration, which a command sets for the whole process and so for all tests."""
     root = logging.getLogger()
     was_configured, config, handlers, level = structlog.is_configured(), structlog.get_config(), root.handlers[:], root.level
     try:

@@ -1,6 +1,7 @@
-"""A file system that never answers: FUSE whose server reads nothing. As dead as a network mount that lost its server.
+"""A file system that never answers: a FUSE mount without a process that reads requests. It behaves like a network mount that has
+lost its server.
 
-Needs Linux, /dev/fuse and the right to mount.
+Needs Linux, /dev/fuse and permission to mount.
 """
 
 import ctypes
@@ -18,7 +19,7 @@ _FORCE = 1
 
 @contextmanager
 def dead_mount(place: Path) -> Iterator[None]:
-    """Hides the directory `place` behind a file system that never answers, as long as the block lasts."""
+    """Mounts a file system that never answers over the directory `place` for the duration of the block."""
     if sys.platform != "linux" or not os.access("/dev/fuse", os.R_OK | os.W_OK):
         pytest.skip("needs /dev/fuse")
     libc = ctypes.CDLL(None, use_errno=True)
@@ -31,7 +32,7 @@ def dead_mount(place: Path) -> Iterator[None]:
         try:
             yield
         finally:
-            # Without its server every call that waits gets an error.
+            # Closing the device makes every blocked call fail.
             with suppress(OSError):
                 os.close(device)
             device = -1

@@ -1,4 +1,4 @@
-"""Trees deeper than a path can name: made step by step, and removed by a program that does the same."""
+"""Trees deeper than a path can name, created level by level and removed by `rm`."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ from pathlib import Path
 
 @contextmanager
 def chain(root: Path, depth: int, *, name: str = "d") -> Iterator[int]:
-    """Makes `depth` directories called `name` in each other below `root`; gives a descriptor of the deepest."""
+    """Creates `depth` nested directories called `name` below `root`; yields a descriptor of the deepest."""
     descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
     try:
         for _ in range(depth):
@@ -23,7 +23,7 @@ def chain(root: Path, depth: int, *, name: str = "d") -> Iterator[int]:
 
 
 def write_in(descriptor: int, name: str | bytes, content: str) -> None:
-    """Writes a file into the directory of a descriptor."""
+    """Writes a file into the directory that the descriptor refers to."""
     file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, dir_fd=descriptor)
     try:
         os.write(file, content.encode())
@@ -32,5 +32,5 @@ def write_in(descriptor: int, name: str | bytes, content: str) -> None:
 
 
 def remove(root: Path) -> None:
-    """Removes a tree however deep it is; `shutil.rmtree` recurses until Python 3.13."""
+    """Removes a tree of any depth; `shutil.rmtree` is recursive before Python 3.13."""
     subprocess.run(["rm", "-rf", str(root)], check=True)

@@ -1,4 +1,4 @@
-"""An index as comparable values: every table without row ids, and every document of the text index."""
+"""The contents of an index as comparable values: every table without row ids, and every document of the text index."""
 
 import sqlite3
 
@@ -30,7 +30,7 @@ TABLES = {
 
 
 def dump(index: WorkspaceIndex) -> dict[str, list]:
-    """Returns the whole content of an index, independent of how it came to be."""
+    """Returns the whole content of an index, independent of the jobs that built it."""
     with index.snapshot() as snapshot:
         connection: sqlite3.Connection = snapshot.facts._connection
         content = {name: sorted(connection.execute(sql).fetchall(), key=repr) for name, sql in TABLES.items()}
@@ -49,7 +49,7 @@ def dump(index: WorkspaceIndex) -> dict[str, list]:
 
 
 def hits(index: WorkspaceIndex, word: str) -> dict[str, list]:
-    """Returns the hit sets of one word in every searched field, without scores."""
+    """Returns the hits for one word in every searched field, as sorted lists without scores."""
     with index.snapshot() as snapshot:
         paths = dict(snapshot.facts.paths())
 

@@ -1,7 +1,7 @@
-"""A server that makes embeddings, over both interfaces, of words: near are texts with the same words or with synonyms.
+"""An embeddings server with both supported APIs. Texts are similar if they share words or synonyms.
 
-Each word has a random direction of its own; a text is the sum of its words' directions. What a request gets besides vectors
-says `behaviour`. As a module, `python -m tests.support.embedding_peer PORT` serves until its stdin ends.
+Each word has a random direction; a text is the sum of its words' directions. `behaviour` selects what is sent besides or instead
+of vectors. `python -m tests.support.embedding_peer PORT` serves until its stdin is closed.
 """
 
 import gzip
@@ -76,12 +76,12 @@ def vector_of(text: str) -> list[float]:
 
 
 class EmbeddingPeer:
-    """The server, in threads. `texts` are all that were sent, in order; `requests` their number in each request."""
+    """The server, run in threads. `texts` holds all texts received, in order; `requests` the number of texts in each request."""
 
     def __init__(self, port: int = 0) -> None:
         self.behaviour = "good"
         self.longest: int | None = None
-        """Characters beyond which a text is refused with 400, together with the others of its request."""
+        """Maximum characters of a text; a request with a longer one is refused with 400."""
         self.texts: list[str] = []
         self.requests: list[int] = []
         self.headers: list[dict[str, str]] = []
@@ -101,22 +101,22 @@ class EmbeddingPeer:
         return f"http://127.0.0.1:{self.port}"
 
     def forget(self) -> None:
-        """Begins to record anew."""
+        """Clears the recorded requests."""
         self.texts, self.requests, self.headers = [], [], []
 
     def stop(self) -> None:
-        """Ends the server; its port is closed then. Requests that wait are ended first."""
+        """Stops the server and closes its port. Waiting requests are ended first."""
         self._released.set()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
 
     def wait_released(self) -> None:
-        """Returns once the server is stopped: the answer of a silent one."""
+        """Blocks until the server is stopped, for `silent`."""
         self._released.wait()
 
     def answer(self, path: str, body: bytes, headers: dict[str, str]) -> bytes:
-        """The whole answer to a request."""
+        """Returns the complete response to a request."""
         asked = json.loads(body)
         texts = asked["input"]
         self.texts += texts
@@ -183,7 +183,7 @@ class _Server(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def handle_error(self, request, client_address) -> None:
-        """Nothing: a client that hangs up is no failure of the test."""
+        """Ignores errors: a client that hangs up is not a test failure."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -193,7 +193,7 @@ class _Handler(BaseHTTPRequestHandler):
         peer = self.server.peer  # type: ignore[attr-defined]
         body = self.rfile.read(int(self.headers["Content-Length"]))
         assert self.path.startswith(("/v1/embeddings", "/api/embed")), self.path
-        # One request a connection: nothing then keeps a thread of the server waiting for the next.
+        # One request per connection, so that no server thread waits for a next one.
         self.close_connection = True
         if peer.behaviour == "silent":
             peer.texts += json.loads(body)["input"]
@@ -207,7 +207,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def embedding_peer() -> Iterator[EmbeddingPeer]:
-    """Gives a server on a free port, and ends it."""
+    """Yields a server on a free port, and stops it."""
     peer = EmbeddingPeer()
     try:
         yield peer

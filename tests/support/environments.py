@@ -1,4 +1,4 @@
-"""Other environments than this one: for clients that cannot be installed beside the ones that we have."""
+"""Virtual environments for clients that cannot be installed in the test environment."""
 
 import fcntl
 import hashlib
@@ -13,15 +13,15 @@ import platformdirs
 import pytest
 
 OLDER_CLIENT = "mcp[ws]==1.30.0"
-"""The newest of the 1.x line of the official client, which hosts of the handshake era are built on."""
+"""The newest 1.x release of the official client; hosts of the handshake era are built on 1.x."""
 
 INSTALL_SECONDS = 240
 
 
 def python_with(requirement: str) -> Path:
-    """Returns the Python of an environment that has one requirement; kept in the user's cache for the next run. Blocking.
+    """Returns the Python of an environment with one requirement installed, cached in the user's cache directory. Blocking.
 
-    Skips the test where it cannot be made, except in CI.
+    If it cannot be installed, skips the test, or fails it in CI.
     """
     name = hashlib.sha256(f"{requirement} {sys.version}".encode()).hexdigest()[:16]
     cache = platformdirs.user_cache_path("codecompass-tests", ensure_exists=True)

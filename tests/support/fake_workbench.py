@@ -1,4 +1,4 @@
-"""Work below a workspace's actor that takes virtual time and keeps count of who owns what: for schedules, not for answers."""
+"""A fake workbench for a workspace's actor: it takes virtual time and checks ownership. For testing schedules, not answers."""
 
 import random
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -24,11 +24,11 @@ from codecompass.store.writer import WriteCounts
 
 
 class InjectedCrash(Exception):
-    """A defect, put in on purpose."""
+    """A deliberate defect."""
 
 
 class World:
-    """What all workbenches of a run share: the disk, and the record of what happened on it."""
+    """State shared by all workbenches of a run: the disk, and a record of the events."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -44,26 +44,26 @@ class World:
         self.n_queries = 0
 
     def edit(self, project: Project) -> None:
-        """Changes the tree of a project."""
+        """Changes a project's tree."""
         self.edits[project.project_id] = self.edits.get(project.project_id, 0) + 1
         bench = self.open.get(project.project_id)
         if bench is not None and bench.watcher is not None:
             bench.watcher.changed.set()
 
     def crash_if_due(self, project_id: str) -> None:
-        """Raises a crash that was ordered for this project."""
+        """Raises a crash if one is due for this project."""
         if self.crashes_due.get(project_id, 0) > 0:
             self.crashes_due[project_id] -= 1
             self.n_crashes += 1
             raise InjectedCrash(project_id)
 
     async def make(self, project: Project) -> "FakeWorkbench":
-        """Returns the workbench of a new incarnation."""
+        """Returns a workbench for a new incarnation."""
         return FakeWorkbench(self, project)
 
 
 class FakeWatcher:
-    """Reports every edit of its project, and everything until its first `update` and once after it; exact for some projects."""
+    """Reports every edit of its project, and everything until its first `update` and once after it. Exact for some projects."""
 
     touches_tree = False
 
@@ -235,7 +235,7 @@ class FakeWorkbench:
         )
 
     def _own(self) -> None:
-        """Nobody else may have the index open, or have left it open: whoever comes first, a look or a job, opens it."""
+        """Opens the index on first use; asserts that no other workbench has it open."""
         if not self._is_open:
             assert self._id not in self._world.open, "two owners of one index"
             self._world.open[self._id] = self

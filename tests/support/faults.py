@@ -1,4 +1,4 @@
-"""Faults as the world makes them: processes that are stopped or killed, files that are damaged, file systems that go away."""
+"""Real faults: stopped and killed processes, damaged files, vanishing file systems."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ import pytest
 
 
 def workers(server: int | None = None) -> list[int]:
-    """Returns the process ids of a server's worker processes, or of our own."""
+    """Returns the pids of a server's worker processes; by default those of this process."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
@@ -27,9 +27,9 @@ def workers(server: int | None = None) -> list[int]:
 
 @contextmanager
 def held_workers() -> Iterator[list[int]]:
-    """Stops the worker processes that there are: a job that needs them stays where it is, as long as the block lasts.
+    """Stops the running worker processes for the duration of the block, so that a job that needs them is blocked.
 
-    Needs a job to have run, because workers are started by the first one.
+    Workers are started by the first job, so one must have run.
     """
     held = workers()
     assert held, "no worker process has been started yet"
@@ -44,7 +44,8 @@ def held_workers() -> Iterator[list[int]]:
 
 
 def damage(path: Path, how: str) -> None:
-    """Cuts a file short (`emptied`, `halved`), writes random bytes over it (`overwritten`) or flips one (`flipped`), in place."""
+    """Damages a file in place: truncates it (`emptied`, `halved`), overwrites it with random bytes (`overwritten`) or flips a bit
+    (`flipped`)."""
     size = path.stat().st_size
     if not size:
         return
@@ -67,7 +68,7 @@ def damage(path: Path, how: str) -> None:
 
 @contextmanager
 def small_file_system(path: Path, size: str) -> Iterator[None]:
-    """Mounts an empty file system of its own at `path`, and unmounts it whatever is open. Skips where we may not."""
+    """Mounts an empty tmpfs at `path`, and unmounts it even if files are open. Skips the test if mounting is not permitted."""
     if sys.platform != "linux" or os.geteuid() != 0:
         pytest.skip("mounting takes root on Linux")
     path.mkdir(parents=True, exist_ok=True)
@@ -84,5 +85,5 @@ def small_file_system(path: Path, size: str) -> Iterator[None]:
 
 
 def unmount(path: Path) -> None:
-    """Takes a file system away under those who use it."""
+    """Unmounts a file system that is in use."""
     subprocess.run(["umount", "-l", str(path)], check=True)

@@ -1,4 +1,4 @@
-"""Git repositories with a history to switch in: made up from a seed, or real ones that the environment names."""
+"""Git repositories with a history for checkouts: generated from a seed, or real ones named by the environment."""
 
 import os
 import random
@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.support.workspace import TestWorkspace
 
 HISTORIES_VARIABLE = "CODECOMPASS_HISTORIES"
-"""Directories of git repositories (bare or not), separated as in PATH."""
+"""Paths of git repositories (bare or not), separated as in PATH."""
 
 NAMES = ("alpha", "beta", "gamma", "delta", "store", "index", "reader", "writer")
 DIRECTORIES = ("", "app/", "app/core/", "lib/", "lib/deep/er/", "tests/")
@@ -16,9 +16,9 @@ EXTENSIONS = ("py", "py", "js", "ts", "rs", "lua", "go", "c", "rb", "md", "bin")
 
 
 def make_history(workspace: TestWorkspace, seed: int, n_commits: int) -> list[str]:
-    """Fills a git workspace with commits that add, edit, move and remove files; returns the ids, the first one first.
+    """Fills a git workspace with commits that add, edit, move and remove files; returns their ids, oldest first.
 
-    Some commits are on branches of their own, so that two of them can be far apart.
+    Some commits start new branches, so that two commits can differ a lot.
     """
     rng = random.Random(seed)
     commits: list[str] = []
@@ -34,7 +34,7 @@ def make_history(workspace: TestWorkspace, seed: int, n_commits: int) -> list[st
 
 
 def change(workspace: TestWorkspace, rng: random.Random, files: list[str], number: int) -> None:
-    """Makes one random change to a tree of these tracked files, and to the list."""
+    """Makes one random change to the tree, and updates `files`, its tracked files."""
     kind = rng.choice(("add", "add", "edit", "move", "remove", "copy", "configure"))
     if kind in ("edit", "move", "remove", "copy") and not files:
         kind = "add"
@@ -63,12 +63,12 @@ def change(workspace: TestWorkspace, rng: random.Random, files: list[str], numbe
 
 
 def new_path(rng: random.Random, extension: str = "") -> str:
-    """Returns a path of a file that may or may not exist."""
+    """Returns a random path, which may exist already."""
     return f"{rng.choice(DIRECTORIES)}{rng.choice(NAMES)}.{extension or rng.choice(EXTENSIONS)}"
 
 
 def content(rng: random.Random, path: str, number: int) -> str:
-    """Returns a file that defines and imports a few things, in the language of its path."""
+    """Returns a file with a few definitions and imports, in the language of its path."""
     names = rng.sample(NAMES, 3)
     if path.endswith(".py"):
         imports = "".join(f"from {rng.choice(('app', 'lib', 'app.core'))} import {name}\n" for name in names)
@@ -101,7 +101,7 @@ def content(rng: random.Random, path: str, number: int) -> str:
 
 
 def real_histories() -> list[Path]:
-    """Returns the repositories that the environment names."""
+    """Returns the repositories named by the environment."""
     return [Path(each) for each in os.environ.get(HISTORIES_VARIABLE, "").split(os.pathsep) if each]
 
 

@@ -1,4 +1,4 @@
-"""Configuration files of hosts as people write them: comments, odd layout, entries of their own."""
+"""Hosts' configuration files as users write them: comments, unusual layout, other entries."""
 
 import json
 import tomllib
@@ -19,7 +19,7 @@ ARGUMENTS = st.lists(
 
 
 def entries(command: str = "command", arguments: str = "args") -> st.SearchStrategy[object]:
-    """Entries of the user's own: with what setup knows and what it does not, or none that starts anything."""
+    """A user's entries: with fields that setup knows or does not know, and entries that start no command."""
     local = st.fixed_dictionaries(
         {command: COMMANDS},
         optional={
@@ -35,7 +35,7 @@ def entries(command: str = "command", arguments: str = "args") -> st.SearchStrat
 
 @st.composite
 def written_json(draw: st.DrawFn, value: object) -> str:
-    """`value` as somebody may have written it, with comments and commas after the last member."""
+    """`value` as a user might have written it, with comments and trailing commas."""
 
     def blank() -> str:
         return draw(BLANKS)
@@ -45,7 +45,7 @@ def written_json(draw: st.DrawFn, value: object) -> str:
             f"{blank()}{json.dumps(name)}{blank()}:{blank()}{draw(written_json(item))}{blank()}" for name, item in value.items()
         ]
         if members and draw(st.integers(0, 9)) == 0:
-            members.append(draw(st.sampled_from(members)))  # the same name twice
+            members.append(draw(st.sampled_from(members)))  # a duplicate name
         tail = "," + blank() if members and draw(st.booleans()) else ""
         return "{" + (",".join(members) + tail if members else blank()) + "}"
     if isinstance(value, list):
@@ -55,7 +55,7 @@ def written_json(draw: st.DrawFn, value: object) -> str:
 
 @st.composite
 def json_files(draw: st.DrawFn, section: tuple[str, ...], command: str = "command", arguments: str = "args") -> str:
-    """A whole file of a host that keeps its servers in `section`."""
+    """A configuration file of a host that keeps its servers in `section`."""
     if draw(st.integers(0, 9)) == 0:
         return draw(st.sampled_from(["", "{}", "\ufeff", "// nothing yet", "{}\n", "{\n}\n", "\r\n"]))
     value = dict(draw(st.dictionaries(NAMES, VALUES, max_size=3)))
@@ -115,7 +115,7 @@ TOML_ROOTS = (
 
 @st.composite
 def toml_files(draw: st.DrawFn) -> str:
-    """A whole file of Codex, valid."""
+    """A valid configuration file of Codex."""
     chunks = draw(st.lists(st.sampled_from((*TOML_CHUNKS, *TOML_ROOTS)), max_size=4, unique=True))
     tables = draw(st.lists(st.sampled_from(TOML_TABLES), max_size=4, unique=True))
     text = "".join(chunks) + draw(st.sampled_from(["", "\n"])).join(tables)
@@ -155,7 +155,7 @@ YAML_SECTIONS = (
 
 @st.composite
 def yaml_files(draw: st.DrawFn) -> str:
-    """A whole file of Goose."""
+    """A configuration file of Goose."""
     chunks = draw(st.lists(st.sampled_from(YAML_CHUNKS), max_size=4, unique=True))
     chunks += draw(st.lists(st.sampled_from(YAML_SECTIONS), max_size=1))
     text = draw(st.sampled_from(["", "---\n"])) + "".join(draw(st.permutations(chunks)))

@@ -1,4 +1,4 @@
-"""A repository that is a list of paths, and where an import in one of its files leads."""
+"""A repository given as a list of paths, and the targets of imports in its files."""
 
 from collections.abc import Mapping
 
@@ -8,12 +8,12 @@ from codecompass.languages.records import Import
 
 
 def repository(paths: str, configuration: Mapping[str, str] | None = None) -> InMemoryPaths:
-    """Returns the index of the blank-separated paths and of the configuration files, which are given with their text."""
+    """Returns an index of the paths (separated by blanks) and of the configuration files (path to text)."""
     texts = configuration or {}
     roots = [root for path, text in texts.items() for root in module_roots(path, text.encode())]
     return InMemoryPaths([*paths.split(), *texts], roots)
 
 
 def target(paths: InMemoryPaths, from_path: str, spec: str, name: str = "", kind: str = "module") -> str:
-    """Returns where the import leads; the language is that of the file."""
+    """Returns the target of an import; the language is that of the importing file."""
     return resolve(language_of(from_path, b""), Import(1, 1, spec, name, kind=kind), from_path, paths)

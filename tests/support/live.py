@@ -1,4 +1,4 @@
-"""The real command as a process of its own, over HTTP or on a pipe, with a home of its own."""
+"""Runs the real command in a separate process with its own home directory, over HTTP or stdio."""
 
 import os
 import socket
@@ -15,13 +15,13 @@ from tests.support.commands import run_in_process
 from tests.support.workspace import TestWorkspace
 
 START_SECONDS = 60
-"""On a machine that does much else."""
+"""Seconds; generous, for a busy machine."""
 
 END_SECONDS = 20
 
 
 def environment(home: Path, **variables: str) -> dict[str, str]:
-    """Returns the environment of a process that has nothing of the user's."""
+    """Returns a process environment without the user's configuration."""
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(("CODECOMPASS_", "WORKFLOW_", "CLAUDE_", "GIT_"))
     }
@@ -42,14 +42,14 @@ def command(*arguments: str | Path, module: str = "codecompass") -> list[str]:
 
 
 def free_port() -> int:
-    """Returns a port that nobody listens on now."""
+    """Returns a port that is free now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 class Process:
-    """A running command. `said` are the last lines on stderr."""
+    """A running command. `said` holds its last lines on stderr."""
 
     def __init__(self, process: trio.Process) -> None:
         self.process = process
@@ -62,7 +62,7 @@ class Process:
         return int(self.url.rpartition(":")[2])
 
     async def read_stderr(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Keeps the pipe empty, and notes where a server listens."""
+        """Drains stderr, and notes the URL on which a server listens."""
         task_status.started()
         begun = ""
         async for data in self.process.stderr:
@@ -76,13 +76,13 @@ class Process:
         self._is_listening.set()
 
     async def wait_listening(self) -> None:
-        """Returns once connections are taken."""
+        """Returns once connections are accepted."""
         with trio.fail_after(START_SECONDS):
             await self._is_listening.wait()
         assert self.url, self.said
 
     async def end(self) -> int:
-        """Asks it to end, insists after a while, and returns its exit code."""
+        """Terminates the process, kills it after END_SECONDS, and returns its exit code."""
         if self.process.returncode is None:
             self.process.terminate()
             with trio.move_on_after(END_SECONDS):
@@ -92,7 +92,7 @@ class Process:
         return await self.process.wait()
 
     async def kill(self) -> None:
-        """Ends it as a crash does."""
+        """Kills the process, as a crash would."""
         self.process.kill()
         await self.process.wait()
 
@@ -101,7 +101,7 @@ class Process:
 async def started(
     *arguments: str | Path, home: Path, cwd: Path | None = None, module: str = "codecompass", **variables: str
 ) -> AsyncIterator[Process]:
-    """Gives a running `codecompass` with pipes to it; it has ended when the block is over."""
+    """Yields a running `codecompass` with pipes; it has exited when the block is left."""
     process = await trio.lowlevel.open_process(
         command(*arguments, module=module),
         stdin=subprocess.PIPE,
@@ -127,7 +127,7 @@ async def started(
 async def http_server(
     *arguments: str | Path, home: Path, port: int = 0, cwd: Path | None = None, module: str = "codecompass", **variables: str
 ) -> AsyncIterator[Process]:
-    """Gives a server that takes connections."""
+    """Yields a server that accepts connections."""
     options = ("serve-mcp", "--transport", "http", "--port", str(port), "--no-prewarm", *arguments)
     async with started(*options, home=home, cwd=cwd, module=module, **variables) as running:
         await running.wait_listening()
@@ -135,7 +135,7 @@ async def http_server(
 
 
 def index(workspaces: Sequence[TestWorkspace]) -> None:
-    """Indexes projects as a user does."""
+    """Indexes projects through the command."""
     for each in workspaces:
         done = run_in_process(["index", each.root, "--json"], environment(each.home), each.root)
         assert done.code == 0, done.err

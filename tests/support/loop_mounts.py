@@ -1,4 +1,4 @@
-"""A real file system in a file, mounted: for what only another kind of file system shows. Needs the right to mount."""
+"""Mounts a real file system from an image file, for behaviour specific to that file system. Needs permission to mount."""
 
 import shutil
 import subprocess
@@ -13,7 +13,7 @@ IMAGE_BYTES = 512 << 20
 
 @contextmanager
 def ext4_of_whole_seconds(place: Path) -> Iterator[Path]:
-    """Gives a directory on an ext4 whose inodes have 128 bytes: its times are whole seconds."""
+    """Yields a directory on an ext4 file system with inodes of 128 bytes, whose times are whole seconds."""
     if shutil.which("mkfs.ext4") is None:
         pytest.skip("needs mkfs.ext4")
     image, point = place / "image", place / "mounted"

@@ -1,4 +1,4 @@
-"""Runs a piece of Python in a process of its own, under limits that this process cannot take off again."""
+"""Runs Python code in a separate process, under limits that cannot be lifted again."""
 
 import ctypes
 import os
@@ -16,7 +16,7 @@ CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 1, 2
 def run_python(
     code: str, *arguments: str, timeout: float = 120, environment: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Runs `code` with `arguments` in sys.argv[1:], bound by permissions even as root; never raises for its status."""
+    """Runs `code` with `arguments` in sys.argv[1:], subject to file permissions even as root; ignores its exit status."""
     return subprocess.run(
         [sys.executable, "-c", code, *arguments],
         capture_output=True,
@@ -30,7 +30,7 @@ def run_python(
 
 
 def obey_permissions() -> None:
-    """Takes from root the right to read and write whatever it likes; what a mode forbids then fails as for anyone."""
+    """Drops root's capability to bypass file permissions, so that access denied by a mode fails as for any user."""
     if sys.platform == "linux" and os.geteuid() == 0:
         libc = ctypes.CDLL(None)
         for capability in (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH):

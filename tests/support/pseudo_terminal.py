@@ -1,6 +1,6 @@
-"""The real command on a pseudo-terminal: keys go in, and what is drawn is read from an emulated screen.
+"""Runs the real command on a pseudo-terminal: sends keys, and reads the output from an emulated screen.
 
-Each wait is for what the screen shows or for the end of the process, with a deadline; nothing waits for a time to pass.
+Each wait has a deadline and is for text on the screen or the end of the process, never for a fixed time.
 """
 
 import fcntl
@@ -33,7 +33,7 @@ ENTERS_ALTERNATE_SCREEN, LEAVES_ALTERNATE_SCREEN = b"\x1b[?1049h", b"\x1b[?1049l
 
 
 class PseudoTerminal:
-    """A command on a terminal of `columns` x `rows`. As a context manager it ends the command and closes the terminal."""
+    """A command on a terminal of `columns` x `rows`. The context manager kills the command and closes the terminal."""
 
     def __init__(
         self, arguments: Sequence[str], environment: Mapping[str, str], cwd: Path, *, columns: int = 100, rows: int = 30
@@ -68,33 +68,33 @@ class PseudoTerminal:
 
     @property
     def text(self) -> str:
-        """What the screen shows."""
+        """The text on the screen."""
         return "\n".join(line.rstrip() for line in self.screen.display)
 
     def line(self, containing: str) -> str:
-        """The first line of the screen that has a text."""
+        """Returns the first line of the screen that contains a text."""
         return next(line for line in self.text.split("\n") if containing in line)
 
     @property
     def selected(self) -> str:
-        """The row of the selected hit."""
+        """The line of the selected hit."""
         return self.line("› ")
 
     @property
     def attributes(self) -> list[object]:
-        """The modes of the terminal, as `termios` gives them."""
+        """The terminal's modes, as `termios` returns them."""
         return list(termios.tcgetattr(self._slave))
 
     def send(self, keys: str) -> None:
         os.write(self._master, keys.encode())
 
     def resize(self, columns: int, rows: int) -> None:
-        """Makes the terminal another size; the kernel tells the command."""
+        """Resizes the terminal; the kernel signals the command."""
         self.screen.resize(rows, columns)
         self._set_size(columns, rows)
 
     def until(self, is_there: str | Callable[[], bool], absent: str = "") -> str:
-        """Waits until the screen shows a text, or until a condition holds, and not the text `absent`. Returns the screen."""
+        """Waits until the screen shows a text or a condition holds, and the text `absent` is gone. Returns the screen."""
         wanted = (lambda: is_there in self.text) if isinstance(is_there, str) else is_there
         gives_up_at = time.monotonic() + DEADLINE_SECONDS
         while not wanted() or (absent and absent in self.text) or self._is_being_drawn():
@@ -103,11 +103,11 @@ class PseudoTerminal:
         return self.text
 
     def settled(self) -> str:
-        """Waits until the answer is that of the query and of the tree as it is. Returns the screen."""
+        """Waits until the answer is complete and up to date. Returns the screen."""
         return self.until(lambda: "up to date" in self.screen.display[1] and "…" not in self.screen.display[1])
 
     def ended(self) -> int:
-        """Waits for the end of the command, and returns its exit code."""
+        """Waits for the command to end, and returns its exit code."""
         gives_up_at = time.monotonic() + DEADLINE_SECONDS
         while self.process.poll() is None:
             assert time.monotonic() < gives_up_at, f"it does not end\n{self.text}"
@@ -117,7 +117,7 @@ class PseudoTerminal:
         return self.process.returncode
 
     def _is_being_drawn(self) -> bool:
-        """Whether more of a frame has just come. The kernel hands a frame over in pieces; the cursor is hidden until its end."""
+        """Whether a frame is incomplete. The kernel delivers a frame in pieces; the cursor is hidden until the last one."""
         return self.screen.cursor.hidden and self._read(0.1)
 
     def _read(self, seconds: float) -> bool:

@@ -12,7 +12,7 @@ DIRECTORIES = ["", "src", "src/pkg", "pkg", "lib", "app/core", "app/ui", "intern
 
 
 def source(kind: str, rng: random.Random) -> str:
-    """Returns a small file of a language with a few definitions and imports."""
+    """Returns a small file in a language, with a few definitions and imports."""
     name, other = rng.choice(NAMES), rng.choice(NAMES)
     number = rng.randrange(100)
     match kind:
@@ -52,7 +52,7 @@ KINDS = ["py", "py", "go", "go", "ts", "ts", "rs", "c", "h", "md", "toml"]
 
 
 class RandomTree:
-    """A workspace and a random number generator; every step is one named change."""
+    """A workspace and a random number generator; each step is one named change."""
 
     def __init__(self, workspace: TestWorkspace, rng: random.Random, *, git: bool) -> None:
         self.workspace = workspace
@@ -185,7 +185,7 @@ class RandomTree:
         self._put(self.root / name, content)
 
     def swap(self) -> None:
-        """Two files exchange their contents: both hashes are known, at other paths."""
+        """Swaps the contents of two files: both hashes are known, but at other paths."""
         first, second = self._some(), self._some()
         if first is not None and second is not None:
             a, b = first.read_bytes(), second.read_bytes()

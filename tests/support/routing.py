@@ -1,4 +1,4 @@
-"""Projects on disk, the real registry, and a client without a wire: what the tests of routing and of the tools stand on."""
+"""Projects on disk, the real registry, and a client without a connection, for tests of routing and tools."""
 
 import os
 from collections.abc import AsyncIterator
@@ -20,7 +20,7 @@ from codecompass.store.layout import HomeLayout
 
 
 class Client:
-    """A caller as the session makes one: says who it is, takes no answer."""
+    """A caller as a session presents it: identifies itself, receives no answer."""
 
     request_id = "r1"
     identity = None
@@ -48,7 +48,7 @@ class Client:
 
 
 class IdleWorkspaces:
-    """A supervisor of which only eviction is asked: `busy` are the ids that stay."""
+    """A fake supervisor that only evicts; `busy` holds the ids that it refuses to evict."""
 
     def __init__(self) -> None:
         self.busy: set[str] = set()
@@ -75,7 +75,7 @@ class IdleWorkspaces:
 
 
 class World:
-    """Directories below `top`; `user` is the home directory of whoever runs the server."""
+    """Directories below `top`; `user` is the home directory of the user who runs the server."""
 
     def __init__(self, top: Path, registry: AsyncRegistry) -> None:
         self.top = Path(os.path.realpath(top))

@@ -1,4 +1,4 @@
-"""A small project in three languages that every tool has something to say about."""
+"""A small project in three languages, for which every tool has results."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""`codecompass serve-mcp` as an editor starts it: the installed command, a process of its own, frames on its pipes."""
+"""Runs `codecompass serve-mcp` as an editor does: the installed command in a separate process, with frames on its pipes."""
 
 import os
 import subprocess
@@ -15,14 +15,14 @@ from tests.transport.harness import Line
 COMMAND = str(Path(sys.executable).parent / "codecompass")
 
 PATIENCE = 60
-"""Seconds for an answer of a process, on a machine that may be busy with others."""
+"""Seconds to wait for an answer, on a machine that may be busy."""
 
 END_SECONDS = 15
-"""For an end that is promised to be quick: within the server's own deadlines, and some room for a busy machine."""
+"""Seconds for an exit that should be quick: the server's own deadlines, with some room for a busy machine."""
 
 
 def environment(base: Path, **variables: str) -> dict[str, str]:
-    """Returns the environment of a user whose home and data are below `base`."""
+    """Returns a user's environment, with home and data below `base`."""
     user = base / "user"
     user.mkdir(exist_ok=True)
     strange = ("CODECOMPASS_", "WORKFLOW_", "CLAUDE_", "GIT_", "PYTHON")
@@ -38,7 +38,7 @@ def environment(base: Path, **variables: str) -> dict[str, str]:
 
 
 class Served(Line):
-    """The client's end of a server process. Every frame is judged, those that nobody waits for at the end."""
+    """The client's end of a server process. Every frame is checked; unread ones at the end."""
 
     patience = PATIENCE
 
@@ -50,7 +50,7 @@ class Served(Line):
 
     @property
     def log(self) -> str:
-        """What the server has written to stderr so far."""
+        """The server's stderr so far."""
         return self._errors.read_text(errors="replace")
 
     def push(self, frame: bytes):
@@ -58,11 +58,11 @@ class Served(Line):
         self.feed(frame + b"\n")
 
     def feed(self, data: bytes):
-        """Sends bytes as they are."""
+        """Sends raw bytes."""
         super().push(data)
 
     async def progress(self, word: str) -> dict:
-        """Returns the parameters of the next report of progress whose message has this word."""
+        """Returns the parameters of the next progress notification whose message contains `word`."""
         while True:
             params = (await self.until("notifications/progress"))["params"]
             if word in params["message"]:
@@ -74,7 +74,7 @@ class Served(Line):
             return await self.process.wait()
 
     async def write(self):
-        """Carries what is sent to the process."""
+        """Forwards sent data to the process."""
         try:
             async for data in self._from_client:
                 await self.process.stdin.send_all(data)
@@ -83,7 +83,7 @@ class Served(Line):
         await self.process.stdin.aclose()
 
     async def read(self):
-        """Carries lines from the process."""
+        """Forwards lines from the process."""
         buffer = bytearray()
         try:
             while data := await self.process.stdout.receive_some(65536):
@@ -93,7 +93,7 @@ class Served(Line):
                 for line in lines:
                     self._to_client.send_nowait(bytes(line))
         except trio.ClosedResourceError:
-            pass  # the test has had enough
+            pass  # the test has finished reading
         self.cut_off = bytes(buffer)
         self._to_client.close()
 
@@ -107,9 +107,9 @@ async def serving(
     stderr: int | None = None,
     **variables: str,
 ) -> AsyncIterator[Served]:
-    """Gives a server with its data below `base`; ends its input with the block, and fails where it does not end then.
+    """Yields a server with its data below `base`; closes its input after the block, and fails if it does not exit.
 
-    `variables` are added to its environment. Its stderr is in `log`, unless a descriptor is given for it.
+    `variables` are added to its environment. Its stderr goes to `log`, unless a descriptor is passed.
     """
     errors = base / "stderr"
     with errors.open("ab") as kept:
@@ -153,7 +153,7 @@ def processes_of(base: Path) -> list[str]:
 
 
 def write_tree(root: Path, files: Mapping[str, str | bytes]) -> Path:
-    """Makes the files of a tree; returns its root."""
+    """Writes the files of a tree; returns its root."""
     for path, content in files.items():
         target = root / path
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -162,7 +162,7 @@ def write_tree(root: Path, files: Mapping[str, str | bytes]) -> Path:
 
 
 def spied(base: Path, code: str) -> dict[str, str]:
-    """Returns the variables that make all Python processes of a server call `seen(event, args)`, an audit hook of this code."""
+    """Returns variables that install an audit hook in every Python process of a server: `seen(event, args)` in `code`."""
     spy = base / "spy"
     spy.mkdir(exist_ok=True)
     (spy / "sitecustomize.py").write_text(f"{code}\nimport sys\nsys.addaudithook(seen)\n")
@@ -170,7 +170,7 @@ def spied(base: Path, code: str) -> dict[str, str]:
 
 
 def holding(base: Path) -> dict[str, str]:
-    """Returns the variables that make a worker stay in the file `held.py` until `base/go` is there; `base/reached` tells."""
+    """Returns variables that make a worker block on opening `held.py`, after creating `base/reached`, until `base/go` exists."""
     code = f"""
 import os, sys, time
 def seen(event, args):
@@ -183,5 +183,5 @@ def seen(event, args):
 
 
 async def reached(base: Path) -> None:
-    """Returns once a worker stays in `held.py`."""
+    """Returns once a worker blocks on `held.py`."""
     await until(lambda: (base / "reached").exists(), seconds=PATIENCE)

@@ -1,4 +1,4 @@
-"""A whole server without a transport: real registry, supervisor, workers and index below the tools."""
+"""A complete server without a transport: tools with the real registry, supervisor, workers and index."""
 
 import json
 from collections.abc import AsyncIterator, Callable
@@ -28,12 +28,12 @@ SETTINGS = Settings(
     server=ServerSettings(prewarm=False, max_memory=64 * GIB),
     query=QuerySettings(freshness_wait_ms=60_000, first_answer_wait_ms=600_000),
 )
-"""A generous wait: what a test has written is in the next answer, however busy the machine is. The memory of this process is that
-of all tests before: it closes no workspace."""
+"""The waits are generous, so that the next answer has what a test wrote, however busy the machine is. The memory limit closes no
+workspace: this process also holds the memory of all earlier tests."""
 
 
 class Answer(Struct):
-    """A reply in its two forms, with the error in it, if it is one, and the job of the call."""
+    """A reply in both forms, with its error, if any, and the call's job."""
 
     payload: bytes
     text: str
@@ -63,11 +63,11 @@ class Serving:
         self.registry = server.registry
 
     async def wait_known(self, project_id: str) -> None:
-        """Returns once the server's own look around has found the index of a project."""
+        """Returns once the server has discovered a project's index."""
         await until(lambda: project_id in self._indexed(), seconds=30)
 
     async def wait_watched(self, project_id: str) -> None:
-        """Returns once the tree of a live workspace is watched, and the look that follows has found nothing new."""
+        """Returns once a live workspace is watched, fresh and idle."""
 
         def is_quiet() -> bool:
             seen = self.server.supervisor.find(project_id)
@@ -83,18 +83,18 @@ class Serving:
         return answer_of(await self.server.tools.call(tool, given, client or Client()))
 
     async def call(self, tool: str, client: Client | None = None, **arguments) -> dict:
-        """Returns the answer decoded; an error is a failure of the test."""
+        """Returns the decoded answer; fails the test on an error."""
         answer = await self.answer(tool, client, **arguments)
         assert answer.error is None, answer.payload
         return json.loads(answer.payload)
 
     async def refusal(self, tool: str, client: Client | None = None, **arguments) -> dict:
-        """Returns the error envelope decoded."""
+        """Returns the decoded error envelope."""
         return self.refusal_of(await self.answer(tool, client, **arguments))
 
     @staticmethod
     def refusal_of(answer: Answer) -> dict:
-        """Returns the error envelope of an answer decoded."""
+        """Returns the decoded error envelope of an answer."""
         assert answer.error is not None, answer.payload
         decoded = json.loads(answer.payload)
         assert decoded["error"]["code"] == answer.error.code

@@ -1,4 +1,4 @@
-"""Waiting for what no event announces: bounded, and with a name for what did not come."""
+"""Bounded waiting for conditions that no event announces; the failure names the condition."""
 
 import inspect
 

@@ -1,4 +1,4 @@
-"""A watcher in tests: opened over all that is there, and scripts that may mount and have limits of their own."""
+"""Watchers in tests: opened over a whole tree, or in scripts that may mount and have their own limits."""
 
 import ctypes
 import os
@@ -25,7 +25,7 @@ def directories_below(root: Path) -> list[str]:
 
 @asynccontextmanager
 async def watching(root: Path, **options: int) -> AsyncIterator[TreeWatcher]:
-    """A watcher of all that is there, whose first "everything" is taken."""
+    """Yields a watcher of all directories, after its first "everything" has been drained."""
     async with open_tree_watcher(root, directories_below(root), **options) as watcher:
         assert watcher.drain().is_everything
         assert watcher.drain().is_empty
@@ -33,7 +33,7 @@ async def watching(root: Path, **options: int) -> AsyncIterator[TreeWatcher]:
 
 
 async def settle(watcher: TreeWatcher, root: Path) -> None:
-    """What a caller does after an index run, until nothing is new."""
+    """Updates the watcher as a caller does after an index job, until nothing new is reported."""
     await watcher.update(directories_below(root))
     watcher.drain()
     assert watcher.drain().is_empty
@@ -54,7 +54,7 @@ trio.run(main)
 
 
 def run_in_namespace(body: str, root: Path) -> None:
-    """Runs a script where it may mount, and where limits are its own."""
+    """Runs a script in namespaces of its own, in which it may mount and set limits."""
     if subprocess.run(["unshare", "-rm", "true"], capture_output=True, check=False).returncode != 0:
         pytest.skip("no namespaces here")
     code = IN_NAMESPACE.format(body=body.strip().replace("\n", "\n    "))
@@ -64,7 +64,7 @@ def run_in_namespace(body: str, root: Path) -> None:
 
 
 def exchange(one: Path, other: Path) -> None:
-    """renameat2 with RENAME_EXCHANGE."""
+    """Swaps two paths: renameat2 with RENAME_EXCHANGE."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.renameat2(-100, os.fsencode(one), -100, os.fsencode(other), 2) != 0:
         pytest.skip(f"no exchange here: {os.strerror(ctypes.get_errno())}")

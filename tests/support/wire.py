@@ -1,6 +1,6 @@
-"""Clients that speak the protocol by hand over every transport, without a library of it: bytes go out, messages come in.
+"""Clients that speak the protocol over every transport without a protocol library: bytes are sent, messages received.
 
-All of them have `call(method, params)`, which returns the response message; those with a stream answer `roots/list`.
+All have `call(method, params)`, which returns the response message; those with a stream answer `roots/list`.
 """
 
 import json
@@ -37,7 +37,7 @@ def opening(**capabilities):
 
 
 class Duplex:
-    """A connection that carries messages both ways. `n_answers` counts the responses under each id."""
+    """A bidirectional connection. `n_answers` counts the responses by id."""
 
     def __init__(self, write: Callable[[bytes], Awaitable[None]], *, roots=()):
         self._write = write
@@ -53,7 +53,7 @@ class Duplex:
         await self.push(json.dumps({"jsonrpc": "2.0", **message}).encode())
 
     async def push(self, frame: bytes):
-        """Sends bytes as they are."""
+        """Sends raw bytes."""
         await self._write(frame)
 
     async def ask(self, method, params=None, *, id_=None):
@@ -66,7 +66,7 @@ class Duplex:
         return id_
 
     async def answer(self, id_):
-        """Returns the response to a request, None where the connection has ended without one."""
+        """Returns the response to a request; None if the connection has ended without one."""
         event, _ = self._waiting[id_]
         with trio.fail_after(PATIENCE):
             if not self.is_over.is_set():
@@ -85,7 +85,7 @@ class Duplex:
         return answer
 
     async def until(self, method):
-        """Returns the first message of the server's own with this method, and forgets it."""
+        """Removes and returns the first message from the server with this method."""
         with trio.fail_after(PATIENCE):
             while True:
                 for message in self.heard:
@@ -95,7 +95,7 @@ class Duplex:
                 await self._arrived.wait()
 
     async def take(self, frame: bytes):
-        """For the reader: a message of the server."""
+        """Handles a message from the server; called by the reader."""
         message = json.loads(frame)
         if "method" not in message:
             id_ = message.get("id")
@@ -114,7 +114,7 @@ class Duplex:
         self._arrived = trio.Event()
 
     def end(self):
-        """For the reader: nothing more will come."""
+        """Marks the end of input; called by the reader."""
         self.is_over.set()
         for event, _ in self._waiting.values():
             event.set()
@@ -122,7 +122,7 @@ class Duplex:
 
 @asynccontextmanager
 async def pipe_client(process: Process, *, roots=()) -> AsyncIterator[Duplex]:
-    """Gives a client of a process that speaks on its standard streams; the input ends with the block."""
+    """Yields a client of a process on stdio; closes its input after the block."""
 
     async def write(frame):
         await process.process.stdin.send_all(frame + b"\n")
@@ -146,9 +146,9 @@ async def pipe_client(process: Process, *, roots=()) -> AsyncIterator[Duplex]:
 
 @asynccontextmanager
 async def open_websocket(url: str, path="/ws", *, subprotocols=("mcp",)) -> AsyncIterator[WebSocketConnection]:
-    """Gives a WebSocket to a server of HTTP. It is closed with the block, politely or after CLOSE_SECONDS.
+    """Yields a WebSocket to an HTTP server. It is closed after the block, forcibly after CLOSE_SECONDS.
 
-    Raises ConnectionError where there is no opening handshake within PATIENCE: the library waits for ever for a server that is
+    Raises ConnectionError if there is no opening handshake within PATIENCE: the library would wait for ever for a server that was
     killed before it.
     """
     host, _, port = url.removeprefix("http://").rpartition(":")
@@ -169,17 +169,17 @@ async def open_websocket(url: str, path="/ws", *, subprotocols=("mcp",)) -> Asyn
                 await socket.aclose()
             nursery.cancel_scope.cancel()
     except* LocalProtocolError:
-        # A ping that arrives after our closing frame: the library's reader wants to answer it, and may not any more.
+        # If a ping arrives after our closing frame, the library's reader tries to answer it, which is no longer allowed.
         if not is_closing:
             raise
     finally:
-        # The library leaves the stream open where the opening handshake fails or is cancelled.
+        # The library leaves the stream open if the opening handshake fails or is cancelled.
         await trio.aclose_forcefully(stream)
 
 
 @asynccontextmanager
 async def websocket_client(url: str, *, roots=()) -> AsyncIterator[Duplex]:
-    """Gives a client over `/ws`."""
+    """Yields a client over `/ws`."""
     async with open_websocket(url) as socket, trio.open_nursery() as nursery:
         client = Duplex(lambda frame: socket.send_message(frame.decode()), roots=roots)
 
@@ -196,13 +196,13 @@ async def websocket_client(url: str, *, roots=()) -> AsyncIterator[Duplex]:
 
 
 class Answer:
-    """A response of HTTP, complete."""
+    """A complete HTTP response."""
 
     def __init__(self, status, headers, body):
         self.status, self.headers, self.body = status, headers, body
 
     def message(self):
-        """Returns the JSON-RPC response in a body, or the last one in an event stream."""
+        """Returns the JSON-RPC response in the body, or the last one of an event stream."""
         if self.headers.get("content-type", "").startswith("text/event-stream"):
             return json.loads([data for event, data in events(self.body) if event == "message"][-1])
         assert self.body, (self.status, self.headers)
@@ -210,7 +210,7 @@ class Answer:
 
 
 def events(body: bytes):
-    """Gives the (event, data) pairs of a complete event stream."""
+    """Yields the (event, data) pairs of a complete event stream."""
     for block in body.decode().replace("\r\n", "\n").split("\n\n"):
         fields = dict(line.split(": ", 1) for line in block.split("\n") if ": " in line and not line.startswith(":"))
         if "data" in fields:
@@ -218,7 +218,7 @@ def events(body: bytes):
 
 
 class Http:
-    """One connection that is kept alive, one request at a time."""
+    """A persistent connection, for one request at a time."""
 
     def __init__(self, stream: trio.SocketStream, host: str):
         self.stream = stream
@@ -245,7 +245,7 @@ class Http:
             await self.stream.send_all(self._h11.send(event))
 
     async def stream_body(self):
-        """Gives the pieces of a response as they come, the head first."""
+        """Yields the events of a response as they arrive, the head first."""
         while not isinstance(event := await self._next(), h11.EndOfMessage | h11.ConnectionClosed):
             yield event
 
@@ -261,7 +261,7 @@ class Http:
 
 @asynccontextmanager
 async def http_connection(url: str) -> AsyncIterator[Http]:
-    """Gives a connection to a server."""
+    """Yields a connection to a server."""
     host, _, port = url.removeprefix("http://").rpartition(":")
     stream = await trio.open_tcp_stream(host, int(port))
     try:
@@ -274,7 +274,7 @@ JSON_HEADERS = [("content-type", "application/json"), ("accept", "application/js
 
 
 class Posting:
-    """A client of which each request is a POST on its own: `POST /`, and `/mcp` in both eras."""
+    """A client that sends each request as a separate POST: to `/`, or to `/mcp` in either era."""
 
     def __init__(self, http: Http, target: str, *, is_modern=False, query=""):
         self._http = http
@@ -323,7 +323,7 @@ UPGRADE = (
     b"GET /ws HTTP/1.1\r\nhost: 127.0.0.1\r\nupgrade: websocket\r\nconnection: upgrade\r\n"
     b"sec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
 )
-"""A WebSocket by hand, for what a library does not do."""
+"""A WebSocket handshake sent by hand, for behaviour that a library does not allow."""
 
 
 def websocket_frame(payload: bytes, key: bytes = b"\0\0\0\0") -> bytes:
@@ -334,7 +334,7 @@ def websocket_frame(payload: bytes, key: bytes = b"\0\0\0\0") -> bytes:
 
 @asynccontextmanager
 async def sse_client(url: str, *, roots=()) -> AsyncIterator[Duplex]:
-    """Gives a client of the older HTTP+SSE transport: one stream down, a POST for each message up."""
+    """Yields a client of the older HTTP+SSE transport: one stream from the server, a POST for each message to it."""
     async with http_connection(url) as down, http_connection(url) as up, trio.open_nursery() as nursery:
         await down.begin("GET", "/mcp", b"", [("accept", "text/event-stream")])
         endpoint = trio.Event()

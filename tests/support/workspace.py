@@ -1,4 +1,4 @@
-"""A tree on disk with an index of its own, driven through the real job, workers and stores."""
+"""A tree on disk with its own index, built by real jobs, workers and stores."""
 
 import os
 import subprocess
@@ -21,7 +21,7 @@ LIMITS = IndexLimits(rules=ScanRules())
 
 
 class TestWorkspace:
-    """`root` holds the files, `home` the store. Every `sync` is a whole job with its own worker processes."""
+    """`root` holds the files, `home` the store. Every `sync` runs a whole job, by default with its own worker processes."""
 
     __test__ = False
 
@@ -81,7 +81,7 @@ class TestWorkspace:
             return await job.run()
 
     def names(self) -> set[tuple[str, str]]:
-        """Returns (path, symbol name) of everything defined."""
+        """Returns the (path, symbol name) of every definition."""
         with self.index.snapshot() as snapshot:
             return {
                 (path, symbol.name)
@@ -90,14 +90,14 @@ class TestWorkspace:
             }
 
     def text_of(self, path: str) -> str:
-        """Returns what the index holds as the text of a file."""
+        """Returns the indexed text of a file."""
         with self.index.snapshot() as snapshot:
             row = snapshot.facts.file(path)
             assert row is not None, path
             return "".join(chunk.text for chunk in snapshot.text.file_chunks(row.id))
 
     def status_of(self, path: str) -> tuple[str, str]:
-        """Returns (status, reason) of a path in the manifest; ('', '') where it is unknown."""
+        """Returns (status, reason) of a path in the manifest; ('', '') if it is unknown."""
         with self.index.snapshot() as snapshot:
             row = snapshot.facts.file(path)
             return ("", "") if row is None else (row.status, row.reason)

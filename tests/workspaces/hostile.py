@@ -1,6 +1,6 @@
-"""Paths that people send who want to see what is not theirs, and paths that programs send which are confused.
+"""Paths sent by attackers and by confused programs.
 
-By class. DEV is the allowed root, SHOP a project in it, SECRET a repository beside it, NAME the last part of SECRET.
+By class. DEV is the allowed root, SHOP a project in it, SECRET a repository beside it.
 """
 
 from collections.abc import Mapping
@@ -203,11 +203,11 @@ HOSTILE: Mapping[str, tuple[str, ...]] = {
 OUTSIDE = frozenset(
     {"dot-dot", "plain outside", "missing outside", "double slashes", "links", "chains of links", "prefix siblings", "proc"}
 )
-"""Classes whose every path is outside of the allowed root, whatever it looks like: refused, and nothing else."""
+"""Classes whose paths all lie outside of the allowed root: each must be refused."""
 
 
 def expand(path: str, *, dev: str, shop: str, secret: str) -> str:
-    """Puts the real directories in."""
+    """Inserts the real directories."""
     if path in ("QUOTED", "UPPER"):
         return quote(secret, safe="") if path == "QUOTED" else secret.upper()
     return path.replace("DEV", dev).replace("SHOP", shop).replace("SECRET", secret)

@@ -1,6 +1,6 @@
-"""A user's machine with projects on it, and the real server on it: `codecompass serve-mcp` under the official client.
+"""A user's machine with projects, and the real server on it: `codecompass serve-mcp` with the official client.
 
-Every server is a process of its own. All of its data, settings and projects lie below one directory.
+Every server is a separate process. All data, settings and projects are below one directory.
 """
 
 import json
@@ -30,7 +30,7 @@ PROGRAM = (sys.executable, "-m", "codecompass")
 
 
 class Answer:
-    """What a tool said: `json` is its text decoded, `code` the code of its error, empty on success."""
+    """A tool's answer: `json` is its decoded text, `code` its error code, empty on success."""
 
     def __init__(self, result) -> None:
         assert len(result.content) == 1
@@ -57,7 +57,7 @@ class Answer:
 
 
 class Desk:
-    """A client at its server."""
+    """A client with its server."""
 
     def __init__(self, client, pid_file: Path, log: Path) -> None:
         self.client = client
@@ -69,17 +69,17 @@ class Desk:
         return int(self._pid_file.read_text())
 
     async def call(self, tool: str, **arguments) -> Answer:
-        """Calls a tool; paths may be given as such."""
+        """Calls a tool; arguments may be of type Path."""
         given = {name: str(value) if isinstance(value, Path) else value for name, value in arguments.items()}
         with trio.fail_after(DEADLINE_SECONDS):
             return Answer(await self.client.call_tool(tool, given))
 
     async def find(self, name: str, **arguments) -> Answer:
-        """Looks a symbol up."""
+        """Locates a symbol."""
         return await self.call("locate_symbol", name=name, **arguments)
 
     async def until(self, accept, tool: str, *, seconds: float = WAIT_SECONDS, **arguments) -> Answer:
-        """Calls a tool until its answer is as wanted. Another process is at work: there is nothing else to wait for."""
+        """Calls a tool until its answer is accepted. Polls, because the server is another process."""
         answer = None
         with trio.move_on_after(seconds):
             while True:
@@ -90,7 +90,7 @@ class Desk:
         raise AssertionError(f"not within {seconds} s; last: {None if answer is None else answer.text[:2000]}")
 
     async def ready(self, name: str, **arguments) -> Answer:
-        """Looks a symbol up until the index that answers is complete."""
+        """Locates a symbol until the index that answers is complete."""
         return await self.until(
             lambda answer: not answer.code and answer.metadata["indexing_status"] == "ready",
             "locate_symbol",
@@ -102,19 +102,19 @@ class Desk:
         return (await self.call("health_check")).json
 
     def stop(self) -> None:
-        """Keeps the process from doing anything until `go_on`."""
+        """Suspends the process until `go_on`."""
         os.kill(self.pid, signal.SIGSTOP)
 
     def go_on(self) -> None:
         os.kill(self.pid, signal.SIGCONT)
 
     def kill(self) -> None:
-        """As the system does when memory is short: nothing of the process gets to do anything any more."""
+        """Kills the process, as the system does when memory runs out."""
         os.kill(self.pid, signal.SIGKILL)
 
 
 class Machine:
-    """See the module."""
+    """The data, settings and projects of a user, below one directory."""
 
     def __init__(self, base: Path) -> None:
         self.base = Path(os.path.realpath(base))
@@ -142,12 +142,12 @@ class Machine:
             "GIT_CEILING_DIRECTORIES": str(self.base),
         }
 
-    # projects
+    # Projects.
 
     def project(
         self, name: str, files: Mapping[str, str] | None = None, *, below: Path | None = None, marker: bool = True
     ) -> Path:
-        """Makes a project with one function that no other has, named after it."""
+        """Creates a project with one function that no other has, named after it."""
         root = (below or self.dev) / name
         own = {"src/main.py": f"def {word(root)}():\n    return 1\n"}
         for path, text in {**own, **(files or {})}.items():
@@ -158,7 +158,7 @@ class Machine:
         return root
 
     def register(self, root: Path, *, alias: str | None = None, is_default: bool = False) -> Project:
-        """As `codecompass init` does."""
+        """Registers a project as `codecompass init` does."""
         with open_registry(self.home) as registry:
             return registry.adopt(registry.register(root).project_id, alias=alias, as_default=is_default)
 
@@ -167,12 +167,12 @@ class Machine:
             return {project.root: project for project in registry.projects()}
 
     def heavy(self, name: str, n_files: int = 30) -> Path:
-        """Makes a project that takes some tenths of a second to index; with 100 files its text can be searched well before."""
+        """Creates a project that takes some tenths of a second to index; with 100 files its text is searchable much earlier."""
         body = "\n\n".join(f"def part_{number}(value):\n    return value + {number}" for number in range(1000))
         return self.project(name, {f"lib/m{number:03}.py": body for number in range(n_files)})
 
     async def wait_job(self, root: Path) -> str:
-        """Returns the id of the job that runs in a project, as soon as the log of jobs has it."""
+        """Returns the id of the job running in a project, as soon as the registry shows it."""
 
         def running() -> str | None:
             with open_registry(self.home) as registry:
@@ -182,7 +182,7 @@ class Machine:
         return await until(running, seconds=WAIT_SECONDS)
 
     def obstruct(self, root: Path) -> None:
-        """Makes it impossible to index a project, also for a user who may write anywhere."""
+        """Makes indexing of a project impossible, even for root."""
         layout = self.home.project(project_id(root))
         layout.root.mkdir(parents=True)
         layout.epochs.write_text("a file where a directory has to be")
@@ -190,10 +190,10 @@ class Machine:
     def unblock(self, root: Path) -> None:
         self.home.project(project_id(root)).epochs.unlink()
 
-    # the program
+    # The program.
 
     def run(self, *arguments: str | Path, cwd: Path | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
-        """Runs a command to its end, in this process."""
+        """Runs a command to completion, in this process."""
         done = run_in_process(arguments, {**self.environment, **variables}, cwd or self.user)
         return subprocess.CompletedProcess(list(map(str, arguments)), done.code, done.out, done.err)
 
@@ -204,7 +204,7 @@ class Machine:
     def start(
         self, *arguments: str | Path, cwd: Path | None = None, stderr: int = subprocess.DEVNULL, **variables: str
     ) -> subprocess.Popen[bytes]:
-        """Starts a command that is not waited for. End it."""
+        """Starts a command without waiting for it. The caller ends it."""
         return subprocess.Popen(
             [*PROGRAM, *map(str, arguments)],
             cwd=cwd or self.user,
@@ -224,7 +224,7 @@ class Machine:
         program: tuple[str, ...] = PROGRAM,
         **variables: str,
     ) -> AsyncIterator[Desk]:
-        """Gives a client that is connected to a server of its own. `roots` are the URIs that it names whenever it is asked."""
+        """Yields a client connected to a new server. `roots` are the URIs with which it answers `roots/list`."""
         from mcp import Client, StdioServerParameters, stdio_client
         from mcp.types import ListRootsResult, Root
 
@@ -249,5 +249,5 @@ class Machine:
 
 
 def word(root: Path) -> str:
-    """The function that only the project at `root` has."""
+    """Returns the name of the function that only the project at `root` has."""
     return f"only_in_{root.name.replace('-', '_')}"

@@ -1,4 +1,4 @@
-"""Rights to read that are taken away and given back: what lies behind them is neither lost nor forgotten."""
+"""Read permissions that are revoked and restored: what they hide is neither lost nor missed later."""
 
 import sys
 
@@ -15,7 +15,7 @@ from tests.support.processes import obey_permissions
 obey_permissions()
 os.execv(sys.executable, [sys.executable, "-m", "codecompass", *sys.argv[1:]])
 """
-"""A server of root's that may not read what its mode forbids."""
+"""A server started by root, but subject to file permissions."""
 
 
 @pytest.mark.parametrize("is_repository", [True, False])

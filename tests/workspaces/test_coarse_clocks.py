@@ -1,4 +1,4 @@
-"""A file system whose times are whole seconds: edits of the same size within one second are seen all the same."""
+"""A file system whose times are whole seconds: edits of the same size within one second are still detected."""
 
 import random
 
@@ -39,7 +39,7 @@ async def test_a_server_is_never_wrong_and_fresh_there(machine, coarse):
             gone, names[number] = names[number], f"name_{step + 100:06}"
             written(root, number, names[number])
             if source.random() < 0.3:
-                # Once more within the same second, after an answer that may have indexed it.
+                # Again within the same second, after a request that may have indexed the file.
                 await desk.find(names[number])
                 gone, names[number] = names[number], f"name_{step + 50_000:06}"
                 written(root, number, names[number])

@@ -1,18 +1,18 @@
-"""The decisions of seed 004, one by one: who decides where nothing is named, and what is said of it.
+"""The decisions of seed 004: which source selects the project if none is named, and what is reported.
 
 | decision | test |
 |---|---|
-| roots > environment > cwd, first match wins, who disagrees is told | test_roots_then_codecompass_project_then_... |
+| roots > environment > cwd, first match wins, disagreement is reported | test_roots_then_codecompass_project_then_... |
 | ?project_path= between roots and environment, 400 | tests/transport/test_router.py, tests/transport/http |
-| nothing is an error with its message | test_nothing_to_go_by_is_said_in_the_words_of_the_contract |
+| no source is an error with its message | test_nothing_to_go_by_is_said_in_the_words_of_the_contract |
 | detection follows the roots | test_roots_that_change_are_asked_for_again |
-| first root wins, percent-decoded, missing ones skipped, other hosts none of ours | test_the_first_root_that_exists_decides |
-| hint once, where environment or cwd decided | test_the_hint_comes_once_and_only_without_roots |
+| first root wins, percent-decoded; missing ones and those of other hosts are skipped | test_the_first_root_that_exists_decides |
+| hint once, if environment or cwd decided | test_the_hint_comes_once_and_only_without_roots |
 | detected and not indexed | test_a_detected_project_that_is_not_indexed_is_named_with_the_remedy |
 | --project-from-cwd | test_the_current_directory_counts_by_its_marker_or_by_the_flag |
 | a broken source is an error | test_a_variable_that_names_nothing_is_an_error |
 
-In the modern era roots are asked for only where nothing else resolves : those tests run in both eras.
+In the modern era roots are requested only if nothing else resolves: those tests run in both eras.
 """
 
 import warnings
@@ -72,7 +72,7 @@ async def test_roots_that_change_are_asked_for_again(machine, projects):
         roots[:] = [projects["cwd"].as_uri()]
         unasked = await desk.find(word(projects["roots"]))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # deprecated in the modern era, and what editors do in the other
+            warnings.simplefilter("ignore")  # deprecated in the modern era; editors send it in the handshake era
             await desk.client.send_roots_list_changed()
         after = await desk.until(lambda answer: answer.metadata["workspace"] == str(projects["cwd"]), "index_status")
 

@@ -1,4 +1,4 @@
-"""The first question to a workspace that nobody has indexed: what it answers, when the rest comes, how often work is done."""
+"""The first requests to an unindexed workspace: what they return, when the rest follows, and that the work is done once."""
 
 import pytest
 import trio

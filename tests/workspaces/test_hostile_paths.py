@@ -1,7 +1,7 @@
-"""No path leads out of the allowed roots: not as an argument, a root, a query, a variable, and not from within the tree.
+"""No path leads outside the allowed roots: as an argument, root, query or variable, or through links in the tree.
 
-Outside lies a repository with a canary in it. Whatever is asked, no answer may hold the canary or say whether a path out there
-exists, and not one byte of it may be in the store afterwards. Inside lie links to it.
+Outside is a repository with a canary. No answer may contain the canary or reveal whether a path out there exists, and none of its
+bytes may be in the store afterwards. Inside are links to it.
 """
 
 import os
@@ -37,7 +37,7 @@ class Mine:
         self._links()
 
     def _links(self) -> None:
-        """Ways out that lie inside of the allowed root and of the project."""
+        """Creates links that lead out, inside the allowed root and the project."""
         (self.dev / "link").symlink_to(self.secret)
         previous = self.secret
         for number in range(12):
@@ -70,7 +70,7 @@ def flags(mine) -> tuple:
 
 
 def check_store(mine) -> None:
-    """Nothing of what lies outside has come into the store, under any name, nor into the log."""
+    """Asserts that nothing from outside is in the store, under any name, or in the log."""
     for path in mine.machine.base.rglob("*"):
         if path.is_file() and (mine.machine.home.root in path.parents or path.suffix == ".log"):
             assert CANARY.encode() not in path.read_bytes(), path
@@ -85,7 +85,7 @@ def test_there_are_enough_of_them(mine):
 
 
 async def test_no_argument_leads_out(mine):
-    """As `workspace` of a question and of a job, and as `repo_path`."""
+    """As `workspace` of a request and of a job, and as `repo_path`."""
     ways = [
         ("search_code", lambda path: {"query": CANARY, "workspace": path}),
         ("index_repo", lambda path: {"workspace": path}),
@@ -98,8 +98,7 @@ async def test_no_argument_leads_out(mine):
             for tool, arguments in ways:
                 answer = await desk.call(tool, **arguments(path))
                 if not answer.code:
-                    # What leads to a place inside is taken for that.
-                    # `*` is all projects within the allowed roots.
+                    # A path that resolves to a place inside is accepted. `*` means all projects within the allowed roots.
                     assert answer.metadata["workspace"] in (str(mine.shop), "*"), (kind, path, answer.text)
                     assert answer.json.get("results", []) == [], (kind, path, answer.text)
                 assert f"def {CANARY}" not in answer.text, (kind, path)
@@ -141,7 +140,7 @@ async def test_a_refusal_says_the_same_whether_or_not_there_is_anything(mine, to
 
 
 async def test_no_query_and_no_path_of_a_file_leads_out(mine):
-    """What lies inside and points outside is not read, and paths of files are looked up and not opened."""
+    """Links that point outside are not followed, and paths of files are looked up, not opened."""
     async with mine.machine.serve(*flags(mine)) as desk:
         await desk.ready(word(mine.shop), workspace=mine.shop)
         for mode in ("auto", "literal", "regex"):
@@ -161,7 +160,7 @@ async def test_no_query_and_no_path_of_a_file_leads_out(mine):
 
 
 async def test_no_root_leads_out(mine):
-    """A root is a hint where to look. One that leads out is refused, one that is none is passed over."""
+    """A root is only a hint. One that leads out is refused, an invalid one is skipped."""
     for kind, uris in hostile_roots(mine):
         async with mine.machine.serve(*flags(mine), "--no-prewarm", roots=uris) as desk:
             for tool, arguments in (("search_code", {"query": "x"}), ("index_repo", {})):
@@ -195,7 +194,7 @@ async def test_no_variable_leads_out(mine, name):
 
 
 async def test_a_parent_that_becomes_a_link_during_the_request_does_not_lead_out(mine):
-    """A thread swaps a directory for a link to outside and back, as fast as it can, while questions and jobs go on."""
+    """A thread swaps a directory for a link to outside and back as fast as it can, during requests and jobs."""
     inside, outside = mine.dev / "swap", mine.secret.parent / "swapped"
     mine.machine.project("inner", below=inside)
     hidden = mine.machine.project("inner", {"canary.py": f"def {CANARY}():\n    pass\n"}, below=outside)
@@ -221,14 +220,14 @@ async def test_a_parent_that_becomes_a_link_during_the_request_does_not_lead_out
                 ][number % 3]
                 answer = await desk.call(tool, **arguments, workspace=inside / "inner")
                 assert answer.json.get("results", []) == [], answer.text
-                # A tree that goes while it is looked at cannot be indexed; that is told, and is no defect.
+                # A tree that vanishes during a scan cannot be indexed; the error says so, and is not a defect.
                 assert answer.code != "internal_error" or "could not be indexed" in answer.message, answer.text
                 assert str(hidden) not in answer.text
         finally:
             is_done.set()
             await trio.to_thread.run_sync(swapper.join)
         settled = await desk.until(lambda answer: not answer.code, "index_status", workspace=inside / "inner")
-        # Each job that the swaps made fail has doubled the pause before the next: up to a minute, but not for `index_repo`.
+        # Each job that failed because of the swaps doubled the pause before the next, up to a minute, except for `index_repo`.
         await desk.until(
             lambda answer: answer.json.get("status") == "published",
             "index_repo",

@@ -1,8 +1,8 @@
-"""No answer holds a path, a symbol, a word or a count of another workspace, whatever comes and goes meanwhile.
+"""No answer contains a path, symbol, word or count of another workspace, even under evictions.
 
-All projects hold the same tree with the same names; each has one word of its own in a file, a symbol and a path, and a number
-of files of its own. Random questions to random projects, named in random ways, run side by side while workspaces are evicted
-and come back, because fewer may be known and live than are asked for.
+All projects hold the same tree with the same names; each also has a unique word in a file, a symbol and a path, and its own
+number of files. Random requests to random projects, named in random ways, run concurrently while workspaces are evicted and
+return, because fewer may be known and live than are queried.
 """
 
 import random
@@ -20,11 +20,11 @@ N_AT_A_TIME = 6
 
 MISSING = {"symbol_not_found", "file_not_found"}
 PASSING = {"", "workspace_limit_exceeded", "workspace_busy", "index_not_ready", "index_in_progress", "sync_in_progress", *MISSING}
-"""What may be said of a workspace that is busy or being indexed again. That it is unknown, or not indexed, may not."""
+"""Error codes (empty: success) allowed while a workspace is busy or indexed again. Unknown and not indexed are not allowed."""
 
 
 class Inhabited:
-    """A project and what only it has."""
+    """A project and its unique contents."""
 
     def __init__(self, machine, number: int, rng: random.Random) -> None:
         self.canary = f"canary{rng.getrandbits(48):012x}"
@@ -35,7 +35,7 @@ class Inhabited:
             f"lib/{self.canary}.py": "def same_everywhere():\n    pass\n",
             **{f"more/m{each}.py": "x = 1\n" for each in range(number)},
         }
-        # Names of which one is the beginning of another, as directories have them.
+        # Each name is a prefix of the next one.
         self.root = machine.project("p" * (number + 1), files)
         (self.root / "src" / "main.py").write_text(files["src/main.py"])
         self.names: list[dict[str, object]] = [

@@ -5,11 +5,11 @@
 | every tool takes project_id | test_every_tool_takes_a_name_and_answers_from_that_project_alone |
 | pattern and length, checked first | test_a_name_is_checked_before_anything_is_touched, tests/protocol/test_decode.py |
 | first index provisions, repeating it is harmless | test_the_first_index_registers_the_name_and_repeating_it_changes_nothing |
-| same files in two projects stay apart | test_the_same_tree_under_two_names_stays_apart, test_isolation.py |
-| omitted: as before | test_without_a_name_the_default_project_answers_as_before |
+| the same files in two projects are separate | test_the_same_tree_under_two_names_stays_apart, test_isolation.py |
+| omitted: the default project answers | test_without_a_name_the_default_project_answers_as_before |
 | permission denied | test_a_store_that_cannot_be_written_is_permission_denied |
-| what survives | test_a_name_survives_a_restart |
-| the path passes the same gate | test_hostile_paths.py |
+| names are persistent | test_a_name_survives_a_restart |
+| paths are checked as elsewhere | test_hostile_paths.py |
 """
 
 import pytest

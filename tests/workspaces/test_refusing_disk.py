@@ -1,6 +1,6 @@
-"""An index on a disk that takes nothing any more, full or read-only: what is there is answered, and room can be made.
+"""An index on a disk that is full or read-only: what is indexed is answered, and space can be freed.
 
-Needs a mount of its own: root on Linux. Through the real command, and a real server over stdio.
+Uses the real command, and a real server over stdio. Needs permission to mount: root on Linux.
 """
 
 import contextlib
@@ -58,7 +58,7 @@ class Disk:
             subprocess.run(["mount", "-o", "remount,ro", str(self.at)], check=True)
 
     def fill(self) -> None:
-        """Leaves no byte."""
+        """Fills the disk to the last byte."""
         with (self.at / "ballast").open("ab", buffering=0) as file, contextlib.suppress(OSError):
             for size in (1 << 16, 1):
                 with contextlib.suppress(OSError):
@@ -163,7 +163,7 @@ async def test_a_server_answers_every_question(machine, disk, shop, how, when):
 
 @pytest.mark.parametrize("how", ["full", "read-only"])
 async def test_what_a_killed_server_had_published_is_answered(machine, disk, shop, how):
-    """Its last publication, and what it noted in the registry, are still in SQLite's logs."""
+    """Its last publication and registry entries are still in SQLite's write-ahead logs."""
     other = machine.project("other")
     machine.register(other)
     async with machine.serve() as desk:
@@ -214,7 +214,7 @@ async def test_removing_needs_no_free_space_while_a_server_has_the_registry_open
         disk.fill()
         for _ in range(20):
             done = await trio.to_thread.run_sync(lambda: machine.run("projects", "remove", str(other)))
-            # The server looks at recent projects when it starts, on a busy machine only now.
+            # The server scans recent projects when it starts, on a busy machine only now.
             if "is being written" not in done.stderr:
                 break
         assert done.returncode == 0, done.stderr

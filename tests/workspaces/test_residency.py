@@ -1,4 +1,4 @@
-"""Many workspaces in one server, few of them live: who comes back answers, and nothing is left behind by those who go."""
+"""Many workspaces in one server, few of them live: retired ones answer again and leave nothing behind."""
 
 import contextlib
 import os
@@ -18,7 +18,7 @@ N_ACTIVE = 30
 MAX_LIVE = 8
 ROUNDS = 4
 MORE_THREADS = 16
-"""They come and go with the work, as many as there are limits; a leak would be one for each workspace that was asked again."""
+"""The number of threads varies with the work, within limits; a leak would add one for each workspace that is queried again."""
 
 
 def handles(pid: int) -> int:
@@ -57,7 +57,7 @@ async def test_two_hundred_known_thirty_asked_in_turn_and_eight_live_leak_nothin
 
     assert health["total_projects"] == N_REGISTERED
     first, last = held[0], held[-1]
-    # Connections that wait for the next question vary by a few.
+    # The number of idle connections varies by a few.
     assert last[0] <= first[0] + 12, held
     assert last[1] <= first[1] + MORE_THREADS, held
     assert last[2] <= first[2] + 24 * MIB, held
@@ -96,7 +96,7 @@ async def test_a_workspace_that_nobody_asks_for_is_closed_and_answers_when_it_is
 
 
 async def test_memory_counts_too(machine):
-    """A cap that the server itself exceeds keeps one workspace live: the one that is asked."""
+    """A limit below the server's own memory use keeps one workspace live: the one being queried."""
     roots = [machine.project(f"w{number}") for number in range(4)]
     for root in roots:
         machine.register(root)

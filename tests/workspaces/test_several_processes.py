@@ -1,4 +1,4 @@
-"""Several programs on one store: one writes at a time, all read, each sees what the others do, and nobody's death is a loss."""
+"""Several programs on one store: one writes at a time, all read and see each other's publications; crashes lose nothing."""
 
 import json
 import os
@@ -23,7 +23,7 @@ NEWER_PROGRAM = (
     "-c",
     "import codecompass.store.schema as schema\nschema.SCHEMA_VERSION += 1\nfrom codecompass.__main__ import main\nmain()\n",
 )
-"""The next version of the program: the same, with another shape of the tables."""
+"""The next version of the program: this one with another schema version."""
 
 
 def named(root, name):
@@ -35,7 +35,7 @@ def projects(health):
 
 
 async def stop_between_jobs(desk, layout):
-    """A server that is stopped in the middle of a job, be it one that finds nothing to do, keeps all others from writing."""
+    """Suspends the server between jobs: suspended during a job, even one without changes, it would block all other writers."""
     with trio.fail_after(DEADLINE_SECONDS):
         while True:
             desk.stop()
@@ -96,7 +96,7 @@ async def test_an_index_from_the_command_line_is_seen_by_a_server_and_the_other_
         (root / "src" / "more.py").write_text("def more_of_it():\n    pass\n")
         machine.index(root, "--force")
         desk.go_on()
-        # The server may read again what its watcher named, and is `indexing` until it finds it indexed.
+        # The server may read files again that its watcher reported, and is `indexing` until it finds them unchanged.
         health = await desk.until(lambda answer: projects(answer) == [(3, "ready")], "health_check")
         found = await desk.find("more_of_it", freshness_policy="best_effort")
         jobs = (await desk.call("index_status")).json["recent_jobs"]
@@ -220,7 +220,7 @@ async def test_what_another_server_evicted_comes_back_by_path_and_by_id(machine)
 
 
 async def test_two_versions_of_the_program_do_not_rebuild_each_other_s_index_in_turn(machine):
-    """The newer one takes the index over, once; the older one says so and leaves it alone."""
+    """The newer one rebuilds the index once; the older one reports that and leaves it alone."""
     root = machine.project("shop")
     machine.register(root)
     async with AsyncExitStack() as stack:

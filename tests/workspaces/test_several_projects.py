@@ -1,4 +1,4 @@
-"""A question about several projects: who is asked, what the answer says of each, and what one of them can do to the others."""
+"""Requests about several projects: which are queried, what the answer reports of each, and how faults of one affect others."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ RETRY = "def retry_delay(attempt):\n    '''How long to wait before another attem
 
 @pytest.fixture
 def three(machine):
-    """`api` computes a delay, `web` only mentions one, `docs` has nothing of it; all are indexed, none is live."""
+    """`api` computes a delay, `web` only mentions one, `docs` has neither; all are indexed, none is live."""
     api = machine.project("api", {"src/retry.py": RETRY})
     web = machine.project("web", {"src/page.py": "def page(delay):\n    return f'{delay}'\n"})
     docs = machine.project("docs")
@@ -26,7 +26,7 @@ def three(machine):
 
 
 def cold(machine, *flags, **variables):
-    """Serves without making the projects that were used last live."""
+    """Serves without making the most recently used projects live."""
     return machine.serve(*flags, CODECOMPASS_SERVER_PREWARM="false", **variables)
 
 
@@ -232,7 +232,7 @@ async def test_a_strict_question_gets_nothing_from_an_index_that_was_not_compare
 
 
 async def test_of_many_projects_those_with_most_of_the_question_are_searched(machine):
-    """More than are searched: samples choose."""
+    """There are more projects than are searched; samples select."""
     for number in range(16):
         root = machine.project(f"p{number:02}", {"src/wait.py": f"def wait_{number}(attempt):\n    return attempt\n"})
         machine.index(root)
@@ -293,7 +293,7 @@ USES = [
     ("shop", "shop/__init__.py", 6, "exact"),
     ("till", "tests/test_till.py", 5, "exact"),
 ]
-"""Product code of others, then of the project that defines it, then tests."""
+"""Product code of other projects first, then of the defining one, then tests."""
 
 
 async def test_uses_are_found_wherever_the_package_is_imported(machine, library):

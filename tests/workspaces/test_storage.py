@@ -1,4 +1,4 @@
-"""A store that does not fit its quota, through the real command: what makes room, what does not, and who says so."""
+"""A store over its quota, through the real command: what can be evicted, what cannot, and which reports say so."""
 
 import json
 

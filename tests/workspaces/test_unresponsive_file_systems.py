@@ -1,4 +1,4 @@
-"""One workspace lies on a file system that never answers: it is refused, all others are answered, and the server can be ended."""
+"""One workspace is on a file system that never answers: it is refused, others are answered, and the server can be stopped."""
 
 import os
 import signal
@@ -133,7 +133,7 @@ def test_signals_end_one_that_waits_for_a_dead_file_system_before_it_serves(mach
 
 
 def has_ended(pid):
-    """Whether nothing of a process is left but what its parent has not asked for yet."""
+    """Whether a process has exited or is a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] == "Z"
     except FileNotFoundError:

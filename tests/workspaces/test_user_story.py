@@ -1,12 +1,12 @@
-"""User story 1 of the specification, scenario by scenario, and its edge cases: the real command under the official client.
+"""User story 1 of the specification and its edge cases: the real command with the official client.
 
 | scenario | test |
 |---|---|
 | 1 a workspace is named | test_1_the_named_workspace_answers_and_no_other (SC-300: three of them in one session) |
-| 2 an unknown one is taken up | test_2_an_unknown_workspace_is_taken_up_and_answers_once_it_is_indexed |
-| 3 nothing is taken up | test_3_without_discovery_an_unknown_workspace_is_refused_with_what_to_do |
-| 4, 5 outside of the roots | test_4_and_5_nothing_outside_of_the_allowed_roots_is_taken, test_hostile_paths.py |
-| 6 nothing is named | test_6_the_default_project_answers_who_names_none |
+| 2 an unknown one is added | test_2_an_unknown_workspace_is_taken_up_and_answers_once_it_is_indexed |
+| 3 none is added without discovery | test_3_without_discovery_an_unknown_workspace_is_refused_with_what_to_do |
+| 4, 5 outside the roots | test_4_and_5_nothing_outside_of_the_allowed_roots_is_taken, test_hostile_paths.py |
+| 6 none is named | test_6_the_default_project_answers_who_names_none |
 | 7 eleven workspaces | test_7_the_eleventh_workspace_evicts_the_least_recently_used |
 | 8 all tools | test_8_every_tool_takes_a_workspace_and_answers_for_it (SC-306) |
 | 9 a pin | test_9_a_pinned_workspace_answers_who_names_none_and_can_be_overridden |
@@ -184,7 +184,7 @@ async def test_10_the_most_recent_workspaces_are_made_ready_and_shown(machine, f
     assert set(warmset["members"]) == live == {str(root) for root in roots[5 - capacity :]}
 
 
-# edge cases
+# Edge cases.
 
 
 def test_discovery_without_allowed_roots_does_not_start(machine):

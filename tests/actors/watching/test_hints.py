@@ -1,4 +1,4 @@
-"""The watcher of macOS, run wherever watchfiles runs: it hears of changes, and claims nothing."""
+"""The watcher for macOS, tested wherever watchfiles runs: it reports changes, and is never exact."""
 
 import os
 import sys
@@ -18,7 +18,7 @@ DEADLINE_SECONDS = 30
 
 
 async def hear(watcher: HintWatcher, is_heard: Callable[[WatchedChanges], bool], act: Callable[[], object]) -> None:
-    """Acts, again whenever something else was heard, until it is heard: when listening begins is not told."""
+    """Repeats an action until its change is reported, because the start of listening is not announced."""
     with trio.fail_after(DEADLINE_SECONDS):
         while True:
             act()
@@ -100,7 +100,7 @@ async def test_an_exception_inside_is_passed_on_and_the_thread_ends(tmp_path):
 
     assert [thread.name for thread in threading.enumerate() if thread.name == "watch-hints"] == []
     with trio.fail_after(DEADLINE_SECONDS):
-        # The library's own thread closes what it has a moment after it was told to.
+        # The library's thread closes its descriptors shortly after it is told to stop.
         while len(os.listdir("/dev/fd")) > n_descriptors:
             await trio.lowlevel.checkpoint()
 

@@ -1,4 +1,4 @@
-"""Whatever is done to a tree, a drain names every directory that is different; the order and the moment do not matter."""
+"""After any changes to a tree, a drain reports every directory that differs, whatever their order and timing."""
 
 import os
 import random
@@ -24,7 +24,7 @@ Look = dict[str, dict[str, tuple[object, ...]]]
 
 
 def look(root: Path) -> Look:
-    """What each directory that counts looks like: its names, and of its files mode, size, times and content."""
+    """Returns for each directory that counts its names, and the mode, size, times and content of its files."""
     return {directory: look_at(root / directory) for directory in directories_below(root)}
 
 
@@ -45,7 +45,7 @@ def differing(before: Look, after: Look) -> set[str]:
 
 
 class Vandal:
-    """Does things to a tree, and to a directory beside it that things are moved to and from."""
+    """Makes random changes to a tree, and moves things to and from a directory beside it."""
 
     def __init__(self, root: Path, beside: Path, rng: random.Random) -> None:
         self.root = root
@@ -216,7 +216,7 @@ async def test_every_directory_that_changed_is_reported(places, soak_scale):
 
 @pytest.mark.slow
 async def test_nothing_is_lost_while_somebody_else_goes_on(places, soak_scale):
-    """Directories come and go between the events, the watches and the listings."""
+    """Directories appear and vanish between events, watches and listings."""
     root, beside = places
     for seed in range(6 * soak_scale):
         vandal = Vandal(root, beside, random.Random(seed))
@@ -226,7 +226,7 @@ async def test_nothing_is_lost_while_somebody_else_goes_on(places, soak_scale):
             try:
                 for _ in range(150):
                     vandal.act()
-            except BaseException as error:  # noqa: BLE001  told to the test's own thread
+            except BaseException as error:  # noqa: BLE001  passed to the test's thread
                 failures.append(error)
 
         start_over(root, beside)
@@ -253,7 +253,7 @@ async def test_nothing_is_lost_while_somebody_else_goes_on(places, soak_scale):
 
 
 async def test_a_directory_that_cannot_be_watched_is_not_reported_each_time(tmp_path):
-    """A report makes a job, whose end makes an update of the watches: that would go on for ever."""
+    """Otherwise each report would start a job, and each job end in an update of the watches, endlessly."""
     async with watching(tmp_path) as watcher:
         await watcher.update(["", "missing"])
         watcher.drain()

@@ -1,4 +1,4 @@
-"""Mounts, which inotify says nothing of: each test has a mount table of its own."""
+"""Mounts, which inotify does not report; each test runs in its own mount namespace."""
 
 import sys
 from pathlib import Path
@@ -102,7 +102,7 @@ async with watching(root / "src") as watcher:
 
 
 def test_a_file_system_that_others_change_unseen_makes_it_inexact(root):
-    """proc stands for every type that is not known to be local."""
+    """proc stands for any type that is not known to be local."""
     run_in_namespace(
         """
 async with watching(Path("/proc/sys/kernel")) as watcher:

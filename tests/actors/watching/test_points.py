@@ -1,4 +1,4 @@
-"""What says which files count, and where HEAD is: ignore files, settings, and git's own files, wherever they lie."""
+"""The files that determine which files count and where HEAD is: ignore files, settings, and git's own files, in any place."""
 
 import os
 import shutil
@@ -116,7 +116,7 @@ async def test_a_repository_that_begins_in_the_root_is_taken_up(workspace):
     workspace.write({"a.py": "a"})
     async with watching_repository(workspace) as watcher:
         (workspace.root / ".git").mkdir()
-        assert effects(watcher.drain()) == (True, True)  # Half made: git writes HEAD some time later.
+        assert effects(watcher.drain()) == (True, True)  # incomplete: git writes HEAD later
         workspace.git("init", "-q", "-b", "main")
         assert effects(watcher.drain()) == (True, True)
 
@@ -151,7 +151,7 @@ async def test_a_repository_that_is_half_made_when_the_tree_is_scanned_is_not_fo
 
 
 async def test_a_repository_that_update_names_first_affects_the_rules(workspace):
-    """What it tracks may have changed while nobody watched it."""
+    """Its tracked files may have changed while it was not watched."""
     workspace.git("init", "-q", "inner")
     async with open_tree_watcher(workspace.root, ["", "inner"]) as watcher:
         watcher.drain()

@@ -1,4 +1,4 @@
-"""The map between watches and what they stand for stays true, and small, whatever the kernel does."""
+"""The map from watches to directories stays correct and small, whatever the kernel does."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""The watcher says what changed, never less; where it cannot know it says so. Real files, real inotify, no waiting by time."""
+"""The watcher reports every change, or that it cannot know. Real files, real inotify, no timed waits."""
 
 import os
 import shutil
@@ -101,7 +101,7 @@ async def test_each_kind_of_change_is_drained_at_once_and_only_once(root, change
 
 
 async def test_files_are_named_whatever_happens_to_them(root):
-    """Their times may be as they were: who reads what is named needs none."""
+    """Whoever reads the named files need not compare their times, which may be unchanged."""
     async with watching(root) as watcher:
         (root / "src/a.py").write_text("x")
         (root / "src/b.py").unlink()
@@ -116,7 +116,7 @@ WRITER = "import sys\nfor line in sys.stdin:\n    open(sys.argv[1], 'w').write(l
 
 
 async def test_an_edit_that_another_process_has_finished_is_always_seen(root):
-    """The barrier: no wait between the other process's word and the drain."""
+    """The barrier: no pause between the other process's report and the drain."""
     command = [sys.executable, "-c", WRITER, str(root / "src/b.py")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as writer:  # noqa: ASYNC220
         assert writer.stdin is not None
@@ -214,7 +214,7 @@ async def test_a_new_directory_of_installed_packages_is_not_entered(root):
 
 
 async def test_a_directory_of_packages_that_the_scan_enters_is_watched_when_it_is_made_again(root):
-    """An ignore file can take back what is left out by default."""
+    """An ignore file can include what is excluded by default."""
     (root / "node_modules/ours").mkdir(parents=True)
     async with open_tree_watcher(root, ["", "node_modules", "node_modules/ours"]) as watcher:
         shutil.rmtree(root / "node_modules")
@@ -286,7 +286,7 @@ async def test_a_directory_that_is_replaced_between_two_drains_is_watched_anew(r
 
 
 async def test_directories_that_change_places_are_both_watched(root):
-    """The events of an exchange end with one of the names moved away, and yet it is there."""
+    """The last event of an exchange reports one of the names as moved away, although it exists."""
     async with watching(root) as watcher:
         exchange(root / "src", root / "docs")
         assert is_reported(watcher.drain(), "", "src", "docs", "docs/pkg")
@@ -298,7 +298,7 @@ async def test_directories_that_change_places_are_both_watched(root):
 
 
 async def test_a_directory_that_came_by_an_exchange_and_was_deleted_leaves_nothing_behind(root):
-    """Found by test_every_directory_that_changed_is_reported: what had been below the name was not reported."""
+    """Found by test_every_directory_that_changed_is_reported: the former contents of the directory were not reported."""
     async with watching(root) as watcher:
         exchange(root / "docs", root / "src")
         shutil.rmtree(root / "src")
@@ -310,7 +310,7 @@ async def test_a_directory_that_came_by_an_exchange_and_was_deleted_leaves_nothi
 
 
 async def test_a_directory_deleted_while_it_is_open_is_reported_at_once(root):
-    """The kernel ends its watch only when the last one who has it open lets go."""
+    """The kernel ends the watch only when the directory's last descriptor is closed."""
     held = os.open(root / "empty", os.O_RDONLY)
     async with watching(root) as watcher:
         (root / "empty").rmdir()
@@ -327,7 +327,7 @@ async def test_a_directory_left_while_it_is_open_and_made_again_is_watched(root)
         (root / "empty").rmdir()
         (root / "empty").mkdir()
         watcher.drain()
-        os.close(held)  # Only now does the kernel end the watch of the first one.
+        os.close(held)  # the kernel ends the first one's watch only now
         watcher.drain()
 
         (root / "empty/a.py").write_text("x")
@@ -355,7 +355,7 @@ async def test_a_file_written_under_its_second_name_after_the_first_is_gone_is_s
 
 
 async def test_a_write_through_a_mapping_is_seen_when_the_mapping_ends(root):
-    """inotify says nothing before: the limit that docs/adr/0005 names."""
+    """Before that, inotify reports nothing: the limit described in docs/adr/0005."""
     import mmap
 
     async with watching(root) as watcher:
