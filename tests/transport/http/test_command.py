@@ -1,4 +1,4 @@
-"""`codecompass serve-mcp --transport http` in its own process."""
+"""`codecompass serve-mcp --transport http` in a process of its own."""
 
 import json
 import signal
