@@ -1,4 +1,4 @@
-"""Questions in words about who uses a definition lead with what they mean."""
+"""Answers to questions such as "who calls X" begin with the relation that they ask for."""
 
 import pytest
 
