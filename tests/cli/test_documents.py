@@ -52,7 +52,7 @@ def test_every_command_and_option_in_a_document_exists(document):
 
 
 def test_commands_are_found_in_the_documents():
-    """If the pattern matched nothing, the tests above would prove nothing."""
+    """With a pattern that matches nothing, the other tests would prove nothing."""
     lines = calls(ROOT / "README.md")
 
     assert "codecompass search how are url rules matched to view functions -n 2" in lines

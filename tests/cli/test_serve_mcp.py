@@ -1,4 +1,4 @@
-"""`serve-mcp` over stdio, in a process of its own: its output on each stream, what it survives, and how it ends."""
+"""`serve-mcp` over stdio, in a separate process: its output on each stream, what it survives, and how it ends."""
 
 import json
 import os

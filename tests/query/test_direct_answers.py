@@ -1,4 +1,4 @@
-"""Answers to questions such as "who calls X" begin with the relation that they ask for."""
+"""Questions such as "who calls X" are first answered with the places that have the relation to X."""
 
 import pytest
 

@@ -101,7 +101,7 @@ def test_a_stub_is_a_declaration_of_what_its_own_language_defines_for_the_same_o
 
 
 def test_fields_do_not_hide_the_functions_and_types_of_their_name(index_of, state):
-    """Users find fields and enumerators through their owner; whatever is reached by its name alone comes first, even in tests."""
+    """Fields and enumerators are identified by their owner; what its name alone identifies comes first, even in tests."""
     fields = "".join(f"struct Part{index} {{\n    int state;\n}};\n" for index in range(12))
     snapshot = index_of(
         {

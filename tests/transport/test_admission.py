@@ -488,7 +488,7 @@ async def test_a_question_that_comes_during_an_eviction_waits_and_finds_the_work
         world.workspaces.evict = evict
         nursery.start_soon(ask_old)
         for _ in range(20):
-            await world.registry.run(Registry.projects)  # each await lets the question advance one step
+            await world.registry.run(Registry.projects)  # each await advances the question by one step
         assert routed == []
         return await evict(project_id)
 

@@ -121,7 +121,7 @@ def check(frames):
             key = (type(message.id), message.id)
             asked[key] = asked.get(key, 0) + 1
             if message.method == "subscriptions/listen":
-                cancelled.add(key)  # answered by no result; ends with the connection
+                cancelled.add(key)  # gets no result; ends with the connection
         elif getattr(message, "method", "") == "notifications/cancelled":
             cancelled.update(asked)
     answered = {}

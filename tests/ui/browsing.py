@@ -1,4 +1,4 @@
-"""A server in a process of its own, and the system's Chromium to access it, driven without a screen."""
+"""A server in a separate process, and the system's Chromium, headless, to access it."""
 
 import os
 import re

@@ -115,7 +115,7 @@ def test_visual_comes_before_editor_and_may_have_arguments(cli, shop, opener, ed
 
 
 def test_enter_waits_for_the_answer_to_what_was_typed(cli, shop, opener, editor):
-    """Otherwise somebody who types quickly would open the first hit of half a query."""
+    """Otherwise a fast typist would open the first hit for half a query."""
     cli("index")
     vim, noted = editor("vim")
     terminal = opener("cart", VISUAL=str(vim))

@@ -1,4 +1,4 @@
-"""The bridge as a process of its own, between a client on a pipe and a server that is started, stopped and killed."""
+"""The bridge as a separate process, between a client on a pipe and a server that is started, stopped and killed."""
 
 import json
 import signal

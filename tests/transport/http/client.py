@@ -146,7 +146,7 @@ async def connect(port: int, *, receive_bytes: int | None = None):
 
 
 async def ask(port: int, method: str, path: str, body: bytes = b"", **headers: str | None) -> Answer:
-    """Returns the answer to one request, sent on a connection of its own."""
+    """Returns the answer to one request, sent on a new connection."""
     async with connect(port) as conversation:
         return await conversation.request(method, path, body, **headers)
 

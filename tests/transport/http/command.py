@@ -1,4 +1,4 @@
-"""`codecompass serve-mcp --transport http` in a process of its own, as users start it."""
+"""`codecompass serve-mcp --transport http` in a separate process, as users start it."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Checks before any endpoint: who may send requests, which paths exist, how many requests run; a defect fails only one."""
+"""Checks before any endpoint: who may send requests, which paths exist, how many run at once; a defect fails one request."""
 
 import pytest
 import trio

@@ -143,7 +143,7 @@ async def test_garbage_costs_its_own_connection_alone(garbage):
 )
 @pytest.mark.parametrize("method", ["POST /", "GET /health", "POST /mcp"])
 async def test_a_request_with_two_lengths_is_refused_and_nothing_behind_it_is_read(lengths, method):
-    """RFC 9112, section 6.1: the bytes that one of the lengths hides may be a request that somebody else smuggled in."""
+    """RFC 9112, section 6.1: the bytes that one of the lengths hides may be a smuggled request."""
     core, _tools = sample_core()
     hidden = b"0\r\n\r\nPOST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: %d\r\n\r\n" % len(call("echo")) + call("echo")
     async with serving(core) as server, connect(server.port) as client:
