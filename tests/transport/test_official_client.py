@@ -1,4 +1,4 @@
-"""The official Python client in memory, in each of its modes: hosts built on it behave the same way."""
+"""The official Python client over in-memory streams, in each of its modes: hosts built on it behave the same way."""
 
 from contextlib import asynccontextmanager
 

@@ -208,7 +208,7 @@ async def test_the_end_of_input_cancels_what_does_not_end():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the size of a pipe is known on Linux")
 async def test_a_client_that_does_not_read_is_read_no_more_and_then_given_up():
-    """The server buffers a bounded number of frames: the queue, a page in the pipe, and the one being written."""
+    """The server holds a bounded number of frames in each direction: the queue, a page in the pipe, and one in progress."""
     core, tools = sample_core(SessionLimits(queued_frames=4, write_seconds=0.3))
     async with piped(core, reads=False) as line:
         line.ask("tools/call", {"name": "hold"})

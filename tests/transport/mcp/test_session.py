@@ -1,4 +1,4 @@
-"""One session in memory: its input and output in both eras. The official types validate every frame."""
+"""One in-memory session: its input and output in both eras. The official types validate every frame."""
 
 import json
 

@@ -176,7 +176,7 @@ SEARCHED = (
     "outline",
     "class members",
 )
-"""What people and models search for if a host shows only the beginnings of descriptions."""
+"""Phrases that people and models search for among tools; a host shows only the beginning of each description."""
 
 
 @pytest.mark.parametrize("words", SEARCHED)
