@@ -1,4 +1,4 @@
-"""What worktrees, branches and refs cost is measured to the right answers."""
+"""The costs of worktrees, branches and refs are measured until the right answer."""
 
 import sys
 

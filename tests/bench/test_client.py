@@ -1,4 +1,4 @@
-"""The measuring client times what it asked for, and never takes a dead server for a slow one."""
+"""The measuring client times its own requests, and never mistakes a dead server for a slow one."""
 
 import os
 import signal

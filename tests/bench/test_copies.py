@@ -1,4 +1,4 @@
-"""Made-up repositories: sizes as real ones have them, and words that are each copy's own."""
+"""Generated repositories: their sizes match those of real ones, and each copy has unique words."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def test_sizes_have_the_mean_and_nearly_the_spread_of_the_real_ones():
 
     sizes = [SIZES[place] for place in places]
     assert 475 <= sum(sizes) / len(sizes) <= 500
-    assert abs(spread(sizes) - spread(SIZES)) < 0.3  # the ends are cut off
+    assert abs(spread(sizes) - spread(SIZES)) < 0.3  # the extremes are cut off
     assert set(places) == set(range(len(SIZES)))
 
 

@@ -1,4 +1,4 @@
-"""What others define, without what a code index need not have."""
+"""The definitions that other programs find, without those that a code index need not have."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The demonstration chooses what to ask from the repository itself, and works on any."""
+"""The demonstration chooses its questions from the repository itself, and works on any."""
 
 import os
 import subprocess
@@ -66,7 +66,7 @@ def test_it_shows_each_command_before_its_output_and_ends_with_what_to_do_next(t
     root.mkdir()
     (root / "cart.py").write_text(CART)
     (root / "orders.py").write_text(ORDERS)
-    # A module of the repository that has the name of one that we need.
+    # A module of the repository with the name of one that we import.
     (root / "msgspec.py").write_text("raise SystemExit('not this one')\n")
 
     done = run_demo(tmp_path, tmp_path / "home", str(root))

@@ -1,4 +1,4 @@
-"""Edits are visible, the same wherever their files are, and leave no trace once undone."""
+"""Edits are visible, do not depend on the location of their files, and leave no trace once undone."""
 
 from bench.edits import FUNCTIONS, edit_files, editable, undo
 

@@ -1,4 +1,4 @@
-"""What stands for many samples, and how it is written."""
+"""The figure that summarises many samples, and how it is written."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Copies of a real index in documents and blocks."""
+"""Copies of a real index as documents and blocks."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""The driver that holds answers against the disk: each kind of edit once, and that it would notice a wrong answer."""
+"""The driver that compares answers with the disk: each kind of edit once, and that it notices a wrong answer."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def test_after_each_kind_of_edit_the_first_answer_is_right_or_says_that_it_may_n
 
 
 class ForgetfulWorld(World):
-    """Believes that it has edited files."""
+    """Records an edit without making it."""
 
     def edit(self, count: int) -> list[str]:
         path = min(self.words)

@@ -1,4 +1,4 @@
-"""A job in a process of its own tells what it did, and leaves the tree that is measured as it was."""
+"""A job in a separate process reports what it did, and leaves the measured tree unchanged."""
 
 from pathlib import Path
 
@@ -68,7 +68,7 @@ def test_somebody_elses_tree_is_never_edited(tmp_path, monkeypatch):
 
 
 def test_every_cold_run_begins_without_an_index(tmp_path):
-    """A rebuild publishes once, at its end: it would say nothing about the first contact."""
+    """A rebuild publishes once, at its end, so it would not measure the first contact."""
     tree = make_tree(tmp_path / "tree", 20)
 
     runs = [indexing.cold_run(tree, tmp_path / "home") for _ in range(2)]

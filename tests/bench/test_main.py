@@ -1,4 +1,4 @@
-"""`python -m bench` as a whole, on trees small enough to be quick."""
+"""`python -m bench` as a whole, on trees small enough to be fast."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The cost of a process is that of its descendants too."""
+"""The cost of a process includes its descendants."""
 
 import sys
 
@@ -40,7 +40,7 @@ def test_memory_of_all_processes_is_more_than_that_of_the_largest():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not show the memory of a running process this way")
 def test_a_large_parent_does_not_make_its_child_look_large():
-    """The kernel's account of a child begins with what its parent held."""
+    """The kernel's peak memory of a child starts with that of its parent."""
     ballast = bytearray(150_000_000)
 
     usage = run(python("-c", "import time; time.sleep(0.5)")).usage

@@ -1,4 +1,4 @@
-"""What other programs cost, where they are there and willing."""
+"""The cost of other programs, if they are installed and succeed."""
 
 from bench.other_programs import git_status_usage
 

@@ -1,4 +1,4 @@
-"""The measurements of the server over a small tree: each figure is there, and the tree is as it was."""
+"""The measurements of the server on a small tree: every figure is present, and the tree is unchanged."""
 
 from pathlib import Path
 
@@ -64,7 +64,7 @@ def test_a_server_that_indexes_is_asked_all_the_while(tree, tmp_path):
 
 @pytest.mark.slow
 def test_a_save_that_a_fresh_answer_does_not_hold_ends_the_measurement(tree, tmp_path):
-    """No figure is worth anything when the server says `fresh` and it is not."""
+    """No figure is meaningful if the server says `fresh` and is not."""
     with serving.serving(tree.root, tmp_path / "home") as server:
         server.initialize()
 

@@ -1,4 +1,4 @@
-"""Rows say what was measured beside what is wanted."""
+"""Rows show the measured value next to the target."""
 
 from bench.measure import ProcessMemory
 from bench.serving import Asked, IndexingRuns, SaveRuns, ServingRuns, StartRuns, Visible

@@ -1,4 +1,4 @@
-"""Trees made up from a seed: always the same, and source code that parses."""
+"""Trees generated from a seed: always the same, and source code that parses."""
 
 import ast
 
@@ -10,7 +10,7 @@ from bench.synthetic import LONG_FILE_EVERY, source_file, source_files, source_p
 
 SUFFIX_GRAMMAR = {".go": "go", ".ts": "typescript", ".java": "java"}
 SOME = 240
-"""Ten packages: every language several times."""
+"""Files; ten packages, with every language several times."""
 
 
 def test_a_file_depends_on_its_seed_and_number_alone():
@@ -46,7 +46,7 @@ def test_files_of_other_languages_parse_without_errors(suffix):
 
 
 def test_imports_lead_to_files_of_the_same_tree():
-    """They go to smaller numbers only, so that a smaller tree has them too."""
+    """They refer to smaller numbers only, so a smaller tree contains their targets too."""
     files = {file.path: file.text for file in source_files(1, SOME)}
     imported = {
         line.split()[1].replace(".", "/") + ".py"

@@ -1,4 +1,4 @@
-"""Definitions of one side looked for on the other."""
+"""Searches for one side's definitions on the other side."""
 
 from pathlib import Path
 
@@ -85,7 +85,7 @@ def test_a_sample_is_the_same_for_a_seed_and_takes_so_many_of_each_language(tmp_
 
 
 def test_the_index_of_python_files_agrees_with_ast(tmp_path, capsys):
-    """Through a real job and the store: what is compared is what a user's index holds."""
+    """Uses a real job and the store, so the comparison covers what a user's index contains."""
     tree = tmp_path / "shop"
     tree.mkdir()
     (tree / "cart.py").write_text("LIMIT = 3\n\n\nclass Cart:\n    def total(self):\n        return LIMIT\n")

@@ -1,4 +1,4 @@
-"""A real repository and its index, and an older client, made once for all tests here."""
+"""A real repository and its index, and the older client, created once for all tests here."""
 
 import shutil
 import subprocess
@@ -13,7 +13,7 @@ from tests.support.served import COMMAND, environment
 
 
 class Place:
-    """A directory for a home, with a repository beside it."""
+    """A directory for the data, with a repository in it."""
 
     def __init__(self, base: Path) -> None:
         self.base = base
@@ -22,7 +22,7 @@ class Place:
 
 @pytest.fixture(scope="session")
 def place(tmp_path_factory) -> Place:
-    """The program's own source as a repository, indexed by the command."""
+    """CodeCompass's own source as a repository, indexed by the command."""
     place = Place(tmp_path_factory.mktemp("place").resolve())
     shutil.copytree(ROOT / "codecompass", place.root / "codecompass", ignore=shutil.ignore_patterns("__pycache__"))
     subprocess.run([COMMAND, "index", str(place.root)], env=environment(place.base), check=True, capture_output=True, timeout=120)
@@ -31,11 +31,11 @@ def place(tmp_path_factory) -> Place:
 
 @pytest.fixture(scope="session")
 def asked(place) -> list[Question]:
-    """Questions about the repository whose answers are known."""
+    """Questions about the repository, with checks of their answers."""
     return questions(place.root)
 
 
 @pytest.fixture(scope="session")
 def old_python() -> str:
-    """The Python of an environment that has the 1.x client."""
+    """The Python interpreter of an environment with the 1.x client."""
     return str(python_with(OLDER_CLIENT))

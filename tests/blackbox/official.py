@@ -1,4 +1,4 @@
-"""The official Python client 2.x and a server process, with a judge between them who sees each frame."""
+"""The official Python client 2.x and a server process; every frame between them is recorded and validated."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,7 +16,7 @@ DEADLINE_SECONDS = 120
 
 
 class Frames:
-    """What went over the line: messages of the client's and of the server's, as JSON objects."""
+    """The frames of a connection: messages from the client and from the server, as JSON objects."""
 
     def __init__(self) -> None:
         self.judge = Judge()
@@ -26,7 +26,7 @@ class Frames:
 
 @asynccontextmanager
 async def connected(mode: str, base: Path, *options: str | Path, variables: dict[str, str] | None = None, **client_options):
-    """Gives a client in this mode, connected to the installed command with its data below `base`, and its frames."""
+    """Yields a client in this mode, connected to the installed command with its data below `base`, and its frames."""
     from mcp import Client, StdioServerParameters
     from mcp.client.stdio import stdio_client
 
@@ -41,7 +41,7 @@ async def connected(mode: str, base: Path, *options: str | Path, variables: dict
 
 @asynccontextmanager
 async def judged(transport, frames: Frames) -> AsyncIterator[tuple]:
-    """Gives the streams of a transport; a frame that no client of its revision would take is an error."""
+    """Yields the streams of a transport; raises for a frame that no client of its revision would accept."""
     from mcp.shared.message import SessionMessage
 
     async with transport as (source, sink):

@@ -1,4 +1,4 @@
-"""A program for an environment that has the 1.x client alone: work as JSON on stdin, what was seen as JSON on stdout."""
+"""Runs in an environment that has only the 1.x client: reads the work from stdin and writes the results to stdout, as JSON."""
 
 import json
 import sys
@@ -17,7 +17,7 @@ CONNECTIONS = []
 
 @asynccontextmanager
 async def connected(work, environment, base, *options, **session_options):
-    """Gives a session with a server of its own."""
+    """Yields a session with its own server."""
     parameters = StdioServerParameters(command=work["command"], args=["serve-mcp", *options], env=environment, cwd=base)
     frames = []
     CONNECTIONS.append(frames)
@@ -54,7 +54,7 @@ async def main():
 
 
 async def see(work):
-    """Returns what the work has shown."""
+    """Does the work and returns the results."""
     seen = {"answers": [], "progress": [], "connections": CONNECTIONS}
     async with connected(work, work["environment"], work["base"], "--workspace", work["root"]) as (session, opened):
         seen["revision"] = opened.protocolVersion

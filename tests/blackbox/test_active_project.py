@@ -1,4 +1,4 @@
-"""The real command, told by the variable of seed 003 whom to ask which project is active."""
+"""The real command, where the variable of seed 003 names a server that knows the active project."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a day with an editor is made of: save and ask, follow a job to its end, good or bad, and tasks."""
+"""Typical use from an editor: saving and asking, following a job to its end, successful or not, and tasks."""
 
 import itertools
 import json
@@ -14,7 +14,7 @@ from tests.transport.harness import modern
 pytestmark = pytest.mark.blackbox
 
 PATIENT = {"CODECOMPASS_QUERY_FRESHNESS_WAIT_MS": "30000"}
-"""What a test has written is in the next answer, however busy the machine is."""
+"""Answers wait until they include what a test has written, even on a busy machine."""
 
 TASKS = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
 
@@ -27,7 +27,7 @@ def seen(event, args):
 
 
 def numbered(count: int) -> dict[str, str]:
-    """Returns the files of a tree that is some work to index."""
+    """Returns the files of a tree that takes some time to index."""
     return {
         f"pkg{n // 50}/module{n}.py": "".join(f"def function_{n}_{k}(value):\n    return value + {k}\n\n\n" for k in range(20))
         for n in range(count)
@@ -35,7 +35,7 @@ def numbered(count: int) -> dict[str, str]:
 
 
 async def located(line, name, **arguments):
-    """Returns where a name is defined, and how fresh the answer is."""
+    """Returns where a name is defined, and the freshness of the answer."""
     answer = (await line.tool("locate_symbol", {"name": name, **arguments}))["structuredContent"]
     places = [(hit["path"], hit["line_start"]) for hit in answer["results"] if hit["name"] == name]
     return places, answer["metadata"]["freshness_status"]
@@ -94,7 +94,7 @@ async def test_an_answer_that_may_not_be_stale_is_refused_where_there_is_no_time
 
 
 async def fresh(line):
-    """Returns where `saved` is defined, once the server says that it is up to date."""
+    """Returns where `saved` is defined, once the server reports that its answer is fresh."""
 
     async def seen():
         places, freshness = await located(line, "saved", freshness_policy="best_effort")
@@ -215,7 +215,7 @@ async def task(line, method, started):
 
 
 async def ended(line, started):
-    """Returns a task's last state."""
+    """Returns a task's final state."""
 
     async def state():
         seen = await task(line, "tasks/get", started)

@@ -1,4 +1,4 @@
-"""What the command asks of the operating system, as strace sees it: no network at all, and nothing before the first answer."""
+"""The command's system calls, traced by strace: no network at all, and nothing of the index before the first answer."""
 
 import os
 import re
@@ -17,7 +17,7 @@ ADDRESS_FAMILY = re.compile(r"\b(AF_\w+|PF_\w+)\b")
 
 
 def traced(trace, calls: str) -> tuple[str, ...]:
-    """Returns the command under strace, with all its children. Skips where the system lets nobody trace, as some sandboxes do."""
+    """Returns the command under strace, with all its children. Skips if tracing is not permitted, as in some sandboxes."""
     strace = tool("strace")
     if subprocess.run([strace, "-qq", "-o", os.devnull, "true"], capture_output=True, check=False).returncode:
         pytest.skip("tracing is not permitted here")
@@ -72,7 +72,7 @@ async def test_the_first_answer_comes_before_anything_is_opened(tmp_path, is_mod
 
 @pytest.mark.parametrize("is_modern", [False, True], ids=["initialize", "server/discover"])
 async def test_the_list_of_tools_is_answered_before_anything_of_the_index_is_loaded(tmp_path, is_modern):
-    """Some hosts do not wait for a list that is late, and do without our tools."""
+    """Some hosts do not wait for a late list, and work without our tools."""
     trace = tmp_path / "trace"
     root = write_tree(tmp_path / "shop", SAMPLE)
     arguments = ("--workspace", root, "--tools", "core", "--answers", "text")
@@ -80,7 +80,7 @@ async def test_the_list_of_tools_is_answered_before_anything_of_the_index_is_loa
         if not is_modern:
             line.ask_to_initialize()
             line.send(method="notifications/initialized")
-        # At once: a client that takes its time finds a server that has used it to open.
+        # Sent immediately: if the client waited, the server would open the index in the meantime.
         listed = await line.result("tools/list", modern() if is_modern else {})
         await line.tool("health_check")
 

@@ -1,4 +1,4 @@
-"""What hosts do that are built on the official client: 2.x in each mode, and 1.x from an environment of its own."""
+"""What hosts built on the official client do: 2.x in each mode, and 1.x from its own environment."""
 
 import json
 import subprocess
@@ -32,7 +32,7 @@ OLD_SCRIPT = Path(__file__).with_name("old_client.py")
 
 
 def content_of(answer):
-    """Returns what both forms of an answer say."""
+    """Returns the content of an answer, whose text and structured forms must be equal."""
     structured = answer.structured_content
     assert not answer.is_error, answer
     assert json.loads(answer.content[0].text) == structured
@@ -92,7 +92,7 @@ async def test_each_tool_works_and_errors_are_told_apart(place, mode):
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_the_project_that_is_open_in_the_editor_answers(place, mode):
-    """No pin and no current directory in a project: only the roots of the client say which one is meant."""
+    """Without a pin or a current directory in a project, only the client's roots identify the project."""
     from mcp.types import ListRootsResult, Root
 
     async def roots(context):
@@ -128,7 +128,7 @@ async def test_a_call_that_is_cancelled_is_not_answered_and_stops_no_job(tmp_pat
 
 
 def test_the_older_client_gets_the_same_answers(place, asked, old_python, tmp_path):
-    """It runs in a process of its own, and hands back all that it has seen."""
+    """It runs in a separate process and returns everything that it received."""
     root = write_tree(tmp_path / "slow", {"held.py": "def held(): pass\n"})
     held = {**environment(tmp_path), **holding(tmp_path)}
     work = {

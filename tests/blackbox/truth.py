@@ -1,6 +1,6 @@
-"""What is true of a tree of Python files, by programs that are not ours: ast, Universal Ctags, ripgrep.
+"""What is true of a tree of Python files, according to other programs: ast, Universal Ctags, ripgrep.
 
-A question is a call of a tool and a check of its answer. Everything is chosen by order, nothing by chance.
+A question is a tool call and a check of its answer. Everything is chosen in a fixed order, nothing at random.
 """
 
 import ast
@@ -19,7 +19,7 @@ TYPES = {"class", "struct", "enum", "interface", "trait"}
 
 @dataclass(frozen=True)
 class Definition:
-    """A class or function. `parents` are the definitions around it, the outermost first. Lines count from 1."""
+    """A class or function. `parents` are the enclosing definitions, outermost first. Lines count from 1."""
 
     name: str
     path: str
@@ -31,14 +31,14 @@ class Definition:
 
 @dataclass(frozen=True)
 class Question:
-    """A call and what must hold of its answer."""
+    """A tool call and a check of its answer."""
 
     tool: str
     arguments: dict
     check: Callable[[dict], None]
 
     def judge(self, answer: dict) -> None:
-        """Raises AssertionError where the answer is not what is true."""
+        """Raises AssertionError if the answer is wrong."""
         try:
             self.check(answer)
         except AssertionError as error:
@@ -47,7 +47,7 @@ class Question:
 
 
 def definitions(root: Path) -> list[Definition]:
-    """Returns all classes and functions of the tree, in order of path and line."""
+    """Returns all classes and functions of the tree, ordered by path and line."""
     found = []
     for file in sorted(root.rglob("*.py")):
         path = file.relative_to(root).as_posix()
@@ -66,13 +66,13 @@ def _collect(node: ast.AST, path: str, parents: tuple, is_in_class: bool, found:
 
 
 def spread(items: list, count: int) -> list:
-    """Returns `count` of the items, evenly over all of them."""
+    """Returns `count` of the items, at equal distances."""
     assert len(items) >= count, (len(items), count)
     return [items[index * len(items) // count] for index in range(count)]
 
 
 def questions(root: Path) -> list[Question]:
-    """Returns the questions that are asked of the tree at `root`."""
+    """Returns the questions about the tree at `root`."""
     known = definitions(root)
     return [
         *_where(known),
@@ -94,7 +94,7 @@ def _where(known: list[Definition]) -> Iterator[Question]:
     for name in spread(names, 70):
 
         def check(answer: dict, name: str = name) -> None:
-            hits = [hit for hit in answer["results"] if hit["path"].endswith(".py")]  # what the truth is read from
+            hits = [hit for hit in answer["results"] if hit["path"].endswith(".py")]  # `known` covers Python files only
             found = [hit for hit in hits if hit["kind"] in FUNCTIONS | TYPES and hit["name"] == name]
             assert {(hit["path"], hit["line_start"]) for hit in found} == places[name]
             assert answer["results"][0]["name"] == name
@@ -136,7 +136,7 @@ def _flat(nodes: list[dict]) -> Iterator[dict]:
 
 
 def _matches(root: Path, *arguments: str) -> set[tuple[str, int]]:
-    """Returns the places that ripgrep finds."""
+    """Returns the (path, line) of each match of ripgrep."""
     command = [tool("rg"), "--line-number", "--no-heading", "--no-config", "--sort", "path", *arguments, "."]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), done.stderr
@@ -148,7 +148,7 @@ def _matched(answer: dict) -> set[tuple[str, int]]:
 
 
 def _literal(root: Path, known: list[Definition]) -> Iterator[Question]:
-    """Names, and lines of code with all their punctuation."""
+    """Names, and whole lines of code with their punctuation."""
     lines = [
         line.strip()
         for file in sorted(root.rglob("*.py"))
@@ -198,12 +198,12 @@ def _regular(root: Path) -> Iterator[Question]:
             assert _matched(answer) == expected
 
         if len(expected) > 90:
-            continue  # a page holds a hundred
+            continue  # a page holds 100 results
         yield Question("search_code", {"query": pattern, "mode": "regex", "limit": 100}, check)
 
 
 def _single(known: list[Definition]) -> list[Definition]:
-    """Definitions that are alone with their name in their file, and not inside of a function."""
+    """Returns definitions whose name is unique in their file and that are not inside a function."""
     count = defaultdict(int)
     for each in known:
         count[each.path, each.name] += 1
@@ -255,7 +255,7 @@ def _context(root: Path) -> Iterator[Question]:
                 lines = (root / item["path"]).read_text().splitlines()[item["line_start"] - 1 : item["line_end"]]
                 assert item.get("name", "") in lines[0] or item.get("result_id")
                 if "body" in item:
-                    # A long one is cut at its end, and says so.
+                    # A long body is cut at its end, with a note.
                     n_bodies += 1
                     body = item["body"].removesuffix("# ... truncated ...").strip()
                     assert "\n".join(lines).strip().startswith(body)
@@ -267,7 +267,7 @@ def _context(root: Path) -> Iterator[Question]:
 
 def _files(root: Path) -> Iterator[Question]:
     listed = subprocess.run([tool("rg"), "--files", "--no-config"], cwd=root, capture_output=True, text=True, check=True)
-    # Of a binary file nothing is indexed.
+    # Binary files are not indexed.
     paths = sorted(path for path in listed.stdout.splitlines() if b"\0" not in (root / path).read_bytes())
 
     def check_all(answer: dict) -> None:

@@ -1,4 +1,4 @@
-"""The command line with a home of its own and real files: in this process (`cli`), or as a process of its own (`program`)."""
+"""The command line with its own data directory and real files: in this process (`cli`) or in a new one (`program`)."""
 
 import os
 import signal
@@ -43,7 +43,7 @@ class CommandLine:
         self.user.mkdir()
         self.cwd = base / "user"
         self.environment = {
-            # PYTHON*: whoever runs the tests may have unbuffered output, which hides what users meet.
+            # PYTHON*: the environment of the tests may set unbuffered output, which hides bugs that users would see.
             **{
                 name: value
                 for name, value in os.environ.items()
@@ -63,7 +63,7 @@ class CommandLine:
         return run_in_process(arguments, {**self.environment, **variables}, cwd or self.cwd, stdin or b"")
 
     def tree(self, name: str, files: Mapping[str, str | bytes] = SHOP, *, git: bool = True) -> Path:
-        """Makes a project of these files and stands in it from now on."""
+        """Writes a project with these files and makes it the current directory."""
         root = self.base / name
         write(root, files)
         if git:
@@ -77,7 +77,7 @@ class CommandLine:
 
 
 class Program:
-    """Runs commands as a process of their own, where and with the data that `cli` has."""
+    """Runs commands in new processes, with the directory and data of `cli`."""
 
     def __init__(self, cli: CommandLine) -> None:
         self._cli = cli
@@ -120,17 +120,17 @@ def write(root: Path, files: Mapping[str, str | bytes]) -> None:
 
 @pytest.fixture
 def cli(tmp_path: Path) -> CommandLine:
-    """The command line in this process, which is what nearly all tests want: a process of its own takes half a second."""
+    """Runs commands in this process, as nearly all tests need: a process takes half a second to start."""
     return CommandLine(tmp_path.resolve())
 
 
 @pytest.fixture
 def program(cli: CommandLine) -> Program:
-    """For what is about the process itself: signals, descriptors, several at a time, what is loaded, how it ends."""
+    """For tests of the process itself: signals, descriptors, concurrency, loaded modules, exit."""
     return Program(cli)
 
 
 @pytest.fixture
 def shop(cli: CommandLine) -> Path:
-    """A small project in git that the command line stands in; not indexed."""
+    """A small git repository, not indexed, as the current directory."""
     return cli.tree("shop")

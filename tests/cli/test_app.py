@@ -1,4 +1,4 @@
-"""The frame: help that costs nothing and teaches, wrong usage that says what was meant, exit codes."""
+"""The command line's frame: help that is cheap and instructive, suggestions for wrong usage, exit codes."""
 
 import json
 import os
@@ -43,7 +43,7 @@ print(*sys.modules, file=sys.stderr)
 
 
 def test_help_loads_neither_the_index_nor_an_event_loop(cli):
-    """Help is asked for a hundred times while somebody types; it takes a tenth of a second."""
+    """Users call help often while they type a command; it takes a tenth of a second."""
     commands = [path.split()[1:] for path, _ in all_commands()]
     done = run_python(ALL_HELP, json.dumps(commands), environment=cli.environment)
 
@@ -79,7 +79,7 @@ def test_every_command_says_what_it_does_and_shows_how(path, command):
     ids=lambda example: example.line,
 )
 def test_every_example_is_a_valid_command_line(example: Example):
-    """Parsed, not run: an option that is renamed must be renamed in the examples too."""
+    """Parsed, not run: if an option is renamed, it must be renamed in the examples too."""
     line = example.line.partition("codecompass ")[2]
     for end in (" | ", " && ", " > ", " &'", ')"'):
         line = line.partition(end)[0]
@@ -172,7 +172,7 @@ def test_a_reader_that_has_enough_ends_the_output_quietly(cli, program, shop, ar
 
 
 def test_closed_streams_are_no_reason_to_fail(cli, program, shop):
-    """A daemon may start us without any; what we write must not end up in a database that got the number."""
+    """A daemon may start us without any; what we write must not end up in a database that got descriptor 1 or 2."""
     done = subprocess.run(
         ["bash", "-c", f"{shlex.join(program.command(['index']))} <&- >&- 2>&-"], cwd=shop, env=cli.environment, check=False
     )
@@ -223,5 +223,5 @@ def test_plain_text_goes_to_pipes_and_json_is_exact(cli, shop):
     assert "\x1b" not in cli("search", "cart").out
     done = cli("search", "cart", "--json")
     assert done.raw.endswith(b"}\n")
-    # Each result is a line, between what comes before and behind them.
+    # One line per result, plus the lines before and after them.
     assert done.raw.count(b"\n") == len(done.json["results"]) + 2

@@ -1,4 +1,4 @@
-"""Every argument and option of every command, and every setting, has a bound; and what a process may be started without."""
+"""Every argument and option of every command, and every setting, has a bound; and starting under unusual conditions."""
 
 import os
 import subprocess
@@ -35,7 +35,7 @@ sys.exit(main(sys.argv[2:]))
 
 
 def words(path, command, parameter, value):
-    """A command line that gives this parameter the value, and all required ones something."""
+    """Returns a command line with this value for the parameter, and fillers for the other required ones."""
     required = [
         each for each in command.params if isinstance(each, asyncclick.Argument) and each.required and each is not parameter
     ]
@@ -48,7 +48,7 @@ def words(path, command, parameter, value):
             *(value if each is parameter else fillers[each] for each in command.params if each in (parameter, *required)),
         ]
     name = parameter.opts[0]
-    # Options of the program itself stand before a command.
+    # The program's own options come before a command.
     return [*before, name, value, *others] if before else [name, value, "status"]
 
 
@@ -99,7 +99,7 @@ TEXT_SETTINGS = [
 def test_every_setting_has_a_bound_and_is_refused_beyond_it(setting, schema, tmp_path):
     text = schema["items"] if schema["type"] == "array" else schema
     separator = os.pathsep if setting.is_path else ","
-    # Of a list of words that are all known there is none too long that is not unknown as well.
+    # A list of known words cannot be too long without also containing an unknown word.
     longest = text.get("maxLength", MAX_TEXT_LENGTH)
     for long in ("a/" * longest, *([separator.join("a" * (MAX_ITEMS + 1))] if schema["type"] == "array" else [])):
         with pytest.raises(InvalidInput) as caught:
@@ -132,7 +132,7 @@ def test_every_setting_has_a_bound_and_is_refused_beyond_it(setting, schema, tmp
     ids=["a key of many parts", "a table of many parts", "lists in lists", "tables in tables", "quotes", "lists in a list"],
 )
 def test_a_configuration_made_to_be_slow_is_refused(content, tmp_path):
-    """The file of a project comes with a clone. The first one took minutes, the third ended in a RecursionError."""
+    """A project's file comes with a clone. The first case took minutes, the third ended in a RecursionError."""
     (tmp_path / ".codecompass").mkdir()
     (tmp_path / ".codecompass" / "config.toml").write_text(content)
 
@@ -148,7 +148,7 @@ def test_a_variable_that_is_no_path_is_said_at_the_start(program, variable):
     assert variable in done.err
 
 
-# what a process is started with
+# conditions at the start
 
 
 @pytest.mark.parametrize(

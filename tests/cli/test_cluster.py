@@ -1,4 +1,4 @@
-"""`codecompass cluster` without a cluster: what is missing is said, and nothing of it is loaded before it is asked for."""
+"""`codecompass cluster` without a cluster: the error says what is missing, and the package is loaded only when needed."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Completion in real shells: what TAB gives."""
+"""Completion with TAB in real shells."""
 
 import shutil
 import subprocess

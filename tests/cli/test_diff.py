@@ -1,4 +1,4 @@
-"""`diff`, and `--changed-since`: what people see, and that programs get what the tool answers."""
+"""`diff` and `--changed-since`: readable output for people, the tool's answer for programs."""
 
 import json
 
@@ -10,7 +10,7 @@ from tests.scan.trees import git
 
 @pytest.fixture
 def edited(cli, shop):
-    """The shop on a branch of its own: one signature changed in a commit, one new file not committed."""
+    """The shop on its own branch: one signature changed in a commit, one new file not committed."""
     git(shop, "add", "--all")
     git(shop, "commit", "--quiet", "--message", "first")
     git(shop, "checkout", "--quiet", "-b", "side")

@@ -1,4 +1,4 @@
-"""`doctor`: a line for everything that can be wrong, with the remedy."""
+"""`doctor`: a line for each thing that can be wrong, with the remedy."""
 
 import os
 import re
@@ -48,7 +48,7 @@ def test_a_worker_that_does_not_work_fails(cli, monkeypatch):
 
 
 def test_nothing_of_a_repository_is_run(cli):
-    """`python -m` looks for modules in the current directory first."""
+    """`python -m`, which starts the worker, searches the current directory for modules first."""
     root = cli.tree(
         "trap", {"msgspec.py": "raise SystemExit('caught')\n", "codecompass/__init__.py": "raise SystemExit('caught')\n"}
     )
@@ -172,7 +172,7 @@ def test_a_missing_git_is_a_warning(cli, tmp_path):
 
 
 def test_a_store_on_a_network_file_system_is_refused(tmp_path, monkeypatch):
-    """The machine that runs this has none; the tables of machines that do are tested in the store."""
+    """The test machine has no such file system; the mount tables of machines that do are tested in the store's tests."""
     monkeypatch.setattr(doctor_checks, "filesystem_of", lambda path: FileSystem("nfs4", "/home"))
 
     found = doctor_checks._filesystem(HomeLayout(tmp_path))

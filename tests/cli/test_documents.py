@@ -1,4 +1,4 @@
-"""What the documents tell people to type exists: each command, and each of its options."""
+"""The commands and options that the documents mention exist."""
 
 import re
 import shlex
@@ -21,12 +21,12 @@ PLACEHOLDERS = frozenset({"HOST", "COMMAND"})
 
 
 def calls(path: Path) -> list[str]:
-    """Returns the command lines of ours in a document, in fenced blocks and in running text."""
+    """Returns the `codecompass` command lines of a document, from fenced blocks and running text."""
     return [found[1].strip() for found in CALL.finditer(path.read_text())]
 
 
 def parsed(line: str) -> Iterator[tuple[LazyGroup | asyncclick.Command, str]]:
-    """Yields each option of a command line with the command that it is given to. Fails for a command that there is not."""
+    """Yields each option of a command line with its command. Fails if the command does not exist."""
     context = asyncclick.Context(build_app())
     command: LazyGroup | asyncclick.Command = context.command
     for word in shlex.split(line.replace("…", ""))[1:]:
@@ -52,7 +52,7 @@ def test_every_command_and_option_in_a_document_exists(document):
 
 
 def test_commands_are_found_in_the_documents():
-    """A pattern that finds nothing would prove nothing."""
+    """With a pattern that matches nothing, the other tests would prove nothing."""
     lines = calls(ROOT / "README.md")
 
     assert "codecompass search how are url rules matched to view functions -n 2" in lines
@@ -65,7 +65,7 @@ LINKING = [*DOCUMENTS, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(
 
 
 def anchors(path: Path) -> set[str]:
-    """Returns what the headings of a document can be linked by."""
+    """Returns the anchors of a document's headings."""
     headings = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

@@ -1,4 +1,4 @@
-"""Which exit code an error gets, and what becomes of errors that nobody expected."""
+"""The exit code of each error, and how unexpected errors are reported."""
 
 import pytest
 

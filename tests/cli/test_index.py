@@ -1,4 +1,4 @@
-"""`index` and `sync`: what they do, say, and leave behind when they are stopped."""
+"""`index` and `sync`: what they do and print, and what they leave behind if they are stopped."""
 
 import fcntl
 import json
@@ -52,7 +52,7 @@ def test_force_builds_from_nothing(cli, shop):
 
 def test_sync_says_when_nothing_has_changed(cli, shop):
     cli("index")
-    cli("sync")  # what was written a moment before it was read is read once more
+    cli("sync")  # files written just before the index read them are read again
 
     done = cli("sync")
 
@@ -98,7 +98,7 @@ def test_a_dry_run_lists_files_and_changes_nothing(cli, shop):
 
 
 def test_a_dry_run_lists_exactly_what_is_then_indexed(cli, shop):
-    """The content is looked at too: a name alone does not say what is binary, minified or of another encoding."""
+    """The content is read too: a name does not show whether a file is binary, minified or in another encoding."""
     write(
         shop,
         {"a.min.js": "x" * 30_000, "latin.txt": "caf\u00e9\n".encode("latin-1"), "wide.txt": "\ufeffwide\n".encode("utf-16-le")},
@@ -151,14 +151,14 @@ def test_an_index_that_is_being_written_is_waited_for(cli, program, shop, comman
 
 
 def large_tree(cli: CommandLine) -> Path:
-    """Takes a few seconds to index, so that a job can be met while it runs."""
+    """A tree that takes a few seconds to index, so that other commands run during the job."""
     functions = "".join(f"def f{n}(a, b):\n    return a + b\n\n\n" for n in range(300))
     return cli.tree("large", {f"m{n}.py": functions for n in range(300)}, git=False)
 
 
 @pytest.mark.slow
 def test_ctrl_c_ends_with_130_and_leaves_no_traceback(cli, program):
-    """The job is noted as cancelled, nothing half-done is left, and the next run goes through."""
+    """The job is recorded as cancelled, nothing partial is left, and the next run succeeds."""
     root = large_tree(cli)
     process = program.start("index", "-v")
     job = None

@@ -1,4 +1,4 @@
-"""What a finished job is said to have done; its progress on a terminal: one line that is drawn again, and gone in the end."""
+"""The summary of a finished job, and its progress on a terminal: one line that is redrawn, and removed at the end."""
 
 import io
 

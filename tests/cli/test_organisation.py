@@ -1,4 +1,4 @@
-"""The organisation's server from the command line: a process of its own, asked by `--all`, `--in` and `doctor`."""
+"""The organisation's server, in a separate process, queried from the command line by `--all`, `--in` and `doctor`."""
 
 import subprocess
 import sys
@@ -17,7 +17,7 @@ SHOP = {"shop.py": "from pay.queue import RetryQueue\n\n\ndef check_out(attempt)
 
 @pytest.fixture
 def url(cli) -> Iterator[str]:
-    """The address of a server with `pay`, whose data is elsewhere."""
+    """The address of a server for `pay`, with a separate data directory."""
     pay = cli.tree("pay", PAY)
     elsewhere = {**cli.environment, "CODECOMPASS_HOME": str(cli.base / "organisation")}
     assert cli("index", CODECOMPASS_HOME=elsewhere["CODECOMPASS_HOME"]).code == 0

@@ -1,4 +1,4 @@
-"""`init` and `projects`: names, the default, removal, cleaning up."""
+"""`init` and `projects`: names, the default project, removal, cleanup."""
 
 import fcntl
 import shutil

@@ -1,4 +1,4 @@
-"""Hits for people: names without what the path says, lines that matter, columns that fit."""
+"""Hits for people: names without what the path already says, relevant lines, columns that fit."""
 
 import io
 from pathlib import Path
@@ -39,7 +39,7 @@ def test_no_line_is_wider_than_the_terminal(tmp_path: Path, width):
     write_hits(terminal, {"": tmp_path}, hits, word_pattern("word"))
 
     lines = screen.getvalue().splitlines()
-    # The place itself is never cut: it is what one copies.
+    # The location is never cut, because users copy it.
     assert max(columns(line) for line in lines[1:3]) <= width
     assert lines[1].endswith("…")
 

@@ -1,4 +1,4 @@
-"""`search`, `locate` and `outline`: readable for people, exact for programs, of the tree as it is now."""
+"""`search`, `locate` and `outline`: readable for people, exact for programs, and up to date with the tree."""
 
 import fcntl
 import shlex
@@ -98,7 +98,7 @@ def test_strict_refuses_a_stale_index_and_best_effort_says_that_it_is_stale(cli,
 
 
 def test_a_touched_file_does_not_make_the_index_stale(cli, shop):
-    """Checkouts and builds touch files; only their content counts."""
+    """Checkouts and builds touch files; only a change of content counts."""
     cli("index")
     (shop / "shop" / "cart.py").touch()
 
@@ -346,7 +346,7 @@ def test_a_file_without_definitions_says_so_instead_of_nothing(cli, shop):
 
 
 def test_two_searches_that_meet_an_unindexed_project_both_answer(cli: CommandLine, program, shop: Path):
-    """One indexes; the other, finding the lock held, must not fail because there is nothing to read yet."""
+    """One indexes; the others find the lock held and must not fail because there is nothing to read yet."""
     processes = [program.start("search", "total", "price", "--json") for _ in range(3)]
 
     for process in processes:
@@ -357,7 +357,7 @@ def test_two_searches_that_meet_an_unindexed_project_both_answer(cli: CommandLin
 
 @pytest.mark.slow
 def test_questions_at_the_same_moment_all_see_the_edit_before_them(cli, program, shop):
-    """Whichever takes the change in, the others wait for it."""
+    """One of them indexes the change, the others wait for it."""
     cli("index")
     cli.environment["CODECOMPASS_QUERY_FRESHNESS_WAIT_MS"] = "60000"
     write(shop, {"shop/tax.py": "def tax_of(amount): ...\n"})

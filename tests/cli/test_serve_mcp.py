@@ -1,4 +1,4 @@
-"""`serve-mcp` over stdio, as a process: what it says and where, what it survives, and how it ends."""
+"""`serve-mcp` over stdio, in a separate process: its output on each stream, what it survives, and how it ends."""
 
 import json
 import os
@@ -49,18 +49,18 @@ def seen(event, args):
 
 @pytest.fixture
 def root(tmp_path):
-    """A small project that nobody knows yet."""
+    """A small project that is not registered."""
     return write_tree(tmp_path / "shop", SAMPLE)
 
 
 @pytest.fixture
 def held(tmp_path):
-    """A project whose index job stands still until `go` is there."""
+    """A project whose index job blocks until the file `go` exists."""
     return write_tree(tmp_path / "slow", {"held.py": "def held(): pass\n", "other.py": "def other(): pass\n"})
 
 
 async def start_held_job(line, base, **arguments):
-    """Returns the id of a request that follows a job, which is at work now and does not end."""
+    """Starts a job that does not end, waits until it is running, and returns the id of the request that follows it."""
     id_ = line.ask("tools/call", {"name": "index_repo", "arguments": arguments, "_meta": {"progressToken": "p"}})
     await line.progress("Parsing")
     await reached(base)
@@ -68,7 +68,7 @@ async def start_held_job(line, base, **arguments):
 
 
 async def healthy(line, condition):
-    """Returns the first answer of `health_check` for which this holds: the server prepares itself, and tells nobody."""
+    """Polls `health_check` until an answer meets the condition, and returns it: the server does not report when it is ready."""
 
     async def health():
         said = (await line.tool("health_check"))["structuredContent"]
@@ -77,7 +77,7 @@ async def healthy(line, condition):
     return await until(health, seconds=PATIENCE)
 
 
-# What it says
+# Output
 
 
 @pytest.mark.parametrize("revision", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
@@ -98,7 +98,7 @@ async def test_it_is_discovered_without_a_handshake(tmp_path):
 
 
 async def test_it_answers_before_it_opens_anything_and_tells_what_cannot_be_opened(tmp_path, root):
-    """The home is a file here: whoever opened it first would end before the handshake."""
+    """The data directory is a file here: a server that opened it first would end before the handshake."""
     (tmp_path / "data").write_text("no directory")
     async with serving(tmp_path, "--workspace", root) as line:
         await line.initialize()
@@ -138,13 +138,13 @@ async def test_port_and_address_are_passed_over_on_stdio(tmp_path):
         assert await line.result("ping") == {}
 
 
-# Frames alone
+# Nothing but frames
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("level", LogLevel.__args__)
 async def test_stdout_has_frames_alone_whatever_is_printed_and_logged(tmp_path, root, level):
-    """Every line that comes out is judged as a frame by the client's end."""
+    """The client validates every line as a frame."""
     write_tree(root, {"noisy.py": "def noisy(): pass\n"})
     async with serving(tmp_path, "--workspace", root, "--log-level", level, **spied(tmp_path, NOISE)) as line:
         await line.initialize()
@@ -248,7 +248,7 @@ async def test_a_log_file_tells_of_a_crash(tmp_path, root):
 
 
 async def test_a_stderr_that_nobody_reads_does_not_stop_it(tmp_path, root):
-    """Hosts that swallow stderr leave the pipe full."""
+    """Hosts that do not read stderr let the pipe fill up."""
     read, write = os.pipe()
     os.set_blocking(write, False)
     try:
@@ -315,7 +315,7 @@ def test_an_input_that_is_empty_is_no_failure(program):
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_a_stream_that_is_missing_is_no_failure(cli, program, closed):
-    """Its number must not go to the first file that is opened."""
+    """The first file that is opened must not get its descriptor."""
     script = f'exec "$@" {closed}'
     done = subprocess.run(
         ["sh", "-c", script, "sh", *program.command(["serve-mcp", "--log-level", "debug"])],
@@ -334,7 +334,7 @@ def test_a_stream_that_is_missing_is_no_failure(cli, program, closed):
 
 
 def test_a_pair_of_sockets_is_as_good_as_pipes(cli, program):
-    """Some hosts are connected by sockets, the same one for input and output."""
+    """Some hosts connect by a socket, the same one for input and output."""
     ours, theirs = socket.socketpair()
     with ours:
         ours.settimeout(PATIENCE)
@@ -459,7 +459,7 @@ async def test_a_second_signal_ends_at_once(tmp_path, held):
             line.process.send_signal(signal.SIGTERM)
         await line.wait_exit()
 
-    # The second one ends it by the system's own means, unless it came so early that the system made one of both.
+    # The second signal kills it by the default action, unless both came so close together that the system merged them.
     assert line.process.returncode in (0, -signal.SIGTERM), line.log
 
 
@@ -474,7 +474,7 @@ def test_a_signal_ends_it_for_a_client_that_does_not_read(cli, program):
         assert first == len(ping)
         assert process.stdout.readline()
         n_taken = 0
-        # Until both pipes and the queues between them are full, and nothing moves any more.
+        # Until both pipes and the queues between them are full and the server reads no more.
         while _is_writable(process.stdin):
             n_taken += process.stdin.raw.write(ping) or 0
         assert n_taken < 4_000_000
@@ -495,7 +495,7 @@ def _is_writable(pipe) -> bool:
 
 
 async def test_a_client_that_dies_leaves_nothing_behind(tmp_path, held):
-    """No end of input is sent, and no signal: the pipes are just gone."""
+    """Neither end of input nor a signal arrives: the pipe of the answers is closed."""
     async with serving(tmp_path, "--workspace", held, **holding(tmp_path)) as line:
         await line.initialize(notifications={})
         await start_held_job(line, tmp_path)

@@ -1,4 +1,4 @@
-"""`codecompass setup`: a host starts the server, and its file is otherwise what it was."""
+"""`codecompass setup`: the host starts the server, and the rest of its file is unchanged."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from codecompass.cli.hosts.supported_hosts import HOSTS, host_named, user_path
 INSTALLED = str(Path(sys.executable).parent / "codecompass")
 
 SHARED_CONFIG = {"CODECOMPASS_HOME": ""}
-"""The tests' own data directory would go into every entry; only one test is about that."""
+"""Otherwise the tests' data directory would be in every entry; only one test is about that."""
 
 SERVE = ["serve-mcp", "--tools", "core", "--answers", "text"]
 
@@ -78,7 +78,7 @@ def servers(host: str, path: Path) -> dict[str, dict[str, Any]]:
 
 
 def shape(host: str, command: str) -> dict[str, object]:
-    """The entry as the host's documents, or the host itself, has it."""
+    """Returns the entry in the form that the host's documentation, or the host itself, uses."""
     if host in ("claude-code", "vscode"):
         return {"type": "stdio", "command": command, "args": SERVE}
     if host == "copilot":
@@ -337,7 +337,7 @@ def test_a_link_to_a_file_kept_elsewhere_stays_a_link(cli):
 
 
 def test_what_decides_where_data_and_settings_are_goes_into_the_entry(cli, tmp_path):
-    """A host that was started from a desktop does not have the variables of this shell."""
+    """A host started from the desktop does not have this shell's variables."""
     root = cli.tree("shop")
     config = tmp_path / "own.toml"
     config.write_text("")
@@ -389,7 +389,7 @@ def test_the_command_in_the_entry_runs_from_any_directory(cli):
 
 
 def test_two_changes_at_a_time_lose_nothing(cli, program):
-    """Hosts write their own file; two of ours are the nearest to that which a test can have."""
+    """Hosts write their own files; two of our own processes are the closest that a test can get."""
     path = cli.user / ".claude.json"
     path.write_text(json.dumps({"history": list(range(2000))}))
     runs = [program.start("setup", "claude-code") for _ in range(4)]
@@ -696,7 +696,7 @@ README = (Path(__file__).parents[2] / "README.md").read_text()
 
 
 def section(title: str) -> str:
-    """Returns what the document says under a heading."""
+    """Returns the section of the document with this heading."""
     return DOCUMENT.split(f"\n## {title}\n")[1].split("\n## ")[0]
 
 

@@ -5,7 +5,7 @@ import pytest
 
 @pytest.fixture
 def trees(cli):
-    """Two projects; `till` imports what `shop` defines."""
+    """Two projects; `till` imports from `shop`."""
     shop = cli.tree("shop", {"shop.py": "def settle(n):\n    return n\n"})
     till = cli.tree("till", {"till.py": "from shop import settle\n\n\ndef close_till():\n    return settle(1)\n"})
     for tree in (shop, till):

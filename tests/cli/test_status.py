@@ -1,4 +1,4 @@
-"""`status`: what is indexed, and why a file is not; changes nothing and never needs an index."""
+"""`status`: what is indexed and why a file is not; it changes nothing and never needs an index."""
 
 import re
 

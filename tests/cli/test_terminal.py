@@ -1,4 +1,4 @@
-"""What reaches a terminal: colour where it is wanted, nothing that controls it from a file, widths that fit."""
+"""Output on a terminal: colour where wanted, no control sequences from files, widths that fit."""
 
 import io
 

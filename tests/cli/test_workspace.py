@@ -1,4 +1,4 @@
-"""Which project a command works on when nobody, or more than one, says so."""
+"""Which project a command uses if none, or more than one, is named."""
 
 import pytest
 
@@ -47,7 +47,7 @@ def test_a_directory_with_files_and_no_marker_is_taken_as_it_is(cli):
 
 @pytest.mark.parametrize("where", ["home", "root", "empty"])
 def test_home_root_and_empty_directories_are_no_projects(cli, where):
-    """Even where the home directory is a git repository of dotfiles."""
+    """Even if the home directory is a git repository of dotfiles."""
     write(cli.user, {".bashrc": "", "package.json": "{}"})
     cli.git(cli.user, "init", "-q")
     empty = cli.base / "empty"
@@ -120,7 +120,7 @@ def test_looking_registers_nothing(cli, shop):
 @pytest.mark.parametrize(("directory", "kind"), [("/", "the root of the disk"), ("~", "your home directory")])
 @pytest.mark.parametrize("command", ["search", "locate"])
 def test_a_question_alone_never_indexes_a_whole_disk_or_home(cli, shop, command, directory, kind):
-    """`search x --workspace /` would read for hours and keep what it finds."""
+    """`search x --workspace /` would read for hours and keep everything it finds."""
     done = cli(command, "x", "--workspace", directory)
 
     assert done.code == 3

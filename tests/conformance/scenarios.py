@@ -1,4 +1,4 @@
-"""Which scenarios of the suite say something of the product, and why each of the others is left out. Names are the suite's."""
+"""Which scenarios of the suite apply to the product, and why each of the others does not. The suite defines the names."""
 
 from typing import Final
 
@@ -27,7 +27,7 @@ OF_THE_PRODUCT: Final[dict[str, tuple[str, ...]]] = {
         "http-header-validation",
     ),
 }
-"""The suite can tell with what the product lists: no tool, resource or prompt that is there for tests."""
+"""Scenarios that need only what the product offers: no tool, resource or prompt made for tests."""
 
 _TOOL: Final = "calls a tool for tests, by its name"
 _RESOURCE: Final = "reads a resource for tests, by its address"
@@ -84,14 +84,14 @@ WHY_NOT: Final[dict[str, str]] = {
     "tasks-mrtr-composition": _TASK,
     "http-custom-header-server-validation": _NOT_SERVER,
 }
-"""The others, which the fixtures are for."""
+"""The other scenarios, with the reasons; they run with the fixtures, except those below."""
 
 WITHOUT_FIXTURE: Final[dict[str, str]] = {
     "server-sse-polling": _BY_SUITE,
     "tasks-status-notifications": _BY_SUITE,
     "http-custom-header-server-validation": "pending in the suite, and " + _NOT_SERVER,
 }
-"""What is left out of the run with the fixtures."""
+"""Scenarios that do not run with the fixtures either, with the reasons."""
 
 _LOGGING: Final = "the session has no logging to clients, as the product logs to stderr"
 _STATE: Final = "the session gives clients no requestState to carry, as the product needs none"
@@ -110,4 +110,4 @@ NOT_OFFERED: Final[dict[str, dict[str, str]]] = {
         "tasks-mrtr-partial-fulfillment": "index jobs ask nothing",
     },
 }
-"""The checks that fail in the run with the fixtures, by scenario: optional features that the product has no use for."""
+"""Checks that fail with the fixtures, by scenario: optional features that the product does not use."""

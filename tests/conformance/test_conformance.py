@@ -1,5 +1,6 @@
-"""The official conformance suite against the product, where nothing may fail, and against the same session with fixtures, where
-only features fail that the product has no use for."""
+"""The official conformance suite against the product, where nothing may fail, and against its session with fixtures, where only
+features may fail that the product does not use.
+"""
 
 import pytest
 import trio
@@ -25,7 +26,7 @@ UNTESTABLE = {
     "sep-2575-http-server-no-independent-requests-on-stream": "test_streaming_elicitation",
     "sep-2575-server-no-log-without-loglevel": "test_logging_tool",
 }
-"""The checks of `server-stateless` that call a tool for tests, with its name."""
+"""The checks of `server-stateless` that call a tool made for tests, with the tool's name."""
 
 FIXTURES = {*HANDLERS, *TaskTools.NAMES}
 

@@ -1,4 +1,4 @@
-"""What is in `deploy/`, read: files, and the containers of the compose file and of the manifests in one shape."""
+"""Parses `deploy/`: its files, and the containers of the compose file and the manifests in one form."""
 
 import re
 import tomllib
@@ -27,13 +27,13 @@ _SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "Ki": 2**10, "Mi": 2**20, "
 
 @dataclass(frozen=True)
 class Container:
-    """One container. Sizes are in bytes, processors in processors, and None where there is none."""
+    """One container. Sizes are in bytes, CPU values in processors; None if not set."""
 
     name: str
     image: str
     arguments: tuple[str, ...]
     checks: dict[str, tuple[str, ...]]
-    """The command of each probe by its name; of one over the network, nothing."""
+    """The command of each probe by name; empty for a probe over the network."""
     variables: dict[str, str]
     cpu_limit: float | None
     cpu_request: float | None
@@ -55,22 +55,22 @@ def documents(path: Path) -> list[Any]:
 
 
 def manifests() -> list[Any]:
-    """Returns all objects that the kustomization names, as they are written."""
+    """Returns all objects that the kustomization lists, as written."""
     return [each for name in documents(KUSTOMIZATIONS[0])[0]["resources"] for each in documents(KUBERNETES / name)]
 
 
 def of_kind(kind: str) -> dict[str, Any]:
-    """Returns the objects of one kind by their names."""
+    """Returns the objects of one kind by name."""
     return {each["metadata"]["name"]: each for each in manifests() if each["kind"] == kind}
 
 
 def workloads() -> dict[str, Any]:
-    """Returns what has pods, by name."""
+    """Returns the objects that create pods, by name."""
     return {**of_kind("Deployment"), **of_kind("StatefulSet")}
 
 
 def cluster_variables() -> dict[str, str]:
-    """Returns the variables that the kustomization gives to workers and servers."""
+    """Returns the variables that the kustomization sets for workers and servers."""
     generators = {each["name"]: each for each in documents(KUSTOMIZATIONS[0])[0]["configMapGenerator"]}
     return dict(each.split("=", 1) for each in generators["cluster"]["literals"])
 
@@ -136,7 +136,7 @@ def pod_containers() -> Iterator[Container]:
 
 
 def containers() -> list[Container]:
-    """Returns all of both."""
+    """Returns the containers of the compose file and of the manifests."""
     return [*compose_containers(), *pod_containers()]
 
 

@@ -1,4 +1,4 @@
-"""The balancer as `deploy/` configures it, with real servers behind it."""
+"""The balancer as configured in `deploy/`, with real servers behind it."""
 
 import re
 import shutil
@@ -22,14 +22,14 @@ pytestmark = pytest.mark.skipif(HAPROXY is None, reason="haproxy is not on this 
 
 @asynccontextmanager
 async def _balancer(servers: list[Process], directory: Path) -> AsyncIterator[tuple[int, int]]:
-    """Gives the balancer's ports: for agents, and for who asks whether it lives."""
+    """Yields the balancer's two ports: for agents, and for its health check."""
     agents, alive = free_port(), free_port()
     text = (DEPLOY / "haproxy.cfg").read_text()
     lines = "\n".join(f"    server server-{each.port} 127.0.0.1:{each.port} check" for each in servers)
     for pattern, instead in (
         (r"^    bind :8080$", f"    bind 127.0.0.1:{agents}"),
         (r"^    bind 127\.0\.0\.1:8081$", f"    bind 127.0.0.1:{alive}"),
-        # Their names are Docker's to resolve.
+        # Docker resolves the servers' names, so they are replaced by addresses.
         (r"^    server-template .*$", lines),
     ):
         text, n_replaced = re.subn(pattern, instead, text, flags=re.MULTILINE)
@@ -43,7 +43,7 @@ async def _balancer(servers: list[Process], directory: Path) -> AsyncIterator[tu
         async def are_up():
             return {(await _ask(alive, "/alive"))[0], (await _ask(agents, "/health"))[0]} == {200}
 
-        # The balancer listens at once; its servers are up when they have answered.
+        # The balancer listens immediately; it uses a server once that has answered a check.
         await until(are_up, seconds=PATIENCE_SECONDS)
         yield agents, alive
     finally:
@@ -54,7 +54,7 @@ async def _balancer(servers: list[Process], directory: Path) -> AsyncIterator[tu
 
 
 async def _ask(port: int, path: str, body: bytes = b"", host: str = "code.example.com") -> tuple[int, bytes]:
-    """Returns status and body; 0 where nobody listens."""
+    """Returns status and body; 0 if nothing listens."""
     method = "POST" if body else "GET"
     head = f"{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n"
     head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n" if body else "\r\n"
@@ -80,7 +80,7 @@ async def _servers(base: Path) -> AsyncIterator[list[Process]]:
     homes = [base / "one", base / "two"]
     for home in homes:
         home.mkdir()
-    # As in the containers: reachable from elsewhere, so any Host is served. Here all of it is on loopback.
+    # In the containers, servers listen on all interfaces and accept any Host. Here they listen on loopback.
     allowed = ("--allowed-host", "code.example.com")
     async with http_server(*allowed, home=homes[0]) as first, http_server(*allowed, home=homes[1]) as second:
         yield [first, second]

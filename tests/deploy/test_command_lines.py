@@ -1,4 +1,4 @@
-"""The commands, options and variables that `deploy/` and docs/organisation.md use are known to the program."""
+"""The program knows the commands, options and variables in `deploy/` and docs/organisation.md."""
 
 import re
 import shlex
@@ -19,7 +19,7 @@ _COMMAND = re.compile(rf"^\$ ({OURS} .*?)(?:\s+#.*)?$", re.MULTILINE)
 
 
 def _documented() -> list[str]:
-    """Returns the commands of the document."""
+    """Returns the commands in the document."""
     blocks = _CONSOLE.findall(DOCUMENT.read_text(encoding="utf-8"))
     return sorted({line for block in blocks for line in _COMMAND.findall(block)})
 
@@ -35,7 +35,7 @@ def _check(line: str) -> None:
 
 
 async def _require_known(line: str) -> None:
-    """Parses a command line as the program does, and runs nothing. Raises UsageError."""
+    """Parses a command line as the program does, without running it. Raises UsageError."""
     _, *arguments = shlex.split(line)
     command: asyncclick.Command = build_app()
     context = await command.make_context(OURS, arguments)

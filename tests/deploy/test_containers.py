@@ -1,4 +1,4 @@
-"""Every container is bounded, unprivileged and watched, and what refers to something refers to something that is there."""
+"""Every container is bounded, unprivileged and monitored, and every reference has its target."""
 
 import fnmatch
 import os
@@ -32,13 +32,13 @@ from tests.deploy.deployment import (
 
 ALL = containers()
 LASTING = [each for each in ALL if each.name != "compose: snapshots-owner"]
-"""Those that run on; the other gives a volume to OpenSearch's user, as root, and ends."""
+"""Containers that keep running; the other one makes OpenSearch's user the owner of a volume, as root, and exits."""
 
 WRITABLE = ("compose: opensearch-*", "kubernetes: opensearch")
-"""OpenSearch makes a key store beside its settings at its first start."""
+"""At its first start OpenSearch creates a key store beside its settings."""
 
 WITHOUT_LIVENESS = ("kubernetes: worker",)
-"""It has no port to ask. One that ends is started again, and one that hangs loses its lease."""
+"""A worker has no port to probe. If it exits it is restarted, and if it hangs it loses its lease."""
 
 by_name = pytest.mark.parametrize("container", ALL, ids=lambda each: each.name)
 lasting = pytest.mark.parametrize("container", LASTING, ids=lambda each: each.name)
@@ -142,7 +142,7 @@ def test_manifests_refer_to_what_is_there():
         pod = workload["spec"]["template"]["spec"]
         assert workload["spec"]["selector"]["matchLabels"] == labels[name]
         assert pod["automountServiceAccountToken"] is False
-        # A Service called codecompass would set CODECOMPASS_PORT, which is ours to read.
+        # A Service called codecompass would set CODECOMPASS_PORT, which the program reads.
         assert pod["enableServiceLinks"] is False
         volumes = {each["name"]: each for each in pod.get("volumes", ())}
         claims = {each["metadata"]["name"] for each in workload["spec"].get("volumeClaimTemplates", ())}
@@ -197,7 +197,7 @@ def test_nodes_of_the_engine_are_on_different_machines():
 
 
 def test_only_workers_and_servers_reach_the_engine():
-    """It asks for no password."""
+    """The search engine requires no password."""
     policies = of_kind("NetworkPolicy")
     opened = [
         (policy["metadata"]["name"], rule)

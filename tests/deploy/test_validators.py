@@ -1,4 +1,4 @@
-"""The validators of those who made the formats accept `deploy/`. `make validators` installs two; the others are the machine's."""
+"""The official validators of the formats accept `deploy/`. `make validators` installs two; the others come from the machine."""
 
 import os
 import shutil
@@ -12,11 +12,11 @@ from tests.deploy.deployment import COMPOSE, DEPLOY, DOCKERFILE, KUBERNETES, SEC
 
 SECONDS = 120
 KUBERNETES_VERSIONS = ("1.30", "1.34")
-"""The schemas of the oldest version that manifests are held against, and of a later one."""
+"""The oldest version against which the manifests are validated, and a later one."""
 
 
 def _program(name: str, *, is_installed_in_ci: bool) -> str:
-    """Returns the path of a program; skips where it is not. In CI what is installed there must be."""
+    """Returns the path of a program. If it is missing, skips the test, or in CI fails if it is installed there."""
     found = shutil.which(name, path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}{os.pathsep}/usr/sbin")
     if found is None:
         if is_installed_in_ci and os.environ.get("CODECOMPASS_REQUIRE_TOOLS"):
@@ -36,7 +36,7 @@ def _rendered(directory: Path) -> str:
 
 
 def _with_snapshots(base: Path) -> Path:
-    """Returns a copy of the kustomization with the component that it names in a comment."""
+    """Returns a copy of the kustomization with its commented-out component enabled."""
     copy = base / "kubernetes"
     shutil.copytree(KUBERNETES, copy)
     file = copy / "kustomization.yaml"

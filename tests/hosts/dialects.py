@@ -1,7 +1,7 @@
-"""The interfaces through which hosts speak to a model: what a request offers and holds, and what a streamed answer looks like.
+"""The interfaces between hosts and models: the tools and texts of a request, and the form of a streamed answer.
 
-Each dialect reads a request's body and writes an answer as server-sent events, or as one JSON document where the host did not
-ask for a stream. It holds as much of each interface as hosts use of it. Knows neither sockets nor scripts.
+Each dialect reads a request's body and writes an answer as server-sent events, or as one JSON document if the host did not
+request a stream. It implements only what hosts use of each interface, and knows neither sockets nor scripts.
 """
 
 import json
@@ -13,9 +13,9 @@ Json = Mapping[str, object]
 
 
 class OfferedTool(Struct, frozen=True):
-    """A tool of a request. `text` is its whole definition as JSON, the size of which is what the model pays for.
+    """A tool in a request. `text` is its whole definition as JSON; its size is what the model pays for.
 
-    `namespace` is the group that the definition stands in, where the interface has groups.
+    `namespace` is the group that contains the definition, in interfaces that have groups.
     """
 
     name: str
@@ -25,11 +25,11 @@ class OfferedTool(Struct, frozen=True):
 
 
 SEARCH_IDS = "look"
-"""What the ids of calls begin with that look for a tool: a step of no script."""
+"""Prefix of the ids of calls that search for a tool; they are not steps of a script."""
 
 
 class Answer(Struct, frozen=True):
-    """What the model says: a call of `tool`, or `text` where that is None. `is_search` where the script did not say so."""
+    """The model's answer: a call of `tool`, or `text` if that is None. `is_search`: a search for tools, no step of the script."""
 
     text: str = ""
     tool: OfferedTool | None = None
@@ -39,14 +39,14 @@ class Answer(Struct, frozen=True):
 
     @property
     def call_id(self) -> str:
-        """The id of the call, unlike that of any other of this model."""
+        """The id of the call, unique within its model."""
         return f"{SEARCH_IDS if self.is_search else 'call'}_{self.number:04}"
 
 
 class Dialect(Struct, frozen=True):
-    """One interface. `stream` gives the events of an answer with their names; a name that is empty is not written.
+    """One interface. `stream` returns the events of an answer with their names; an empty name is not written.
 
-    `results` gives the ids of calls and what they answered; hosts with Gemini's interface need not repeat ids.
+    `results` returns the ids of calls and their results; with Gemini's interface, hosts need not repeat ids.
     """
 
     name: str
@@ -62,7 +62,7 @@ def _compact(value: object) -> str:
 
 
 def _texts(content: object) -> str:
-    """Joins the texts of a content that is a string, or a list of parts."""
+    """Joins the texts of a content that is a string or a list of parts."""
     if isinstance(content, str):
         return content
     if isinstance(content, list):
@@ -92,7 +92,7 @@ def _anthropic_results(body: Json) -> list[tuple[str, str]]:
 
 
 def _anthropic_instructions(body: Json) -> str:
-    """The system prompt, and what the host puts before the person's words as a message of its own."""
+    """Returns the system prompt and all messages: the host puts some instructions into a message before the user's."""
     return "\n".join([_texts(body.get("system")), *(_texts(message["content"]) for message in body.get("messages", ()))])
 
 
@@ -139,7 +139,7 @@ def _anthropic_stream(answer: Answer) -> Iterable[tuple[str, str]]:
 
 
 def _responses_tools(body: Json) -> list[OfferedTool]:
-    """Those of the request, and those that a search for tools has found."""
+    """Returns the tools of the request, and those that a tool search has found."""
     found = []
     loaded = [tool for item in body.get("input", ()) if item.get("type") == "tool_search_output" for tool in item["tools"]]
     for tool in (*(body.get("tools") or ()), *loaded):
@@ -274,7 +274,7 @@ def _gemini_results(body: Json) -> list[tuple[str, str]]:
 
 
 def _gemini_output(response: Json) -> str:
-    """The text of a result, which stands in an object with one member."""
+    """Returns the text of a result, which is wrapped in an object with one member."""
     only = next(iter(response.values()), "") if len(response) == 1 else response
     return only if isinstance(only, str) else _compact(only)
 

@@ -1,8 +1,8 @@
-"""A model that follows a script, on a port of this machine, in all interfaces that the hosts of these tests speak.
+"""A scripted model on a port of this machine, in all interfaces that the hosts of these tests use.
 
-It calls one tool after the other as the script says, and ends with a text. How far a conversation is it reads off the tool
-results that the request holds, so that it keeps no state of a conversation and a host may send a request again. What a host
-asks besides (titles, summaries) offers none of our tools, and is answered with a word.
+It calls one tool after another according to the script, and ends with a text. It derives the position in the script from the tool
+results in the request, so it keeps no state of conversations, and a host may repeat a request. A host's other requests (titles,
+summaries) offer none of our tools, and are answered with a word.
 """
 
 import json
@@ -20,9 +20,9 @@ FINAL = "That was all."
 
 
 class ToolCall(Struct, frozen=True):
-    """One step of a script: a tool by the name that we give it (hosts put something before it), and its arguments.
+    """A step of a script: a tool by our name for it (hosts add a prefix), and its arguments.
 
-    `before` is done first: an edit, as a person makes one while the model thinks. It may be done twice.
+    `before` is called first: an edit, as a user makes one while the model thinks. It may be called twice.
     """
 
     tool: str
@@ -31,25 +31,25 @@ class ToolCall(Struct, frozen=True):
 
 
 class Hold(Struct, frozen=True):
-    """A step that thinks until the model is closed. Whoever waits for it sets nothing: `ScriptedModel.holding` tells."""
+    """A step that blocks until the model is closed. `ScriptedModel.holding` is set once it has been reached."""
 
 
 Step = ToolCall | Hold
 
 SEARCH_PAUSE_SECONDS = 0.25
-"""Between two searches for a tool whose server is only starting. A model takes longer for a word."""
+"""Pause between two searches for a tool whose server is still starting. A real model takes longer for a word."""
 
 SEARCHES: Mapping[str, Callable[[str], Json]] = {
     "ToolSearch": lambda tool: {"query": f"select:mcp__codecompass__{tool}", "max_results": 5},
     "tool_search": lambda tool: {"query": tool.replace("_", " "), "limit": 8},
 }
-"""Tools of hosts that show a model only some of all tools: Claude Code's, which also waits for servers, and Codex's."""
+"""The tool searches of hosts that show a model only some tools: Claude Code's, which also waits for servers, and Codex's."""
 
 MAX_SEARCHES = 80
 
 
 class ModelRequest(Struct, frozen=True):
-    """One request of a host to its model, as it came. `answer` is what the script said to it."""
+    """A host's request to its model, as received. `answer` is the script's answer."""
 
     path: str
     body: Json
@@ -58,27 +58,27 @@ class ModelRequest(Struct, frozen=True):
 
     @property
     def tools(self) -> list[OfferedTool]:
-        """All tools that are offered."""
+        """All tools that the host offers."""
         return self.dialect.tools(self.body)
 
     @property
     def our_tools(self) -> list[OfferedTool]:
-        """Those of our server."""
+        """The tools of our server."""
         return [tool for tool in self.tools if "codecompass" in tool.name or "codecompass" in tool.namespace]
 
     @property
     def results(self) -> list[str]:
-        """What the tools of the script answered, in the order of the calls, as the model gets it."""
+        """The results of the script's tool calls, in order, as the model receives them."""
         return [text for id_, text in self.dialect.results(self.body) if not id_.startswith(SEARCH_IDS)]
 
     @property
     def instructions(self) -> str:
-        """All that is said to the model besides tools and their answers."""
+        """All text for the model except tools and their results."""
         return self.dialect.instructions(self.body)
 
 
 class ScriptedModel:
-    """See the module. Get one from `open_model`."""
+    """The model that the module describes. Created by `open_model`."""
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self._steps = tuple(steps)
@@ -91,16 +91,16 @@ class ScriptedModel:
 
     @property
     def main(self) -> list[ModelRequest]:
-        """The requests of the conversation itself: those that offer tools."""
+        """The requests of the main conversation: those that offer tools."""
         return [request for request in self.requests if request.tools]
 
     @property
     def results(self) -> list[str]:
-        """The answers of the tools, as the last request of the conversation has them."""
+        """The results of the tools, from the request that contains the most."""
         return max((request.results for request in self.main), key=len, default=[])
 
     def take(self, path: str, body: Json, dialect: Dialect) -> Answer:
-        """Returns what the script says to this request, and keeps both."""
+        """Returns the script's answer to this request, and records both."""
         step = self._step(body, dialect)
         if isinstance(step, Hold):
             self.holding.set()
@@ -115,7 +115,7 @@ class ScriptedModel:
         return answer
 
     def _step(self, body: Json, dialect: Dialect) -> Step | None:
-        """The step that a conversation has come to; None where there is no more, or where this is another one."""
+        """Returns the current step of a conversation; None after the last one, or if this is another conversation."""
         done = [id_ for id_, _ in dialect.results(body) if not id_.startswith(SEARCH_IDS)]
         return self._steps[len(done)] if dialect.tools(body) and len(done) < len(self._steps) else None
 
@@ -159,11 +159,11 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(b"", "application/json")
 
     def do_GET(self) -> None:
-        """Lists of models, which hosts may ask for at their start."""
+        """Answers with an empty list of models, which hosts may request when they start."""
         self._send(b'{"object":"list","data":[],"models":[]}', "application/json")
 
     def do_CONNECT(self) -> None:
-        """We are the proxy of the hosts, too: whoever wants to leave this machine is noted, and goes nowhere."""
+        """This server is also the hosts' proxy: attempts to leave this machine are recorded and refused."""
         self.model.refused.append(f"CONNECT {self.path}")
         self._send(b"", "text/plain", HTTPStatus.FORBIDDEN)
 
@@ -222,12 +222,12 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A host that is killed breaks its connections."""
+        """Ignored: a host that is killed breaks its connections."""
 
 
 @contextmanager
 def open_model(*steps: Step) -> Iterator[ScriptedModel]:
-    """Gives a model that listens on 127.0.0.1; it is gone when the block is left."""
+    """Yields a model that listens on 127.0.0.1 until the block ends."""
     model = ScriptedModel(steps)
     handler = type("Handler", (_Handler,), {"model": model})
     with _Server(("127.0.0.1", 0), handler) as server:

@@ -1,7 +1,7 @@
-"""The real hosts: where `make hosts` puts each, how it is pointed at a scripted model, and how it is run without a person.
+"""The real hosts: where `make hosts` installs each, how it is configured for a scripted model, and how it runs unattended.
 
-A host gets a home of its own, dummy keys, no telemetry and no updates, and is started in a directory of a test's choice. Our
-server comes into its configuration by `codecompass setup`, as it does for users.
+A host gets its own home directory, dummy keys, no telemetry and no updates, and starts in a directory that the test chooses. Our
+server is added to its configuration by `codecompass setup`, as users do it.
 """
 
 import json
@@ -25,15 +25,15 @@ MODULES = Path(__file__).parents[2] / ".venv" / "hosts" / "node_modules"
 QUESTION = "Where is that?"
 
 RUN_SECONDS = 240
-"""A run takes 4 to 15 seconds where the machine does nothing else."""
+"""A run takes 4 to 15 seconds on an idle machine."""
 
 END_SECONDS = 30
 
 
 class RealHost(Struct, frozen=True, kw_only=True):
-    """A host. `configure` writes what it needs besides our entry into an empty home; it is called before `setup`.
+    """A host. `configure` writes everything except our entry into an empty home; it is called before `setup`.
 
-    `program` is its command up to the question, `variables` point it to a model. `file` is where our entry goes.
+    `program` is its command line before the question, `variables` configure the model. `file` contains our entry.
     """
 
     name: str
@@ -45,7 +45,7 @@ class RealHost(Struct, frozen=True, kw_only=True):
 
     @property
     def missing(self) -> str:
-        """Why it cannot be run here; empty where it can."""
+        """Why the host cannot run here; empty if it can."""
         program = self.program()
         if not program[0]:
             return f"{self.name}: Node is not there: make hosts"
@@ -54,7 +54,7 @@ class RealHost(Struct, frozen=True, kw_only=True):
 
 
 def node() -> str:
-    """Returns the Node of the machine, else the one that comes as a wheel; empty without either."""
+    """Returns the system's Node, else the one installed as a wheel; empty if there is neither."""
     found = shutil.which("node")
     if found is not None:
         return found
@@ -66,7 +66,7 @@ def node() -> str:
 
 
 def _first(pattern: str) -> str:
-    """Returns the one file of the packages that fits, or the pattern, which does not exist."""
+    """Returns the first matching file of the packages, or the pattern itself, which does not exist."""
     return str(next(iter(sorted(MODULES.glob(pattern))), MODULES / pattern))
 
 
@@ -145,7 +145,7 @@ CLAUDE_CODE = RealHost(
 CODEX = RealHost(
     name="codex",
     file=".codex/config.toml",
-    # The program itself: the script that npm links would stand between it and whoever ends it.
+    # The program itself: npm links a wrapper script, and signals would only reach that.
     program=lambda: [_first("@openai/codex-*/vendor/*/bin/codex")],
     arguments=("exec", "--skip-git-repo-check", QUESTION),
     configure=_configure_codex,
@@ -184,7 +184,7 @@ ALL = (CLAUDE_CODE, CODEX, GEMINI, OPENCODE)
 
 
 class Installation:
-    """A host in a home of its own, pointed at `model`. Several can share the `store` of our server."""
+    """A host in its own home, configured for `model`. Several may share the data directory `store`."""
 
     def __init__(self, host: RealHost, home: Path, model: ScriptedModel, *, store: Path | None = None) -> None:
         self.host = host
@@ -197,7 +197,7 @@ class Installation:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What the host and our commands get: nothing of the user's. We are the proxy, which lets nobody out."""
+        """Environment of the host and our commands: nothing of the user's. The scripted model is the proxy and refuses all."""
         return {
             "HOME": str(self.home),
             "PATH": os.environ["PATH"],
@@ -213,7 +213,7 @@ class Installation:
         }
 
     def codecompass(self, *arguments: str | Path, cwd: Path | None = None) -> str:
-        """Runs our command, which must succeed; returns what it printed."""
+        """Runs our command and returns its output; fails if the command does."""
         command = [sys.executable, "-m", "codecompass", *map(str, arguments)]
         done = subprocess.run(command, cwd=cwd, env=self.environment, capture_output=True, text=True, timeout=RUN_SECONDS)
         assert done.returncode == 0, done.stderr
@@ -225,11 +225,11 @@ class Installation:
         return any(host.name == self.host.name for host in HOSTS)
 
     def setup(self) -> None:
-        """Tells the host of our server, in the way of its users."""
+        """Adds our server to the host as its users do."""
         if self.is_set_up_by_us:
             self.codecompass("setup", self.host.name)
             return
-        # As its documentation says: `setup` does not know it.
+        # As the host's documentation says: `setup` does not know it.
         settings = json.loads(self.file.read_text())
         command = [str(Path(sys.executable).parent / "codecompass"), "serve-mcp", "--tools", "core", "--answers", "text"]
         entry = {"type": "local", "command": command, "environment": {"CODECOMPASS_HOME": str(self.store)}, "enabled": True}
@@ -237,7 +237,7 @@ class Installation:
 
     @contextmanager
     def started(self, cwd: Path) -> Iterator[subprocess.Popen[str]]:
-        """Starts the host on its question; all that it has started is gone when the block is left."""
+        """Starts the host with its question; everything it started is killed when the block ends."""
         command = [*self.host.program(), *self.host.arguments]
         process = subprocess.Popen(
             command,
@@ -257,17 +257,17 @@ class Installation:
             process.communicate(timeout=END_SECONDS)
 
     def run(self, cwd: Path) -> str:
-        """Runs the host until it has ended; returns what it said, on stdout and stderr."""
+        """Runs the host until it exits; returns its output on stdout and stderr."""
         with self.started(cwd) as process:
             output, errors = process.communicate(timeout=RUN_SECONDS)
         return f"exit code {process.returncode}\n{output}\n{errors}"
 
     def processes(self) -> list[int]:
-        """Returns the processes that run in this home."""
+        """Returns the processes with this home."""
         return [pid for pid in _all_processes() if f"HOME={self.home}\0".encode() in _environment(pid)]
 
     def servers(self) -> list[int]:
-        """Returns the processes that run `serve-mcp` in this home."""
+        """Returns the processes with this home that run `serve-mcp`."""
         return [pid for pid in self.processes() if b"\0serve-mcp\0" in _read(f"/proc/{pid}/cmdline")]
 
 

@@ -1,6 +1,6 @@
-"""Real hosts on a scripted model: what a person sees in the first minute, and what is left behind afterwards.
+"""Real hosts with a scripted model: what a user sees in the first minute, and what remains afterwards.
 
-`make hosts` installs them. Each test runs a host from its start to its end, in a home of its own.
+`make hosts` installs them. Each test runs a host from start to end, in its own home.
 """
 
 import json
@@ -47,7 +47,7 @@ def param(host, *marks):
 
 
 def assert_found(answer, lines, signature):
-    """The path is that from the top of the repository, wherever the host was started."""
+    """The path is relative to the top of the repository, wherever the host was started."""
     assert "src/shop/prices.py\n" in answer
     assert f"{lines} " in answer
     assert signature in answer
@@ -58,7 +58,7 @@ each_host = pytest.mark.parametrize("host", [param(host) for host in ALL])
 
 @pytest.fixture
 def repository(tmp_path):
-    """A repository that no index knows, with a subdirectory to start in."""
+    """A repository without an index, with a subdirectory to start in."""
     root = tmp_path / "shop"
     (root / "src" / "shop").mkdir(parents=True)
     (root / "src" / "shop" / "prices.py").write_text(PRICES)
@@ -202,7 +202,7 @@ def test_claude_code_shows_the_two_main_tools_and_finds_the_others_by_what_they_
 
     request = next(request for request in model.main if request.answer.arguments == FIRST.arguments)
     assert {"mcp__codecompass__search_code", "mcp__codecompass__locate_symbol"} <= {tool.name for tool in request.tools}, said
-    # They come with the first request, or with the one after, where the server was ready later than the prompt.
+    # The server may be ready only after the first prompt, so the instructions come with the first or second request.
     assert "search_code and locate_symbol before grep" in " ".join(model.main[-1].instructions.split())
     assert any("get_code_context" in json.dumps(each.body["messages"][-1]) for each in model.main)
 

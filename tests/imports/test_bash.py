@@ -1,4 +1,4 @@
-"""Sourced files, with the directories that only a running script knows."""
+"""Sourced files, including paths with directories known only at run time."""
 
 import pytest
 

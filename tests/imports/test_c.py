@@ -1,4 +1,4 @@
-"""Includes: beside the file, by the end of the path, and those that are the system's."""
+"""Includes: next to the file, by the end of the path, and system headers."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What each kind of configuration file says about module names."""
+"""The module roots that each kind of configuration file defines."""
 
 import json
 import random
@@ -10,7 +10,7 @@ from codecompass.imports.configuration import MAX_ROOTS_PER_FILE, decode_jsonc, 
 
 
 def roots_in(path: str, text: str) -> list[tuple[str, ...]]:
-    """Returns (prefix, directory) of the roots of a file, with the scope where there is one."""
+    """Returns (prefix, directory) of each root of a file, and the scope if it has one."""
     return [
         (root.prefix, root.directory, root.scope) if root.scope else (root.prefix, root.directory)
         for root in module_roots(path, text.encode())
@@ -106,7 +106,7 @@ SAMPLES = {
 
 @pytest.mark.parametrize("path", sorted(SAMPLES))
 def test_garbage_in_a_file_gives_no_roots_and_raises_nothing(path):
-    """The values of every key may be of any type, and a file may end anywhere."""
+    """The value of any key may have any type, and a file may end anywhere."""
     source = random.Random(path)
     sample = SAMPLES[path]
     assert module_roots(path, sample)

@@ -1,4 +1,4 @@
-"""What resolving one import costs at the very most, in questions to the repository: it runs in the server's own process."""
+"""The maximum cost of resolving one import, in queries to the repository: it runs in the server's own process."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -24,7 +24,7 @@ MAX_QUESTIONS = 15_000
 
 
 class CountingPaths(InMemoryPaths):
-    """Counts what it is asked, and each path that it gives back."""
+    """Counts its queries and each path that it returns."""
 
     def __init__(self, paths: Sequence[str], roots: Sequence[ModuleRoot]) -> None:
         self.n_questions = 0
@@ -52,7 +52,7 @@ class CountingPaths(InMemoryPaths):
 @pytest.mark.parametrize("language", sorted(RULES))
 @pytest.mark.parametrize("configured", [False, True])
 def test_an_import_at_every_bound_makes_a_bounded_number_of_queries(language, configured):
-    """Among thousands of files that share its last name, from as deep a file as is resolved at all, with hostile roots."""
+    """Thousands of files share the import's last name, the importing file is as deep as is resolved, and roots are hostile."""
     extension = EXTENSIONS[language]
     separator = SEPARATORS.get(language, ".")
     deep = "a/" * MAX_DIRECTORIES
@@ -66,7 +66,7 @@ def test_an_import_at_every_bound_makes_a_bounded_number_of_queries(language, co
             for name in ("", "*", "a", "A"):
                 item = Import(1, 1, spec, name, "", kind)
                 assert len(item.spec) <= MAX_IMPORT_LENGTH
-                resolve(language, item, deep + f"from.{extension}", paths)  # the groups of a name are made once
+                resolve(language, item, deep + f"from.{extension}", paths)  # the first call groups the paths of a name
                 paths.n_questions = 0
 
                 resolve(language, item, deep + f"from.{extension}", paths)
@@ -119,14 +119,14 @@ def test_too_many_paths_with_the_same_suffix_count_as_none():
 
 
 def test_the_bounds_of_an_import_leave_room_for_every_known_one():
-    """The longest in 32 known repositories has 19 parts and 116 characters; no file of theirs imports more than 171 names."""
+    """The longest import in 32 known repositories has 19 parts and 116 characters; no file imports more than 171 names."""
     assert MAX_IMPORT_PARTS > 2 * 19
     assert MAX_IMPORT_LENGTH > 4 * 116
     assert MAX_IMPORTS_PER_FILE > 20 * 171
 
 
 def test_paths_with_one_tail_are_grouped_once_and_not_for_each_import():
-    """20,000 files of one name, each with an import of it, would be 400 million comparisons."""
+    """With 20,000 files of one name that all import it, grouping per import would take 400 million comparisons."""
     normalized: list[str] = []
 
     def normalize(path: str) -> str:

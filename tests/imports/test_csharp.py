@@ -1,4 +1,4 @@
-"""C#: namespaces by project and by directory, types by file."""
+"""C#: namespaces by project and directory, types by file."""
 
 from tests.support.imports import repository, target
 

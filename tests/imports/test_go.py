@@ -1,4 +1,4 @@
-"""Go packages: module paths, several modules, vendored ones."""
+"""Go packages: module paths, several modules, vendored modules."""
 
 from tests.support.imports import repository, target
 

@@ -1,4 +1,4 @@
-"""Haskell modules by the end of their path."""
+"""Haskell modules, found by the end of their path."""
 
 from tests.support.imports import repository, target
 
@@ -14,7 +14,7 @@ def test_a_module_is_the_file_whose_path_ends_in_its_name():
 
 
 def test_a_single_name_is_not_the_last_name_of_another_module():
-    """`import Djot` in `Text.Readers.Djot` is about the package, not about itself."""
+    """`import Djot` in `Text.Readers.Djot` means the package, not the module itself."""
     paths = repository("src/Text/Readers/Djot.hs src/Text/Readers/Markdown.hs")
 
     assert target(paths, "src/Text/Readers/Markdown.hs", "Djot") == ""

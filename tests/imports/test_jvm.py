@@ -1,4 +1,4 @@
-"""Java, Kotlin, Scala: classes by their whole name, packages by their directory."""
+"""Java, Kotlin, Scala: classes by their full name, packages by their directory."""
 
 import pytest
 

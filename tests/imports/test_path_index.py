@@ -1,4 +1,4 @@
-"""Files by their tails, in memory."""
+"""Finding files by their tails, in memory."""
 
 import random
 
@@ -18,7 +18,7 @@ PATHS = (
 
 
 class Scanning(PathIndex):
-    """Answers by looking at every path, and leaves packages to what the interface says about them."""
+    """Answers queries by scanning all paths, and uses the interface's default methods for packages."""
 
     def __init__(self, paths):
         self.paths = set(paths)

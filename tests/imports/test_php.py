@@ -1,4 +1,4 @@
-"""PHP: PSR-4 prefixes, names spelled by paths, literal includes."""
+"""PHP: PSR-4 prefixes, names derived from paths, literal includes."""
 
 from tests.support.imports import repository, target
 

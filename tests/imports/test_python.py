@@ -1,4 +1,4 @@
-"""Python's search rules, as seen from a file of the repository."""
+"""Python's search rules, applied from a file of the repository."""
 
 import pytest
 
@@ -54,7 +54,7 @@ def test_an_import_leads_to_the_module_that_the_interpreter_would_find(from_path
     ],
 )
 def test_a_bare_name_never_leads_into_a_package(from_path, spec):
-    """`import redis` in a package that has a module of that name means the installed one."""
+    """In a package with a module `redis`, `import redis` means the installed one."""
     assert target(PACKAGE, from_path, spec) == ""
 
 

@@ -1,4 +1,4 @@
-"""The invariant behind incremental updates, over random repositories: only imports with affected tails change."""
+"""The invariant behind incremental updates, tested on random repositories: only imports with affected tails change."""
 
 import random
 
@@ -91,7 +91,7 @@ LIKELY_FILES = {
     "rust": ("b/src/lib.rs", "b/src/a/mod.rs", "lib/main.rs", "lib/src/a.rs", "src/lib.rs", "src/a.rs", "lib.rs"),
     "zig": ("src/main.zig", "src/b.zig"),
 }
-"""Files that the roots and the rules say something about, so that random trees hold them often enough."""
+"""Files that the roots and rules refer to, so that random trees contain them often enough."""
 
 
 def some_file(source, language):

@@ -72,7 +72,7 @@ def test_a_declared_module_is_a_file_beside_or_below(from_path, spec, expected):
 
 
 def test_super_in_an_inline_module_is_the_file_itself():
-    """`mod tests { use super::*; }` at the end of a file is about that file."""
+    """`mod tests { use super::*; }` at the end of a file refers to that file."""
     assert target(WORKSPACE, "net/src/io/read.rs", "super", "*", "inline:tests") == "net/src/io/read.rs"
     assert target(WORKSPACE, "net/src/io.rs", "super::read", "Reader", "inline:tests") == "net/src/io/read.rs"
     assert target(WORKSPACE, "net/src/io/read.rs", "super::super", "*", "inline:tests") == "net/src/io.rs"

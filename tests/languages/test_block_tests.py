@@ -1,4 +1,4 @@
-"""Tests with titles and blocks: what the golden samples do not show."""
+"""Tests with titles and blocks: cases that the golden samples do not contain."""
 
 import pytest
 from tree_sitter_language_pack import get_parser
@@ -61,7 +61,7 @@ def test_a_file_has_a_bounded_number_of_tests():
 
 
 def test_tests_in_tests_have_a_bounded_depth():
-    """What nests the symbols of a file in an answer need not know how deep they are."""
+    """Code that nests the symbols of a file relies on a bounded depth."""
     symbols = found("javascript", b"describe('a', () => {\n" * 400 + b"});\n" * 400)
 
     depths: list[int] = []

@@ -1,4 +1,4 @@
-"""What the C and C++ grammars are given instead of the source: equally long, without what they cannot parse."""
+"""The text that the C and C++ grammars parse instead of the source: of equal length, without what they cannot parse."""
 
 import random
 
@@ -9,7 +9,7 @@ from codecompass.languages.c_preprocessing import prepare, prepare_cpp
 
 
 def squeezed(source: str) -> str:
-    """What is left of `source` after preparation, white space folded."""
+    """Returns `source` after preparation, with white space collapsed."""
     return " ".join(prepare(source.encode()).decode().split())
 
 
@@ -139,7 +139,7 @@ def test_a_defaulted_function_gets_a_body_in_cplusplus():
 
 @pytest.mark.parametrize("seed", range(40))
 def test_preparation_keeps_length_and_line_breaks_of_any_source(seed):
-    """Offsets in the tree must be offsets in the source, also for a file that is cut anywhere or is no C at all."""
+    """Offsets in the tree must be offsets in the source, even in a truncated file or one that is not C at all."""
     pieces = [
         b"#if A\n",
         b"#else\n",

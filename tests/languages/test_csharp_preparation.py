@@ -1,4 +1,4 @@
-"""What the C# grammar is given instead of the source."""
+"""The text that the C# grammar parses instead of the source."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What `codecompass.languages.detect` says of names, `#!` lines and headers."""
+"""The languages that `codecompass.languages.detect` assigns to names, `#!` lines and headers."""
 
 import subprocess
 import sys
@@ -133,7 +133,7 @@ def test_a_language_without_symbols_is_not_loaded():
 
 
 def test_detection_loads_neither_grammars_nor_language_modules():
-    """The server process detects languages too and must stay small."""
+    """The server process detects languages too, and must stay small."""
     script = (
         "import sys; from codecompass.languages import detect; detect.language_of('a.h', b'class A;')\n"
         "print([m for m in sys.modules if m.startswith('tree_sitter') or m.endswith('languages.base')])"

@@ -1,4 +1,4 @@
-"""What the walk guarantees for all languages: order, nesting, cleaned signatures and docs."""
+"""Guarantees of the walk for all languages: order, nesting, cleaned signatures and docs."""
 
 import pytest
 from tree_sitter_language_pack import get_parser
@@ -14,7 +14,7 @@ def extraction(name, text, path="a"):
 
 
 def test_symbols_come_out_by_line_with_parents_before_their_members():
-    """The fields that a constructor sets are found when the constructor is, its nested functions later."""
+    """The fields that a constructor sets are extracted with the constructor, its nested functions later."""
     text = "class A:\n def __init__(self):\n  self.a = 1\n  def f(): pass\n  self.b = 2\n def g(self): pass\n"
 
     symbols = extraction("python", text).symbols
@@ -42,7 +42,7 @@ def test_symbols_come_out_by_line_with_parents_before_their_members():
     [("rust", "mod a {\n", "}\n"), ("java", "class A {\n", "}\n"), ("javascript", "function f() {\n", "}\n")],
 )
 def test_generated_nesting_ends_at_the_limit(name, opening, closing):
-    """Qualified names would otherwise grow with the square: 200 kB of braces became gigabytes."""
+    """Otherwise qualified names grow quadratically: 200 kB of braces became gigabytes."""
     depth = 20 * MAX_NESTING
 
     symbols = extraction(name, opening * depth + closing * depth).symbols

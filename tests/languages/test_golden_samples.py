@@ -1,7 +1,7 @@
-"""The golden files of the languages: what is found in `tests/testdata/languages/<language>/`, file by file.
+"""The golden files of the languages: what is extracted from each file in `tests/testdata/languages/<language>/`.
 
-`expected.json` beside the samples holds one line a symbol and one a import. `UPDATE_GOLDEN=1` writes it anew; read the
-difference before it is committed.
+`expected.json` beside the samples holds one line per symbol and per import. `UPDATE_GOLDEN=1` rewrites it; read the diff before
+committing it.
 """
 
 import json
@@ -55,7 +55,7 @@ def import_line(item: Import) -> str:
 
 
 def golden(name: str) -> str:
-    """Returns the golden file of a language as it should be now."""
+    """Returns the golden file of a language as the current code would write it."""
     files = []
     for sample in samples_of(name):
         path = sample.relative_to(TESTDATA / name).as_posix()
@@ -83,7 +83,7 @@ def test_a_sample_gives_the_symbols_and_imports_of_its_golden_file(name):
 
 @pytest.mark.parametrize("name", FOLDERS)
 def test_what_is_found_is_well_formed(name):
-    """Parents precede and enclose their members, the order is that of the source, ranges lie inside the file."""
+    """Parents precede and enclose their members, symbols are in source order, ranges lie inside the file."""
     for sample in samples_of(name):
         source = sample.read_bytes()
         symbols = extraction(name, source, sample.name).symbols
@@ -114,7 +114,7 @@ def test_a_file_cut_anywhere_raises_nothing(name):
 
 @pytest.mark.parametrize("name", FOLDERS)
 def test_a_golden_sample_has_enough_symbols(name):
-    """A folder without a sample, or with one that finds little, would let everything pass."""
+    """A directory without samples, or with one that yields little, would pass every other test."""
     found = [extraction(name, sample.read_bytes(), sample.name) for sample in samples_of(name)]
 
     assert sum(len(item.symbols) for item in found) >= 10
@@ -122,7 +122,7 @@ def test_a_golden_sample_has_enough_symbols(name):
 
 @pytest.mark.parametrize("name", FOLDERS)
 def test_every_rule_names_a_node_type_of_the_grammar(name):
-    """A rule for a name that the grammar does not have never applies."""
+    """A rule for a node type that the grammar lacks never applies."""
     language = languages.load(name)
     grammar = get_language(language.grammar)
     known = {grammar.node_kind_for_id(number) for number in range(grammar.node_kind_count)}

@@ -1,4 +1,4 @@
-"""Preparation of Haskell source, and recovery of what the grammar misses."""
+"""Preparation of Haskell source, and recovery of definitions that the grammar misses."""
 
 import pytest
 from tree_sitter_language_pack import get_parser
@@ -33,7 +33,7 @@ def test_the_parser_gets_as_many_bytes_and_the_same_line_breaks(text):
 
 
 def test_an_escaped_character_swallows_no_definitions():
-    """The grammar looked for a closing quote from `'\\n'` at the end of a line up to the next name with a prime."""
+    """The grammar searched for a closing quote from `'\\n'` at the end of a line up to the next name with a prime."""
     text = "a = char '\\n'\n\nb :: Int\nb = 1\n\nc' = 2\n"
 
     assert names_in(text) == [("a", 1, 1), ("b", 3, 4), ("c'", 6, 6)]
@@ -62,7 +62,7 @@ def test_a_function_after_an_open_bracket_is_found_in_the_text():
 
 
 def test_a_recovered_signature_is_whole_and_without_comments():
-    """Behind an open bracket the grammar finds nothing; the text gave no more than the first line of the type."""
+    """After an open bracket the grammar finds nothing; reading the text found only the first line of the type."""
     text = (
         "broken = [ (\n\nload\n  :: FilePath  -- ^ where\n  -> {- how often -} Int\n  -> IO (Maybe Text)\n"
         "load path n = undefined\n\nnext :: Int -> Int\nnext = (+ 1)\n"

@@ -1,4 +1,4 @@
-"""What the Kotlin grammar is given instead of the source."""
+"""The text that the Kotlin grammar parses instead of the source."""
 
 import pytest
 

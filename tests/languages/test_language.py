@@ -1,4 +1,4 @@
-"""What all languages share: signatures without the comments in them, and which comment is about what follows it."""
+"""Common to all languages: signatures without comments, and which comment belongs to the definition after it."""
 
 import pytest
 from tree_sitter_language_pack import get_parser
@@ -78,7 +78,7 @@ def test_two_comments_on_one_line_are_both_about_what_follows():
 
 
 def test_a_signature_is_cut_before_a_long_value_is_read():
-    """A table of thousands of lines with comments must not cost more than its first lines."""
+    """A table of thousands of lines with comments must cost no more than its first lines."""
     (symbol,) = symbols_of("python", "f = [\n" + "    1,  # one\n" * HEAD_BYTES + "]\n")
 
     assert symbol.signature.startswith("f = [1, 1, 1,")

@@ -1,4 +1,4 @@
-"""The module part of qualified names, which comes from the path or from a clause in the file."""
+"""The module part of qualified names, taken from the path or from a clause in the file."""
 
 import pytest
 from tree_sitter_language_pack import get_parser

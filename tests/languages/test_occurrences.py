@@ -1,4 +1,4 @@
-"""Where names are used in a text, and what stands before them."""
+"""Uses of names in a text, and what precedes them."""
 
 import pytest
 from hypothesis import given, settings
@@ -15,13 +15,13 @@ from codecompass.worker.parsing import interrupting_limit
 
 NAMES = sorted(LEXES)
 LANGUAGES = [name for name in NAMES if name not in ("tsx", "typescript")]
-"""Without those whose words are the same as another's."""
+"""All languages except those that share their words with another."""
 
 HEADS = ("cpp", "csharp", "java", "javascript", "php", "python", "ruby", "rust", "swift")
-"""Those whose types name their supertypes."""
+"""Languages whose type definitions name their supertypes."""
 
 CPU_SECONDS = 3
-"""Several times what the worst text below takes; one whose cost grows with the square takes minutes."""
+"""Several times the cost of the slowest text below; at quadratic cost, a text takes minutes."""
 
 
 def symbols_of(language, text):
@@ -31,7 +31,7 @@ def symbols_of(language, text):
 
 
 def uses(language, text):
-    """Returns `name line usage receiver arity` of all uses; without an arity that is not known."""
+    """Returns `name line usage receiver arity` of all uses; without an arity if it is unknown."""
     return {
         f"{each.name} {use.line} {use.usage} {use.receiver}{f' {use.arity}' if use.arity >= 0 else ''}".rstrip()
         for each in occurrences(language, text, symbols_of(language, text))
@@ -285,7 +285,7 @@ TEXTS = st.one_of(st.lists(PIECES, max_size=60).map("".join), st.lists(PIECES, m
 
 
 def enclosing(text, name="a"):
-    """Returns symbols that cover the whole text: a function, and types of all kinds in its first line."""
+    """Returns symbols that cover the whole text: a function, and types of all kinds on the first line."""
     lines = text.count("\n") + 1
     function = Symbol(name, "fn", name, 1, lines, f"{name}({' '.join(text.split())})"[:240])
     return [
@@ -349,7 +349,7 @@ SHAPES = (
 @pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_cost_of_repeated_openings_grows_with_their_length_alone(language):
-    """Each of these began a match at every repetition, and looked to the end of the text for what closes it."""
+    """Each of these began a match at every repetition, and searched to the end of the text for the closing part."""
     for shape in SHAPES:
         text = shape * (60_000 // len(shape))
 
@@ -371,7 +371,7 @@ def test_thousands_of_definitions_on_one_line_are_read_in_bounded_time(language)
 
 @pytest.mark.slow
 def test_thousands_of_heads_that_nothing_ends_are_read_in_bounded_time():
-    """The heads of types reach into what follows, up to a limit."""
+    """The heads of types extend into the following text, up to a limit."""
     for language, shape, kind in (
         *((language, "class A<>(>(\n", "class") for language in HEADS),
         *((language, "class A extends \n", "class") for language in HEADS),

@@ -1,4 +1,4 @@
-"""The uses of names as bytes."""
+"""Uses of names, encoded as bytes."""
 
 import zlib
 

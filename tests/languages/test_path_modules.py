@@ -1,4 +1,4 @@
-"""The module that a file is by its path, and what a move of the file makes of its names."""
+"""The module that a file's path implies, and how moving the file changes its names."""
 
 import pytest
 from tree_sitter import Parser

@@ -1,4 +1,4 @@
-"""What the Scala grammar is given instead of the source."""
+"""The text that the Scala grammar parses instead of the source."""
 
 import pytest
 

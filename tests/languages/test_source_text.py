@@ -1,4 +1,4 @@
-"""What is read from the text of a source file: the comment above a definition, and the offsets of markers."""
+"""Reading the text of a source file: the comment above a definition, and the offsets of markers."""
 
 import re
 
@@ -10,7 +10,7 @@ from codecompass.languages.source_text import comment_above_byte, holds_marker, 
 
 
 def above(source: str) -> str:
-    """The comment above the line that holds `HERE`."""
+    """Returns the comment above the line that contains `HERE`."""
     data = source.encode()
     return comment_above_byte(data, data.index(b"HERE"))
 

@@ -1,4 +1,4 @@
-"""Where the statements of a script begin and end, whatever else is in it."""
+"""Where the statements of a script begin and end, whatever else it contains."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What the Swift grammar is given instead of the source."""
+"""The text that the Swift grammar parses instead of the source."""
 
 import pytest
 

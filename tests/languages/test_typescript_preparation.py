@@ -1,4 +1,4 @@
-"""What is done to TypeScript source before it is parsed."""
+"""The preparation of TypeScript source before parsing."""
 
 from tree_sitter_language_pack import get_parser
 

@@ -1,4 +1,4 @@
-"""What is indexed for a text besides the text: parts of identifiers, and whole identifiers."""
+"""What is indexed in addition to a text: parts of identifiers, and whole identifiers."""
 
 import pytest
 from hypothesis import given

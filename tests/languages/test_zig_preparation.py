@@ -1,4 +1,4 @@
-"""What the Zig grammar is given instead of the source."""
+"""The text that the Zig grammar parses instead of the source."""
 
 import pytest
 

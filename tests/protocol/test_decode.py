@@ -1,4 +1,4 @@
-"""What `decode` makes of arguments as agents, scripts and people write them."""
+"""How `decode` reads arguments as agents, scripts and people write them."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""When one argument means several projects."""
+"""When an argument names several projects."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Replies as bytes: what is absent is left out, what must be there is there, the same reply is the same bytes."""
+"""Replies as bytes: absent fields are omitted, required ones are present, and equal replies give equal bytes."""
 
 import json
 

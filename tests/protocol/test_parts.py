@@ -1,4 +1,4 @@
-"""What another server has sent is checked before it is merged; names that may be asked for elsewhere."""
+"""Replies of another server are validated before they are merged; which names may be sent to another server."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""Indexes for the query tests, made by the real job: one shared, small ones on demand."""
+"""Indexes for the query tests, built by real index jobs: a shared one, and small ones on demand."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -39,7 +39,7 @@ def shop(index_of: IndexOf) -> Snapshot:
 
 @pytest.fixture(scope="session")
 def own(index_of: IndexOf) -> Snapshot:
-    """The sources of this program: enough code that pages and budgets are filled."""
+    """The sources of CodeCompass: enough code to fill pages and budgets."""
     package = Path(codecompass.__file__).parent
     return index_of({path.relative_to(package).as_posix(): path.read_bytes() for path in package.rglob("*.py")})
 

@@ -1,4 +1,4 @@
-"""A small project in several languages that the query tests share. Line numbers in the tests are counted from here."""
+"""A small project in several languages, shared by the query tests. Line numbers in the tests refer to these texts."""
 
 FILES = {
     "src/auth/handler.rs": """\

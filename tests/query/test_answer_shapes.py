@@ -1,4 +1,4 @@
-"""The answers of the query tools field by field, as the published contract of the tools shows them."""
+"""The answers of the query tools, field by field, as in the tools' published contract."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What a question asks for besides its subject, and what has it."""
+"""What a question asks for besides its subject (tests, a guide, an implementation), and which places have it."""
 
 import pytest
 

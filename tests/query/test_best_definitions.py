@@ -1,4 +1,4 @@
-"""Definitions compete for the place of a hit; others of the file are named beside it."""
+"""Which definition of a file becomes the hit; the file's other matching definitions are listed with it."""
 
 import pytest
 

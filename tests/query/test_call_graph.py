@@ -1,4 +1,4 @@
-"""`get_call_graph` and the relations of `get_symbol_hierarchy`: trees that are bounded and show each symbol once."""
+"""`get_call_graph` and the relations of `get_symbol_hierarchy`: the trees are bounded and show each symbol once."""
 
 import pytest
 

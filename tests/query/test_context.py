@@ -1,4 +1,4 @@
-"""`get_code_context`: the best code for a question within a budget that the whole answer keeps."""
+"""`get_code_context`: the best code for a question, within a budget that holds for the whole answer."""
 
 import json
 from random import Random
@@ -106,7 +106,7 @@ def test_a_language_leaves_the_others_out(context):
 
 
 COUNTED = [
-    # (text, the most tokens that cl100k, o200k, DeepSeek's and Claude 2's vocabularies make of it; counted 2026-11-21)
+    # (text, the highest token count among the vocabularies cl100k, o200k, DeepSeek and Claude 2; counted 2026-11-21)
     ('{"path":"src/auth/jwt.rs","line_start":87,"line_end":112,"kind":"fn","name":"validate_token"}', 33),
     ("    def allow(self, client: str) -> bool:\\n        return self.storage.count(client) >= self.per_minute\\n", 32),
     ("h1:pADTnjtaFCdCO3OxGFQ2Vv1tdPsIZbpDkVlfYMhdqrM=", 32),
@@ -201,7 +201,7 @@ class Attempt {
     ],
 )
 def test_keywords_of_languages_bring_no_definition_of_that_name(index_of, state, query, strategy):
-    """Neither those of the question nor those that code has before a parenthesis, nor the first word of a comment."""
+    """Neither keywords of the question, nor those before a parenthesis in code, nor the first word of a comment."""
     classes = "<?php\nclass Then {}\n"
     snapshot = index_of({"a.php": CONDITIONS, "b.php": DELAY, "c.php": classes, "d.php": "<?php\nclass Delay {}\n"})
 

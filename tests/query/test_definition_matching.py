@@ -1,4 +1,4 @@
-"""Which definitions of two versions are the same, and that no difference makes their comparison endless."""
+"""Which definitions of two versions correspond, and that the cost of comparing them is bounded for any difference."""
 
 from codecompass.languages.records import Symbol
 from codecompass.query.definition_changes import NOT_ALL_MATCHED, definition_changes
@@ -10,7 +10,7 @@ N = 4_900
 
 
 def functions(path: str, names: list[str], body: list[str], numbers: list[int] | None = None) -> FileVersion:
-    """A file with functions of these names, all with the lines of `body`, in which {n} is the number of the function."""
+    """Returns a file with a function per name, each with the lines of `body`; {n} in them becomes the function's number."""
     lines: list[str] = []
     symbols = []
     for number, name in zip(range(len(names)) if numbers is None else numbers, names, strict=True):

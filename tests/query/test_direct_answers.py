@@ -1,4 +1,4 @@
-"""Questions in words about who uses a definition lead with what they mean."""
+"""Questions such as "who calls X" are first answered with the places that have the relation to X."""
 
 import pytest
 

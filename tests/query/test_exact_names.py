@@ -1,4 +1,4 @@
-"""A `symbol_id` in the place of a name: exactly the definition that it was given for, or nothing any more."""
+"""A `symbol_id` in place of a name finds exactly the definition for which it was issued, or nothing once that is gone."""
 
 import pytest
 import trio
@@ -16,7 +16,7 @@ def rows(snapshot):
 
 @pytest.fixture(scope="session")
 def reset(shop, state):
-    """The `symbol_id` of one of three definitions of one name."""
+    """The `symbol_id` of one of three definitions with the same name."""
     found = locate_symbol(shop, LocateSymbol(name="reset", path="shop/storage.py"), state)
     return found.results[0].symbol_id
 

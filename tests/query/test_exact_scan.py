@@ -1,4 +1,4 @@
-"""Literal and regular expression search: exactly the matching lines, whatever the index could narrow."""
+"""Literal and regular expression search: exactly the matching lines, however far the index could narrow the candidates."""
 
 import random
 import re
@@ -262,7 +262,7 @@ def test_a_literal_found_nowhere_suggests_a_search_by_words(ask):
 
 @pytest.mark.slow
 def test_whatever_the_text_a_pattern_finds_the_lines_that_it_matches(index_of):
-    """What `test_terms` shows of our own tokens, for the tokens that the index really makes."""
+    """`test_regex_terms` tests this with tokens computed without an index; this test uses the tokens of a real one."""
     draw = random.Random(11)
     words, atoms = [*WORDS.split(), " ", "  ", "\t", "\u212a"], [*ATOMS.split(), " "]
 
@@ -270,7 +270,7 @@ def test_whatever_the_text_a_pattern_finds_the_lines_that_it_matches(index_of):
         return "\n".join("".join(draw.choices(words, k=draw.randint(1, 9))) for _ in range(3))
 
     files = {f"{number}.txt": text() for number in range(300)}
-    # Words that no search finds by their letters.
+    # Words that a search for their letters cannot find.
     files |= {"long.txt": f"{'x' * 130}_foo(\nfoo", "other case.txt": "ſ\nbarſ(foo)"}
     snapshot = index_of(files)
     n_matching = 0

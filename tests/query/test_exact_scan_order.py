@@ -1,4 +1,4 @@
-"""A scan looks at its candidates in the order of its answer, and no further than it must."""
+"""A scan reads its candidates in the order of the answer, and no more of them than needed."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Whole definitions: exactly their lines, up to a budget, and said where they are cut."""
+"""Whole definitions: exactly their lines, up to a budget, with a note if they are cut."""
 
 import textwrap
 
@@ -13,7 +13,7 @@ from codecompass.query.options import MAX_DEFAULT_RESULT_BYTES
 
 @pytest.fixture(scope="session")
 def body(index_of, state):
-    """The only hit for a name in a file of its own, at level `body`."""
+    """Returns the only hit for a name in a file, at level `body`."""
 
     def located(path, text, name, **arguments):
         snapshot = index_of({path: text})

@@ -67,7 +67,7 @@ def test_a_glob_lists_files_by_path(ask):
     ],
 )
 def test_globs_mean_what_a_shell_and_fd_mean_by_them(ask, glob, found):
-    """Case counts where the glob has an upper-case letter; one that begins nowhere at the root is looked for anywhere."""
+    """Case matters if the glob contains an upper-case letter. A glob that matches nothing from the root matches at any depth."""
     assert paths(ask(glob)) == found
 
 
@@ -114,7 +114,7 @@ def test_a_page_ends_at_its_limit_and_the_total_counts_on(ask):
     ],
 )
 def test_words_find_files_by_path_the_best_first(ask, words, found):
-    """The path or its end, then the name, then whole words of name and path, then the rest; product code before tests."""
+    """Order: the path or its end, the name, whole words of name and path, anything else; product code before tests."""
     assert paths(ask(words)) == found
 
 
@@ -152,7 +152,7 @@ def test_a_hostile_glob_is_refused(ask):
 
 
 def test_a_listing_sees_files_come_and_go(tmp_path, state):
-    """The table of paths is kept for a generation, also where nothing but an empty file changes."""
+    """The path table is cached per generation, and must be updated even if only an empty file changes."""
     workspace = TestWorkspace(tmp_path / "project", tmp_path / "home")
     seen = []
     for change in ({"a.py": "x = 1\n", "b.py": ""}, {"c.py": ""}):

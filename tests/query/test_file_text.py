@@ -1,4 +1,4 @@
-"""The text of a file for the page: what is indexed, bounded, and nothing else."""
+"""The text of a file for the web page: from the index, bounded, and of indexed files only."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from tests.support.workspace import TestWorkspace
 
 @pytest.fixture
 async def read(workspace: TestWorkspace):
-    """Gives `read(files)`: a function that reads one of these files from their index."""
+    """Returns `read(files)`, which indexes the files and returns a function that reads one of them."""
 
     async def index(files):
         workspace.write(files)

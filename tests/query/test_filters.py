@@ -139,7 +139,7 @@ def test_searches_and_lookups_keep_to_a_path_filter(shop, state, path, fits):
 
 
 def test_a_filter_keeps_the_same_files_however_many_it_leaves_out(shop, state):
-    """Where few files are left out the text index is asked for those, else for the ones that stay."""
+    """If few files are excluded, the text index is queried for those, otherwise for the files that remain."""
     few_out, _ = paths_with(shop, state, path="!src/auth/jwt.rs")
     many_out, _ = paths_with(shop, state, path="src/auth/jwt.rs")
 
@@ -173,7 +173,7 @@ def test_a_filter_that_nothing_can_pass_is_said(shop, state, mode, filters, said
 
 
 def test_filters_that_something_passes_are_not_warned_of(shop, state):
-    """A query may find nothing all the same."""
+    """The query itself may still find nothing."""
     for filters in ({"path": "src/**"}, {"language": "py,cobol"}, {"kind": "class,macro"}, {"kind": "method", "language": "rs"}):
         (warning,) = locate_symbol(shop, LocateSymbol(name="zzqqzz", **filters), state).metadata.warnings
         assert warning.startswith("no symbol of this name: zzqqzz")

@@ -1,4 +1,4 @@
-"""`get_symbol_hierarchy`: chains outwards and trees inwards."""
+"""`get_symbol_hierarchy`: the chain of enclosing symbols, and the tree of nested ones."""
 
 import pytest
 

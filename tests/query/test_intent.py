@@ -102,15 +102,15 @@ def test_one_word_that_is_there_is_enough(search):
     [
         ("bucket", True),
         ("BUCKET", True),
-        ("buckets", True),  # another form of it
+        ("buckets", True),  # an inflected form
         ("getHTTPServerName", True),
         ("parse_http_header", True),
-        ("parseHttpHeaders", True),  # most of its words
+        ("parseHttpHeaders", True),  # most of its parts
         ("parse_frobnicate", False),
         ("frobnicate", False),
-        ("limits", True),  # of a path
+        ("limits", True),  # from a path
         ("the of and", True),
-        ("=> ?", True),  # no word at all
+        ("=> ?", True),  # not a word
         ("", True),
     ],
 )

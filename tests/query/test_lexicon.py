@@ -1,4 +1,4 @@
-"""The lexicon that the package carries, and how its file is read."""
+"""The lexicon that ships with the package, and how its file is parsed."""
 
 import struct
 import tracemalloc

@@ -1,4 +1,4 @@
-"""`locate_symbol`: readings of a name from the strictest to the loosest, definitions before everything else."""
+"""`locate_symbol`: interpretations of a name from strictest to loosest, with definitions before everything else."""
 
 import json
 
@@ -62,7 +62,7 @@ def test_a_definition_comes_before_its_impl_block_and_its_declaration(locate):
 
 
 def test_a_function_on_one_line_is_a_definition_and_a_prototype_on_two_is_none(index_of, state):
-    """Told by the body, not by the number of lines."""
+    """Distinguished by the body, not by the number of lines."""
     snapshot = index_of(
         {
             "a.h": "int short_one(void) { return 1; }\nint long_one(\n    int value);\n",
@@ -79,7 +79,7 @@ def test_a_function_on_one_line_is_a_definition_and_a_prototype_on_two_is_none(i
 
 
 def test_a_stub_is_a_declaration_of_what_its_own_language_defines_for_the_same_owner(index_of, state):
-    """What is written in another language, or for another class, has no other definition that a caller could see."""
+    """A stub stays a definition if what it declares is defined only in another language or for another class."""
     snapshot = index_of(
         {
             "kit/core.pyi": "class Url:\n    def build(self) -> str: ...\n\nclass Host:\n    def build(self) -> str: ...\n",
@@ -101,7 +101,7 @@ def test_a_stub_is_a_declaration_of_what_its_own_language_defines_for_the_same_o
 
 
 def test_fields_do_not_hide_the_functions_and_types_of_their_name(index_of, state):
-    """Fields and enumerators are told by their owner; what stands by the name alone comes first, in tests too."""
+    """Fields and enumerators are identified by their owner; what its name alone identifies comes first, even in tests."""
     fields = "".join(f"struct Part{index} {{\n    int state;\n}};\n" for index in range(12))
     snapshot = index_of(
         {
@@ -132,7 +132,7 @@ def test_constants_that_have_no_owner_stay_with_product_code(index_of, state):
 
 
 def test_a_line_that_names_a_module_comes_after_what_has_a_body(index_of, state):
-    """`namespace A\\View;` stands in each of its files."""
+    """Every file of the namespace contains `namespace A\\View;`."""
     files = {f"src/View/Part{index}.php": f"<?php\nnamespace App\\View;\n\nclass Part{index}\n{{\n}}\n" for index in range(12)}
     snapshot = index_of({**files, "tests/ViewTest.php": "<?php\n\nclass View\n{\n}\n"})
 
@@ -142,7 +142,7 @@ def test_a_line_that_names_a_module_comes_after_what_has_a_body(index_of, state)
 
 
 def test_a_function_of_a_type_is_one_of_its_members(index_of, state):
-    """In Rust those without `self` are functions, and not nearer to the name than a method."""
+    """Rust calls those without `self` functions; they are no closer to the name than a method."""
     rust = "pub struct Deep;\n\nimpl Deep {\n    pub fn build() -> Deep {\n        Deep\n    }\n}\n"
     python = "class Plain:\n    def build(self):\n        return 1\n"
     snapshot = index_of(
@@ -155,7 +155,7 @@ def test_a_function_of_a_type_is_one_of_its_members(index_of, state):
 
 
 def test_what_is_inside_its_namesake_comes_after_it(index_of, state):
-    """A module of Elixir is what its struct is named after; a class stands for its constructors."""
+    """In Elixir a struct is named after its module; a class represents its constructors."""
     module = "defmodule Shop.Basket do\n  @moduledoc false\n\n  defstruct [:items]\nend\n"
     snapshot = index_of({"lib/basket.ex": module, "src/Crate.java": "class Crate {\n    Crate() {\n    }\n}\n"})
 
@@ -175,7 +175,7 @@ def test_a_macro_comes_before_the_prototypes_of_its_name(index_of, state):
 
 
 def test_a_prototype_and_its_definition_are_the_same_symbol(locate):
-    """A reader sees by the semicolon which is which."""
+    """The semicolon shows which of them is the prototype."""
     definition, prototype = locate("queue_push", detail_level="context").results
 
     assert prototype.signature == f"{definition.signature};"
@@ -304,7 +304,7 @@ def test_a_place_of_an_import_is_exact(locate):
 
 
 def test_tests_are_found_by_their_titles_and_come_behind_definitions(index_of, state):
-    """A title is looked up as a name; by some of its words only where tests are asked for."""
+    """A title is looked up like a name; by some of its words only if tests are requested."""
     files = {
         "src/parse.ts": "export function parse(text: string) {\n  return text;\n}\n",
         "test/parse.test.ts": "describe('parse', () => {\n  it('keeps an empty text as it is', () => {\nparse(''); });\n});\n",

@@ -1,4 +1,4 @@
-"""A line asked for by its place: the definition around it, and the lines themselves."""
+"""Lookup by path and line: the definition around the line, and the lines themselves."""
 
 import pytest
 
@@ -11,7 +11,7 @@ HANDLER = "src/auth/handler.rs"
 
 @pytest.fixture(scope="session")
 def at(shop, state):
-    """What `locate_symbol` says to a place."""
+    """Returns a function that calls `locate_symbol` with a place."""
     return lambda place, **arguments: locate_symbol(shop, LocateSymbol(name=place, **arguments), state)
 
 

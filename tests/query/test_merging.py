@@ -1,4 +1,4 @@
-"""One order for the hits of several workspaces."""
+"""Merges the hits of several workspaces into one ranking."""
 
 import pytest
 from msgspec.structs import replace
@@ -21,7 +21,7 @@ WORDS = ("retry", "delay")
 
 
 def found(label, *hits, frequencies=(1, 1), n_texts=100):
-    """A reply whose hits are (name, score, how well it has each word)."""
+    """Returns a reply with hits given as (name, score, how well it matches each word)."""
     return WorkspacePart(
         label,
         SearchCodeReply(
@@ -52,7 +52,7 @@ def test_a_hit_with_more_of_the_question_comes_before_the_best_of_a_workspace_wi
 
 
 def test_a_word_is_weighed_by_how_rare_it_is_over_all_workspaces():
-    """`retry` is in every text of one of them: having it says little, though it is rare in the other."""
+    """`retry` occurs in nearly every text of one workspace, so a match says little, although the word is rare in the other."""
     common = found("common", ("retry_it", 3.0, (1.0, 0.0)), frequencies=(90, 1))
     rare = found("rare", ("delay_it", 3.0, (0.0, 1.0)), frequencies=(1, 1))
 

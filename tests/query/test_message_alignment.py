@@ -1,4 +1,4 @@
-"""How a message is laid beside source text: in order, with its values in the holes."""
+"""How a message is aligned with source text: in order, with the message's values in the placeholders."""
 
 import pytest
 

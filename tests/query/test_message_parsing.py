@@ -1,4 +1,4 @@
-"""What of a pasted text is the message, and how source text is read so that the two can be compared."""
+"""Which part of a pasted text is the message, and how source text is parsed for comparison with it."""
 
 import pytest
 from hypothesis import given

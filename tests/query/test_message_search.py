@@ -1,4 +1,4 @@
-"""The lane of messages over a real index: whatever is pasted, the line that it comes from is first."""
+"""The message lane on a real index: the line that produces a pasted message is the first hit."""
 
 import re
 
@@ -299,7 +299,7 @@ def test_around_a_message_in_a_long_definition_its_lines_are_shown(index_of, sta
 
 
 def test_a_message_that_goes_on_behind_the_cut_of_a_chunk_is_found(index_of, state):
-    # Chunks end after 60 lines at most, wherever that is.
+    # Chunks end after at most 60 lines, wherever that is.
     files = {}
     for before in range(52, 66):
         lines = [f"    value_{number}," for number in range(before)]
@@ -345,14 +345,14 @@ def test_any_literal_of_a_repository_pasted_as_it_stands_is_first(index_of, stat
     assert any(holds(first, (f"src/file_{number}.py", 3)) for number in within)
 
 
-# the time of a question
+# deadlines
 
 
 QUESTION = "account 7 was closed on 2024-01-02, nothing can be posted"
 
 
 def counted(n_looks):
-    """A deadline that has come after so many looks at it, and the list of looks."""
+    """Returns a deadline that expires after `n_looks` checks, and the list of checks."""
     looks = []
 
     def is_expired():
@@ -363,7 +363,7 @@ def counted(n_looks):
 
 
 def test_a_question_whose_time_is_up_stops_comparing_messages_and_says_so(bank, state):
-    """Each look stands before a piece of text that is looked into: after the deadline there is no further one in this lane."""
+    """The deadline is checked before each text that is compared; once it has passed, this lane compares no more."""
     whole = search_code(bank, SearchCode(query=QUESTION), state)
     assert whole.metadata.result_completeness == "complete"
     everything, all_looks = counted(10_000)
@@ -380,7 +380,7 @@ def test_a_question_whose_time_is_up_stops_comparing_messages_and_says_so(bank, 
 
 
 class Left(BaseException):
-    """What a thread is told whose question nobody waits for any more."""
+    """Raised in a thread whose answer nobody waits for any longer."""
 
 
 @pytest.mark.parametrize(

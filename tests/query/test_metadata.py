@@ -1,4 +1,4 @@
-"""What an answer says of files that have changed since: how many, which, and which of its hits are in them."""
+"""What an answer reports about files changed since indexing: how many, which, and which of its hits are in them."""
 
 import pytest
 

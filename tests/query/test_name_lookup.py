@@ -1,4 +1,4 @@
-"""Lookups by what an agent believes a thing is called: frames, signatures, wrong scopes, numbers, words and case."""
+"""Lookups by approximate names: stack frames, signatures, wrong scopes, plurals, other words and case."""
 
 import pytest
 
@@ -12,7 +12,7 @@ PYTHON = 'Traceback (most recent call last):\n  File "/ci/build/shop/limits.py",
 
 @pytest.fixture(scope="session")
 def first(shop, state):
-    """The first place that each of the two tools gives."""
+    """Returns the first hit of both tools for a text."""
 
     def asked(text):
         located = locate_symbol(shop, LocateSymbol(name=text), state).results

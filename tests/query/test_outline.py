@@ -1,4 +1,4 @@
-"""`get_file_outline`: the tree of a file as the seed shows it."""
+"""`get_file_outline`: the tree of a file as in the seed."""
 
 import json
 
@@ -163,7 +163,7 @@ def test_a_limit_counts_nodes_and_keeps_the_upper_levels(outline):
 
 
 def test_thousands_of_imports_between_thousands_of_definitions_are_nested_in_one_pass(index_of, state):
-    """Each import compared with each definition would be 10 million comparisons, for every question about the file."""
+    """Comparing each import with each definition would take 10 million comparisons for every question about the file."""
     source = "".join(f"def f_{number}():\n    import a{number}\n\n" for number in range(3_000)) + "import last\n"
     snapshot = index_of({"many.py": source})
 

@@ -1,4 +1,4 @@
-"""Uses of a definition in another repository, by the names of packages: Python, Go, npm, Cargo."""
+"""Uses of a definition in another repository, found by package names: Python, Go, npm, Cargo."""
 
 import pytest
 
@@ -55,7 +55,7 @@ CARGO_USER = {
 @pytest.fixture
 def uses(index_of):
     def of(files, name, user):
-        """(confidence, role, path, line, whether in tests) of the uses of `name`, which `files` define, in the files `user`."""
+        """Returns (confidence, role, path, line, is in a test) of each use in the files `user` of `name`, defined in `files`."""
         home = index_of(files)
         imported = imported_symbol(home, find_exactly(home, name)[0])
         if imported is None:

@@ -1,4 +1,4 @@
-"""Words of queries, agreeing with the index's own tokens, and how names compare with them."""
+"""Words of queries: consistent with the tokens of the index; and how names compare with them."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""`find_references`: what a use of a name means, language by language, and how the answer is cut."""
+"""`find_references`: what a use of a name refers to in each language, and how the answer is cut."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a pattern is read as: never narrower than what it matches."""
+"""How a pattern is parsed: what it is taken for is never narrower than what it matches."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a match implies about the tokens of a text. A wrong implication loses matches, so it is tested against matches."""
+"""What a match implies about the tokens of a text. A wrong implication would lose matches, so it is tested on matches."""
 
 import re
 
@@ -35,7 +35,7 @@ def has(tokens, term, is_by_ascii):
 
 
 def is_candidate(text, narrowing):
-    """What the index decides, with the same tokens and without the index."""
+    """Returns the index's decision, computed from the same tokens without an index."""
     tokens = tokens_of(text)
     return (
         narrowing.is_everything
@@ -48,7 +48,7 @@ def is_candidate(text, narrowing):
 
 
 def shown(narrowing):
-    """Each alternative's needs as text: the field's first letter, the pieces, `*` where an end is open."""
+    """Returns each alternative's needs as text: the field's first letter, the pieces, `*` at an open end."""
     if narrowing.is_everything:
         return None
     return {

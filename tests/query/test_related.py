@@ -1,4 +1,4 @@
-"""`find_related_symbols`: relations in their order, as far as the scope goes."""
+"""`find_related_symbols`: relations in their order, limited to the scope."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Words that programmers use for those of a question."""
+"""Words that programmers use in place of a question's words."""
 
 import pytest
 

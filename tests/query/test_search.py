@@ -1,4 +1,4 @@
-"""`search_code` in its automatic mode: what comes first, and that nothing a person types is an error."""
+"""`search_code` in automatic mode: what ranks first, and that nothing a person types is an error."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Why a file is among the answers to a search, and where, or why it is not."""
+"""Why a file is or is not among the answers to a search, and at which rank."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Detail levels, `compact`, handles and the byte limit, over the two tools that share them."""
+"""Detail levels, `compact`, handles and the byte limit, tested on the two tools that share them."""
 
 import json
 

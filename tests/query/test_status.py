@@ -1,4 +1,4 @@
-"""`index_status`: what an index holds, what was left out and why; also without an index."""
+"""`index_status`: what an index contains, what was skipped and why; also without an index."""
 
 import json
 

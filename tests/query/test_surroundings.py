@@ -1,4 +1,4 @@
-"""What belongs to the code at a place."""
+"""Related code for the definition at a place: what it uses, its users and its tests."""
 
 import pytest
 

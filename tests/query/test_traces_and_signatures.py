@@ -1,4 +1,4 @@
-"""What frames of stack traces and signatures say, read by their shape alone."""
+"""Parsing stack frames and signatures by their shape alone."""
 
 import pytest
 
@@ -75,7 +75,7 @@ def test_other_text_has_no_frames(text):
 
 @pytest.mark.parametrize("piece", ["a.", "/", "a/", "at a.", "a:1", "#1 a", "<", "@", "a(1", "func (a"])
 def test_long_texts_of_any_kind_are_read_to_an_end(piece):
-    """Patterns that look for a path could take quadratic time; what is read of a text is limited."""
+    """Patterns that search for a path could take quadratic time, so only a limited part of the text is read."""
     text = f"{piece * 5_000}:1\n" * 20
 
     assert isinstance(frames(text), tuple)

@@ -1,4 +1,4 @@
-"""An embedding server and settings that name it."""
+"""An embedding server, and settings that name it as the endpoint."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ def peer() -> Iterator[EmbeddingPeer]:
 
 
 def settings_for(peer: EmbeddingPeer, **changes) -> SemanticSettings:
-    """Settings by which waits are generous: a busy machine must not change an answer."""
+    """Returns settings with generous timeouts: a busy machine must not change an answer."""
     settings = SemanticSettings(
         endpoint=peer.url,
         model="words",

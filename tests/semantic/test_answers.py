@@ -1,4 +1,4 @@
-"""Answers by meaning from a whole server with a real endpoint beside it: what they find, and what they say when it fails."""
+"""Answers by meaning from a complete server with a real endpoint: what they find, and what they report if the endpoint fails."""
 
 import json
 import sys
@@ -40,7 +40,7 @@ def rename_account(account_id, name):
     "data/users.json": '{"expunge": "person"}\n',
 }
 QUESTION = "erase a customer"
-"""None of its words is in the tree."""
+"""None of its words occurs in the tree."""
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def serving_with(tree: TestWorkspace, target: SemanticTarget | None):
 
 
 async def until_ready(serving: Serving, tree: TestWorkspace) -> None:
-    """Returns once the vectors of a workspace are those of its newest generation."""
+    """Returns once a workspace has the vectors of its newest generation."""
     await serving.call("index_repo", workspace=tree.root, wait_seconds=50)
     await until_state(serving, tree, "ready")
 
@@ -203,7 +203,7 @@ async def test_a_deleted_file_is_not_found_and_costs_nothing_when_it_comes_back(
 async def test_an_endpoint_that_fails_costs_a_question_nothing_but_a_warning(
     tree, peer: EmbeddingPeer, behaviour, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(semantic_lane, "FIRST_PAUSE_SECONDS", 600.0)  # longer than this test, however busy the machine is
+    monkeypatch.setattr(semantic_lane, "FIRST_PAUSE_SECONDS", 600.0)  # longer than this test takes, even on a busy machine
     async with serving_with(tree, target_for(peer)) as serving:
         await until_ready(serving, tree)
         peer.behaviour = behaviour
@@ -381,7 +381,7 @@ async def test_damaged_vectors_are_made_anew(tree, peer: EmbeddingPeer):
 async def test_what_is_known_of_a_changed_file_is_found_while_its_new_texts_cannot_be_sent(tree, peer: EmbeddingPeer):
     async with serving_with(tree, target_for(peer)) as serving:
         await until_ready(serving, tree)
-        await ask(serving, tree)  # its vector is kept
+        await ask(serving, tree)  # caches the vector of the question
         peer.behaviour = "server_error"
         tree.write({"src/accounts.py": "def shout():\n    print('!')\n\n\n" + FILES["src/accounts.py"]})
         await serving.call("sync_repo", workspace=tree.root, wait_seconds=50)

@@ -1,4 +1,4 @@
-"""Search by meaning on the command line: what `index`, `search`, `status` and `doctor` do with an endpoint, and without one."""
+"""Search by meaning on the command line: `index`, `search`, `status` and `doctor` with an endpoint and without one."""
 
 import json
 import subprocess
@@ -24,7 +24,7 @@ def cli(tmp_path) -> CommandLine:
 
 
 def name_endpoint(cli: CommandLine, peer: EmbeddingPeer, **settings) -> None:
-    """Writes the user's file."""
+    """Names the endpoint in the user's configuration file."""
     values = {
         "endpoint": peer.url,
         "model": "words",
@@ -85,7 +85,7 @@ def test_a_setting_that_cannot_be_used_is_named(cli, peer):
 
 
 def test_a_repository_cannot_name_an_endpoint(cli, peer):
-    """A clone must not send anything anywhere."""
+    """A clone must not cause anything to be sent."""
     config = cli.cwd / ".codecompass" / "config.toml"
     config.parent.mkdir()
     config.write_text(f'[semantic]\nendpoint = "{peer.url}"\nmodel = "m"\ndimensions = {DIMENSIONS}\n')

@@ -1,4 +1,4 @@
-"""One request to an endpoint: what is sent, what is taken for an answer, and what is said of everything else."""
+"""One request to an endpoint: what is sent, which answers are accepted, and which failures are reported."""
 
 import math
 from array import array
@@ -64,7 +64,7 @@ async def test_everything_but_the_vectors_asked_for_is_a_named_failure(peer: Emb
     peer.behaviour = behaviour
     wanted = WANTED[behaviour]
     if (behaviour, api) == ("unnumbered", "ollama"):
-        wanted = None  # its vectors have no numbers
+        wanted = None  # vectors in Ollama's interface have no numbers
 
     if wanted is None:
         assert len(await embed(target_for(peer, api=api), ["a"])) == 1
@@ -114,7 +114,7 @@ async def test_a_closed_port_is_unreachable(peer: EmbeddingPeer):
 
 
 async def test_a_proxy_of_the_environment_is_not_used(peer: EmbeddingPeer, monkeypatch):
-    """Text and key go to the endpoint that was named, and to nobody else."""
+    """Text and key are sent only to the endpoint that the user named."""
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
 

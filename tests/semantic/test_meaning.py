@@ -1,4 +1,4 @@
-"""How places near in meaning join those found by words, over a real snapshot and vectors made by hand."""
+"""How places close in meaning are joined with those found by words, on a real snapshot with constructed vectors."""
 
 import math
 from array import array
@@ -25,7 +25,7 @@ FILES = {
 
 
 def towards(similarity: float) -> bytes:
-    """A vector with this cosine to QUESTION."""
+    """Returns a vector with this cosine similarity to QUESTION."""
     return array("f", [similarity, math.sqrt(1 - similarity * similarity)]).tobytes()
 
 
@@ -41,7 +41,7 @@ async def workspace(tmp_path):
 
 
 def put(workspace: TestWorkspace, near: dict[tuple[str, int, int, str], float], **other_content: bytes) -> None:
-    """Writes vectors: {(path, first line, last line, kind): similarity to the question}."""
+    """Writes vectors for {(path, first line, last line, kind): similarity to the question}."""
     with workspace.index.snapshot() as snapshot, vectors_for_writing(workspace.layout, SPACE) as store:
         by_path: dict[str, list[TextPlace]] = {}
         for number, (place, similarity) in enumerate(near.items()):

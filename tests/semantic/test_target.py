@@ -1,4 +1,4 @@
-"""Which endpoints may be named, and where the key comes from."""
+"""Which endpoints are allowed, and where the key comes from."""
 
 import pytest
 

@@ -1,6 +1,6 @@
-"""Damage to any file of an index, of the kinds that disks, people and programs do: no answer is wrong without a word.
+"""Damage to any file of an index, as disks, people and programs cause it: every answer is right or the damage is reported.
 
-`make soak` makes twenty times as many cases. A case that fails says its seed, which makes it again.
+`make soak` runs twenty times as many cases. A failing case prints its seed, which reproduces it.
 """
 
 import os
@@ -58,7 +58,7 @@ def module(number: int, word: str) -> str:
 
 
 class Pristine(Struct, frozen=True):
-    """What the files of an index hold, and what it answers. `older` are files of the generation before, by the same paths."""
+    """The contents of an index's files, and its answers. `older` holds the same paths with contents of the generation before."""
 
     workspace: TestWorkspace
     contents: Mapping[Path, bytes]
@@ -67,7 +67,7 @@ class Pristine(Struct, frozen=True):
     answers: tuple[bytes, ...]
 
     def restore(self) -> None:
-        """Makes all files what they were, in place where they are there, with their times."""
+        """Restores all files with their times; those that still exist are rewritten in place."""
         for path in [*self.workspace.layout.root.rglob("*")]:
             if path.is_file() and path not in self.contents:
                 path.unlink()
@@ -97,7 +97,7 @@ def files_of(workspace: TestWorkspace) -> dict[Path, bytes]:
 
 @pytest.fixture(scope="module", params=["settled", "with a log"])
 def pristine(request, tmp_path_factory):
-    """An index of two generations. `with a log`: of its last update a part is still in SQLite's log."""
+    """An index of two generations. `with a log`: part of the last update is still in SQLite's log."""
     base = tmp_path_factory.mktemp("damage")
     workspace = TestWorkspace(base / "tree", base / "home")
     workspace.write({f"m{number}.py": module(number, "Prices") for number in range(20)})
@@ -121,7 +121,7 @@ def pristine(request, tmp_path_factory):
     index.close()
     contents = files_of(workspace)
     assert any(len(content) for path, content in contents.items() if path.name.endswith("-wal")) == (request.param != "settled")
-    # The text of the generation before has other names; what is like it in this one are the files of the same kind.
+    # Text files of the generation before have other names, so files of the same kind stand in for them.
     older = {path: content for path, content in found.items() if path in contents and contents[path] != content}
     by_kind = {path.suffix: content for path, content in found.items() if path.suffix}
     older |= {path: by_kind[path.suffix] for path in contents if path not in older and path.suffix in by_kind}
@@ -212,7 +212,7 @@ def test_no_damage_gives_a_wrong_answer_without_a_word(is_open, pristine, soak_s
 
 @pytest.mark.slow
 def test_damage_to_the_registry_is_told_or_costs_what_it_holds_and_never_a_project_that_is_none(tmp_path, soak_scale):
-    """Names and jobs have no checksums: a damaged name is a wrong name."""
+    """Names and jobs have no checksums, so a damaged name is read as a wrong name."""
     home = HomeLayout(tmp_path / "home")
     roots = {Path(f"/srv/{name}") for name in ("shop", "blog", "tools", "api")}
     with open_registry(home) as registry:

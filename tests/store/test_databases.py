@@ -1,4 +1,4 @@
-"""Reading a database where nothing can be written: each of the ways, and that what they give is of one moment."""
+"""Reading a database in a directory without write access: each way to open it, and that it returns a consistent state."""
 
 import shutil
 import sqlite3
@@ -22,7 +22,7 @@ opened.connection.close()
 
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
-    """One row in the file, another one in the log, and no index of the log."""
+    """A copy of a database with one row in the file and another in the log, without the log's index."""
     path = tmp_path / "made" / "x.db"
     path.parent.mkdir()
     with closing(connect(path, mode="rwc")) as connection:

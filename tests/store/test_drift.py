@@ -1,4 +1,4 @@
-"""Whether answers are of the tree as it is: by content, not by times, and never `fresh` when it is not."""
+"""Whether answers reflect the current tree: decided by content, not by times, and never `fresh` when it does not."""
 
 import os
 
@@ -17,7 +17,7 @@ def drift_of(workspace: TestWorkspace, rules: ScanRules = LIMITS.rules) -> drift
 
 
 async def test_an_index_of_just_now_is_fresh(repository):
-    """Files written in the same instant have times that are not trusted; their content says that they are the same."""
+    """The times of files written just before they were read are not trusted; their content shows that they are unchanged."""
     repository.write(FILES)
     await repository.sync()
 
@@ -70,7 +70,7 @@ async def test_a_touched_file_is_the_same_file(repository):
 
 
 async def test_many_touched_files_are_taken_for_changed(repository, monkeypatch):
-    """Hashing a whole tree is what a job is for."""
+    """Hashing a whole tree is left to a job."""
     repository.write(FILES)
     await repository.sync()
     monkeypatch.setattr(drift, "MAX_HASHED_FILES", 1)

@@ -1,4 +1,4 @@
-"""Which imports lead to a file, where what they name is a file, a package or a module."""
+"""Which imports lead to a file, whether they name a file, a package or a module."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from codecompass.store.schema import FACTS_TABLES, MANIFEST_INDEXES, SYMBOL_INDE
 
 
 class Facts:
-    """The tables of an index with files and imports in them."""
+    """The tables of an index, with files and imports."""
 
     def __init__(self) -> None:
         self.connection = sqlite3.connect(":memory:", isolation_level=None)

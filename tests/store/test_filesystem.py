@@ -1,4 +1,4 @@
-"""The tables that systems print of their mounts, and which of them is the one of a path."""
+"""Parsing the mount tables of operating systems, and finding the mount that contains a path."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is removed from the store, and what is not."""
+"""What is removed from the store and what is kept."""
 
 import os
 from pathlib import Path
@@ -74,7 +74,7 @@ def test_directories_of_no_known_project_are_orphans(home):
 
 
 def test_everything_of_ours_goes_and_nothing_else(home):
-    """The data directory can be any directory: somebody may have pointed it at one with other things in it."""
+    """The data directory can be any directory, even one that contains other files."""
     fill(home.project("a"))
     for name in ("registry.db", "registry.db-wal", "registry.db-shm", "registry-abc.new", "registry.txt", "notes"):
         (home.root / name).write_text("")
@@ -118,7 +118,7 @@ def test_links_in_the_store_are_removed_and_not_followed(home, tmp_path):
     assert (outside / "kept").exists()
 
 
-# what is read
+# what is still being read
 
 
 def test_an_index_that_is_open_is_spared_by_those_who_ask_for_that(home):

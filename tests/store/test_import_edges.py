@@ -1,4 +1,4 @@
-"""Import edges in SQLite: an update finds what a fresh build finds, and asks for no more than it must."""
+"""Import edges in SQLite: an update finds what a fresh build finds, with no more queries than necessary."""
 
 import random
 import sqlite3
@@ -16,11 +16,11 @@ from codecompass.store.overlay import SharedRows
 from codecompass.store.schema import FACTS_TABLES, MANIFEST_INDEXES, SYMBOL_INDEXES
 
 Files = dict[str, tuple[Import, ...] | bytes]
-"""The files of a repository: the imports of a source file, the text of a configuration file."""
+"""The files of a repository: path to the imports of a source file, or the text of a configuration file."""
 
 
 class Index:
-    """The tables that edges live in, filled as the writer fills them."""
+    """The tables that hold edges, filled as the writer fills them."""
 
     def __init__(self) -> None:
         self.connection = sqlite3.connect(":memory:")
@@ -32,7 +32,7 @@ class Index:
         self.edges = ImportEdges(self.connection, SharedRows(self.connection))
 
     def update(self, files: Files) -> int:
-        """Brings the index to `files` and returns how many rows of edges were written."""
+        """Updates the index to `files` and returns how many edge rows were written."""
         for path in self.files.keys() - files.keys():
             self._forget(path)
             self.connection.execute("DELETE FROM files WHERE path = ?", (path,))
@@ -176,7 +176,7 @@ def test_looking_for_the_edges_of_a_tail_does_not_read_all_edges(index):
 
 
 def test_a_checkpoint_that_raises_ends_the_resolution(index):
-    """How a job is cancelled while a file with thousands of imports is resolved."""
+    """This is how a job is cancelled while a file with thousands of imports is being resolved."""
     imports = tuple(Import(number + 1, number + 1, f"a{number}") for number in range(500))
     asked = []
 

@@ -1,4 +1,4 @@
-"""What the log says of jobs while they run, when they end, and when their process does."""
+"""What the log records about jobs while they run, when they end, and when their process ends."""
 
 import subprocess
 import sys
@@ -32,7 +32,7 @@ def project(registry: Registry) -> str:
 
 
 def run_process(home: HomeLayout, project: str, statements: str) -> None:
-    """Runs `statements` in a process that has ended when this returns."""
+    """Runs `statements` in another process and waits until it has ended."""
     code = (
         "import pathlib, sys\n"
         "from codecompass.store.layout import HomeLayout\n"
@@ -122,7 +122,7 @@ def test_a_job_of_a_process_that_ended_is_interrupted(home, registry, project):
 
 
 def test_a_job_whose_index_is_being_written_is_not(home, registry, project):
-    """The lock says that an owner is alive, whatever the process table says: it may be in another container."""
+    """The lock shows that its owner is alive, even if the process table does not: it may be in another container."""
     run_process(home, project, "log.start(log.create(project, 'full', cause='cli').job_id)")
 
     with writer_lock(home.project(project), "test"):
@@ -141,7 +141,7 @@ def test_a_job_of_a_living_process_may_be_about_to_take_the_lock(home, registry,
 
 
 def test_a_job_that_lost_its_lock_long_ago_is_interrupted_though_its_process_lives(home, registry, project, monkeypatch):
-    """A server whose disk was full when the job ended could not say so; the entry must not stay for ever."""
+    """A server whose disk was full when the job ended could not record that; the entry must not stay for ever."""
     log = JobLog(registry)
     log.start(log.create(project, "full", cause="cli").job_id)
     monkeypatch.setattr(job_log, "UNLOCKED_GRACE_SECONDS", 0.0)

@@ -1,4 +1,4 @@
-"""Who may write, who may read, who may delete: the locks of a project, within one process and between several."""
+"""Who may write, read and delete: the locks of a project, within one process and between several."""
 
 import os
 import subprocess
@@ -40,7 +40,7 @@ def test_one_writes_at_a_time_and_says_who(layout):
 
 
 def test_a_writer_does_not_lock_what_was_removed_under_its_hands(layout, monkeypatch):
-    """Opened before a removal and locked after it, the file of the old directory would let two write at once."""
+    """Locking a file that was opened before a removal would allow two writers at once."""
     flock = sys.modules["fcntl"].flock
     removed = []
 

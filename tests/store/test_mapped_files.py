@@ -1,4 +1,4 @@
-"""A mapped file that is cut short costs those who read it their answer, and never the process its life."""
+"""A truncated mapped file makes its readers' answers fail, but never crashes the process."""
 
 import mmap
 import os

@@ -1,4 +1,4 @@
-"""Facts over a base that others share: read, written and moved as facts of their own are."""
+"""Facts over a shared base: read, written and moved like facts without a base."""
 
 import os
 import re
@@ -41,7 +41,7 @@ EDIT = {
     "app/late.py": "def thing():\n    return 1\n",
     "notes.md": None,
 }
-"""A definition changes, an import that led nowhere finds its target, a file goes."""
+"""A definition changes, an unresolved import finds its target, a file is deleted."""
 
 
 def epoch_of(layout: ProjectLayout) -> str:
@@ -72,7 +72,7 @@ def fork_to(target: TestWorkspace, source: TestWorkspace) -> None:
 
 
 async def assert_as_fresh(workspace: TestWorkspace, tmp_path: Path, name: str) -> None:
-    """An index equals one that is built from nothing of the same tree."""
+    """Asserts that an index equals one built from nothing from the same tree."""
     fresh = TestWorkspace(workspace.root, tmp_path / f"fresh-{name}")
     await fresh.sync()
 
@@ -195,7 +195,7 @@ async def test_every_symbol_is_found_by_its_id_in_a_fork(first, second):
 
 
 class RecordingConnection:
-    """Notes every statement that a reader or the edges execute."""
+    """Records every statement that a reader or the edges execute."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -207,11 +207,11 @@ class RecordingConnection:
 
 
 READS_ALL = ("GROUP BY kind", "s.kind = 'test'", "i.name = ? OR i.alias", "SELECT 1 FROM imports LIMIT 1", "language IN")
-"""Statements that read a whole table by what they ask for."""
+"""Parts of statements that need to read a whole table."""
 
 
 async def test_every_statement_on_shared_rows_uses_their_indexes(first, second):
-    """A view that SQLite cannot flatten into a statement is read whole, which no result shows."""
+    """SQLite reads a view completely if it cannot flatten it into the statement; the results do not show that."""
     edit(second, EDIT)
     await second.sync()
     with closing(connect_to_facts(second.layout.facts(epoch_of(second.layout))).connection) as connection:
@@ -235,7 +235,7 @@ async def test_every_statement_on_shared_rows_uses_their_indexes(first, second):
 
 def is_scan(step: str) -> bool:
     if "COVERING INDEX symbols_file" in step:
-        return False  # how a symbol_id is looked up
+        return False  # lookup by symbol_id
     return step.startswith("SCAN") and any(re.search(rf"(main|base)\.{table}\b|SCAN [a-z]$", step) for table in SHARED_TABLES)
 
 

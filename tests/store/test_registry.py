@@ -1,4 +1,4 @@
-"""Projects by id, alias and path; several processes at once; a registry that is broken, newer or not writable."""
+"""Projects by id, alias and path; several processes at once; a registry that is damaged, newer or read-only."""
 
 import os
 import sqlite3
@@ -75,7 +75,7 @@ def test_an_explicit_init_makes_a_discovered_project_a_registered_one(home):
     ],
 )
 def test_a_path_belongs_to_the_nearest_registered_directory_above_it(home, path, expected):
-    """Component by component: /srv/shopping is not inside /srv/shop."""
+    """Compared by component: /srv/shopping is not inside /srv/shop."""
     with open_registry(home) as registry:
         registry.register(Path("/srv/shop"))
         registry.register(Path("/srv/shop/api"))
@@ -127,7 +127,7 @@ def test_names_of_letters_digits_and_single_hyphens_are_taken(home, alias):
     "alias", ["", "A", "a_b", "-a", "a-", "a--b", "a\n", "\u0661", "x" * 51, "0123456789abcdef", "a b", "é", "a/b"]
 )
 def test_other_names_are_refused(home, alias):
-    """Sixteen hex characters are what an id looks like, and a trailing newline is no part of a name."""
+    """Sixteen hex characters would look like an id, and a trailing newline is not part of a name."""
     with open_registry(home) as registry:
         project = registry.register(Path("/srv/shop"))
 
@@ -181,7 +181,7 @@ def test_nothing_is_left_beside_the_registry_but_its_reserve(home):
 
 
 def test_many_processes_that_start_together_all_get_their_project_in(home, tmp_path):
-    """The first start creates the database: nobody may see half of it, fail on a lock or lose an entry."""
+    """The first process creates the database: the others must not see it half-made, fail on a lock or lose an entry."""
     code = (
         "import sys, pathlib\n"
         "from codecompass.store.layout import HomeLayout\n"
@@ -337,7 +337,7 @@ def test_a_read_only_data_directory_is_permission_denied(home, is_new):
 
 
 def test_a_full_disk_is_permission_denied_and_the_registry_stays_whole(home):
-    """SQLite's own limit of pages says exactly what a full disk says."""
+    """SQLite's page limit raises the same error as a full disk."""
     with open_registry(home) as registry:
         registry.register(Path("/srv/shop"))
         (pages,) = registry.rows("PRAGMA page_count")[0]

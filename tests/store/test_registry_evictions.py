@@ -1,4 +1,4 @@
-"""What made room is gone from the disk and not from memory."""
+"""Evicted projects are deleted from the disk, but remembered in the registry."""
 
 import os
 from pathlib import Path
@@ -83,7 +83,7 @@ def test_only_the_newest_are_kept_in_mind(registry, monkeypatch):
 
 
 def test_a_project_that_comes_back_between_the_looks_is_found(registry, monkeypatch):
-    """Found in a run of many clients: a project that had just been brought back was unknown to who asked by its id."""
+    """Found in a run with many clients: a project that had just come back was unknown to a client that named it by its id."""
     project = registry.register(SHOP, auto_discovered=True)
     registry.evict(project.project_id)
     sound = Registry.evicted_root

@@ -1,4 +1,4 @@
-"""What the system refuses while text is written is told as that, and not as damage of the index."""
+"""Errors of the operating system while text is written are reported as such, not as damage to the index."""
 
 import errno
 

@@ -1,4 +1,4 @@
-"""The file of vectors: what is nearest, under filters and after changes; what happens to it when it is damaged or in use."""
+"""The file of vectors: the nearest ones, under filters and after changes; behaviour when it is damaged or in use."""
 
 import os
 import stat
@@ -117,7 +117,7 @@ def test_the_last_error_is_kept_until_it_is_cleared(filled):
 
 
 def test_without_an_index_no_vectors_are_made(layout):
-    """A removal must not be undone by what was under way."""
+    """Work that was in progress must not undo a removal."""
     layout.current.unlink()
 
     with pytest.raises(VectorsMissing), vectors_for_writing(layout, SPACE):

@@ -1,4 +1,4 @@
-"""Damage that no stamp shows: a disk that forgets what was written. Only reading everything finds it."""
+"""Damage without a change of stamp, such as a disk that loses written data: found only by reading everything."""
 
 import os
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.support.workspace import TestWorkspace
 
 
 class Reading:
-    """Counts the bytes that are read."""
+    """Counts the bytes read."""
 
     n_bytes = 0
 
@@ -38,7 +38,7 @@ def text_files_of(workspace: TestWorkspace) -> list[Path]:
 
 
 def forget_a_bit(path: Path) -> None:
-    """Changes a file behind its stamp, as far as anybody can from above."""
+    """Changes a byte of a file without changing its size or modification time."""
     status = path.stat()
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
@@ -119,7 +119,7 @@ async def test_facts_that_a_killed_writer_was_changing_are_read_all_the_same(ind
 
 
 async def test_the_checksums_of_an_index_are_not_taken_from_what_is_damaged(indexed):
-    """A job that only adds a file links the other segments: it must not certify them as they are."""
+    """A job that only adds a file links the other segments, and must not record checksums of damaged ones."""
     path = next(path for path in text_files_of(indexed) if path.suffix == ".store")
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1

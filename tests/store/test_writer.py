@@ -1,4 +1,4 @@
-"""What a writer leaves when it ends otherwise than it should; what it writes is tested by the jobs that use it."""
+"""What a writer leaves behind when it fails; the tests of the index jobs cover what it writes."""
 
 import os
 import sqlite3
@@ -38,13 +38,13 @@ def layout(tmp_path: Path) -> ProjectLayout:
 
 
 def open_tables(below: Path) -> list[str]:
-    """Returns the files of SQLite below a directory that this process has open."""
+    """Returns the SQLite files below a directory that this process has open."""
     found = []
     for descriptor in os.listdir("/proc/self/fd"):
         try:
             target = os.readlink(f"/proc/self/fd/{descriptor}")
         except FileNotFoundError:
-            continue  # that of the listing itself
+            continue  # the descriptor of the listing itself
         if target.startswith(str(below)) and ".db" in Path(target).name:
             found.append(target)
     return found
@@ -55,7 +55,7 @@ def test_a_writer_that_cannot_begin_leaves_no_file_open(layout):
         connection.execute("DELETE FROM meta")
         connection.commit()
 
-    # The exception is alive, and with it everything that its traceback leads to.
+    # The exception is still referenced, and its traceback keeps every local variable alive.
     with pytest.raises(IndexDamaged) as caught, open_writer(layout, fresh=False):
         pass
 

@@ -1,4 +1,4 @@
-"""A whole server for the conformance suite: its tools, resources, prompts and completions, behind the product's session."""
+"""A complete server for the conformance suite: its tools, resources, prompts and completions on the product's session."""
 
 import msgspec
 import trio

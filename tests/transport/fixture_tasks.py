@@ -17,7 +17,7 @@ Work = Callable[["FixtureTask"], Awaitable[CallToolResult]]
 
 
 class FixtureTask:
-    """Work in a nursery of the fixture."""
+    """A task that runs in a nursery of the fixture."""
 
     def __init__(self, nursery: trio.Nursery, work: Work):
         now = time.time()
@@ -103,7 +103,7 @@ class TaskTools:
         return self._started(exchange, work)
 
     async def _confirm_delete(self, arguments, exchange):
-        """Asks nobody: no task of the product does."""
+        """Asks for no confirmation: no task of the product does."""
 
         async def work(task):
             return text("Kept.")

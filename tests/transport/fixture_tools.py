@@ -1,7 +1,7 @@
-"""The tools that the conformance suite of the protocol calls. Names and texts are the suite's; none of it is in the product.
+"""The tools that the protocol's conformance suite calls. The suite defines their names and texts; none is in the product.
 
-They stand on the same session as the product's tools, and use of it what the product does not: requests to the client in
-both eras, log messages, content that is no text.
+They run on the same session as the product's tools and use what the product does not: requests to the client in both eras,
+log messages, content other than text.
 """
 
 import base64
@@ -29,7 +29,7 @@ OBJECT: dict[str, object] = {"type": "object", "properties": {}}
 
 
 def chunk(kind: bytes, data: bytes) -> bytes:
-    """A chunk of a PNG."""
+    """Returns a chunk of a PNG file."""
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
@@ -39,12 +39,12 @@ PNG = base64.b64encode(
     + chunk(b"IDAT", zlib.compress(b"\0\xff\0\0"))
     + chunk(b"IEND", b"")
 ).decode()
-"""One red pixel."""
+"""A PNG of one red pixel."""
 
 WAV = base64.b64encode(
     b"RIFF" + struct.pack("<I", 38) + b"WAVEfmt " + struct.pack("<IHHIIHH", 16, 1, 1, 8000, 8000, 1, 8) + b"data\2\0\0\0\x80\x80"
 ).decode()
-"""Two samples of silence."""
+"""A WAV file of two silent samples."""
 
 
 class ImageContent(Struct, tag_field="type", tag="image", rename="camel"):
@@ -89,7 +89,7 @@ NAME = elicitation("What is your name?", {"name": {"type": "string"}})
 
 
 def content_of(response: Raw | None, key: str) -> object:
-    """The value that a person accepted to give, None where the response is none or lacks it."""
+    """Returns the value that the user accepted to provide; None if there is no response or the value is missing."""
     try:
         answer = msgspec.json.decode(response or b"{}", type=dict[str, object])
     except msgspec.DecodeError:
@@ -142,7 +142,7 @@ async def with_logging(arguments, exchange):
 
 
 async def ask(exchange, request: InputRequest) -> Raw | None:
-    """Asks a client of the handshake era. None where it does not answer, or cannot be asked."""
+    """Sends a request to a client of the handshake era. Returns None if it does not answer or cannot receive requests."""
     if exchange.envelope.is_modern or not exchange.can_push:
         return None
     try:
@@ -207,7 +207,7 @@ async def elicitation_enums(arguments, exchange):
 
 
 def declared(exchange, capability: str) -> object:
-    """What a modern client says of a capability, also of one that the product does not use."""
+    """Returns what a modern client declares about a capability, including capabilities that the product does not use."""
     meta = msgspec.json.decode(exchange.params)["_meta"] if exchange.envelope.is_modern else {}
     return meta.get(META_CAPABILITIES, {}).get(capability)
 

@@ -1,4 +1,4 @@
-"""A client over memory: pushes bytes into a connection as a transport would, and sees each frame that comes out."""
+"""An in-memory client: pushes bytes into a connection as a transport would, and receives each frame that the server sends."""
 
 import json
 import math
@@ -12,7 +12,7 @@ from codecompass.transport.mcp.protocol import META_CAPABILITIES, META_CLIENT, M
 from tests.transport.official import Judge
 
 PATIENCE = 5
-"""Seconds after which a test gives up waiting."""
+"""Seconds until a test gives up waiting."""
 
 
 class Line:
@@ -42,11 +42,11 @@ class Line:
         self._to_client.send_nowait(body)
 
     def push(self, frame: bytes):
-        """Sends bytes as they are."""
+        """Sends raw bytes."""
         self._to_server.send_nowait(frame)
 
     def send(self, **message):
-        """Sends a message."""
+        """Sends a message, adding the JSON-RPC version."""
         message = {"jsonrpc": "2.0", **message}
         self.judge.sent(message)
         self.push(json.dumps(message).encode())
@@ -60,18 +60,18 @@ class Line:
         return id_
 
     def hang_up(self):
-        """Sends nothing more."""
+        """Closes the sending direction."""
         self._to_server.close()
 
     async def next(self):
-        """Returns the next message, whatever it is."""
+        """Returns the next message of any kind."""
         with trio.fail_after(self.patience):
             message = self.judge.received(await self._from_server.receive())
         self.seen.append(message)
         return message
 
     async def answer(self, id_):
-        """Returns the response to a request; what came before is in `seen`."""
+        """Returns the response to a request; messages received before it are in `seen`."""
         for message in self.seen:
             if "method" not in message and message.get("id") == id_:
                 return message
@@ -97,7 +97,7 @@ class Line:
         return message["error"]
 
     async def tool(self, name, arguments=None, **params):
-        """Returns the result of a tool."""
+        """Returns the result of a tool call."""
         return await self.result("tools/call", {"name": name, "arguments": arguments or {}, **params})
 
     async def initialize(self, revision="2025-11-25", **capabilities):
@@ -108,19 +108,19 @@ class Line:
         return result["result"]
 
     def ask_to_initialize(self, revision="2025-11-25", **capabilities):
-        """Sends the first request of a session of the handshake era and returns its id."""
+        """Sends `initialize` and returns the id of the request."""
         client = {"name": "test", "version": "1"}
         return self.ask("initialize", {"protocolVersion": revision, "capabilities": capabilities, "clientInfo": client})
 
     async def until(self, method):
-        """Returns the next message of the server's own with this method."""
+        """Returns the next request or notification from the server with this method."""
         while True:
             message = await self.next()
             if message.get("method") == method:
                 return message
 
     def pending(self):
-        """Returns the messages that are there already."""
+        """Returns the messages that have already arrived."""
         messages = []
         while True:
             try:
@@ -131,7 +131,7 @@ class Line:
 
 
 def modern(params=None, *, capabilities=None, **meta):
-    """Returns the parameters of a request of the modern era."""
+    """Returns the parameters of a request in the modern era."""
     return {
         **(params or {}),
         "_meta": {
@@ -145,7 +145,7 @@ def modern(params=None, *, capabilities=None, **meta):
 
 @asynccontextmanager
 async def connected(core, transport="stdio"):
-    """Gives a Line to a connection that is served until the block ends."""
+    """Yields a Line to a connection that is served until the block ends."""
     line = Line()
 
     async def serve():
@@ -162,5 +162,5 @@ async def connected(core, transport="stdio"):
 
 
 async def settled():
-    """Waits until every task is blocked: what could happen without the outside world has happened."""
+    """Waits until every task is blocked, so that nothing more happens without external events."""
     await trio.testing.wait_all_tasks_blocked()

@@ -1,4 +1,4 @@
-"""The official types of the protocol as a judge of what we send: every frame of a connection, by the revision it belongs to."""
+"""Validates what we send against the protocol's official types: every frame of a connection, by its revision."""
 
 import json
 from functools import cache
@@ -11,7 +11,7 @@ TASK_STATUSES = {"working", "input_required", "completed", "cancelled", "failed"
 
 @cache
 def methods():
-    """The official method tables. Imported late: they take half a second."""
+    """Returns the official method tables. Imported late: the import takes half a second."""
     import mcp_types.methods
 
     return mcp_types.methods
@@ -25,14 +25,14 @@ def adapter(type_):
 
 
 class Judge:
-    """Knows the requests of a connection, and raises for a frame that no official client of their revision would take."""
+    """Remembers the requests of a connection, and raises for a frame that no official client of its revision would accept."""
 
     def __init__(self):
         self.revision = protocol.ASSUMED_REVISION
         self.asked = {}
 
     def sent(self, message):
-        """Notes what the client sends."""
+        """Records a message from the client."""
         if "id" not in message or "method" not in message:
             return
         meta = (message.get("params") or {}).get("_meta") or {}
@@ -40,7 +40,7 @@ class Judge:
         self.asked[(type(message["id"]), message["id"])] = (message["method"], revision)
 
     def received(self, frame: bytes):
-        """Returns the message in the frame."""
+        """Returns the message in the frame, validated."""
         assert b"\n" not in frame, "a frame is one line"
         message = json.loads(frame)
         assert message["jsonrpc"] == "2.0"

@@ -1,4 +1,4 @@
-"""A few small tools and jobs under the product's surface, for tests of the session alone."""
+"""A few small tools and jobs on the product's surface, for tests of the session alone."""
 
 import time
 
@@ -80,7 +80,7 @@ def described(name):
 
 
 class SampleTools:
-    """`echo` its arguments; `hold` until released; `fail`; `crash`; `index` a job; `where` needs a project; `hint`."""
+    """`echo` its arguments; `hold` until released; `fail`; `crash`; `index` (a job); `where` (needs a project); `hint`."""
 
     NAMES = ("echo", "hold", "fail", "crash", "index", "where", "hint")
 
@@ -184,7 +184,7 @@ def failed(code, message, **data):
 
 
 class SampleList(ProductTools):
-    """The product's way through a call, with other tools."""
+    """Processes calls as the product does, with the sample tools."""
 
     listed = tuple(described(name) for name in SampleTools.NAMES)
 
@@ -193,7 +193,7 @@ class SampleList(ProductTools):
 
 
 def sample_core(limits=None):
-    """Returns a Core and the tools behind it."""
+    """Returns a Core and its tools."""
     tools = SampleTools()
     surface = msgspec.structs.replace(product_surface(tools), tools=SampleList(tools, "ten", "json"))
     return Core(surface, limits), tools

@@ -1,4 +1,4 @@
-"""What a server takes up that nobody registered, and what it refuses: allowed roots, discovery, the first index of an editor."""
+"""Which unregistered workspaces a server admits and which it refuses: allowed roots, discovery, the first index of an editor."""
 
 import os
 from functools import partial
@@ -104,9 +104,9 @@ async def test_nothing_outside_of_the_allowed_roots_is_taken_however_it_is_named
 
     expected = {"workspace_not_allowed"}
     if not path.startswith(("/", "~/")) and how in ("repo_path", "project_path"):
-        expected = {"invalid_input"}  # relative ones are refused before anything is looked at
+        expected = {"invalid_input"}  # relative paths are refused before the disk is accessed
     if shape == "long" and how in ("argument", "repo_path"):
-        expected = {"invalid_input"}  # longer than any path
+        expected = {"invalid_input"}  # longer than any valid path
     if shape == "other home" and how in ("argument", "roots", "environment"):
         expected = {"workspace_not_registered", "project_not_found"}  # a directory called ~root in the allowed root
     assert error.code in expected
@@ -137,7 +137,7 @@ async def test_a_refusal_does_not_say_where_a_link_leads(world):
 
 
 async def test_known_projects_outside_of_the_allowed_roots_are_refused_too(world):
-    """Narrowing the roots at a restart must have an effect."""
+    """Narrowing the allowed roots takes effect at a restart."""
     secret = world.repository("secret")
     project = await world.registry.run(Registry.register, secret)
 
@@ -172,7 +172,7 @@ async def test_a_root_never_widens_the_allowed_roots(world):
 
 
 async def test_walking_up_to_a_marker_stops_at_the_allowed_roots(world):
-    world.repository("")  # the top is a repository around the allowed root
+    world.repository("")  # the parent directory of the allowed root is a repository
     inside = world.directory("dev/inside")
 
     routed = await world.route(Client(roots=[inside]), **world.auto)
@@ -261,7 +261,7 @@ async def test_over_stdio_an_explicit_index_registers_where_the_client_stands(wo
     ],
 )
 async def test_over_stdio_the_surroundings_register_and_so_does_an_index_that_is_asked_for(world, client, tool, arguments, rules):
-    """A new user's editor works the first time: whatever it says of where it stands is taken up by the first question."""
+    """A new user's editor works the first time: its first question registers the directory that the editor is working in."""
     shop, other = world.repository("shop"), world.repository("other")
     arguments, rules = placed(arguments, rules, shop, other)
 
@@ -292,7 +292,7 @@ async def test_in_all_other_cases_nothing_is_registered(world, client, tool, arg
 
 
 def placed(arguments, rules, shop, other):
-    """Returns both with the directories in the place of their names."""
+    """Returns the arguments and rules with placeholders replaced by the directories."""
     places = {"shop": shop, "other": other}
     arguments = {key: places.get(value, value) for key, value in arguments.items()}
     if "pinned" in rules:
@@ -488,7 +488,7 @@ async def test_a_question_that_comes_during_an_eviction_waits_and_finds_the_work
         world.workspaces.evict = evict
         nursery.start_soon(ask_old)
         for _ in range(20):
-            await world.registry.run(Registry.projects)  # one at a time: each step of the question gets its turn in between
+            await world.registry.run(Registry.projects)  # each await advances the question by one step
         assert routed == []
         return await evict(project_id)
 
@@ -520,7 +520,7 @@ async def test_a_workspace_that_somebody_registers_during_its_eviction_stays(wor
 
 
 async def test_a_swapped_parent_does_not_lead_out(world):
-    """The real path is checked, so what a component became after the first check is checked again."""
+    """The check uses the real path, so a component that is replaced after the first check is checked again."""
     secret = plant(world)
     world.repository("dev/a/shop")
     await world.route(arguments={"workspace": world.top / "dev/a/shop"}, **world.auto)

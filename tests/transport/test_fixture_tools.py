@@ -1,4 +1,4 @@
-"""What the session can do beyond what the product uses, shown with the fixtures of the conformance suite."""
+"""What the session supports beyond what the product uses, tested with the tools of the conformance suite."""
 
 from contextlib import asynccontextmanager
 
@@ -14,7 +14,7 @@ from tests.transport.fixture_tools import HANDLERS
 from tests.transport.harness import connected, modern
 
 MAX_ROUNDS = 5
-"""In which a tool has to have asked all that it wants to know."""
+"""The number of rounds within which a tool must have requested all its input."""
 
 EVERYTHING = {"elicitation": {}, "sampling": {}, "roots": {}, "extensions": {TASKS_EXTENSION: {}}}
 ANSWERS = {
@@ -26,7 +26,7 @@ ANSWERS = {
 
 ASKING = ("test_input_required", "test_streaming", "test_missing")
 MODERN_TOOLS = {name for name in HANDLERS if name.startswith(ASKING)}
-"""Those that ask back with their result, or need to know what a client declares with its request."""
+"""Tools that request input in their result, or need the capabilities that a request declares."""
 
 
 @asynccontextmanager
@@ -38,7 +38,7 @@ async def fixture_line():
 
 
 async def helpful(line, id_):
-    """Returns the response, giving the server what it asks for meanwhile."""
+    """Returns the response, answering the server's requests until it arrives."""
     while True:
         message = await line.next()
         if "method" in message and "id" in message:

@@ -1,4 +1,4 @@
-"""Any bytes in any order: never an exception, one answer a request, nothing left over."""
+"""Any bytes in any order: never an exception, one answer per request, no task left over."""
 
 import json
 
@@ -14,7 +14,7 @@ from tests.transport.harness import modern
 from tests.transport.sample_tools import sample_core
 
 N_CONVERSATIONS = 150
-"""Of up to 8 messages each, at the scale of CI."""
+"""Number of conversations in CI, of up to 8 messages each."""
 
 METHODS = st.sampled_from(
     [
@@ -73,7 +73,7 @@ IDS = st.integers(-3, 3) | st.sampled_from(["a", "srv-1"]) | st.none() | st.floa
 
 @st.composite
 def messages(draw):
-    """A message that is nearly right, in either era, with its bytes sometimes damaged."""
+    """A nearly valid message of either era, sometimes with damaged bytes."""
     params = draw(PARAMS)
     if draw(st.booleans()):
         params = {**modern(), **params}
@@ -90,7 +90,7 @@ def messages(draw):
 
 
 async def converse(frames):
-    """Returns the frames that come out for those that go in, once nothing more will."""
+    """Sends the frames and returns the server's, once the connection has ended."""
     core, tools = sample_core()
     tools.released.set()
     out = []
@@ -121,7 +121,7 @@ def check(frames):
             key = (type(message.id), message.id)
             asked[key] = asked.get(key, 0) + 1
             if message.method == "subscriptions/listen":
-                cancelled.add(key)  # ends with the connection, unanswered
+                cancelled.add(key)  # gets no result; ends with the connection
         elif getattr(message, "method", "") == "notifications/cancelled":
             cancelled.update(asked)
     answered = {}
@@ -131,7 +131,7 @@ def check(frames):
             answered[key] = answered.get(key, 0) + 1
     for key, n in asked.items():
         if key not in cancelled:
-            # Malformed messages with a readable id are answered, too: never fewer than the requests.
+            # Malformed messages with a readable id are also answered, so there may be more answers than requests.
             assert answered.get(key, 0) >= n, (key, frames, answers)
     n_answerable = sum(1 for frame in frames if getattr(parse(frame, max_bytes=1 << 20), "is_answerable", False))
     assert sum(answered.values()) <= sum(asked.values()) + n_answerable

@@ -1,4 +1,4 @@
-"""The state of the server out of what is published: the priority of states, every field of the contract, no look at a disk."""
+"""The server's state, computed from what is published: which state wins, every field of the contract, no disk access."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The official Python client over memory, in each of its modes: what it does with us is what hosts built on it will do."""
+"""The official Python client over in-memory streams, in each of its modes: hosts built on it behave the same way."""
 
 from contextlib import asynccontextmanager
 
@@ -15,7 +15,7 @@ MODES = ["auto", "legacy", "2026-07-28"]
 
 @asynccontextmanager
 async def official(core, mode, **options):
-    """Gives an official client that is connected to a connection of ours."""
+    """Yields an official client connected to one of our connections."""
     import anyio
     from mcp import Client
     from mcp.shared.message import SessionMessage

@@ -1,4 +1,4 @@
-"""Standard input and output as a connection: real pipes and files, and what keeps everything but frames off them."""
+"""Standard input and output as a connection, with real pipes and files; nothing but frames reaches them."""
 
 import fcntl
 import json
@@ -31,7 +31,7 @@ class PipeLine(Line):
         self.n_frames = 0
 
     def feed(self, data: bytes):
-        """Sends bytes as they are."""
+        """Sends raw bytes."""
         os.write(self.to_server, data)
 
     def push(self, frame: bytes):
@@ -43,12 +43,12 @@ class PipeLine(Line):
             self.to_server = -1
 
     def look_away(self):
-        """Closes the end that answers come out of."""
+        """Closes the reading end, as a client that stopped reading would."""
         os.close(self.from_server)
         self.from_server = -1
 
     async def read(self):
-        """Carries frames from the server until there are no more; only who reads calls this."""
+        """Receives frames from the server until its output ends; runs only if the client reads."""
         async with open_stream(self.from_server) as stream:
             buffer = bytearray()
             while data := await stream.receive_some():
@@ -62,7 +62,7 @@ class PipeLine(Line):
 
 @asynccontextmanager
 async def piped(core, *, reads=True):
-    """Gives a PipeLine to a server on pipes of a page each, which is served until the block ends."""
+    """Yields a PipeLine to a server that is served until the block ends; each pipe holds one page."""
     server_in, client_out = os.pipe()
     client_in, server_out = os.pipe()
     line = PipeLine(client_out, client_in)
@@ -94,7 +94,7 @@ async def piped(core, *, reads=True):
 
 
 async def fill(line) -> int:
-    """Sends requests until no more are taken; returns how many were."""
+    """Sends requests until the pipe is full; returns how many were sent."""
     os.set_blocking(line.to_server, False)
     n_taken = 0
     while True:
@@ -208,7 +208,7 @@ async def test_the_end_of_input_cancels_what_does_not_end():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the size of a pipe is known on Linux")
 async def test_a_client_that_does_not_read_is_read_no_more_and_then_given_up():
-    """It holds a bounded number of frames of ours and of its own: the queue, a page in the pipe, and one in hand."""
+    """The server holds a bounded number of frames in each direction: the queue, a page in the pipe, and one in progress."""
     core, tools = sample_core(SessionLimits(queued_frames=4, write_seconds=0.3))
     async with piped(core, reads=False) as line:
         line.ask("tools/call", {"name": "hold"})
@@ -248,7 +248,7 @@ async def test_a_client_that_has_closed_its_end_ends_the_connection():
 
 
 async def test_requests_in_a_file_are_answered_into_a_file(tmp_path):
-    """As in `codecompass serve-mcp < requests > answers`: a file is always readable, and cannot be waited for."""
+    """As in `codecompass serve-mcp < requests > answers`: a file is always readable, and cannot be polled."""
     core, _tools = sample_core()
     requests = tmp_path / "requests"
     requests.write_bytes(b"".join(json.dumps({"jsonrpc": "2.0", "id": n, "method": "ping"}).encode() + b"\n" for n in range(50)))

@@ -1,4 +1,4 @@
-"""Bytes to lines: the same frames however the bytes are cut, and nothing kept that is too long."""
+"""Splitting bytes into lines: the result is independent of how the input is cut, and lines that are too long are discarded."""
 
 import itertools
 import json
@@ -14,7 +14,7 @@ LIMIT = 8
 
 
 def frames_of(*pieces: bytes, limit: int = LIMIT) -> list[bytes | None]:
-    """Returns the frames of an input that came in these pieces; None for one that was refused."""
+    """Returns the frames of an input that arrived in these pieces; None for each that was refused."""
     frames = LineFrames(limit)
     found = list(itertools.chain.from_iterable(list(frames.feed(piece)) for piece in pieces))
     return [told(each) for each in [*found, *frames.end()]]

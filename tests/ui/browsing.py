@@ -1,4 +1,4 @@
-"""A server in a process of its own and the Chromium of the system in front of it, driven without a screen."""
+"""A server in a separate process, and the system's Chromium, headless, to access it."""
 
 import os
 import re
@@ -23,7 +23,7 @@ STOP_SECONDS = 30
 
 
 class ServerProcess(Struct, frozen=True):
-    """A server that runs: its address, its process, and the store that it has."""
+    """A running server: its address, its process and its data directory."""
 
     url: str
     process: subprocess.Popen
@@ -31,7 +31,7 @@ class ServerProcess(Struct, frozen=True):
 
 
 def codecompass(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Runs a command to its end."""
+    """Runs a command and waits until it has ended."""
     environment = {**os.environ, "CODECOMPASS_HOME": str(home)}
     command = [sys.executable, "-m", "codecompass", *arguments]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=300)
@@ -41,7 +41,7 @@ def codecompass(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]
 def server_process(
     home: Path, *arguments: str, cwd: Path = Path("/"), environment: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator[ServerProcess]:
-    """Gives a server on a free port, started where no project is."""
+    """Yields a server on a free port, started in a directory without a project."""
     process = subprocess.Popen(
         [sys.executable, "-m", "codecompass", "ui", "--no-open", *arguments],
         env={**os.environ, "CODECOMPASS_HOME": str(home), **environment},
@@ -70,7 +70,7 @@ def server_process(
 
 
 def browser_tools():
-    """Returns the library that drives a browser; skips where it or the browser is missing, except in CI."""
+    """Returns the library that drives a browser; skips the test if it or the browser is missing, but fails in CI."""
     must = os.environ.get("CODECOMPASS_REQUIRE_TOOLS")
     if CHROMIUM is None:
         (pytest.fail if must else pytest.skip)("chromium is not installed")
@@ -83,7 +83,7 @@ def browser_tools():
 
 @contextmanager
 def other_site(pages: dict[str, str]) -> Iterator[str]:
-    """Gives the address of a site of somebody else, on another port of this machine and under another name of it."""
+    """Yields the address of another site, on another port of this machine and under another name of it."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -95,7 +95,7 @@ def other_site(pages: dict[str, str]) -> Iterator[str]:
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Says nothing."""
+            """Logs nothing."""
 
     site = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=site.serve_forever, daemon=True)

@@ -1,4 +1,4 @@
-"""A whole server in this process with the page, and a client that reads it as a browser without scripts does."""
+"""A complete server with the page, in this process, and a client that reads it as a browser without scripts does."""
 
 from contextlib import asynccontextmanager
 from html.parser import HTMLParser
@@ -21,7 +21,7 @@ PAGE_SETTINGS = replace(SETTINGS, server=ServerSettings(transport="http", prewar
 
 
 class Browser(Struct, frozen=True):
-    """What a browser sends to one server."""
+    """Sends requests to one server as a browser does."""
 
     serving: object
     port: int
@@ -31,19 +31,19 @@ class Browser(Struct, frozen=True):
         return f"http://127.0.0.1:{self.port}"
 
     async def get(self, page: str, headers=None, /, **parameters) -> Answer:
-        """Returns the answer to a GET. Parameters are those of the address."""
+        """Returns the answer to a GET with these query parameters."""
         query = f"?{urlencode(parameters, errors='surrogatepass')}" if parameters else ""
         return await ask(self.port, "GET", page + query, **(headers or {}))
 
     async def html(self, page: str, /, **parameters) -> str:
-        """Returns a page that has to be there."""
+        """Returns a page that must exist."""
         answer = await self.get(page, **parameters)
         assert answer.status == 200, answer.body.decode()
         assert answer.headers["content-type"] == "text/html; charset=utf-8"
         return answer.body.decode()
 
     async def post(self, page: str, /, *, headers=None, **fields) -> Answer:
-        """Returns the answer to a form that the page itself has sent, but for the headers that are given."""
+        """Returns the answer to a form sent by the page itself, except for the given headers."""
         own = {
             "content_type": "application/x-www-form-urlencoded",
             "origin": self.origin,
@@ -53,11 +53,11 @@ class Browser(Struct, frozen=True):
         return await ask(self.port, "POST", page, urlencode(fields).encode(), **own)
 
     async def wait_known(self, n_projects: int) -> None:
-        """Returns once the server has seen so many projects."""
+        """Returns once the server knows this number of projects."""
         await until(lambda: len(self.serving.server.moment().known.projects) >= n_projects, seconds=30)
 
     async def index(self, root) -> str:
-        """Makes a directory known and indexes it; returns the id of its project."""
+        """Registers and indexes a directory; returns the id of its project."""
         from tests.support.routing import Client
 
         made = await self.serving.call("index_repo", Client(transport="stdio"), workspace=root, wait_seconds=50)
@@ -72,7 +72,7 @@ class Browser(Struct, frozen=True):
 
 @asynccontextmanager
 async def page_server(home, *, allowed_roots=(), settings=PAGE_SETTINGS, bind="127.0.0.1"):
-    """Gives a Browser for a server over an empty store."""
+    """Yields a Browser for a server over an empty store."""
     rules = RoutingRules(allowed_roots=tuple(allowed_roots))
     async with open_serving(home, settings=settings, rules=rules) as serving, trio.open_nursery() as nursery:
         sockets = open_sockets(bind, 0)
@@ -108,5 +108,5 @@ def parsed(html: str) -> _Parsed:
 
 
 def links(html: str) -> list[str]:
-    """Returns where the links of a page lead."""
+    """Returns the targets of a page's links."""
     return [attributes["href"] or "" for tag, attributes in parsed(html).elements if tag == "a" and "href" in attributes]

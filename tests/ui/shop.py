@@ -1,4 +1,4 @@
-"""A small repository of our own, for tests of the page and for the pictures in its documentation."""
+"""A small repository for tests of the page and for the pictures in its documentation."""
 
 from pathlib import Path
 
@@ -109,5 +109,5 @@ def write(root: Path, files: dict[str, str] = FILES) -> Path:
 
 
 def hostile_files() -> dict[str, str]:
-    """Files whose names and contents would be markup, and would call `hit`, wherever somebody forgot to escape them."""
+    """Returns files whose names and contents are markup that calls `hit` wherever they are not escaped."""
     return {HOSTILE_NAME: HOSTILE_CODE, "quote'\"&.py": "def quoted():\n    return hostile()\n"}

@@ -1,5 +1,5 @@
-"""The page in a real browser: what people do with it, by mouse, by keys alone, on a phone, in both colour schemes, without
-scripts; that everybody can use it; and that neither hostile content nor another site gets anything from it.
+"""The page in a real browser: what people do with it, with the mouse, the keyboard alone, on a phone, in both colour schemes,
+without scripts; accessibility; and that neither hostile content nor another site can abuse it.
 """
 
 import os
@@ -31,7 +31,7 @@ WATCH_FOR_HITS = "window.hits = []; window.hit = (...seen) => window.hits.push(s
 def chromium():
     api = browser_tools()
     with api.sync_playwright() as playwright:
-        # Tests run in containers, whose kernel lets nobody make the sandbox; the pages are ours.
+        # Tests run in containers whose kernel does not permit the sandbox; the pages are ours.
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
         yield browser
         browser.close()
@@ -39,7 +39,7 @@ def chromium():
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory):
-    """A git repository with a branch that has changed something."""
+    """A git repository with uncommitted changes."""
     workspace = TestWorkspace(tmp_path_factory.mktemp("projects") / "shop", Path("/nonexistent"), git=True)
     workspace.write(FILES)
     workspace.commit("begin")
@@ -70,7 +70,7 @@ def server(tmp_path_factory, shop, gate):
 
 @pytest.fixture
 def opened(chromium, server):
-    """Gives `opened(path, **context)`: a page of the browser at that path. In the end no script has failed or been refused."""
+    """Yields `opened(path, **context)`, which opens a page in the browser. Fails at the end if a script failed or was blocked."""
     contexts, complaints = [], []
 
     def open_page(path="/ui", *, scheme="light", size=WIDE, expects_errors=False, **options):
@@ -93,7 +93,7 @@ def opened(chromium, server):
 
 @pytest.fixture(scope="module")
 def projects(chromium, server):
-    """The ids of the projects, by name."""
+    """Project ids by name."""
     page = chromium.new_page(base_url=server.url)
     page.goto("/ui")
     options = page.locator("select[name=project] option").all()
@@ -122,7 +122,7 @@ def test_search_open_follow_a_name_to_its_definition_and_to_its_uses(opened, pro
     page.wait_for_selector(".code.whole")
     line = page.locator(".l", has_text="gross = sum(with_tax(")
     box = line.locator("code").bounding_box()
-    # The name begins behind eight blanks and `gross = sum(`: 20 characters of the same width.
+    # The name is preceded by eight blanks and `gross = sum(`: 20 characters of equal width.
     width = page.evaluate("""() => {
         const canvas = document.createElement("canvas").getContext("2d");
         canvas.font = getComputedStyle(document.querySelector(".code code")).font;
@@ -244,7 +244,7 @@ def test_a_job_is_watched_while_it_runs_and_can_be_cancelled(opened, projects, g
 
 
 def test_an_edit_shows_up_on_a_page_that_is_only_looked_at(opened, projects, shop):
-    page = opened(f"/ui?project={projects['shop']}&q=cart")  # so that the project is live, and watched
+    page = opened(f"/ui?project={projects['shop']}&q=cart")  # makes the project live, and watched
     page.goto("/ui/projects")
     page.wait_for_selector("[data-live=yes]")
     figures = page.locator(f"#live-{projects['shop']} .figures")
@@ -283,7 +283,7 @@ def pages_of(projects):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
 def test_everybody_can_use_every_page(opened, projects, scheme, size):
-    """axe finds nothing: names, roles, order of headings, contrast, in both schemes and at both widths."""
+    """axe finds no violation of names, roles, heading order or contrast, in both schemes and at both widths."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
 
     found = {}
@@ -393,7 +393,7 @@ def test_hostile_content_never_becomes_markup(opened, projects):
 
 
 def test_a_script_that_got_into_a_page_all_the_same_would_not_run(opened):
-    """The policy is the second wall behind escaping."""
+    """The content security policy is a second line of defence after escaping."""
     page = opened("/ui", expects_errors=True)
 
     page.evaluate("""() => {
@@ -458,7 +458,7 @@ def test_a_page_of_another_site_can_neither_read_nor_call_anything(opened, chrom
         attacker.goto(site + "/")
         attacker.wait_for_function("window.told !== undefined", timeout=PATIENCE_MS)
         told = attacker.evaluate("window.told")
-        # A link from there is refused too: it would begin searches that nobody wants.
+        # A link from there is refused too, because it would start searches that nobody wants.
         attacker.evaluate("url => { location.href = url }", f"{server.url}/ui?project={project}&q=cart")
         attacker.wait_for_url(f"{server.url}/**")
         followed = attacker.locator("body").inner_text()
@@ -480,7 +480,7 @@ def test_a_page_of_another_site_can_neither_read_nor_call_anything(opened, chrom
     ],
 )
 def test_pictures_of_the_documentation(opened, projects, tmp_path, name, of, scheme, size):
-    """Made anew with CODECOMPASS_UPDATE_PICTURES=1; the documentation shows what is there."""
+    """CODECOMPASS_UPDATE_PICTURES=1 renews the pictures; the documentation must use them."""
     page = opened(pages_of(projects)[of], scheme=scheme, size=size)
     page.wait_for_load_state()
     made = (PICTURES if UPDATES_PICTURES else tmp_path) / f"ui-{name}.png"

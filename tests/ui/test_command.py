@@ -1,4 +1,4 @@
-"""`codecompass ui` as a process: it says where the page is, shows the project that one stands in, and ends when it is told to."""
+"""`codecompass ui` as a process: it prints the page's address, shows the current directory's project, and stops when told."""
 
 import os
 import signal

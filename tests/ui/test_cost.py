@@ -1,4 +1,4 @@
-"""What the page costs those who do not use it: nothing; and what it does with text that is made to be slow."""
+"""The page costs nothing if it is not used; and its cost for text that is designed to be slow."""
 
 import gc
 import subprocess
@@ -49,7 +49,7 @@ async def test_the_page_is_made_for_the_first_request_that_comes_through_the_doo
 async def test_requests_to_the_page_are_bounded_and_others_do_not_notice(tmp_path):
     async with page_server(tmp_path / "home") as browser:
         await browser.get("/ui")
-        # A request counts a moment longer than it takes.
+        # A request is counted a little longer than it runs.
         _door(browser)._n_requests = 2 * MAX_REQUESTS
         refused, health = await browser.get("/ui"), await browser.get("/health")
         _door(browser)._n_requests = 0
@@ -111,7 +111,7 @@ def test_highlighting_changes_no_character_and_no_line(language, text):
 
 
 def _unescaped(shown):
-    """Returns the text of lines whose only markup is ours."""
+    """Returns the text of lines without the page's own markup; any other markup stays."""
     import html
     import re
 

@@ -1,4 +1,4 @@
-"""Who may see the page: no other site, no other name, no other origin; and what every answer says to the browser."""
+"""Who may see the page: no other site, host name or origin; and the security headers of every answer."""
 
 import pytest
 
@@ -46,7 +46,7 @@ async def test_the_page_itself_and_a_typed_address_are_let_in(browser, site):
 
 @pytest.mark.parametrize("origin", ["http://localhost:1", "http://127.0.0.1:1", "https://example.org", "null"])
 async def test_no_other_origin_is_answered_even_one_of_this_machine(browser, origin):
-    """The tools take calls from other pages of this machine; the page, which shows code without being asked in JSON, does not."""
+    """The tools accept calls from other pages on this machine; the page, whose code needs no JSON request, does not."""
     read = await browser.get("/ui", {"origin": origin})
     sent = await browser.post("/ui/act", headers={"origin": origin}, project="x", action="update")
 
@@ -74,7 +74,7 @@ async def test_an_origin_that_the_user_has_allowed_for_the_tools_cannot_read_the
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:9100", "localhost.evil.example", "127.0.0.1.evil.example"])
 async def test_a_name_that_somebody_else_leads_here_is_refused_also_where_all_machines_may_connect(tmp_path, host):
-    """A page can rebind its own name to this machine, and is of the same origin then."""
+    """A page can rebind its own domain to this machine, and then has the same origin."""
     async with page_server(tmp_path / "home", bind="0.0.0.0") as browser:
         own = await browser.get("/ui")
         rebound = await browser.get("/ui", {"host": host})
@@ -87,7 +87,7 @@ async def test_what_changes_something_is_no_get_and_needs_the_origin_of_the_page
     assert (await browser.post("/ui/act", headers={"origin": None}, project="x", action="update")).status == 403
     assert (await browser.post("/ui/act", headers={"sec_fetch_site": "same-site"}, project="x")).status == 403
     assert (await browser.post("/ui/act", headers={"content_type": "text/plain"}, project="x")).status == 415
-    # From the page itself it gets as far as the project, which there is not.
+    # A request from the page itself passes, and fails only because the project does not exist.
     assert (await browser.post("/ui/act", project="x", action="update")).status == 400
 
 

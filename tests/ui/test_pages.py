@@ -1,4 +1,4 @@
-"""The page without scripts: search, files, definitions, differences, projects, activity, over a real server and index."""
+"""The page without scripts: search, files, definitions, diffs, projects, activity, on a real server and index."""
 
 import random
 import re
@@ -19,7 +19,7 @@ from tests.ui.shop import FILES, HOSTILE_CODE, HOSTILE_NAME, hostile_files, writ
 
 @pytest.fixture
 def shop(tmp_path):
-    """A git repository with two commits."""
+    """A git repository with a commit."""
     workspace = TestWorkspace(tmp_path / "shop", tmp_path / "unused", git=True)
     workspace.write(FILES)
     workspace.commit("begin")
@@ -187,7 +187,7 @@ async def test_a_name_leads_to_its_definition_and_from_there_to_its_uses(browser
     assert "shop.prices.with_tax" in uses
     assert "gross = sum(with_tax(item.cents" in uses
     assert "Cart.total" in uses
-    assert "place_order" in uses  # calls what calls it
+    assert "place_order" in uses  # calls a function that calls it
 
 
 async def test_a_name_that_several_definitions_have_is_left_to_the_person(browser, tmp_path):
@@ -351,13 +351,13 @@ async def test_whatever_is_asked_the_page_answers_and_never_with_a_defect(browse
 
 
 async def test_a_project_outside_of_the_allowed_roots_is_never_shown(tmp_path, shop):
-    """Registered by an earlier server that had no such roots, with an index on disk."""
+    """It was registered, and its index built, by an earlier server without allowed roots."""
     secret = write(tmp_path / "elsewhere" / "secret", {"vault.py": "def the_combination(): return 4711\n"})
     async with page_server(tmp_path / "home") as before:
         hidden = await before.index(secret)
         await before.index(shop.root)
 
-    # The first project that is registered by a question is no default one, which would count as a root.
+    # A project registered by a question does not become the default, which would count as an allowed root.
     async with page_server(tmp_path / "home", allowed_roots=[shop.root]) as browser:
         project = await browser.index(shop.root)
         for path, parameters in (
@@ -377,7 +377,7 @@ async def test_a_project_outside_of_the_allowed_roots_is_never_shown(tmp_path, s
         ):
             answer = await browser.get(path, **parameters)
             assert b"4711" not in answer.body, path
-            # What somebody has typed is shown again.
+            # What the user typed is repeated in the answer.
             typed = str(parameters.get("path", "-")).encode()
             assert str(secret).encode() not in answer.body.replace(typed, b""), path
             assert hidden.encode() not in answer.body, path
@@ -477,7 +477,7 @@ async def test_activity_shows_what_a_client_has_asked_and_how_it_was_answered(br
     assert "project_not_found" in text
     assert "name='Cart' workspace='*'" in text
     assert "x" * 300 not in text
-    # Questions of the page itself are no activity of a client.
+    # The page's own questions are not a client's activity.
     assert text.count("search_code") == 1
 
 

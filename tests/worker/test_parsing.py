@@ -1,4 +1,4 @@
-"""Limits of CPU time in a worker."""
+"""The limit of CPU time in a worker."""
 
 import signal
 
@@ -9,7 +9,7 @@ from codecompass.worker.parsing import CpuTimeExceeded, interrupting_limit
 
 
 def test_a_signal_at_the_very_end_of_a_limited_block_leaves_nothing_behind(monkeypatch):
-    """Else the handler would stay, and interrupt whatever comes next."""
+    """Otherwise the handler would stay installed and interrupt later code."""
     set_timer = signal.setitimer
     before = signal.getsignal(signal.SIGVTALRM)
 

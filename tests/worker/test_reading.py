@@ -1,4 +1,4 @@
-"""What a worker reads of a file, and what it does not."""
+"""What a worker reads of a file, and what it skips."""
 
 import gc
 import os
@@ -31,7 +31,7 @@ def read(root: Path, name: str, content: bytes, *, max_file_bytes: int = 1 << 20
 
 
 def test_a_binary_file_is_known_by_its_beginning(tmp_path):
-    """Two files with the same beginning give the same answer."""
+    """The hash covers only the beginning, so two files with the same beginning give the same answer."""
     head = b"\x89PNG\0" + b"x" * BINARY_PROBE_BYTES
 
     first, second = (read(tmp_path, "a.png", head + rest * 50_000).answer for rest in (b"1", b"2"))
@@ -77,7 +77,7 @@ def test_a_file_over_the_cap_is_not_read(tmp_path):
 
 @pytest.fixture
 def no_collection():
-    """What other tests have left must not be finalized, and swallow an interruption, during this one."""
+    """Garbage of other tests must not be finalized during this one: a finalizer would swallow the interruption."""
     gc.collect()
     gc.disable()
     yield

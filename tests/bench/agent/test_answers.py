@@ -1,4 +1,4 @@
-"""Answers are read as a model reads them: places, what they admit, and how much of them is of use, in both forms."""
+"""Reads answers as a model does, in both forms: the places, the limitations that they state, and how much of them is useful."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Whatever is started to keep the machine busy is gone afterwards."""
+"""The processes that keep the machine busy are gone afterwards."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""What is expected after a change is what stands in the files, and only an answer that says otherwise is wrong."""
+"""After a change the files determine the expected answer, and only an answer that contradicts it is wrong."""
 
 import re
 
@@ -23,7 +23,7 @@ def root(tmp_path):
 
 
 def names_in(root):
-    """Every name that was made up, with the files that it stands in."""
+    """Returns every generated name, with the files that contain it."""
     found = {}
     for path in root.rglob("*.py"):
         for name in re.findall(r"BenchFresh[0-9a-f]{12}", path.read_text()):

@@ -1,4 +1,4 @@
-"""The scripted agent runs what agents run, reads what it would get to read, and looks where it would look."""
+"""The scripted agent runs the commands that agents run, reads what they would read, and opens the same places."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The command as a whole, over a repository of two files and a real server."""
+"""The whole command, on a repository of two files with a real server."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The table says for each kind of task and system how often it was right and what that cost."""
+"""The table shows, for each kind of task and each system, how often it was right and what that cost."""
 
 from bench.agent.asking import FIRST, Asked
 from bench.agent.freshness import FreshAnswer

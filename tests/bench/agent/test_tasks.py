@@ -1,4 +1,4 @@
-"""A place is right where an agent that goes there has its answer."""
+"""A place is right if an agent that opens it has its answer."""
 
 import pytest
 

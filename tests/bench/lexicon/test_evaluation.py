@@ -1,4 +1,4 @@
-"""Ranks and figures of the evaluation, against ones worked out by hand."""
+"""Ranks and figures of the evaluation, compared with values calculated by hand."""
 
 from math import inf
 
@@ -53,7 +53,7 @@ def test_comments_are_hidden_where_they_are_the_question():
     [
         (("open",), 2, None, 1),
         (("open",), 0, None, inf),
-        (("tabl",), 0, None, 2),  # in the name of another
+        (("tabl",), 0, None, 2),  # in another name
         (("row",), 1, None, 2),
         (("delet", "lin"), 0, None, inf),
         (("delet",), 0, Expansion(0.4, 8), 1),

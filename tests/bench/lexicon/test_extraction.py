@@ -1,4 +1,4 @@
-"""What is read of a repository: a real one, made with git in the test."""
+"""What is extracted from a repository, using a real one that the test creates with git."""
 
 import os
 import subprocess

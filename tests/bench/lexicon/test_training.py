@@ -1,4 +1,4 @@
-"""Training on a small made-up corpus: what is learned, what is left out, and that it is the same each time."""
+"""Training on a small made-up corpus: what is learned, what is left out, and that the result is reproducible."""
 
 import os
 import subprocess
@@ -94,7 +94,7 @@ def test_a_stem_is_given_as_the_word_that_code_has_most_often():
 
 
 def work_directory(tmp_path, n_repositories):
-    """Makes what extraction leaves, for a list of repositories that are never read."""
+    """Writes the files that extraction would write, for a list of repositories that are never read."""
     work = tmp_path / "work"
     work.mkdir()
     rows = []

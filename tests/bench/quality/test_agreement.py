@@ -1,4 +1,4 @@
-"""Literal and regular expression search against ripgrep, over random patterns."""
+"""Literal and regular expression search compared with ripgrep, over random patterns."""
 
 import trio
 

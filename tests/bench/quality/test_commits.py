@@ -1,4 +1,4 @@
-"""Messages of commits: when a hit has what was changed, and which messages share few words with it."""
+"""Commit messages as queries: when a hit contains what was changed, and which messages share few words with it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The harness as a whole, over a repository of two files."""
+"""The whole harness, on a repository of two files."""
 
 import sys
 from pathlib import Path
@@ -80,7 +80,7 @@ def test_a_later_run_is_compared_with_an_earlier_one(data, capsys):
 
 
 def test_searches_are_asked_again_without_each_signal(data, capsys, monkeypatch):
-    monkeypatch.setattr("bench.quality.__main__.SIGNALS", SIGNALS[:2])  # each takes a process
+    monkeypatch.setattr("bench.quality.__main__.SIGNALS", SIGNALS[:2])  # each signal takes a process
     code = run(data, "--only", "search", "--ablate")
 
     table = capsys.readouterr().out.partition("NDCG@10 without each signal, mode root:")[2]
@@ -103,7 +103,7 @@ def test_ripgrep_is_asked_the_same_questions_in_the_same_run(data, capsys):
 
 
 def test_another_engine_runs_in_an_environment_of_its_own(data, capsys):
-    """A stand-in for semble, which is not installed here, that answers in the same way."""
+    """Uses a stand-in for semble, which is not installed here, with the same interface."""
     package = data / "packages" / "semble"
     for module in ("index", ""):
         (package / module).mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Messages asked of a tree, as they stand and with what surrounds them on a screen."""
+"""Messages as queries, alone and with the text that surrounds them on a screen."""
 
 import pytest
 

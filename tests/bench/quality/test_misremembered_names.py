@@ -1,4 +1,4 @@
-"""Names changed as agents change them, asked of both tools."""
+"""Names altered as agents misremember them, as queries to both tools."""
 
 from random import Random
 

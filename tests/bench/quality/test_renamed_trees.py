@@ -1,4 +1,4 @@
-"""Work trees under other names, and answers with the true paths again."""
+"""Work trees with their names replaced, and answers with the original paths restored."""
 
 import subprocess
 

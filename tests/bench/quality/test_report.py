@@ -1,4 +1,4 @@
-"""Tables of a quality run: groups, published figures beside ours, and what moved since an earlier run."""
+"""Tables of a quality run: groups, published figures next to ours, and changes since an earlier run."""
 
 from bench.quality.data import Answer, Hit, Target, Truth
 from bench.quality.report import (

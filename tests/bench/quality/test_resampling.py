@@ -1,4 +1,4 @@
-"""Figures over random halves of the repositories: the same halves each time, honest about what varies."""
+"""Figures over random halves of the repositories: the same halves each time, and the variation that they show."""
 
 from bench.quality.data import Target, Truth
 from bench.quality.report import Judged, search_figure
@@ -7,7 +7,7 @@ from bench.quality.scores import score_search
 
 
 def judged(figures):
-    """One query a repository, answered right at once (1) or not at all (0)."""
+    """Returns one query per repository, answered right at rank 1 (1) or not at all (0)."""
     rows = []
     for repo, figure in figures.items():
         target = Target(path="a.py")

@@ -1,4 +1,4 @@
-"""What ripgrep finds, ranked as an agent would read it."""
+"""What ripgrep finds, ranked in the order in which an agent would read it."""
 
 import pytest
 

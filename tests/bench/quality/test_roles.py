@@ -1,4 +1,4 @@
-"""Questions that say what they ask for: when a hit answers, the rows that are kept, and the table."""
+"""Questions that state what they ask for: when a hit is right, which rows are kept, and the table."""
 
 from bench.quality.data import read_lines
 from bench.quality.roles import LIMIT, ROWS, Place, Row, ask, miss_line, rank_of, roles_table

@@ -1,4 +1,4 @@
-"""The scores against values worked out by hand from their definitions."""
+"""The scores compared with values calculated by hand from their definitions."""
 
 from math import log2
 
@@ -27,7 +27,7 @@ def target(path: str, start: int | None = None, end: int | None = None, *, secon
 def test_the_only_target_in_third_place():
     score = score_search([hit("x"), hit("y"), hit("a")], [target("a")])
 
-    # 1 / log2(3 + 1) over an ideal of 1 / log2(2)
+    # 1 / log2(3 + 1) relative to the ideal 1 / log2(2)
     assert score.ndcg == pytest.approx(0.5)
     assert score.mrr == pytest.approx(1 / 3)
     assert (score.success_1, score.success_5, score.recall) == (0.0, 1.0, 1.0)
@@ -49,7 +49,7 @@ def test_secondary_targets_count_like_the_others():
 
 
 def test_two_targets_found_by_one_hit_are_one_gain():
-    """The ideal still asks for two ranks, as in the definition of the published figures."""
+    """The ideal still has two ranks, as in the definition of the published figures."""
     score = score_search([hit("a", 1, 100)], [target("a", 10, 20), target("a", 30, 40)])
 
     assert score.ndcg == pytest.approx(1 / (1 + 1 / log2(3)))
@@ -114,7 +114,7 @@ def test_ndcg_of_no_targets_is_zero_and_of_more_than_ten_can_be_one():
     ],
 )
 def test_a_definition_is_found_within_three_lines(found, is_right):
-    """Decorators and comments shift where a definition is said to begin."""
+    """Decorators and comments shift the line at which a definition is reported to begin."""
     assert is_definition(found, target("a", 10, 12)) is is_right
 
 
@@ -145,7 +145,7 @@ def test_the_first_right_hit_tells_how_exact_its_lines_are():
 
     assert [score.lines_off for score in scores] == [1, 3, None, 0]
     assert within_a_line(scores) == pytest.approx(2 / 3)
-    # The truth of the last knows no end.
+    # The end of the last target is unknown.
     assert [score.range_ratio for score in scores] == [2.0, 1.0, None, None]
     assert median_range_ratio(scores) == 1.5
 

@@ -1,4 +1,4 @@
-"""Which command a host is given: it must work from any directory and without the user's shell."""
+"""Which command a host gets: it must work from any directory and without the user's shell."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ INSTALLED = Path(sys.executable).parent / "codecompass"
 
 
 def shell(tmp_path: Path, says: str) -> dict[str, str]:
-    """A login shell that finds what a test wants it to find."""
+    """Returns an environment whose login shell runs the script `says`."""
     program = tmp_path / "shell"
     program.write_text(f"#!/bin/sh\n{says}\n")
     program.chmod(0o755)

@@ -1,4 +1,4 @@
-"""Editing JSON that people wrote: what was not asked for stays to the last character."""
+"""Editing JSON files written by people: everything except the edit stays, to the last character."""
 
 import json
 import textwrap
@@ -108,7 +108,7 @@ NAMES = st.text(st.characters(codec="utf-8"), max_size=3)
 
 @st.composite
 def written(draw: st.DrawFn, value: object) -> str:
-    """`value` as somebody may have written it."""
+    """Returns `value` as a person might have written it."""
 
     def blank() -> str:
         return draw(BLANKS)

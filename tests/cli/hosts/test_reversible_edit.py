@@ -1,4 +1,4 @@
-"""A file of the user's is changed and given back: whatever it held, to the byte."""
+"""A user's file is edited and restored byte for byte, whatever it contained."""
 
 import json
 import os
@@ -25,7 +25,7 @@ EDITED = [*{(host.format, host.section, repr(host.shape)): host for host in HOST
 """One host of each format and shape."""
 
 MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None
-"""Every write is forced to the disk, which takes a while where there is one."""
+"""Every write is synced, which is slow on a real disk, so the files are kept in memory if possible."""
 
 REQUEST = WantedEntry(launch=LaunchForm(program="/opt/bin/codecompass", arguments=("serve-mcp", "--tools", "core")))
 OTHER = WantedEntry(
@@ -46,7 +46,7 @@ def texts(host: Host) -> st.SearchStrategy[str]:
 
 
 class Place:
-    """A directory with one file, or none, and a data directory."""
+    """A directory with one file or none, and a data directory."""
 
     def __init__(self, base: Path, text: str | None) -> None:
         self.base = base / "user"
@@ -60,7 +60,7 @@ class Place:
         self.at_first = self.content()
 
     def content(self) -> dict[str, bytes | None]:
-        """Everything that is there: names, and bytes of files."""
+        """Returns all paths below the directory, with the bytes of files."""
         return {str(path.relative_to(self.base)): path.read_bytes() if path.is_file() else None for path in self.base.rglob("*")}
 
     def apply(self, edit: Edit) -> reversible_edit.EditOutcome:
@@ -124,7 +124,7 @@ def test_two_different_setups_are_undone_by_one_undo(host, data):
 
 
 def beside(host: Host, text: str) -> tuple[str, str] | None:
-    """What a user may write elsewhere in the file: what to put in front of which first occurrence, None where nothing fits."""
+    """Returns an edit that a user may make elsewhere: (first occurrence of this, text to insert before it), or None."""
     if host.format == "json":
         value = None
         try:
@@ -219,14 +219,14 @@ def test_an_approval_is_added_once_and_taken_back_to_the_byte(text, is_written_a
 @given(st.none() | st.text(st.sampled_from("ab#\n\r\ufeff-"), max_size=12), st.booleans())
 @example("# Rules\r\n", False)
 def test_rules_are_added_once_and_taken_out_to_the_byte(text, is_known):
-    """In another clone too, where only the markers tell."""
+    """Also in another clone, where only the markers show what was added."""
     with place(text) as here:
         here.apply(RulesEdit())
         assert here.apply(RulesEdit()).is_changed is False
         if not is_known:
             here.records.forget(here.path, RulesEdit.kind)
             if not (text or "").strip("\ufeff"):
-                return  # nobody can tell an empty file from none
+                return  # an empty file cannot be told from a missing one
 
         here.undo(RulesEdit(), force=not is_known)
 

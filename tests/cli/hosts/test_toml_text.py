@@ -1,4 +1,4 @@
-"""Editing TOML that people wrote."""
+"""Editing TOML files written by people."""
 
 import tomllib
 

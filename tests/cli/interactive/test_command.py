@@ -1,4 +1,4 @@
-"""`codecompass search -i` as its user meets it: the real command on a real pseudo-terminal."""
+"""`codecompass search -i` as its user sees it: the real command on a real pseudo-terminal."""
 
 import fcntl
 import re
@@ -19,7 +19,7 @@ UP_TO_DATE = "up to date"
 
 
 class Opener:
-    """Starts interactive searches where the command line stands."""
+    """Starts interactive searches in the current directory of the command line."""
 
     def __init__(self, cli: CommandLine, opened: ExitStack) -> None:
         self._cli, self._opened = cli, opened
@@ -39,7 +39,7 @@ def opener(cli: CommandLine) -> Iterator[Opener]:
 
 @pytest.fixture
 def editor(tmp_path: Path) -> Any:
-    """Makes an editor of a name, which notes its arguments and then runs a shell command."""
+    """Returns `make`, which creates an editor that records its arguments and then runs a shell command."""
 
     def make(name: str, then: str = "true") -> tuple[Path, Path]:
         program, noted = tmp_path / "programs" / name, tmp_path / "noted"
@@ -54,7 +54,7 @@ def editor(tmp_path: Path) -> Any:
 
 
 def is_back(terminal: PseudoTerminal) -> None:
-    """Waits until the search has the terminal again: before, keys go to the editor, or are edited by the kernel."""
+    """Waits until the search controls the terminal again; before that, the editor or the kernel's line editing gets the keys."""
     terminal.until(lambda: terminal.raw.count(keys.ENTERS_ALTERNATE_SCREEN) == 2)
 
 
@@ -115,7 +115,7 @@ def test_visual_comes_before_editor_and_may_have_arguments(cli, shop, opener, ed
 
 
 def test_enter_waits_for_the_answer_to_what_was_typed(cli, shop, opener, editor):
-    """Otherwise a quick typist opens the first hit of half a query."""
+    """Otherwise a fast typist would open the first hit for half a query."""
     cli("index")
     vim, noted = editor("vim")
     terminal = opener("cart", VISUAL=str(vim))
@@ -189,7 +189,7 @@ def test_while_another_process_writes_nothing_is_called_up_to_date(cli, shop, op
         terminal.until("another process is indexing")
         assert "class Cart" in terminal.text
         assert UP_TO_DATE not in terminal.text
-        # Nobody who waits for it is kept from leaving.
+        # Waiting for the other process does not keep anybody from leaving.
         another = opener("class Cart")
         another.until("another process is indexing")
         another.send(keys.ESCAPE)
@@ -297,7 +297,7 @@ def test_the_selection_moves_by_rows_and_pages_and_goes_round(cli, opener):
     terminal.until(lambda: first.strip("› ") not in terminal.text or terminal.selected not in (first, second))
     terminal.send(keys.PAGE_DOWN * 10)
     terminal.until(lambda: terminal.selected not in (first, second))
-    terminal.send(keys.TAB)  # the first comes after the last
+    terminal.send(keys.TAB)  # wraps from the last hit to the first
     terminal.until(lambda: terminal.selected == first)
     terminal.send(keys.BACK_TAB)
     terminal.until(lambda: terminal.selected != first)
@@ -475,7 +475,7 @@ def test_a_search_still_needs_a_query_when_it_is_not_interactive(cli, shop):
 
 
 def test_what_is_written_to_stderr_meanwhile_is_shown_after_leaving(cli, shop, opener):
-    """Python writes a line for each module that it imports, and a job imports many."""
+    """With this variable Python writes a line for each imported module, and an index job imports many."""
     cli("index")
     write(shop, {"shop/tax.py": "def tax_of(amount): ...\n"})
     terminal = opener("tax_of", PYTHONPROFILEIMPORTTIME="1")

@@ -1,4 +1,4 @@
-"""How editors are told the line."""
+"""How each editor is told which line to open."""
 
 from pathlib import Path
 

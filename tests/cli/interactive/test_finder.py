@@ -1,4 +1,4 @@
-"""The thread that answers: bounded, the newest question first, and the ends of both threads."""
+"""The thread that answers questions: bounded, newest question first, and how both threads end."""
 
 import queue
 import threading
@@ -29,7 +29,7 @@ def source(invocation) -> Source:
 
 
 def test_of_the_questions_that_wait_only_the_newest_is_answered(source):
-    """The first answer is held up until ten more questions have come."""
+    """The first answer is delayed until ten more questions have arrived."""
     answers: queue.SimpleQueue[SearchOutcome | PreviewAnswer] = queue.SimpleQueue()
     is_let_go = threading.Event()
 

@@ -1,4 +1,4 @@
-"""Lines of the screen: of the width that is asked for, and nothing in them commands a terminal."""
+"""The lines on the screen: of the requested width, and without control sequences from their contents."""
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Places in code as text: what stands in a heading, which lines follow, each path once."""
+"""Code locations as text: what the heading contains, which lines follow, each path once."""
 
 import pytest
 

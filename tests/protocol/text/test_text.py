@@ -1,4 +1,4 @@
-"""Every kind of reply as text: what is said, and that the normal is not said."""
+"""Every kind of reply as text: what is written, and that the normal case is not mentioned."""
 
 import pytest
 from msgspec import Struct

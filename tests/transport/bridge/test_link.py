@@ -1,4 +1,4 @@
-"""The link of a bridge, to a server that says anything at all."""
+"""The bridge's connection to a server that may send anything."""
 
 import base64
 import hashlib
@@ -22,7 +22,7 @@ ACCEPT_KEY = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 
 def accepted(request: bytes) -> bytes:
-    """Returns what a server answers to an opening handshake."""
+    """Returns a server's response to the opening handshake."""
     reader = h11.Connection(h11.SERVER)
     reader.receive_data(request)
     headers = dict(reader.next_event().headers)
@@ -34,7 +34,7 @@ def accepted(request: bytes) -> bytes:
 
 
 def server_frame(payload: bytes) -> bytes:
-    """Returns a server's text frame."""
+    """Returns a text frame as a server sends it."""
     length = bytes([len(payload)]) if len(payload) < 126 else b"\x7e" + len(payload).to_bytes(2, "big")
     return b"\x81" + length + payload
 

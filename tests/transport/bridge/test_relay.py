@@ -1,4 +1,4 @@
-"""The bridge, as a process of its own between a client on a pipe and a server that is started, stopped and killed."""
+"""The bridge as a separate process, between a client on a pipe and a server that is started, stopped and killed."""
 
 import json
 import signal
@@ -30,7 +30,7 @@ def shop(repository):
 
 @asynccontextmanager
 async def bridged(url, home, *arguments, roots=(), cwd=None, **variables):
-    """Gives a client of a bridge."""
+    """Yields a client connected through a bridge."""
     async with (
         started("serve-mcp", "--connect", url, *arguments, home=home, cwd=cwd, **variables) as bridge,
         pipe_client(bridge, roots=roots) as client,
@@ -40,7 +40,7 @@ async def bridged(url, home, *arguments, roots=(), cwd=None, **variables):
 
 
 class Peer:
-    """What a bridge connects to, seen from inside: notes every message, and answers every request with nothing."""
+    """A server for the bridge to connect to; records every message and answers every request with an empty result."""
 
     def __init__(self):
         self.connections = []
@@ -67,7 +67,7 @@ class Peer:
         await self._socket.send_message(json.dumps({"jsonrpc": "2.0", "id": id_, "method": method}, indent=1))
 
     async def hang_up(self):
-        """Ends the connection, and returns when there is another one."""
+        """Closes the connection and returns once the bridge has reconnected."""
         self._connected = trio.Event()
         await self._socket.aclose()
         with trio.fail_after(20):
@@ -76,7 +76,7 @@ class Peer:
 
 @asynccontextmanager
 async def peer():
-    """Gives a Peer that takes connections."""
+    """Yields a Peer that accepts connections."""
     server = Peer()
     async with trio.open_nursery() as nursery:
         listening = await nursery.start(partial(serve_websocket, server.serve, "127.0.0.1", 0, ssl_context=None))
@@ -86,21 +86,21 @@ async def peer():
 
 
 async def ask(client, tool="locate_symbol", **arguments):
-    """Returns the result of a tool, decoded."""
+    """Returns a tool's decoded answer."""
     answer = await client.call("tools/call", {"name": tool, "arguments": arguments or {"name": "Order"}})
     assert "result" in answer, answer
     return json.loads(answer["result"]["content"][0]["text"])
 
 
 async def fault(client, **arguments):
-    """Returns the error that a call of a tool is answered with."""
+    """Returns the error that answers a tool call."""
     answer = await client.call("tools/call", {"name": "locate_symbol", "arguments": {"name": "Order", **arguments}})
     assert "error" in answer, answer
     return answer["error"]
 
 
 async def answered(client, **arguments):
-    """Returns the first answer that is not a retryable error of the bridge."""
+    """Returns the first answer, retrying while the bridge reports a retryable error."""
     with trio.fail_after(30):
         while True:
             answer = await client.call("tools/call", {"name": "locate_symbol", "arguments": {"name": "Order", **arguments}})
@@ -119,7 +119,7 @@ async def test_a_client_of_the_bridge_gets_what_a_client_of_the_server_gets_in_b
     assert opened["result"]["protocolVersion"] == "2025-11-25"
     assert answer["results"][0]["path"] == "src/shop/orders.py"
     again = json.loads(stateless["result"]["content"][0]["text"])
-    # The metadata say how fresh the index is, which time changes.
+    # The metadata report the freshness of the index, which changes with time.
     assert {**again, "metadata": None} == {**answer, "metadata": None}
     assert stateless["result"]["resultType"] == "complete"
 
@@ -165,7 +165,7 @@ async def test_a_project_that_does_not_exist_is_an_error_that_names_what_named_i
 
 
 async def test_a_host_that_starts_before_its_server_keeps_it_and_is_answered_once_it_is_there(shop):
-    """Hosts ask for the tools once, at their start, and never again of a server that had none."""
+    """Hosts list the tools once, when they start, and do not list them again if the server had none."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     async with bridged(url, shop.home, cwd=shop.root) as client:
@@ -207,7 +207,7 @@ async def test_a_killed_server_costs_what_was_under_way_and_the_session_goes_on_
         async with http_server(home=shop.home, port=port) as server:
             await client.initialize()
             await ask(client)
-            server.process.send_signal(signal.SIGSTOP)  # so that it answers nothing any more
+            server.process.send_signal(signal.SIGSTOP)  # stops answering
             waiting = await client.ask("tools/call", {"name": "index_status"})
             await server.kill()
             lost = await client.answer(waiting)
@@ -218,7 +218,7 @@ async def test_a_killed_server_costs_what_was_under_way_and_the_session_goes_on_
     assert lost["error"]["data"]["code"] == "server_gone"
     assert lost["error"]["data"]["is_retryable"] is True
     assert "Call again" in lost["error"]["message"]
-    # The new server has asked for the roots again: it knows the session as the old one did.
+    # The new server has requested the roots again, so it knows as much about the session as the old one did.
     assert answer["metadata"]["workspace"] == str(shop.root)
     assert set(client.n_answers.values()) == {1}
 
@@ -233,7 +233,7 @@ async def test_a_server_that_is_started_again_is_waited_for(shop):
         waiting = await client.ask("tools/call", {"name": "locate_symbol", "arguments": {"name": "Order"}})
         async with http_server(home=shop.home, port=port):
             answer = await client.answer(waiting)
-            if "error" in answer:  # it took longer than requests wait
+            if "error" in answer:  # the restart took longer than the bridge holds requests
                 assert answer["error"]["data"]["is_retryable"]
                 await answered(client)
 
@@ -331,7 +331,7 @@ async def test_an_id_that_is_in_flight_is_refused_and_the_first_request_is_answe
         await ask(client)
 
         kinds = sorted("error" if "error" in message else "result" for message in client.heard)
-        assert kinds in (["error", "result"], ["result", "result"])  # the second where the first was answered already
+        assert kinds in (["error", "result"], ["result", "result"])  # two results if the first was already answered
 
 
 async def test_it_ends_with_its_input_even_where_nothing_answers(shop):

@@ -1,4 +1,4 @@
-"""Where a bridge connects to, and which project it names."""
+"""Which server a bridge connects to, and which project it names."""
 
 import os
 from pathlib import Path

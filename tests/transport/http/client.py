@@ -1,4 +1,4 @@
-"""A client that says exactly what a test wants said: HTTP/1.1 by h11, events of a stream, and bytes of any kind."""
+"""A client that sends exactly what a test specifies: HTTP/1.1 (h11), event streams and arbitrary bytes."""
 
 import json
 from contextlib import asynccontextmanager
@@ -14,14 +14,14 @@ PIECE_BYTES = 64 * 1024
 
 
 class Head(Struct, frozen=True):
-    """The beginning of a response. Names of headers are in lower case."""
+    """Status and headers of a response. Header names are in lower case."""
 
     status: int
     headers: dict[str, str]
 
 
 class Answer(Struct, frozen=True):
-    """A whole response."""
+    """A complete response."""
 
     status: int
     headers: dict[str, str]
@@ -31,11 +31,11 @@ class Answer(Struct, frozen=True):
         return json.loads(self.body)
 
     def said(self):
-        """What a tool has said."""
+        """Returns the decoded answer of a tool."""
         return json.loads(self.json()["result"]["content"][0]["text"])
 
     def events(self):
-        """The messages of an event stream."""
+        """Returns the messages of an event stream."""
         return [message for message in map(parsed_event, self.body.split(b"\n\n")) if message is not None]
 
 
@@ -46,7 +46,7 @@ def parsed_event(text: bytes):
 
 
 class Conversation:
-    """One connection. One request after the other."""
+    """One connection, which carries one request at a time."""
 
     def __init__(self, stream: trio.SocketStream, port: int) -> None:
         self.stream = stream
@@ -55,7 +55,7 @@ class Conversation:
         self._text = b""
 
     async def send(self, method: str, path: str, body: bytes = b"", **headers: str | None) -> None:
-        """Sends a request. A header that is None is left out."""
+        """Sends a request. Headers that are None are omitted."""
         if self._http.states == {h11.CLIENT: h11.DONE, h11.SERVER: h11.DONE}:
             self._http.start_next_cycle()
         given = {"host": self._host, **({"content-length": str(len(body))} if method == "POST" or body else {})}
@@ -86,7 +86,7 @@ class Conversation:
         return Answer(head.status, head.headers, await self.rest())
 
     async def event(self):
-        """Returns the next message of an event stream, None at its end."""
+        """Returns the next message of an event stream; None at its end."""
         while True:
             text, found, rest = self._text.partition(b"\n\n")
             if found:
@@ -100,7 +100,7 @@ class Conversation:
             self._text += bytes(event.data)
 
     async def text(self) -> bytes:
-        """Returns the next event of a stream as it is."""
+        """Returns the raw text of the next event of a stream."""
         while b"\n\n" not in self._text:
             event = await self._next()
             assert isinstance(event, h11.Data), event
@@ -109,7 +109,7 @@ class Conversation:
         return text
 
     async def wait_closed(self) -> bytes:
-        """Returns what still comes until the server closes the connection."""
+        """Returns the bytes received until the server closes the connection."""
         data = b""
         with trio.fail_after(PATIENCE):
             try:
@@ -128,7 +128,7 @@ class Conversation:
 
 @asynccontextmanager
 async def connect(port: int, *, receive_bytes: int | None = None):
-    """Gives a connection. `receive_bytes` is how much the system takes for a client that does not read."""
+    """Yields a connection. `receive_bytes` is the size of the socket's receive buffer, for clients that do not read."""
     socket = trio.socket.socket()
     if receive_bytes is not None:
         socket.setsockopt(trio.socket.SOL_SOCKET, trio.socket.SO_RCVBUF, receive_bytes)
@@ -146,18 +146,18 @@ async def connect(port: int, *, receive_bytes: int | None = None):
 
 
 async def ask(port: int, method: str, path: str, body: bytes = b"", **headers: str | None) -> Answer:
-    """Returns the answer to one request on a connection of its own."""
+    """Returns the answer to one request, sent on a new connection."""
     async with connect(port) as conversation:
         return await conversation.request(method, path, body, **headers)
 
 
 def message(method: str, params: object = None, *, id_: object = 1) -> bytes:
-    """Returns a request."""
+    """Returns an encoded request."""
     return json.dumps({"jsonrpc": "2.0", "id": id_, "method": method, **({} if params is None else {"params": params})}).encode()
 
 
 def call(tool: str, arguments: object = None, *, id_: object = 1, **params) -> bytes:
-    """Returns a call of a tool in the handshake era."""
+    """Returns an encoded tool call of the handshake era."""
     return message("tools/call", {"name": tool, "arguments": arguments or {}, **params}, id_=id_)
 
 
@@ -170,18 +170,18 @@ UPGRADE = {
     "sec_websocket_key": "AAAAAAAAAAAAAAAAAAAAAA==",
     "sec_websocket_version": "13",
 }
-"""The opening handshake of a WebSocket."""
+"""The headers of a WebSocket's opening handshake."""
 
 
 def masked(payload: bytes, opcode: int = 1, *, is_last: bool = True) -> bytes:
-    """Returns a client's frame of a WebSocket; the mask is of zeros, which leaves the text as it is."""
+    """Returns a WebSocket frame as a client sends it. The mask is all zeros, so the payload is readable."""
     assert len(payload) < 65_536
     length = bytes([0x80 | len(payload)]) if len(payload) < 126 else b"\xfe" + len(payload).to_bytes(2, "big")
     return bytes([opcode | (0x80 if is_last else 0)]) + length + b"\0\0\0\0" + payload
 
 
 def modern_headers(method: str, name: str | None = None) -> dict[str, str | None]:
-    """Returns the headers of a request of the modern era."""
+    """Returns the headers of a request in the modern era."""
     return {**JSON, "mcp_protocol_version": "2026-07-28", "mcp_method": method, "mcp_name": name}
 
 
@@ -195,7 +195,7 @@ async def send_modern(
 
 
 async def initialize(conversation: Conversation, revision="2025-11-25", path="/mcp", **capabilities) -> str:
-    """Opens a session of the handshake era, and returns its id."""
+    """Opens a session of the handshake era and returns its id."""
     params = {"protocolVersion": revision, "capabilities": capabilities, "clientInfo": {"name": "test", "version": "1"}}
     answer = await conversation.request("POST", path, message("initialize", params), **JSON)
     assert answer.status == 200, answer

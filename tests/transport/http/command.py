@@ -1,4 +1,4 @@
-"""`codecompass serve-mcp --transport http` as a process of its own, as people start it."""
+"""`codecompass serve-mcp --transport http` in a separate process, as users start it."""
 
 import os
 import re
@@ -15,7 +15,7 @@ STOP_SECONDS = 20
 
 
 class Command(Struct):
-    """A server that runs. `log` is what it has said on stderr so far."""
+    """A running server. `log` holds its output so far."""
 
     process: trio.Process | None = None
     url: str = ""
@@ -26,9 +26,9 @@ class Command(Struct):
 
 @asynccontextmanager
 async def http_command(home, *options, cwd=None, environment=None, ignored=(), ends=(0,)):
-    """Gives a server over an empty store, on a free port. It must end with one of the statuses in `ends` when it is told to.
+    """Yields a server over an empty store, on a free port. Once told to stop, it must exit with one of the statuses in `ends`.
 
-    `ignored` are signals that it is started with ignoring.
+    The server starts with the signals in `ignored` ignored.
     """
     command = Command()
     said, listening = trio.Event(), re.compile(r"Listening on (http://\S+:(\d+))\.")
@@ -60,7 +60,7 @@ async def http_command(home, *options, cwd=None, environment=None, ignored=(), e
             with trio.fail_after(START_SECONDS):
                 await said.wait()
                 assert command.url, command.log
-                # The note comes before the server is there: its socket is, and a request waits in it.
+                # "Listening" is printed before the server accepts connections, but its socket exists and requests wait in it.
             yield command
         finally:
             with trio.CancelScope(shield=True):

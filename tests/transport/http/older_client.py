@@ -1,6 +1,6 @@
-"""What a host with the official Python client of the 1.x line does, as a program of its own: it lives in another environment.
+"""Does what a host with the official Python client 1.x does; a separate program because it runs in another environment.
 
-python older_client.py http|sse|websocket URL PROJECT, prints one JSON object with what it has seen.
+python older_client.py http|sse|websocket URL PROJECT prints one JSON object with what it received.
 """
 
 import json

@@ -14,14 +14,14 @@ from tests.support.waiting import until
 from tests.transport.sample_tools import said
 
 LARGE = 8_000_000
-"""More than the system takes in for a client that does not read."""
+"""Bytes; more than the system buffers for a client that does not read."""
 
 PATIENCE = 20
-"""Seconds after which a test gives up waiting."""
+"""Seconds until a test gives up waiting."""
 
 
 class Served(Struct, frozen=True):
-    """A server that runs. `ended` is set when it does so no more."""
+    """A running server. `ended` is set once it has stopped."""
 
     core: object
     transport: HttpTransport
@@ -31,13 +31,13 @@ class Served(Struct, frozen=True):
     ended: trio.Event
 
     async def wait_load(self, **expected):
-        """Returns once the transport carries what is expected."""
+        """Returns once the transport's load has the expected values."""
         await until(
             lambda: all(getattr(self.transport.load(), name) == value for name, value in expected.items()), seconds=PATIENCE
         )
 
     async def stop(self):
-        """Tells the server to end; returns the seconds that it took."""
+        """Tells the server to stop; returns how many seconds it took."""
         began = trio.current_time()
         self.core.stop()
         with trio.fail_after(PATIENCE):
@@ -46,12 +46,12 @@ class Served(Struct, frozen=True):
 
 
 async def any_path(path):
-    """Takes every `?project_path=`."""
+    """Accepts every `?project_path=`."""
 
 
 @asynccontextmanager
 async def serving(core, *, limits=None, hosts=(), origins=(), bound=("127.0.0.1",), check=any_path):
-    """Gives a server, which ends in order with the block."""
+    """Yields a server that is stopped when the block ends."""
     sockets = open_sockets("127.0.0.1", 0)
     measures = Measures()
     transport = HttpTransport(
@@ -78,10 +78,10 @@ async def serving(core, *, limits=None, hosts=(), origins=(), bound=("127.0.0.1"
 
 
 async def wait_holding(tools, n):
-    """Returns once so many calls of `hold` run."""
+    """Returns once `n` calls of `hold` are running."""
     await until(lambda: tools.n_holding == n, seconds=PATIENCE)
 
 
 async def large_answer(arguments, caller):
-    """In place of a sample tool: an answer that a client has to read while it is sent."""
+    """Replaces a sample tool: an answer so large that the client has to read while it is sent."""
     return said(text="x" * LARGE)

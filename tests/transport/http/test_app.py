@@ -1,4 +1,4 @@
-"""Before any endpoint: who may ask, where there is something, how much at a time, and a defect that costs one request."""
+"""Checks before any endpoint: who may send requests, which paths exist, how many run at once; a defect fails one request."""
 
 import pytest
 import trio
@@ -53,7 +53,7 @@ async def test_another_method_is_not_allowed_and_is_told_which_one_is(path, meth
 @pytest.mark.parametrize("path", ["/", "/mcp"])
 @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
 async def test_what_a_form_of_another_site_can_send_is_refused(path, content_type):
-    """Those three types need no leave of the browser. An `Origin` that is there stops them even before."""
+    """Browsers send these types without a preflight. An `Origin`, if present, is refused before the type is checked."""
     core, tools = sample_core()
     async with serving(core) as server, connect(server.port) as client:
         without = await client.request("POST", path, call("hold"), content_type=content_type)
@@ -127,7 +127,7 @@ async def test_a_host_and_an_origin_that_are_allowed_come_in():
 
 
 async def test_a_page_of_an_allowed_origin_may_read_what_it_asked_for():
-    """A browser asks first, and shows a page nothing that does not name its origin."""
+    """A browser sends a preflight request first, and hides answers that do not name the page's origin."""
     core, _tools = sample_core()
     page = {"origin": "https://app.example"}
     asks = {"access_control_request_method": "POST", "access_control_request_headers": "content-type, mcp-method"}

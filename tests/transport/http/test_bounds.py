@@ -1,4 +1,4 @@
-"""Every header and parameter that is read has a bound, and a request beyond it is refused before anything is done with it."""
+"""Every header and parameter that is read has a maximum length; a longer one is refused before the request is processed."""
 
 import json
 
@@ -12,13 +12,13 @@ from tests.transport.http.serving import serving
 from tests.transport.sample_tools import sample_core
 
 BY_THE_LIBRARY = {"content-length"}
-"""h11 takes no more than 20 digits."""
+"""h11 accepts up to 20 digits."""
 
 OF_THE_PAGE = {"sec-fetch-site"}
-"""Read for the page alone, see tests/ui/test_guards.py."""
+"""Read only for the page, see tests/ui/test_guards.py."""
 
 NEEDED = {"access-control-request-method": ("OPTIONS", {"origin": "https://app.example"})}
-"""How a request has to be for a header to be read at all."""
+"""The method and headers that a request needs for this header to be read at all."""
 
 MODERN = json.dumps(
     {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": modern({"name": "echo", "arguments": {}})}

@@ -1,4 +1,4 @@
-"""`codecompass serve-mcp --transport http` in its own process."""
+"""`codecompass serve-mcp --transport http` in a separate process."""
 
 import json
 import signal
@@ -18,7 +18,7 @@ SOURCE = "def validate_token(token):\n    return token\n"
 
 @pytest.fixture
 def project(tmp_path):
-    """A small project in a directory of its own."""
+    """A small project."""
     directory = tmp_path / "backend"
     directory.mkdir()
     (directory / "auth.py").write_text(SOURCE)

@@ -1,4 +1,4 @@
-"""One TCP connection and what can be wrong with it: slow heads, large heads, garbage, clients that do not read."""
+"""One TCP connection and what can go wrong with it: slow heads, large heads, garbage, clients that do not read."""
 
 import pytest
 import trio
@@ -10,7 +10,7 @@ from tests.transport.sample_tools import sample_core
 
 QUICK = HttpLimits(head=0.5, idle=0.5, body=0.3, write=0.2, linger=0.2, stop=1)
 MANY = 1100
-"""More than hypercorn lets a connection have unless it is told otherwise."""
+"""Requests; more than hypercorn's default limit for one connection."""
 
 
 async def test_a_connection_is_used_for_as_many_requests_as_come():
@@ -143,7 +143,7 @@ async def test_garbage_costs_its_own_connection_alone(garbage):
 )
 @pytest.mark.parametrize("method", ["POST /", "GET /health", "POST /mcp"])
 async def test_a_request_with_two_lengths_is_refused_and_nothing_behind_it_is_read(lengths, method):
-    """RFC 9112, section 6.1: what one of the two hides may be a request of somebody else."""
+    """RFC 9112, section 6.1: the bytes that one of the lengths hides may be a smuggled request."""
     core, _tools = sample_core()
     hidden = b"0\r\n\r\nPOST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: %d\r\n\r\n" % len(call("echo")) + call("echo")
     async with serving(core) as server, connect(server.port) as client:
@@ -209,7 +209,7 @@ async def test_a_session_outlives_a_client_that_does_not_read():
 
 
 async def is_open(client):
-    """Sends one more header, and looks whether the server has closed the connection."""
+    """Sends one more header and returns whether the server still has the connection open."""
     try:
         await client.stream.send_all(b"x: y\r\n")
         with trio.move_on_after(0.02):

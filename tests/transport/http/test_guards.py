@@ -1,4 +1,4 @@
-"""Who may talk to a server: the headers that a browser cannot forge, against what the server is bound to."""
+"""Who may talk to a server: headers that a browser cannot forge, compared with the address to which the server is bound."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def test_a_local_server_answers_to_the_names_of_this_machine(host):
     ],
 )
 def test_a_local_server_answers_to_no_other_name(host):
-    """A page that has rebound its name to 127.0.0.1 sends that name."""
+    """A page that has rebound its domain to 127.0.0.1 (DNS rebinding) sends its own domain as the host."""
     assert LOCAL.check(host, None) == "host"
 
 

@@ -1,4 +1,4 @@
-"""The HTTP+SSE transport of 2024-11-05 on `/mcp`: a stream down, an inbox up."""
+"""The HTTP+SSE transport of 2024-11-05 on `/mcp`: a stream from the server, and an inbox for messages to it."""
 
 from contextlib import asynccontextmanager
 
@@ -15,7 +15,7 @@ INITIALIZE = {"protocolVersion": "2024-11-05", "clientInfo": {"name": "test", "v
 
 @asynccontextmanager
 async def opened(server, query="", **options):
-    """Gives the stream and the address of the inbox."""
+    """Yields the stream and the inbox's address."""
     async with connect(server.port, **options) as stream:
         await stream.send("GET", f"/mcp{query}", accept="text/event-stream")
         head = await stream.head()

@@ -1,4 +1,4 @@
-"""Ports that are taken, names that are none, and a server on all the addresses of a name."""
+"""Ports in use, invalid addresses, and a server on all addresses of a name."""
 
 import socket
 
@@ -10,7 +10,7 @@ from codecompass.transport.http.server import bound_url, open_sockets
 
 @pytest.fixture
 def taken():
-    """A port that somebody else listens on."""
+    """A port on which another socket listens."""
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()

@@ -1,4 +1,4 @@
-"""`/metrics` as Prometheus reads it, out of what is published."""
+"""`/metrics` as Prometheus reads it, generated from published observations."""
 
 import re
 from types import SimpleNamespace
@@ -23,7 +23,7 @@ def page(measures=None, moment=CALM, **options):
 
 
 def samples(text):
-    """Reads the page as Prometheus does: the samples by name and labels; what is not in the format is an error."""
+    """Parses the page as Prometheus does into samples by name and labels; fails on anything outside the format."""
     assert text.endswith("\n")
     found, kinds = {}, {}
     for line in text.splitlines():

@@ -1,4 +1,4 @@
-"""The official Python client against the real command, in each of its modes and over each HTTP transport it has."""
+"""The official Python client against the real command, in each of its modes and over each HTTP transport that it supports."""
 
 import json
 from contextlib import asynccontextmanager
@@ -19,7 +19,7 @@ MODES = [
     ("/", "auto"),
     ("/", "legacy"),
 ]
-"""Where the client connects to, `sse` being the older transport on `/mcp`, and how it decides on an era."""
+"""The path to which the client connects (`sse`: the older transport on `/mcp`), and how it chooses the era."""
 
 N_FILES = 120
 PROGRESS_AT_LEAST = 3
@@ -27,7 +27,7 @@ PROGRESS_AT_LEAST = 3
 
 @pytest.fixture
 def project(tmp_path):
-    """A project that takes a moment to index."""
+    """A project large enough that indexing takes noticeable time."""
     directory = tmp_path / "backend"
     directory.mkdir()
     for n in range(N_FILES):
@@ -37,7 +37,7 @@ def project(tmp_path):
 
 @asynccontextmanager
 async def official(url, path, mode, **options):
-    """Gives an official client that is connected over HTTP."""
+    """Yields an official client connected over HTTP."""
     from mcp import Client
     from mcp.client.sse import sse_client
 
@@ -60,7 +60,7 @@ def home(tmp_path):
     "ignore::pytest.PytestUnraisableExceptionWarning"
 )  # the client leaves its streams open when cancelled
 async def test_it_does_all_that_a_host_does(home, project, path, mode):
-    """Tools, progress, roots, errors, cancellation: on one server, one client after the other."""
+    """Tools, progress, roots, errors, cancellation: on one server, with one client after another."""
     from mcp import MCPError
     from mcp.types import ListRootsResult, Root
 

@@ -1,4 +1,4 @@
-"""The official Python client of the 1.x line against the real command, over each transport that it has besides stdio."""
+"""The official Python client 1.x against the real command, over each of its transports except stdio."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ N_FILES = 120
 
 @pytest.fixture(scope="module")
 def python():
-    """The interpreter of an environment with that client."""
+    """The Python interpreter of an environment that has this client."""
     return python_with(OLDER_CLIENT)
 
 

@@ -1,4 +1,4 @@
-"""Bodies: how large, how slow, how packed; and refusals that a client gets to read although it still sends."""
+"""Request bodies: size, slow arrival, compression; and refusals that reach a client that is still sending."""
 
 import pytest
 
@@ -13,7 +13,7 @@ TOO_LARGE = call("echo", {"text": "x" * 2000})
 
 
 async def begin(client: Conversation, path: str, *headers: str) -> None:
-    """Sends a head and nothing of the body."""
+    """Sends the head of a request without its body."""
     lines = [f"POST {path} HTTP/1.1", "host: localhost", "content-type: application/json", *headers, "", ""]
     await client.stream.send_all("\r\n".join(lines).encode())
 
@@ -109,7 +109,7 @@ async def test_a_compressed_body_is_refused(coding):
 
 
 async def test_a_client_may_ask_before_it_sends_its_body():
-    """As curl does with large ones."""
+    """curl does so with large bodies (`Expect: 100-continue`)."""
     core, _tools = sample_core()
     body = call("echo", {"text": "x"})
     async with serving(core) as server, connect(server.port) as client:

@@ -1,4 +1,4 @@
-"""`POST /`: every status and code that it promises, and what `curl` sends."""
+"""`POST /`: every status and code that it promises, and requests as `curl` sends them."""
 
 import pytest
 
@@ -147,7 +147,7 @@ async def test_a_client_of_the_handshake_era_does_not():
 
 
 async def test_a_client_that_has_nothing_more_to_say_is_answered():
-    """As in: printf ... | nc."""
+    """A client that closes its sending direction after the request, as in: printf ... | nc."""
     core, tools = sample_core()
     async with serving(core) as server, connect(server.port) as client:
         await client.send("POST", "/", call("hold", {"text": "x"}))

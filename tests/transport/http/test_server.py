@@ -1,4 +1,4 @@
-"""All connections of a server: how many there may be, and an end within its deadline, whatever the clients do."""
+"""All connections of a server: how many it accepts, and a stop within its deadline, whatever the clients do."""
 
 import pytest
 import trio
@@ -12,7 +12,7 @@ from tests.transport.sample_tools import sample_core
 
 STOP = 0.5
 SLACK = 5.0
-"""For a machine that is busy with other things; a stop that hangs would take for ever."""
+"""Seconds, for a busy machine; a stop that hangs would never end."""
 
 ROUNDS = 3
 
@@ -132,7 +132,7 @@ async def test_websockets_are_told_that_the_server_goes():
 
 @pytest.mark.parametrize("round_", range(ROUNDS))
 async def test_a_stop_keeps_its_deadline_whatever_clients_do_not_do(round_):
-    """Half heads, half bodies, answers and streams that nobody reads, work that does not end: all at once."""
+    """Half-sent heads and bodies, answers and streams that nobody reads, work that does not end: all at once."""
     core, tools = sample_core()
     tools._hint = large_answer
     async with serving(core, limits=HttpLimits(stop=STOP)) as server, trio.open_nursery() as nursery:

@@ -1,4 +1,4 @@
-"""A whole server over HTTP: real registry, workspaces and index below it; its pages, and what it says of itself."""
+"""A complete server over HTTP, with the real registry, workspaces and index: its pages and what it reports about itself."""
 
 import re
 from contextlib import asynccontextmanager
@@ -23,7 +23,7 @@ SOURCE = "def validate_token(token):\n    return token\n"
 
 @asynccontextmanager
 async def http_server(home, *, bind="127.0.0.1", settings=SETTINGS, rules=None):
-    """Gives the server and its port."""
+    """Yields the server and its port."""
     async with open_serving(home, settings=settings, rules=rules) as serving, trio.open_nursery() as nursery:
         sockets = open_sockets(bind, 0)
         port = sockets[0].getsockname()[1]
@@ -38,7 +38,7 @@ async def http_server(home, *, bind="127.0.0.1", settings=SETTINGS, rules=None):
 
 @pytest.fixture
 def places(tmp_path):
-    """An empty store, and a small project."""
+    """Returns the path of an empty store, and a small project."""
     project = tmp_path / "project"
     project.mkdir()
     (project / "auth.py").write_text(SOURCE)
@@ -75,7 +75,7 @@ async def test_health_tells_of_all_projects_from_the_first_moment_on(places):
 
 
 async def test_health_of_a_server_that_has_just_started_is_warming(places):
-    """User story 3, scenario 2: before the prewarm is through."""
+    """User story 3, scenario 2: before the prewarm has finished."""
     home, _project = places
     settings = replace(SETTINGS, server=ServerSettings(prewarm=True))
     async with http_server(home, settings=settings) as (serving, port):
@@ -177,7 +177,7 @@ async def test_a_project_path_that_is_not_there_is_a_bad_request_on_every_route(
     ],
 )
 async def test_errors_of_tools_keep_their_codes(places, rules, arguments, code):
-    """HTTP is a wrapper, not a second taxonomy."""
+    """HTTP wraps the tools' errors; it defines no codes for them."""
     home, _project = places
     async with http_server(home, rules=rules) as (_serving, port):
         answer = await ask(port, "POST", "/", call("search_code", {"query": "x", **arguments}))

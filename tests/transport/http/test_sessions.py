@@ -1,4 +1,4 @@
-"""Sessions of the handshake era: opened by `initialize`, bounded in number, ended by the client, by time, or for room."""
+"""Sessions of the handshake era: opened by `initialize`, limited in number, ended by the client, by time, or to make room."""
 
 import pytest
 import trio

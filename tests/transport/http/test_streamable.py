@@ -1,4 +1,4 @@
-"""`/mcp`: both eras on one path, each request by itself; who cancels by going away, and who does not."""
+"""`/mcp`: both eras on one path, each request on its own; which clients cancel by disconnecting, and which do not."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`/ws`: one socket is one connection, with everything that a pipe has."""
+"""`/ws`: each socket is a connection with everything that stdio offers."""
 
 import json
 from functools import partial
@@ -221,7 +221,7 @@ async def test_a_socket_on_which_nothing_is_said_stays_open():
 
 
 async def test_compressed_frames_are_not_agreed_to():
-    """A few kilobytes of them can become a thousand times as much."""
+    """A few kilobytes of compressed data can expand a thousandfold."""
     core, _tools = sample_core()
     async with serving(core) as server, connect(server.port) as client:
         await client.send("GET", "/ws", sec_websocket_extensions="permessage-deflate; client_max_window_bits", **UPGRADE)
@@ -265,7 +265,7 @@ async def test_a_client_of_the_tests_closes_in_peace_when_a_ping_comes_after_its
                 if isinstance(event, Request):
                     await stream.send_all(server.send(AcceptConnection(subprotocol="mcp")))
                 elif isinstance(event, CloseConnection):
-                    await stream.send_all(b"\x89\x00" + server.send(event.response()))  # an empty ping before it
+                    await stream.send_all(b"\x89\x00" + server.send(event.response()))  # preceded by an empty ping
                     was_closed.set()
 
     async with trio.open_nursery() as nursery:

@@ -1,4 +1,4 @@
-"""The ends of connections: input that ends, a server that stops, a client that does not read."""
+"""How connections end: the input ends, the server stops, the client does not read."""
 
 import pytest
 import trio

@@ -1,4 +1,4 @@
-"""HTTP exchanges: one message in, its frames out on that exchange, with the statuses that the eras want."""
+"""HTTP exchanges: each receives one message and sends its frames, with the statuses that each era requires."""
 
 import json
 
@@ -16,7 +16,7 @@ from tests.transport.sample_tools import finish, sample_core
 
 
 class Exchanged:
-    """An Outgoing that keeps what it is given."""
+    """An Outgoing that records the frames."""
 
     def __init__(self, *, can_push=True):
         self.can_push = can_push
@@ -228,7 +228,7 @@ async def test_a_client_that_is_gone_costs_nothing_but_its_own_request():
 
 
 async def test_an_id_is_free_as_soon_as_its_answer_is_on_the_way():
-    """A fast client uses the id again before our own send has returned."""
+    """A fast client reuses the id before our own send has returned."""
     core, _tools = sample_core()
     async with trio.open_nursery() as nursery:
         session = ClientSession(core, "http", nursery=nursery)
@@ -261,7 +261,7 @@ async def test_a_listener_that_is_gone_leaves_nothing_behind(autojump_clock):
         finish(tools.job)
         await settled()
 
-        # The stream of a client that is gone ends when it is told of something, or with the server.
+        # The stream of a disconnected client ends at the next notification, or when the server stops.
         core.stop()
         await settled()
         assert (session.n_in_flight, out.n_finished) == (0, 1)

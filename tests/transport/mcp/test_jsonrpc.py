@@ -119,7 +119,7 @@ def test_what_is_no_message_is_answered_with_the_right_code(frame, code, id_):
     ],
 )
 def test_half_of_a_surrogate_pair_is_a_replacement_character(written, read):
-    """A client that cuts a text between the halves of an emoji waited for its time limit: the fault had no id."""
+    """A client that cut a text inside an emoji waited until its timeout, because the error had no id."""
     message = parsed(
         b'{"jsonrpc":"2.0","id":"'
         + written
@@ -138,7 +138,7 @@ def test_half_of_a_surrogate_pair_is_a_replacement_character(written, read):
 
 @pytest.mark.parametrize("unit", [rb"\ud83d", rb"\\ud83d", rb"\ud8", rb"\ud83d\ude00", b"\\", rb"\ud83d ", b"\xed\xa0\xbd"])
 def test_surrogates_are_read_in_time_that_grows_with_the_message(unit):
-    """Quadratic, 4 MiB would take hours: the test would be ended."""
+    """In quadratic time, 4 MiB would take hours and the test would be killed."""
     message = parse(b'{"jsonrpc":"2.0","id":1,"method":"' + unit * (4 * MIB // len(unit) - 20) + rb'\ud83d"}', max_bytes=4 * MIB)
 
     assert isinstance(message, RpcRequest | Malformed)
@@ -181,7 +181,7 @@ def test_a_message_as_deep_as_allowed_is_read():
 
 @pytest.mark.parametrize("opening", [b"[", b'{"a":'])
 def test_no_decoder_sees_a_message_that_nests_without_end(opening):
-    """Decoders go down 10,000 levels in Python 3.13: the process died of that where the stack had 1 MiB."""
+    """Decoders recurse 10,000 levels in Python 3.13, which crashed the process if its stack had 1 MiB."""
     frame = b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":' + opening * (MIB // 2)
 
     message = parse(frame, max_bytes=4 * MIB)

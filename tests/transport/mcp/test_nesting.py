@@ -34,7 +34,7 @@ def test_brackets_in_a_string_are_text(text):
 
 @pytest.mark.parametrize("piece", [b"[", b"{", b"[]", b'\\"', b"\\\\", b'\\"[', b"x"])
 def test_a_string_without_an_end_is_looked_through_once(piece):
-    """Looked for again from each quote in it, the largest message would take hours."""
+    """Rescanning from each quote in it would take hours for the largest message."""
     frame = b"[" * MAX_DEPTH + b'"' + piece * (4 * MIB // len(piece))
 
     assert not nests_too_deeply(frame)

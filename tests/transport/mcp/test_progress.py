@@ -1,4 +1,4 @@
-"""Rules R1 to R3: what progress looks like, who gets it under which token, and how often."""
+"""Rules R1 to R3: what progress reports contain, who gets them under which token, and how often."""
 
 import itertools
 import json
@@ -140,7 +140,7 @@ async def test_a_quiet_job_is_told_of_every_five_seconds_a_busy_one_four_times_a
 
 
 async def test_each_stage_of_a_short_job_is_told_of(autojump_clock):
-    """At least three reports before the end, even of a hundred files."""
+    """At least three reports before the end, even for a hundred files."""
     job = new_job()
     told = []
 

@@ -1,4 +1,4 @@
-"""Roots of clients: asked for once, in the way of each era, and never waited for for long."""
+"""Clients' roots: requested once, as each era prescribes, and never awaited for long."""
 
 import json
 

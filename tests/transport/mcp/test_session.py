@@ -1,4 +1,4 @@
-"""One session over memory: what goes in and what comes out, in both eras. Every frame is judged by the official types."""
+"""One in-memory session: its input and output in both eras. The official types validate every frame."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Halves of surrogate pairs become U+FFFD, whatever is around them and however long the message is."""
+"""Lone halves of surrogate pairs become U+FFFD, whatever surrounds them and however long the message is."""
 
 import json
 import random
@@ -11,11 +11,11 @@ PIECES = (
     r"\ud83d", r"\ude00", r"\ud83d\ude00", r"\uD83D", r"\\", r"\n", r"\"", r"\u00e9", "ud83d", "a", "é", "中", "😀",
 )  # fmt: skip
 LONG = 200_000
-"""Bytes; such a message is looked through in several goes."""
+"""Bytes; a message of this length is scanned in several pieces."""
 
 
 def lone_halves(text):
-    """Returns what a reader that takes halves has read, with U+FFFD for each."""
+    """Returns the text with each lone half of a surrogate pair replaced by U+FFFD."""
     return "".join("\ufffd" if 0xD800 <= ord(each) < 0xE000 else each for each in text)
 
 

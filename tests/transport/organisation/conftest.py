@@ -1,4 +1,4 @@
-"""A developer's machine and an organisation's server, each with projects of its own, in one process, on loopback."""
+"""A developer's machine and an organisation's server, each with its own projects, in one process on loopback."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -45,7 +45,7 @@ SHOP = {
 
 
 def write(root: Path, files: Mapping[str, str], remote: str = "") -> Path:
-    """Makes a tree, with the configuration of a clone where it has a remote."""
+    """Writes the files; if `remote` is given, also the git configuration of a clone."""
     for path, text in files.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
@@ -65,7 +65,7 @@ async def index(serving: Serving, *roots: Path) -> None:
 
 
 def target_of(url: str, *, timeout_ms: int = 20_000, token: str = TOKEN) -> OrganisationTarget:
-    """What the settings of a developer's machine name. A generous wait: a busy machine is no failure."""
+    """Returns the target that a developer's settings name. The timeout is generous: a busy machine must not fail the test."""
     target = organisation_target(
         OrganisationSettings(url=url, timeout_ms=timeout_ms), {"CODECOMPASS_ORGANISATION_TOKEN": token} if token else {}
     )
@@ -75,7 +75,7 @@ def target_of(url: str, *, timeout_ms: int = 20_000, token: str = TOKEN) -> Orga
 
 @asynccontextmanager
 async def organisation(home: Path, *, answers: str = "json", target: OrganisationTarget | None = None) -> AsyncIterator[Serving]:
-    """Gives a server that others ask over HTTP, at `url`."""
+    """Yields an organisation's server, reachable over HTTP at `url`."""
     settings = replace(SETTINGS, server=replace(SETTINGS.server, answers=answers))
     async with (
         open_serving(home, settings=settings, organisation=target, has_upkeep=False) as serving,
@@ -96,7 +96,7 @@ async def organisation(home: Path, *, answers: str = "json", target: Organisatio
 async def desk(
     home: Path, url: str = "", *, answers: str = "json", timeout_ms: int = 20_000, token: str = TOKEN
 ) -> AsyncIterator[Serving]:
-    """Gives the server on a developer's machine."""
+    """Yields the server on a developer's machine."""
     settings = replace(SETTINGS, server=ServerSettings(prewarm=False, answers=answers))
     target = target_of(url, timeout_ms=timeout_ms, token=token) if url else None
     async with open_serving(home, settings=settings, organisation=target, has_upkeep=False) as serving:
@@ -104,18 +104,18 @@ async def desk(
 
 
 def places(answer: Mapping) -> list[tuple[str, str, int]]:
-    """The hits of an answer, by the names that the projects have where they are."""
+    """Returns the hits of an answer as (project, path, line), without the prefix `org:` of the organisation's projects."""
     return [(hit["project"].removeprefix("org:"), hit["path"], hit["line_start"]) for hit in answer["results"]]
 
 
 def complaints(answer: Mapping) -> list[str]:
-    """The warnings about the organisation."""
+    """Returns the warnings about the organisation."""
     return [each for each in answer["metadata"].get("warnings", ()) if "the organisation's server" in each]
 
 
 @pytest.fixture
 def trees(tmp_path) -> dict[str, Path]:
-    """Two projects of a developer, two of the organisation; the paths sort in this order."""
+    """Two projects of a developer, two of the organisation; their paths sort in this order."""
     return {
         "api": write(tmp_path / "dev" / "1" / "api", API, "git@git.example.org:team/api.git"),
         "web": write(tmp_path / "dev" / "2" / "web", WEB),
@@ -134,7 +134,7 @@ async def org(tmp_path, trees):
 
 @pytest.fixture
 async def dev(tmp_path, trees, org):
-    """The developer's server, which asks it."""
+    """The developer's server, which queries the organisation's."""
     async with desk(tmp_path / "home-dev", org.url) as serving:
         await index(serving, trees["api"], trees["web"])
         yield serving
@@ -142,6 +142,6 @@ async def dev(tmp_path, trees, org):
 
 @pytest.fixture
 def peer():
-    """A server that behaves in some way or other; nothing of ours."""
+    """A server at the organisation's address with configurable behaviour; not one of ours."""
     with StrangePeer() as strange:
         yield strange

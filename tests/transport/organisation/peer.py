@@ -1,4 +1,4 @@
-"""A server at the address of the organisation's that is none, is broken, or is in no hurry; and one between, which counts."""
+"""A server at the organisation's address that is missing, broken or slow; or a proxy that counts requests."""
 
 import gzip
 import json
@@ -30,7 +30,7 @@ BEHAVIOURS = {
     "endless": "too_large",
     "hangs_up": "invalid_answer",
 }
-"""What it does, and what that is called."""
+"""Each behaviour, and the reason that is reported for it."""
 
 METADATA = {
     "codecompass_protocol_version": "1.0",
@@ -64,7 +64,7 @@ def part(**evidence: object) -> bytes:
 
 
 class StrangePeer:
-    """In threads. `requests` are the bodies that came, `headers` their headers, `connections` their number."""
+    """Runs in threads. `requests` holds the bodies received, `headers` their headers, `connections` how many were opened."""
 
     def __init__(self, certificate: ssl.SSLContext | None = None) -> None:
         self._scheme = "http" if certificate is None else "https"
@@ -185,7 +185,7 @@ class _Server(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def handle_error(self, request, client_address) -> None:
-        """Nothing: a client that hangs up is no failure of the test."""
+        """Ignored: a client that disconnects does not fail the test."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -195,7 +195,7 @@ class _Handler(BaseHTTPRequestHandler):
         peer = self.server.peer  # type: ignore[attr-defined]
         assert self.path == "/mcp", "a redirect was followed"
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        # One request a connection: nothing then keeps a thread of the server waiting for the next.
+        # One request per connection, so that no thread of the server waits for another.
         self.close_connection = True
         peer.answer(self, body)
 

@@ -1,4 +1,4 @@
-"""The organisation's server is away, slow, broken or refuses: answers from here are whole and in time, one warning says so."""
+"""The organisation's server is unreachable, slow, broken or refuses: local answers are complete and in time, with one warning."""
 
 import shutil
 import ssl
@@ -21,7 +21,7 @@ from tests.transport.organisation.conftest import TOKEN, complaints, desk, index
 from tests.transport.organisation.peer import BEHAVIOURS, StrangePeer
 
 SLOW_MS = 300
-"""How long one that does not answer is waited for."""
+"""How long to wait for a server that does not answer."""
 
 
 @pytest.mark.slow
@@ -85,7 +85,7 @@ async def test_after_a_failure_questions_are_answered_without_asking_again(tmp_p
 
 
 async def test_an_answer_that_cannot_be_merged_is_no_answer(tmp_path, trees, peer):
-    """And one that can be is taken: the difference is what each case of the others lacks."""
+    """A well-formed answer is accepted, so each case of the other tests fails because of the one thing that differs."""
     peer.behaviour = "good"
     async with desk(tmp_path / "home-dev", peer.url) as dev:
         await index(dev, trees["api"])
@@ -132,7 +132,7 @@ async def test_a_proxy_of_the_environment_is_not_used(tmp_path, trees, peer, mon
 
 @pytest.fixture
 def certificate(tmp_path):
-    """The files of a key and of a certificate that nobody has signed but itself."""
+    """Returns the files of a key and a self-signed certificate."""
     if shutil.which("openssl") is None:
         pytest.skip("no openssl to make a certificate with")
     key, made = tmp_path / "key.pem", tmp_path / "certificate.pem"
@@ -142,7 +142,7 @@ def certificate(tmp_path):
 
 
 async def test_a_certificate_counts_that_the_user_trusts_and_no_other(certificate, monkeypatch):
-    """Organisations have certificates of their own."""
+    """Organisations have their own certificates."""
     key, trusted = certificate
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(trusted, key)

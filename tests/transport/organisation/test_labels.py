@@ -1,4 +1,4 @@
-"""The name that a hit has leads back to where it is from, and a name that nothing here has is asked for there."""
+"""The label of a hit leads back to its origin, and a name that is unknown locally is sent to the organisation."""
 
 import pytest
 
@@ -119,7 +119,7 @@ LOCAL = (
 
 
 async def test_a_question_about_this_machine_alone_sends_nothing(tmp_path, trees, peer):
-    """Neither is a path of it told to anybody."""
+    """No local path is disclosed either."""
     async with desk(tmp_path / "home-dev", peer.url) as dev:
         await index(dev, trees["api"], trees["web"])
 
@@ -147,7 +147,7 @@ async def test_a_question_about_this_machine_alone_sends_nothing(tmp_path, trees
 
 
 async def test_a_repository_that_is_checked_out_under_another_name_is_answered_from_here(tmp_path, trees, org, peer):
-    """By whatever name the organisation knows it; `org:` asks there all the same."""
+    """Under any name that the organisation knows it by; `org:` still queries the organisation."""
     peer.behaviour, peer.forward_to = "forward", org.url
     clone = write(tmp_path / "dev" / "3" / "payments-fix", PAY, "git@git.example.org:team/pay.git")
     (clone / "pay" / "new.py").write_text("def only_in_the_working_tree():\n    pass\n")

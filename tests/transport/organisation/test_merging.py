@@ -1,4 +1,4 @@
-"""A question about several projects, some here and some in the organisation: one answer, in the order that all would have."""
+"""A question about several projects, local and the organisation's: one answer, ranked as if all were in one place."""
 
 import pytest
 import trio
@@ -52,7 +52,7 @@ async def test_hits_say_that_they_are_from_there(dev, org):
 
 @pytest.mark.parametrize("answers", ["json", "text"])
 async def test_the_form_of_an_answer_is_that_of_the_server_that_is_asked(tmp_path, trees, answers):
-    """Whatever the organisation's own form is."""
+    """Whichever form the organisation's own server uses."""
     async with organisation(tmp_path / "home-org", answers="text" if answers == "json" else "json") as org:
         await index(org, trees["pay"])
         async with desk(tmp_path / "home-dev", org.url, answers=answers) as dev:
@@ -67,7 +67,7 @@ async def test_the_form_of_an_answer_is_that_of_the_server_that_is_asked(tmp_pat
 
 
 async def test_a_repository_that_is_checked_out_here_is_answered_from_the_working_tree_alone(tmp_path, trees):
-    """Whatever address it was cloned from."""
+    """Whichever address it was cloned from."""
     clone = write(tmp_path / "dev" / "3" / "payments", PAY, "ssh://git@git.example.org/team/pay.git")
     (clone / "pay" / "retry_queue.py").write_text("def local_retry_delay(attempt):\n    return attempt\n")
     async with organisation(tmp_path / "home-org") as org:
@@ -85,7 +85,7 @@ async def test_a_repository_that_is_checked_out_here_is_answered_from_the_workin
 
 
 async def test_repositories_that_need_not_answer_leave_their_turns_to_others(tmp_path, trees, monkeypatch):
-    """The organisation searches those with most of a question: not the ones that are checked out by whoever asks."""
+    """The organisation searches the projects that match a question best, skipping those that the caller has checked out."""
     monkeypatch.setattr(several_projects, "FULL_SEARCHES", 1)
     twin = write(tmp_path / "org" / "3" / "twin", API, "https://git.example.org/team/api")
     async with organisation(tmp_path / "home-org") as org:
@@ -140,7 +140,7 @@ async def test_a_server_that_does_not_know_of_merging_is_taken_in_turns(tmp_path
 
 
 async def test_what_another_server_asks_is_never_passed_on(tmp_path, trees, peer):
-    """Two servers that are each other's organisation, or one that is its own, would ask each other for ever."""
+    """Two servers configured as each other's organisation, or one as its own, would query each other for ever."""
     peer.behaviour = "forward"
     async with organisation(tmp_path / "home-self", target=target_of(peer.url)) as itself:
         peer.forward_to = itself.url
@@ -154,7 +154,7 @@ async def test_what_another_server_asks_is_never_passed_on(tmp_path, trees, peer
 
 
 async def test_both_are_asked_at_the_same_time(tmp_path, trees, peer):
-    """A question that the organisation holds back is answered from here meanwhile, and waits for its part alone."""
+    """While the organisation delays its part of a question, local questions are answered."""
     peer.behaviour = "silent"
     async with desk(tmp_path / "home-dev", peer.url, timeout_ms=60_000) as dev:
         await index(dev, trees["api"])

@@ -1,4 +1,4 @@
-"""The client behind a call, as the tools see it."""
+"""The calling client, as the tools see it."""
 
 import json
 
@@ -15,7 +15,7 @@ async def hint(line, params):
 
 @pytest.mark.parametrize(("client", "is_hinted"), [("test", True), ("claude-code", False), ("", True)])
 async def test_the_client_that_the_hint_recommends_is_not_given_it(client, is_hinted):
-    """In both eras: by `clientInfo` of the handshake, or of each request."""
+    """In both eras: from `clientInfo` of the handshake, or of each request."""
     core, _tools = sample_core()
     async with connected(core) as line:
         params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": client, "version": "1"}}

@@ -1,4 +1,4 @@
-"""Resources, their subscriptions in both eras, prompts and completions of the product's surface."""
+"""The product's resources, prompts and completions, and subscriptions to resources in both eras."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Replies of tools as results of `tools/call`."""
+"""Tools' replies as results of `tools/call`."""
 
 import json
 

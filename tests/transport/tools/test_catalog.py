@@ -1,4 +1,4 @@
-"""The contract of the tools: what `tools/list` shows, what it costs, and how a call ends whatever happens in it."""
+"""The contract of the tools: what `tools/list` contains, its size, and how a call ends whatever happens in it."""
 
 import inspect
 import json
@@ -52,7 +52,7 @@ THE_TEN = {
     "find_related_symbols",
     "get_code_context",
 }
-"""Clients know them by these names."""
+"""Clients know the tools by these names."""
 
 REPLIES = {
     "search_code": SearchCodeReply,
@@ -73,7 +73,7 @@ REPLIES = {
 }
 
 LARGEST = {"default": 12_000, "core": 5_000}
-"""Bytes of `tools/list`. Every client pays for it with each conversation."""
+"""Bytes of `tools/list`, which every client puts into each conversation."""
 
 DOCUMENTATION = Path(__file__).parents[3] / "docs" / "tools.md"
 
@@ -81,7 +81,7 @@ each_tool = pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 
 
 class BrokenRouter:
-    """Fails as it is told."""
+    """Raises the given failure."""
 
     def __init__(self, failure: BaseException) -> None:
         self.failure = failure
@@ -176,7 +176,7 @@ SEARCHED = (
     "outline",
     "class members",
 )
-"""What people and models look for among tools of which a host shows only the beginning."""
+"""Phrases that people and models search for among tools; a host shows only the beginning of each description."""
 
 
 @pytest.mark.parametrize("words", SEARCHED)
@@ -192,7 +192,7 @@ def test_the_two_main_tools_are_shown_whole_by_hosts_that_show_few():
 
 @pytest.mark.parametrize("answers", ["json", "text"])
 def test_the_instructions_are_short_and_begin_with_what_matters(answers):
-    """A host repeats them for each tool, another shows the first paragraph alone."""
+    """One host repeats them for each tool, another shows only the first paragraph."""
     first = WHAT_IT_IS.partition("\n\n")[0]
 
     assert len((WHAT_IT_IS + HOW_IT_ANSWERS[answers]).encode()) < 900

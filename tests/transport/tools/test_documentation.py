@@ -1,6 +1,6 @@
-"""docs/tools.md: its tables of arguments are made from the definitions of the arguments, its sections name what answers hold.
+"""docs/tools.md: its tables of arguments are generated from the definitions; its sections name the contents of answers.
 
-After a change of a definition run with CODECOMPASS_UPDATE_GOLDENS=1: the tables are written anew.
+After a change to a definition, run with CODECOMPASS_UPDATE_GOLDENS=1, which rewrites the tables.
 """
 
 import os
@@ -15,10 +15,10 @@ from codecompass.transport.tools.listing import TOOLS
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "tools.md"
 MODEL = "search_code"
-"""The tool whose table explains the arguments that others have too."""
+"""The tool whose table explains the arguments that it shares with others."""
 
 PLAIN = "get_file_outline"
-"""The tool whose `workspace` is that of all that take one only."""
+"""A tool whose `workspace` argument is that of all tools that accept only one workspace."""
 
 COMMON = "| argument | meaning |\n|---|---|\n"
 OWN = "| argument | default | meaning |\n|---|---|---|\n"
@@ -29,7 +29,7 @@ def common_table():
 
 
 def own_table(tool):
-    """Returns the table of the arguments that not every tool takes; empty where there are none."""
+    """Returns the table of the arguments that not every tool has; empty if the tool has none."""
     own = [each for each in ARGUMENTS[tool].values() if not each.is_common or each != ARGUMENTS[PLAIN][each.name]]
     as_there = [] if tool == MODEL else [each for each in own if is_as_in_the_model(each)]
     rows = [f"| `{each.name}` |{default(each)} | {meaning(each)} |\n" for each in own if each not in as_there]
@@ -65,13 +65,13 @@ def meaning(argument):
 
 
 def section(text, tool):
-    """Returns the part of the document about a tool."""
+    """Returns a tool's section of the document."""
     begun = text.partition(f"\n## `{tool}`\n")[2]
     return re.split(r"^## ", begun, maxsplit=1, flags=re.MULTILINE)[0]
 
 
 def table_in(text, heading):
-    """Returns the first table with this heading, empty where there is none."""
+    """Returns the first table with this heading; empty if there is none."""
     found = re.search(re.escape(heading) + r"(?:\|.*\n)*", text)
     return found[0] if found else ""
 

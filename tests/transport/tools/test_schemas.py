@@ -1,4 +1,4 @@
-"""Schemas of answers hold for real answers, and say as much of them as the types of the replies do."""
+"""The schemas of answers match real answers, and say as much about them as the types of the replies do."""
 
 import json
 
@@ -38,13 +38,13 @@ def test_each_key_has_the_type_that_the_reply_has(tool):
     for name, schema in tool.output["properties"].items():
         said = schema["type"]
         promised = {said} if isinstance(said, str) else set(said)
-        # What has a default is left out instead of null.
+        # Fields with a default are omitted rather than null.
         real = types_of(fields[name].type) - (set() if fields[name].required else {"null"})
         assert promised == real, name
 
 
 async def test_real_answers_are_as_their_schemas_say(repository):
-    """Every call of the transcripts that succeeds. A client that validates answers shows none that does not."""
+    """All successful calls of the transcripts. A client that validates answers would discard any other."""
     schemas = {tool.name: tool.output_schema for tool in describe("all")}
     n_seen = dict.fromkeys(schemas, 0)
     repository.write(SAMPLE)

@@ -1,4 +1,4 @@
-"""The tools over a whole server: jobs, first contact, many workspaces, what happens when things go wrong."""
+"""The tools on a complete server: jobs, first contact, many workspaces, failures."""
 
 import json
 from functools import partial
@@ -20,7 +20,7 @@ from tests.support.workspace import TestWorkspace
 
 @pytest.fixture
 async def serving(repository):
-    """A server with one registered project that has not been indexed."""
+    """A server with one registered project that is not indexed yet."""
     repository.write(SAMPLE)
     repository.commit()
     async with open_serving(repository.home) as serving:
@@ -35,7 +35,7 @@ async def serving(repository):
 
 @pytest.fixture
 async def impatient(repository):
-    """The same, but questions wait for nothing."""
+    """A server with a registered project, where questions do not wait for freshness."""
     repository.write({f"src/m{n}.py": f"def function_{n}():\n    return {n}\n" * 20 for n in range(300)})
     settings = Settings(server=ServerSettings(prewarm=False), query=QuerySettings(freshness_wait_ms=0))
     async with open_serving(repository.home, settings=settings) as serving:
@@ -85,7 +85,7 @@ async def test_a_request_for_a_job_that_runs_already_joins_it(impatient):
 @pytest.mark.parametrize(("tool", "code"), [("index_repo", "index_in_progress"), ("sync_repo", "sync_in_progress")])
 async def test_force_that_meets_an_updating_job_is_refused_with_that_job(impatient, repository, tool, code):
     end = await impatient.call("index_repo", wait_seconds=50)
-    # A second look follows the first index: the job that is asked for below must not be that one.
+    # A second scan follows the first index; the job requested below must not be that one.
     (project,) = await impatient.registry.run(Registry.projects)
     await impatient.wait_watched(project.project_id)
     assert end["status"] == "published"
@@ -127,14 +127,14 @@ async def test_what_a_job_says_at_its_end_is_what_the_call_would_have_said_had_i
 
 
 async def test_whoever_waited_for_a_job_is_told_that_the_index_is_fresh_or_stale_and_not_that_it_is_at_work(serving):
-    """After a first index the tree is looked at once more, for what changed before anybody watched it."""
+    """After a first index the tree is scanned again, for changes from before the watcher started."""
     first = await serving.call("index_repo", wait_seconds=50)
 
     assert (first["status"], first["metadata"]["freshness_status"]) == ("published", "fresh")
 
 
 async def test_a_published_job_is_never_said_to_be_syncing(impatient, repository):
-    """Also where another job follows it at once, and nobody waits for that."""
+    """Even if another job follows immediately and nobody waits for it."""
     said = []
     for n in range(5):
         repository.write({f"src/m{n}.py": f"def edited_{n}():\n    return {n}\n"})
@@ -326,7 +326,7 @@ async def test_health_knows_projects_that_are_not_live_and_jobs_that_run(impatie
         health = await impatient.call("health_check")
         return health if health["active_job"] is None and health["projects"][0]["index_status"] != "stale" else None
 
-    # The watcher that begins after the first job has the tree compared once more, and a job takes up what that finds.
+    # The watcher that starts after the first job causes another scan, and a job indexes what it finds.
     after = await until(quiet)
 
     assert during["status"] == "indexing"

@@ -1,7 +1,7 @@
-"""Every tool over a small real project, success and error, compared with the transcripts in ../golden.
+"""Every tool on a small real project, with success and error, compared with the transcripts in ../golden.
 
-Ids, times and places that differ from run to run are written as <what they are>, and so are scores: their order is what
-counts. After a deliberate change run with CODECOMPASS_UPDATE_GOLDENS=1 and read the difference before it is committed.
+Ids, times, paths and scores, which differ from run to run, are replaced by <placeholders>; the order by score is compared.
+After a deliberate change run with CODECOMPASS_UPDATE_GOLDENS=1 and read the diff before committing it.
 """
 
 import json
@@ -143,7 +143,7 @@ async def test_a_tool_answers_as_its_transcript_says(tool, repository, tmp_path)
 
 
 def plain(text: str, names: dict[str, str]) -> str:
-    """Returns an answer without what differs from run to run."""
+    """Returns an answer with everything that differs from run to run replaced."""
     for value, name in names.items():
         text = text.replace(value, name)
     text = re.sub(r'"(symbol_id|result_id)":"[0-9a-f]{16}"', r'"\1":"<id>"', text)
@@ -153,7 +153,7 @@ def plain(text: str, names: dict[str, str]) -> str:
     text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "<time>", text)
     text = re.sub(r'"(duration_seconds|duration_ms)":[0-9.e-]+', r'"\1":"<duration>"', text)
     text = re.sub(r'"(score|bm25_score|final_score)":[0-9.]+', r'"\1":"<score>"', text)
-    # The answer names the root, which is as long as the name of who runs this and the number of the run.
+    # The answer contains the root, whose length depends on the user's name and the number of the run.
     text = re.sub(r'"estimated_tokens":\d+', r'"estimated_tokens":"<tokens>"', text)
     text = re.sub(r'"commit":"[0-9a-f]{40}"', '"commit":"<commit>"', text)
     text = re.sub(r'"uptime_seconds":\d+', '"uptime_seconds":"<seconds>"', text)
