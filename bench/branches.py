@@ -103,7 +103,8 @@ def measure(tree: Path, directory: Path, *, changed: int, rounds: int) -> list[F
 
 
 def _make_branches(root: Path, changed: int) -> int:
-    """Makes the commits `main`, `side` and `other`; the latter two differ from it in at most `changed` files. Returns how many."""
+    """Makes the commits `main`, `side` and `other`; the latter two differ from it in `changed` files at most. Returns how
+    many."""
     mark = root / f"{MARK}file.py"
     mark.write_text(f"def {MARK}main():\n    return 1\n")
     _commit(root, "main")

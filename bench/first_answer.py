@@ -55,7 +55,7 @@ def ask(root: Path, query: str, interpreter: str) -> FirstAnswer:
 
 
 def row(name: str, answers: Sequence[FirstAnswer]) -> list[str]:
-    """Returns a line of the table: median, 95th percentile and maximum of the seconds, and counts of empty and partial answers."""
+    """Returns a line of the table: median, 95th percentile and maximum seconds, and counts of empty and partial answers."""
     seconds = [answer.seconds for answer in answers]
     figures = (statistics.median(seconds), percentile(seconds, 0.95), max(seconds))
     n_empty = sum(not answer.n_results for answer in answers)
