@@ -1,7 +1,7 @@
 """Measures CodeCompass: `python -m bench`, or `make bench`. Needs no network and no further packages.
 
-Without --repo it measures on synthetic trees (5,000 and 20,000 files, kept in bench/out). ctags, git and rg are measured beside
-it if they are installed. Every figure is written with its samples to bench/out/bench-<time>.json.
+Without --repo it measures on synthetic trees (5,000 and 20,000 files, kept in bench/out). ctags, git and rg are measured for
+comparison if they are installed. Every figure is written with its samples to bench/out/bench-<time>.json.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Building and updating the index: time, CPU, memory and size, beside ctags, git and the read-and-parse floor."""
+"""Building and updating the index: time, CPU, memory and size, compared with ctags, git and the read-and-parse floor."""
 
 import shutil
 import time

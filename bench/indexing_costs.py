@@ -1,7 +1,7 @@
 """What indexing many repositories costs, as a Markdown table: `python -m bench.indexing_costs --trees DIR ...`.
 
-Each tree is indexed from nothing in a separate process, beside `ctags -R` and the read-and-parse floor in the same run. With
---runs, figures are medians. The store is temporary; the trees are only read.
+Each tree is indexed from nothing in a separate process, and compared with `ctags -R` and the read-and-parse floor in the same
+run. With --runs, figures are medians. The store is temporary; the trees are only read.
 """
 
 import argparse

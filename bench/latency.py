@@ -1,4 +1,4 @@
-"""How long answers take, warm, and how long the command line takes to start, beside ripgrep and bare Python."""
+"""How long answers take, warm, and how long the command line takes to start, compared with ripgrep and bare Python."""
 
 import importlib.util
 import shutil
@@ -43,7 +43,7 @@ def figures_of(done: ProbeRun, root: Path) -> list[Figure]:
 
 
 def start_figures() -> list[Figure]:
-    """Returns how long `codecompass --help` takes, beside bare Python and an import of the event loop."""
+    """Returns how long `codecompass --help` takes, compared with bare Python and an import of the event loop."""
     if importlib.util.find_spec("codecompass.__main__") is None:
         return []
     commands = {

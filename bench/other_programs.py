@@ -1,4 +1,4 @@
-"""Other programs that are measured beside ours in the same run, if they are installed."""
+"""Other programs that are measured for comparison in the same run, if they are installed."""
 
 import shutil
 import subprocess

@@ -61,8 +61,8 @@ QUICK: Final = Plan(starts=1, edits=2, update_rounds=1, queries=20, ends=1, idle
 
 
 class StartRuns(Struct, frozen=True, kw_only=True):
-    """Seconds until `initialize` was answered, beside bare Python and an import of our base libraries, alternating; seconds
-    until the right answer to a first question; memory of a server after opening and after one answer."""
+    """Seconds until `initialize` was answered, and for comparison those of bare Python and of an import of our base libraries,
+    alternating; seconds until the right answer to a first question; memory of a server after opening and after one answer."""
 
     files: int
     initialize: tuple[float, ...]

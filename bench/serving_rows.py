@@ -1,4 +1,4 @@
-"""The rows of the server: measurements beside the contract's limits. Pure."""
+"""The rows of the server: measurements and the contract's limits. Pure."""
 
 from collections.abc import Mapping
 from statistics import median

@@ -17,7 +17,7 @@ MAX_RELATIONS: Final = 16
 """Maximum number of relations of one word."""
 
 MIN_LIFT: Final = 2.0
-"""How much more probable a word must be beside the other than elsewhere; a word below this is beside everything."""
+"""How much more probable a word must be with the other than elsewhere; a word below this occurs with everything."""
 
 FULL_LIFT: Final = 16.0
 """At this lift and above, a word's general frequency no longer weakens a relation."""

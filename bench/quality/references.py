@@ -3,7 +3,7 @@
 Each row of refs.jsonl (a definition, the lines that refer to it, the functions around them) is a call of `find_references`, each
 row of subtypes.jsonl one of `get_symbol_hierarchy`. Lines that import are neutral, and so is the definition's own line; uses in
 parts of the repository that the truth does not cover are ignored. `shared` are names that several definitions of the repository
-have. Beside it: whole words found by ripgrep, in the same files. --home has the indexes that
+have. For comparison: whole words found by ripgrep in the same files. --home has the indexes that
 `python -m bench.quality --mode whole --out OUT` left (OUT/index).
 """
 

@@ -1,4 +1,4 @@
-"""Tables of a quality run: by category, language and repository, beside published figures, and against an earlier run."""
+"""Tables of a quality run: by category, language and repository, compared with published figures and with an earlier run."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -99,7 +99,7 @@ def systems_table(systems: Mapping[str, Sequence[Judged[Score]]], value: Callabl
 
 
 def repository_table(judged: Sequence[Judged[SearchScore]], published: Mapping[str, Mapping[str, float]]) -> str:
-    """Returns our NDCG@10 of each repository beside the best and the median published one, worst difference first."""
+    """Returns our NDCG@10 of each repository with the best and the middle published one, worst difference first."""
     languages = {item.truth.repo: item.truth.language for item in judged}
     rows = []
     for repository, value in _by_repository(judged).items():
