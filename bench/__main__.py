@@ -1,7 +1,7 @@
-"""Measures CodeCompass: `python -m bench`, or `make bench`. Needs no network and nothing installed besides.
+"""Measures CodeCompass: `python -m bench`, or `make bench`. Needs no network and no further packages.
 
-Without --repo it measures on trees that it makes up (5,000 and 20,000 files, kept in bench/out). ctags, git and rg are
-measured beside it where they are installed. Every figure stands with its samples in bench/out/bench-<time>.json.
+Without --repo it measures on synthetic trees (5,000 and 20,000 files, kept in bench/out). ctags, git and rg are measured for
+comparison if they are installed. Every figure is written with its samples to bench/out/bench-<time>.json.
 """
 
 import argparse
@@ -35,7 +35,7 @@ LIBRARIES: Final = ("tantivy", "tree-sitter", "tree-sitter-language-pack", "trio
 
 
 class Machine(Struct, frozen=True, kw_only=True):
-    """Where and with what it was measured. `load` is the system's load average over the last minute, before and after."""
+    """The machine and libraries of a measurement. `load` is the load average over the last minute, before and after it."""
 
     system: str
     processors: int
@@ -45,7 +45,7 @@ class Machine(Struct, frozen=True, kw_only=True):
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """What is written to disk: the rows of the table, and every run behind them."""
+    """The file written to disk: the rows of the table, and every run behind them."""
 
     taken_at: str
     machine: Machine
@@ -57,7 +57,7 @@ class Report(Struct, frozen=True, kw_only=True):
 
 
 class Results(Struct):
-    """What is measured besides the rows of the table."""
+    """Measurements besides the rows of the table."""
 
     trees: list[TreeRuns] = []
     serving: ServingRuns | None = None

@@ -1,9 +1,9 @@
 """What worktrees, branches and refs of a known repository cost: `python -m bench.branches TREE`.
 
-TREE is copied and becomes a repository of its own. Its second worktree is indexed; a running server follows a checkout of
-another branch and back, which differs in --changed files; and a question names a commit that nobody has indexed. Times are from
-the end of git's command, or from sending the question, to a complete answer that says the right thing. CPU is that of the
-server and its workers, or of the command and its own.
+TREE is copied into a new repository. Its second worktree is indexed; a running server follows a checkout of another branch and
+back, which differs in --changed files; and a question names a commit that nobody has indexed. Times are from the end of git's
+command, or from sending the question, to a complete and right answer. CPU is that of the server and its workers, or of the
+command and its children.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from codecompass.units import SECONDS
 CHANGED: Final = 800
 ROUNDS: Final = 5
 SETTLE_SECONDS: Final = 2.5 * SECONDS
-"""git does not trust, and neither do we, what was written in the same tick as its index."""
+"""Neither git nor we trust files written in the same tick as git's index."""
 
 DEADLINE_SECONDS: Final = 120 * SECONDS
 MARK: Final = "branch_mark_"
@@ -103,7 +103,8 @@ def measure(tree: Path, directory: Path, *, changed: int, rounds: int) -> list[F
 
 
 def _make_branches(root: Path, changed: int) -> int:
-    """Makes the commits `main`, `side` and `other`, which differ from it in so many files. Returns in how many."""
+    """Makes the commits `main`, `side` and `other`; the latter two differ from it in `changed` files at most. Returns how
+    many."""
     mark = root / f"{MARK}file.py"
     mark.write_text(f"def {MARK}main():\n    return 1\n")
     _commit(root, "main")
@@ -167,7 +168,7 @@ def _switch(server: Connection, root: Path, branch: str) -> float:
 
 
 def _wait_for(server: Connection, branch: str) -> float:
-    """Returns how long it takes until a complete answer has what only that branch has. Raises AssertionError after a while."""
+    """Returns the seconds until a complete answer has that branch's marker. Raises AssertionError after DEADLINE_SECONDS."""
     began = time.monotonic()
     while time.monotonic() - began < DEADLINE_SECONDS:
         found = msgspec.json.decode(server.call("locate_symbol", {"name": f"{MARK}{branch}"}).result, type=_Answer)
@@ -182,7 +183,7 @@ def _index(root: Path, home: Path) -> Usage:
 
 
 def _cpu_seconds(pid: int) -> float:
-    """Returns the CPU time of a process and its children so far, from the kernel's accounts; those that ended count too."""
+    """Returns the CPU time of a process and its children so far, from /proc, including ended children."""
     total = 0.0
     for each in (pid, *_children(pid)):
         fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()

@@ -1,7 +1,7 @@
-"""A client of `codecompass serve-mcp` that says how long each answer took.
+"""A client of `codecompass serve-mcp` that measures how long each answer took.
 
-The server is a process of its own, as an editor starts it: the real command, its frames on two pipes. Every wait ends
-after DEADLINE_SECONDS; what the server wrote to stderr is then in the error.
+The server is a separate process, as an editor starts it: the real command, its frames on two pipes. Every wait ends after
+DEADLINE_SECONDS; the error then includes the server's stderr.
 """
 
 import os
@@ -28,11 +28,11 @@ PROTOCOL_VERSION: Final = "2025-11-25"
 
 
 class ServerFailed(Exception):
-    """The server ended, fell silent or refused; the message carries what it said, or the end of its stderr."""
+    """The server exited, did not answer in time or returned an error; the message has its answer, or the end of its stderr."""
 
 
 class Timed(Struct, frozen=True):
-    """An answer as it came, and the seconds from before the request was written until it was read."""
+    """A raw answer, and the seconds from before the request was written until the answer was read."""
 
     seconds: float
     result: msgspec.Raw
@@ -52,7 +52,7 @@ class _Frame(Struct, frozen=True):
 
 
 class Connection:
-    """Get one from `serving`. Times are of `time.monotonic`."""
+    """A connection to a server, made by `serving`. Times are of `time.monotonic`."""
 
     def __init__(self, process: subprocess.Popen[bytes], errors: IO[bytes], started: float) -> None:
         self._process = process
@@ -69,7 +69,7 @@ class Connection:
         return self._process.pid
 
     def initialize(self) -> float:
-        """Shakes hands; returns the seconds from the start of the process until the answer was read."""
+        """Performs the handshake; returns the seconds from the start of the process until the answer was read."""
         information = {"name": "bench", "version": "1"}
         self.request("initialize", {"protocolVersion": PROTOCOL_VERSION, "capabilities": {}, "clientInfo": information})
         seconds = time.monotonic() - self.started
@@ -85,7 +85,7 @@ class Connection:
         return self.send("tools/call", {"name": tool, "arguments": dict(arguments or {})})
 
     def tool_answer(self, request_id: int) -> Timed:
-        """Returns what the tool answered. Raises ServerFailed where it is not an answer of the tool, an error included."""
+        """Returns the tool's answer. Raises ServerFailed for an error, also one of the tool."""
         timed = self.wait(request_id)
         body = msgspec.json.decode(timed.result, type=_ToolResult)
         if body.is_error:
@@ -93,13 +93,13 @@ class Connection:
         return Timed(timed.seconds, body.structured_content)
 
     def ask(self, tool: str, arguments: Mapping[str, object] | None = None) -> Said:
-        """Calls a tool and returns what a model would read of its answer; an error of the tool is an answer too."""
+        """Calls a tool and returns the text that a model would read; an error of the tool is returned too."""
         timed = self.wait(self.send_call(tool, arguments))
         body = msgspec.json.decode(timed.result, type=_ToolResult)
         return Said(timed.seconds, body.content[0].text if body.content else "", body.is_error)
 
     def request(self, method: str, params: Mapping[str, object] | None = None) -> Timed:
-        """Sends a request and waits for its answer; what the server says in between is passed over."""
+        """Sends a request and waits for its answer; ignores the server's other messages."""
         return self.wait(self.send(method, params))
 
     def send(self, method: str, params: Mapping[str, object] | None = None) -> int:
@@ -111,7 +111,7 @@ class Connection:
         return self._last_id
 
     def wait(self, request_id: int) -> Timed:
-        """Returns the answer to a request that was sent; others that come first are kept. Raises ServerFailed for an error."""
+        """Returns the answer to a sent request; keeps others that arrive first. Raises ServerFailed for an error."""
         deadline = time.monotonic() + DEADLINE_SECONDS
         while request_id not in self._answers:
             line = self._line(deadline)
@@ -125,11 +125,11 @@ class Connection:
         return self._answers.pop(request_id)
 
     def is_answered(self, request_id: int) -> bool:
-        """Whether the answer has been read, while waiting for another one."""
+        """Whether the answer was read while waiting for another one."""
         return request_id in self._answers
 
     def end(self) -> float:
-        """Ends the server's input; returns the seconds until its process was gone. Safe to call again (0.0)."""
+        """Closes the server's input; returns the seconds until its process ended. Safe to call again (0.0)."""
         if self._process.returncode is not None:
             return 0.0
         assert self._process.stdin is not None
@@ -179,7 +179,7 @@ class _ToolResult(Struct, frozen=True, rename="camel"):
 
 @contextmanager
 def serving(root: Path, home: Path, *options: str, interpreter: str = sys.executable) -> Iterator[Connection]:
-    """Starts a server for `root` with its store in `home`, nothing said yet; its process is gone when the block ends.
+    """Starts a server for `root` with its store in `home`, without a handshake; its process is gone when the block ends.
 
     `interpreter` is a Python in whose environment a codecompass is installed.
     """

@@ -1,8 +1,8 @@
-"""Made-up repositories from real ones: each is a copy of one real index, with words of its own.
+"""Generates repositories from real ones: each is a copy of one real index, with its own words.
 
 Vocabulary grows from one real repository to the next. Of the words of a repository that are in one or two of its pieces of text,
 60 % are in none of the others (mean of 25 real ones, compared with each other). A copy has as many words of its own: `changed`
-picks SHARE of those words, the same of each copy, and a mark after each becomes letters that no other copy has.
+picks SHARE of those words, the same for each copy, and a mark after each becomes letters that no other copy has.
 """
 
 import hashlib
@@ -15,22 +15,22 @@ from typing import Final
 
 SHARE: Final = 0.6
 RARE: Final = 2
-"""Pieces of text that a rare word is in at most."""
+"""A rare word is in at most this many pieces of text."""
 
 WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{3,}")
 
 _LETTERS: Final = "bcdfghjkmnpqrtvwxz"
-"""Neither vowels nor `s`: no analyser takes an ending off."""
+"""Neither vowels nor `s`, so that no analyser strips an ending."""
 
 _LENGTH: Final = 4
 MARK: Final = "zqjkkkkx"
-"""Stands for the letters of a copy. All begin with the same three, which no word has: the order of words stays as it is."""
+"""Placeholder for a copy's letters. All begin with the same three, which no word has, so the order of words stays the same."""
 
 MAX_COPIES: Final = len(_LETTERS) ** _LENGTH
 
 
 def suffix(number: int) -> str:
-    """Returns what copy `number` has in the place of MARK: as long as that, and nobody else's."""
+    """Returns the letters that replace MARK in copy `number`: as many as in MARK, and unique."""
     if not 0 <= number < MAX_COPIES:
         raise ValueError(f"there can be {MAX_COPIES:,} copies, not {number:,}")
     letters = []
@@ -46,7 +46,7 @@ def words_in(text: str) -> set[str]:
 
 
 def changed(rare: Iterable[str]) -> frozenset[str]:
-    """Returns those of the words that copies have in their own form: SHARE of them, by what they are."""
+    """Returns the words that copies have in their own form: SHARE of them, chosen by hash."""
     return frozenset(word for word in rare if hashlib.blake2b(word.encode(), digest_size=4).digest() < _BELOW)
 
 
@@ -66,10 +66,10 @@ def spread(sizes: Sequence[int]) -> float:
 
 
 def chosen(sizes: Sequence[int], n: int, mean: float, seed: str) -> list[int]:
-    """Returns, for `n` repositories, the places in `sizes` (of the real ones) of what each is a copy of.
+    """Returns, for `n` repositories, the index in `sizes` (of the real ones) of the one that each copies.
 
-    Wanted sizes are lognormal, as widely spread as the real ones; a copy is of one of the three real repositories that are
-    nearest, by how often one is of the other. The middle of the distribution is such that the sizes have that `mean`.
+    Sizes are drawn from a lognormal distribution as widely spread as the real ones; each is a copy of one of the three real
+    repositories of nearest size. The middle of the distribution is chosen so that the sizes have that `mean`.
     """
     width = spread(sizes)
 

@@ -1,7 +1,7 @@
-"""The trees that are measured: one made from a seed, or a copy of somebody's repository. Never somebody's repository
-itself, where a measurement edits files.
+"""The trees that are measured: made from a seed, or a copy of a given repository. Measurements that edit files never use the
+given repository itself.
 
-Trees lie under `bench/out/trees` and are kept: making 20,000 files takes longer than some of what is measured on them.
+Trees are kept under `bench/out/trees`: making 20,000 files takes longer than some measurements on them.
 """
 
 import hashlib
@@ -20,16 +20,16 @@ from codecompass.scan.rules import ScanRules
 from codecompass.scan.walk import scan
 
 OUT: Final = Path(__file__).resolve().parent / "out"
-"""Everything that a measurement leaves behind. Ignored by git, removed by `make clean`."""
+"""All output of measurements. Ignored by git, removed by `make clean`."""
 
 SEED: Final = 20261121
 
 COMPLETE: Final = ".complete"
-"""Stands beside a tree (its name and this suffix) once all of it is written."""
+"""Suffix of an empty file beside a tree, named like it, that is created once the tree is completely written."""
 
 
 class Tree(Struct, frozen=True, kw_only=True):
-    """A directory to measure on. `is_ours`: files in it may be edited (and are put back)."""
+    """A directory to measure on. `is_ours`: files in it may be edited (and are restored)."""
 
     name: str
     root: Path
@@ -37,13 +37,13 @@ class Tree(Struct, frozen=True, kw_only=True):
 
 
 def synthetic_tree(files: int, seed: int = SEED) -> Tree:
-    """Returns the tree of files 0..files-1 of `seed`, a git repository where git is installed. Made once."""
+    """Returns the tree of files 0..files-1 of `seed`, a git repository if git is installed. Made once."""
     sources = [Path(__file__).with_name(name).read_bytes() for name in ("synthetic.py", "vocabulary.py")]
     recipe = hashlib.blake2b(b"".join(sources), digest_size=4).hexdigest()
     root = OUT / "trees" / f"synthetic-{recipe}-{seed}-{files}"
     if not _is_complete(root):
         _begin(root)
-        # One by one: a measuring process that is large itself makes its children look large (see `measure`).
+        # One by one: if the measuring process is large, its children look large too (see `measure`).
         _write(root, chain(synthetic.project_files(), synthetic.source_files(seed, files)))
         make_repository(root)
         _end(root)
@@ -51,14 +51,14 @@ def synthetic_tree(files: int, seed: int = SEED) -> Tree:
 
 
 def given_tree(root: Path) -> Tree:
-    """Returns somebody's directory, to be read only. Raises NotADirectoryError where it is none."""
+    """Returns a given directory, which is only read. Raises NotADirectoryError if it is not one."""
     if not root.is_dir():
         raise NotADirectoryError(f"{root} is not a directory")
     return Tree(name=root.resolve().name, root=root.resolve(), is_ours=False)
 
 
 def copy_of(tree: Tree) -> Tree:
-    """Returns a fresh copy of what would be indexed of `tree`, as a git repository of its own."""
+    """Returns a fresh copy of the files of `tree` that would be indexed, as a new git repository."""
     root = OUT / "trees" / f"copy-of-{tree.root.name}"
     _begin(root)
     for file in scan(str(tree.root), ScanRules()).files:
@@ -70,7 +70,7 @@ def copy_of(tree: Tree) -> Tree:
 
 
 def trees_in(directories: Iterable[Path]) -> list[Path]:
-    """Returns the trees meant: a directory that holds files or is a repository itself, else the directories in it."""
+    """Returns the trees: each directory that holds files or is a repository, else the directories in it."""
     trees = []
     for directory in directories:
         inside = sorted(path for path in directory.iterdir() if path.is_dir())
@@ -80,7 +80,7 @@ def trees_in(directories: Iterable[Path]) -> list[Path]:
 
 
 def make_repository(root: Path) -> None:
-    """Makes `root` a git repository that tracks all that is in it; does nothing where git is not installed."""
+    """Makes `root` a git repository that tracks all its files; does nothing if git is not installed."""
     git = shutil.which("git")
     if git is None:
         return

@@ -1,7 +1,7 @@
-"""What a source file defines, said by somebody else: Python's own parser for Python, Universal Ctags for the rest.
+"""The definitions of a source file according to other programs: Python's own parser for Python, Universal Ctags for the rest.
 
-Neither is always right: ctags guesses at what it does not parse, and takes some things for definitions that nobody looks
-up. What a code index need not have is left out here, each with its reason, so that what remains is comparable.
+Neither is always right: ctags guesses at what it does not parse, and reports some things as definitions that nobody looks up.
+What a code index need not have is excluded here, each with its reason, so that the rest is comparable.
 """
 
 import ast
@@ -37,7 +37,7 @@ CTAGS_PARSER: Final[Mapping[str, str]] = {
     "tsx": "TypeScript",
     "typescript": "TypeScript",
 }
-"""Our languages that ctags 5.9 has a parser for. Swift, Scala and Zig it has not."""
+"""Our languages that ctags 5.9 has a parser for. It has none for Swift, Scala and Zig."""
 
 LEFT_OUT: Final[Mapping[str, frozenset[str]]] = {
     "bash": frozenset({"script", "heredoc"}),  # a file that is sourced; a marker in the text
@@ -51,11 +51,11 @@ LEFT_OUT: Final[Mapping[str, frozenset[str]]] = {
     "javascript": frozenset({"property"}),  # mostly keys of object literals
     "kotlin": frozenset({"package"}),
     "php": frozenset({"namespace", "variable", "alias"}),  # every assignment outside functions; `use .. as`
-    "ruby": frozenset({"library", "describe", "context"}),  # what `require` takes in; sentences of tests
+    "ruby": frozenset({"library", "describe", "context"}),  # what `require` loads; sentences of tests
     "rust": frozenset({"implementation"}),  # the type's name again
     "sql": frozenset({"label", "variable", "cursor"}),
 }
-"""Kinds of ctags that are no definitions of the file, or none that is looked up."""
+"""Kinds of ctags that are not definitions of the file, or that nobody looks up."""
 
 NO_NAME: Final = re.compile(r"__anon|Anonymous(?:Function|Class)[0-9a-f]|<\w+>$|[\W_]*$")
 """What ctags calls a thing without a name (a lambda, an anonymous struct, Go's `_`), in any language."""
@@ -66,17 +66,17 @@ MISREAD: Final[Mapping[str, re.Pattern[str]]] = {
         r"(?:class|where|instance|data|newtype|type|module|import|let|in|if|then|else|case|of|do"
         r"|infix[lr]?|deriving|pattern|\[.*)$"
     ),
-    "javascript": re.compile(r"exports$"),  # `module.exports = ...` names no thing of that name
-    "ruby": re.compile(r".*=$"),  # the writer that an accessor brings along
+    "javascript": re.compile(r"exports$"),  # `module.exports = ...` defines nothing of that name
+    "ruby": re.compile(r".*=$"),  # the writer that an accessor defines implicitly
 }
-"""Names that ctags makes of something else."""
+"""Names that ctags misreads from something else."""
 
 WRITTEN_WITH: Final[Mapping[tuple[str, str], re.Pattern[str]]] = {
-    ("haskell", "function"): re.compile(r"/\^(?!\s*(?:::|=|,|\$\())"),  # else what stands below a name, or a splice
+    ("haskell", "function"): re.compile(r"/\^(?!\s*(?:::|=|,|\$\())"),  # else text below a name, or a splice
     ("kotlin", "method"): re.compile(r"\bfun\b"),  # else a parameter of a lambda
     ("lua", "function"): re.compile(r"function\s+[\w.:]+|=\s*function\b"),  # else a call that takes a function
 }
-"""What the line of a kind must hold."""
+"""Pattern that the line of a kind must match."""
 
 IMPORTED: Final[Mapping[tuple[str, str], re.Pattern[str]]] = {
     ("javascript", "constant"): re.compile(r"=\s*(?:await\s+)?(?:require|import)\("),
@@ -84,29 +84,29 @@ IMPORTED: Final[Mapping[tuple[str, str], re.Pattern[str]]] = {
     ("tsx", "alias"): re.compile(r"/\^import\b"),
     ("typescript", "alias"): re.compile(r"/\^import\b"),
 }
-"""What the line of a kind holds where it imports a name and defines none."""
+"""Pattern of lines of a kind that import a name instead of defining one."""
 
 INCLUDE_GUARD: Final = re.compile(r"\w+_(?:H|HH|HPP|HXX|INC|INL)_*")
 
 LAST_PART: Final = frozenset({"csharp", "lua"})
-"""Languages where ctags writes a name with what it belongs to: `M.setup`, `IList.IsFixedSize`."""
+"""Languages in which ctags qualifies a name with its owner: `M.setup`, `IList.IsFixedSize`."""
 
 CLAUSES: Final = frozenset({"elixir", "haskell"})
-"""Languages where a function is written in clauses, each of which ctags lists: the first of a name and kind counts."""
+"""Languages in which a function has several clauses, each of which ctags lists: the first of a name and kind counts."""
 
 TYPE_KINDS: Final = frozenset({"enum", "struct", "union"})
-"""Kinds of C that a typedef, a field or a variable can hold the definition of."""
+"""Kinds of C whose definition a typedef, a field or a variable can contain."""
 
 VALUE_KINDS: Final = frozenset({"constant", "variable", "field"})
 FUNCTION_KINDS: Final = frozenset({"function", "method", "func", "generator", "getter", "setter", "singletonMethod"})
 """A value inside one of these is local to it."""
 
 SCOPELESS: Final = frozenset({"javascript", "tsx", "typescript"})
-"""Languages where ctags often gives no scope: an indented value without one is taken for local, or a literal's key."""
+"""Languages in which ctags often gives no scope: an indented value without one is taken for local, or a literal's key."""
 
 
 class Definition(Struct, frozen=True):
-    """A definition: path relative to the root, name, the teller's word for its kind, 1-based line."""
+    """A definition: path relative to the root, name, kind as its source calls it, 1-based line."""
 
     path: str
     name: str
@@ -131,7 +131,7 @@ class Tag(Struct, frozen=True, rename={"scope_kind": "scopeKind"}):
 def python_definitions(path: str, source: str) -> list[Definition]:
     """Returns the classes, functions (nested ones too), module and class variables, and attributes set in `__init__`.
 
-    Raises SyntaxError where this Python cannot parse it, ValueError for a NUL, RecursionError for absurd nesting.
+    Raises SyntaxError if this Python cannot parse it, ValueError for a NUL, RecursionError for extreme nesting.
     """
     found: list[Definition] = []
 
@@ -161,7 +161,7 @@ def python_definitions(path: str, source: str) -> list[Definition]:
 def ctags_definitions(program: str, root: Path, language: str, paths: Sequence[str]) -> list[Definition]:
     """Returns what ctags finds in files (relative to `root`) read as `language`, one of those in `CTAGS_PARSER`.
 
-    Raises OSError where ctags cannot be started, CalledProcessError where it fails.
+    Raises OSError if ctags cannot be started, CalledProcessError if it fails.
     """
     with TemporaryDirectory() as directory:
         listed = Path(directory) / "files"
@@ -194,7 +194,7 @@ HEREDOC_QUOTES: Final = ('"""', "'''")
 
 
 def comparable(language: str, tags: Iterable[Tag]) -> list[Definition]:
-    """Returns the tags of files in `language` that a code index should have too, under the names that it would give."""
+    """Returns the tags of files in `language` that a code index should have too, under the names that it would use."""
     tags = list(tags)
     found: list[Definition] = []
     seen: set[tuple[str, str, str, str]] = set()
@@ -210,7 +210,7 @@ def comparable(language: str, tags: Iterable[Tag]) -> list[Definition]:
         seen.add(key)
         name = re.split("[.:]", tag.name)[-1] if language in LAST_PART else tag.name
         held = types.get((tag.path, tag.typeref))
-        # `typedef struct { ... } Name;` is defined where it begins; ctags means the line of the name.
+        # `typedef struct { ... } Name;` is defined where it begins; ctags reports the line of the name.
         line = held.line if held is not None and held.line <= tag.line <= held.end else tag.line
         found.append(Definition(tag.path, name, tag.kind, line))
     return found
@@ -233,7 +233,7 @@ def _is_misread(language: str, tag: Tag) -> bool:
         return True
     match what:
         case (("c" | "cpp"), "function"):
-            # A macro at the top of a file looks like a function: `TEST(Suite, Case) {`.
+            # A macro at the top level of a file looks like a function: `TEST(Suite, Case) {`.
             return tag.name.isupper()
         case (("c" | "cpp"), "macro"):
             return INCLUDE_GUARD.fullmatch(tag.name) is not None
@@ -241,7 +241,7 @@ def _is_misread(language: str, tag: Tag) -> bool:
             # A type in brackets, in the list of fields.
             return tag.name[:1].isupper()
         case ("kotlin", "method"):
-            # A parameter of a lambda that stands on the line of a function.
+            # A parameter of a lambda on the line of a function.
             return re.search(rf"\bfun\b.*\b{re.escape(tag.name)}`?\s*\(", tag.pattern) is None
         case ("javascript", ("class" | "function")):
             return _is_no_javascript_definition(tag)
@@ -252,18 +252,18 @@ def _is_misread(language: str, tag: Tag) -> bool:
             # `where T : Base`, and arguments of a constraint.
             return re.search(rf"\bwhere\s+\w+\s*:.*\b{re.escape(tag.name)}\b", tag.pattern) is not None
         case (("typescript" | "tsx"), "alias"):
-            # Else imported or exported, or a variable that is called `type`.
+            # Else an import, an export, or a variable called `type`.
             return re.search(rf"\btype\s+{re.escape(tag.name)}\s*(?:<|=|\$/)", tag.pattern) is None
     return False
 
 
 INNER_NAME: Final = re.compile(r"([\w$]+)\s*[:=]\s*(?:async\s+)?(?:function\b\s*\*?|class\b)\s*([\w$]+)")
-"""A name that only the function itself knows: `b` in `a = function b() {}`."""
+"""A name that only the function itself sees: `b` in `a = function b() {}`."""
 
 
 def _is_no_javascript_definition(tag: Tag) -> bool:
-    """To ctags an object is a class, and so is each `A` of `A.prototype.b = ...`: the object counts where no function can be
-    around it, as a variable does, and `A` where it is declared."""
+    """To ctags an object is a class, and so is each `A` of `A.prototype.b = ...`. An object counts only if no function can
+    enclose it, like a variable, and `A` only where it is declared."""
     if any(tag.name == inner != outer != "exports" for outer, inner in INNER_NAME.findall(tag.pattern)):
         return True
     if tag.kind != "class" or f"function {tag.name}" in tag.pattern:

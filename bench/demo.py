@@ -1,7 +1,7 @@
-"""Shows CodeCompass on a repository: `make demo`, or `python bench/demo.py [PATH]`.
+"""Demonstrates CodeCompass on a repository: `make demo`, or `python bench/demo.py [PATH]`.
 
-Indexes it with the real command line and asks it a few things, each command printed before its output. What is asked comes
-from the repository's own symbols, so that it works on any. The index goes where the user's indexes go, and stays.
+Indexes it with the real command line and asks a few questions, printing each command before its output. The questions are made
+from the repository's own symbols, so it works on any repository. The index is stored with the user's indexes, and stays.
 """
 
 import math
@@ -26,7 +26,7 @@ from codecompass.store.rows import FileRow, SymbolRow
 from codecompass.store.snapshot import Snapshot
 
 LOOKED_AT: Final = 300
-"""Files that the questions are chosen from: those with most definitions."""
+"""Number of files from which the questions are chosen: those with most definitions."""
 
 OUTLINE_SYMBOLS: Final = range(4, 40)
 OUTLINE_LINES: Final = 14
@@ -34,11 +34,11 @@ TYPES: Final = frozenset({"class", "struct", "interface", "trait", "enum"})
 CALLABLES: Final = frozenset({"fn", "method"})
 SENTENCE_WORDS: Final = range(5, 13)
 OPENINGS: Final = frozenset({"a", "an", "are", "get", "gets", "is", "return", "returns", "the", "this"})
-"""Words that comments begin with and questions do not."""
+"""Words with which comments begin and questions do not."""
 
 
 class Questions(Struct, frozen=True, kw_only=True):
-    """What the repository is asked; each is empty where it has nothing that fits."""
+    """The questions about a repository; each is empty if nothing in it fits."""
 
     sentence: str = ""
     name: str = ""
@@ -46,7 +46,7 @@ class Questions(Struct, frozen=True, kw_only=True):
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the demonstration over the directory named, by default the one that this file belongs to."""
+    """Runs the demonstration on the directory given, by default the one of this file."""
     root = canonical_root(arguments[0] if arguments else Path(__file__).parent.parent)
     if not root.is_dir():
         print(f"{root} is not a directory. Name a repository: make demo REPO=/path/to/one", file=sys.stderr)
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def questions_about(root: Path) -> Questions:
-    """Chooses what to ask from the index of `root`, the same each time for the same index."""
+    """Chooses questions from the index of `root`; the same index gives the same questions."""
     home = Invocation(GlobalOptions()).home
     index = WorkspaceIndex(home.project(project_id(root)), project_id(root))
     try:
@@ -84,7 +84,7 @@ def questions_about(root: Path) -> Questions:
 
 
 def choose(snapshot: Snapshot) -> Questions:
-    """Takes the type (else function) with one definition that most of the code speaks of, and the comment of another."""
+    """Takes the type (else function) with one definition that most of the code mentions, and the comment of another one."""
     files = [file for file in snapshot.facts.files() if file.symbol_count and role_of(file.path).rank == 0]
     files = sorted(files, key=lambda file: (-file.symbol_count, file.path))[:LOOKED_AT]
     rows = [row for file in files for row in snapshot.facts.symbols_in_file(file.id)]
@@ -98,7 +98,7 @@ def choose(snapshot: Snapshot) -> Questions:
 
 
 def next_steps(root: Path) -> Iterator[str]:
-    """Yields what to type after this."""
+    """Yields the commands to try next."""
     program = "codecompass"
     if shutil.which(program) is None:
         program = shlex.quote(str(Path(sys.executable).parent / program))
@@ -112,10 +112,10 @@ def next_steps(root: Path) -> Iterator[str]:
 
 
 def run(root: Path, *arguments: str, max_lines: int | None = None) -> int:
-    """Prints a command of ours, runs it in `root`, and says how long it took. Cuts its output at `max_lines`."""
+    """Prints a codecompass command, runs it in `root`, and prints how long it took. Cuts its output at `max_lines`."""
     say(f"$ codecompass {shlex.join(arguments)}")
     began = time.monotonic()
-    # -P: modules of the repository that is shown must not stand in for ours.
+    # -P: modules of the demonstrated repository must not replace ours.
     command = [sys.executable, "-P", "-m", "codecompass", *arguments]
     done = subprocess.run(command, cwd=root, stdout=None if max_lines is None else subprocess.PIPE, check=False)
     took = time.monotonic() - began
@@ -134,7 +134,7 @@ def title(text: str) -> None:
 
 
 def say(text: str, style: str = "36") -> None:
-    """Prints a line in a style, on terminals that show styles."""
+    """Prints a line, styled if stdout is a terminal."""
     print(f"\x1b[{style}m{text}\x1b[0m" if sys.stdout.isatty() else text, flush=True)
 
 
@@ -142,7 +142,7 @@ def _well_known(snapshot: Snapshot, rows: Sequence[SymbolRow]) -> Iterator[Symbo
     for kinds in (TYPES, CALLABLES):
         found = {row.name: row for row in rows if row.kind in kinds and _is_telling(row.name)}
         worth = {
-            # A name that nearly every chunk holds is a framework's word; the logarithm keeps the middle in the race.
+            # A name in nearly every chunk is a framework's word; the logarithm keeps less frequent names competitive.
             name: math.log1p(snapshot.text.document_frequency("body", name.lower())) + 0.5 * bool(row.doc)
             for name, row in found.items()
         }
@@ -161,14 +161,14 @@ def _well_described(snapshot: Snapshot, rows: Sequence[SymbolRow], elsewhere: st
     for row in candidates:
         words = _question(row).lower().split()
         if len(words) in SENTENCE_WORDS:
-            # Words that say something are those that are not in every file.
+            # Words in few files are the informative ones.
             worth[row.id] = sum(math.log1p(snapshot.text.document_frequency("body", word)) for word in words) / len(words)
     fitting = [row for row in candidates if row.id in worth]
     yield from sorted(fitting, key=lambda row: (worth[row.id], row.path, row.line_start))
 
 
 def _question(row: SymbolRow) -> str:
-    """The first sentence of a comment, without what it begins with; empty where it is not one in plain words."""
+    """Returns the first sentence of a comment, without its opening words; empty if it is not in plain words."""
     words = row.doc.split(". ")[0].rstrip(".").split()
     while words and words[0].lower() in OPENINGS | {row.name.lower()}:
         words = words[1:]

@@ -1,4 +1,4 @@
-"""Edits that a person could have made: a new function at the end of a file. Each can be undone."""
+"""Realistic edits: a new function at the end of a file. Each can be undone."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ FUNCTIONS: Final[Mapping[str, str]] = {
 
 
 class Edit(Struct, frozen=True, kw_only=True):
-    """A file that was edited: its path relative to the root, the name it now defines, and what it held before."""
+    """An edited file: its path relative to the root, the name it now defines, and its previous content."""
 
     root: Path
     path: str
@@ -35,14 +35,14 @@ class Edit(Struct, frozen=True, kw_only=True):
 
 
 def editable(paths: Iterable[str]) -> list[str]:
-    """Returns those that there is a function for, in an order that is random, always the same, and the same for a path
-    whatever the other paths are."""
+    """Returns the paths to which a function can be appended, in a pseudorandom but reproducible order: by hash, so that two paths
+    have the same order whatever the others are."""
     known = [path for path in paths if Path(path).suffix in FUNCTIONS]
     return sorted(known, key=lambda path: hashlib.blake2b(path.encode("utf-8", "surrogatepass"), digest_size=8).digest())
 
 
 def edit_files(root: Path, paths: Sequence[str], *, tag: int) -> tuple[Edit, ...]:
-    """Appends a new definition to each file and returns what was done, for undoing."""
+    """Appends a new definition to each file and returns the edits, for `undo`."""
     edits = []
     for number, path in enumerate(paths):
         name = f"BenchEdit{tag}x{number}"
@@ -54,6 +54,6 @@ def edit_files(root: Path, paths: Sequence[str], *, tag: int) -> tuple[Edit, ...
 
 
 def undo(edits: Iterable[Edit]) -> None:
-    """Puts back what the files held before."""
+    """Restores the previous content of the files."""
     for edit in edits:
         (edit.root / edit.path).write_bytes(edit.before)

@@ -1,4 +1,4 @@
-"""Figures from samples, and how they are written for people. Pure."""
+"""Figures from samples, and their formatting for people. Pure."""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ MILLISECOND: Final = 0.001
 
 
 class Beside(Struct, frozen=True, kw_only=True):
-    """Another program, or a floor, measured in the same run in the same unit. `ratio` is ours over its."""
+    """Another program, or a floor, measured in the same run in the same unit. `ratio` is our value divided by this one."""
 
     name: str
     value: float
@@ -23,7 +23,7 @@ class Beside(Struct, frozen=True, kw_only=True):
 
 
 class Figure(Struct, frozen=True, kw_only=True):
-    """One row of the table. `value` stands for all `samples` (their median, or a percentile as `what` says)."""
+    """One row of the table. `value` summarizes all `samples` (their median, or a percentile if `what` says so)."""
 
     what: str
     value: float
@@ -54,7 +54,7 @@ def figure(
 def percentile(samples: Sequence[float], share: float) -> float:
     """Returns the smallest sample that at least `share` (0..1) of all samples do not exceed (the nearest rank).
 
-    Raises ValueError where there are no samples.
+    Raises ValueError if there are no samples.
     """
     if not samples:
         raise ValueError("a percentile needs at least one sample")
@@ -63,7 +63,7 @@ def percentile(samples: Sequence[float], share: float) -> float:
 
 
 def written(value: float, unit: Unit) -> str:
-    """Returns a value with its unit, to the three digits that a measurement is good for."""
+    """Returns a value with its unit, with three significant digits, the precision of these measurements."""
     match unit:
         case "s":
             return f"{_digits(value / MILLISECOND)} ms" if value < 0.1 else f"{_digits(value)} s"

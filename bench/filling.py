@@ -1,11 +1,11 @@
-"""Fills an engine with made-up repositories, each a copy of a real one with words of its own (`copies.py`).
+"""Fills an engine with generated repositories, each a copy of a real one with its own words (`copies.py`).
 
 Documents of a real repository are made once, as a publication makes them, from texts and symbols with a mark after each changed
-word. A copy replaces the mark and its ids in them, so writing is bound by the engine. What a copy has:
+word. A copy replaces the mark and the ids in them, so that only the engine limits the writing speed. A copy has:
 
 - text: documents, routed by its id, refreshed once, as a worker does at the end of a publication;
-- facts: the blocks of the real repository's own files, under its id, so definitions there have the names as they were. The counts
-  of words are the copy's: blocks of them in which a mark is are replaced and packed anew;
+- facts: the blocks of the real repository's own files, under its id, so definitions in them keep their original names. The counts
+  of words are the copy's: blocks with a mark are replaced and packed again;
 - a manifest with the averages of its documents, and a repository document with one head.
 """
 
@@ -54,7 +54,7 @@ REPO_MARK: Final = "5e1fb0c5d2a7496e"
 PIECE_MARK: Final = "90c47be1a6f3d2587be1c09d"
 
 GROUP: Final = "thirty"
-"""The group of the first repositories, which a question may name."""
+"""The group of the first IN_GROUP repositories, which a question may name."""
 
 IN_GROUP: Final = 30
 SAMPLES: Final = 40
@@ -72,18 +72,18 @@ class _Block(Struct, frozen=True):
     key: bytes
     document: bytes
     raw: bytes = b""
-    """Where a mark is in it."""
+    """The content, if a mark is in it."""
 
 
 class Template(Struct, frozen=True, kw_only=True):
-    """Everything of a copy, with marks in the place of what differs."""
+    """Everything in a copy, with marks in place of what differs."""
 
     real: Real
     meta: IndexMeta
     actions: tuple[bytes, ...]
     averages: Averages
     files: tuple[tuple[str, int, tuple[_Block, ...]], ...]
-    """The name, the bytes and the blocks of each."""
+    """The name, size in bytes and blocks of each."""
     names: tuple[str, ...]
     """Some names of definitions that are changed."""
     lines: tuple[str, ...]
@@ -91,7 +91,7 @@ class Template(Struct, frozen=True, kw_only=True):
 
 
 class Copy(Struct, frozen=True):
-    """A made-up repository in the engine."""
+    """A generated repository in the engine."""
 
     number: int
     repo_id: str
@@ -99,12 +99,12 @@ class Copy(Struct, frozen=True):
     template: Template
 
     def own(self, text: str) -> str:
-        """Returns a text of the template as it is here."""
+        """Returns a text of the template as it is in this copy."""
         return text.replace(MARK, suffix(self.number))
 
 
 def real_repositories(home: HomeLayout) -> list[Real]:
-    """Returns the repositories that are indexed in a home and can be copied, by name."""
+    """Returns the repositories of a home that are indexed and can be copied, by name."""
     found = []
     with open_registry(home) as registry:
         for project in registry.projects():
@@ -119,7 +119,7 @@ def real_repositories(home: HomeLayout) -> list[Real]:
 
 
 def template_of(home: HomeLayout, real: Real) -> Template:
-    """Makes what copies of a real repository are made from."""
+    """Makes the template for copies of a real repository."""
     index = WorkspaceIndex(home.project(real.project_id), real.project_id)
     try:
         with index.snapshot() as snapshot, tempfile.TemporaryDirectory() as scratch:
@@ -202,7 +202,7 @@ def _blocks(path: Path) -> Iterator[_Block]:
 
 
 class Filler:
-    """Writes copies. Threads may share it; templates are made when they are needed first, and kept."""
+    """Writes copies. Threads may share it; templates are made on first use and kept."""
 
     def __init__(self, engine: Engine, home: HomeLayout) -> None:
         self._engine = engine
@@ -212,7 +212,7 @@ class Filler:
         self.template_seconds = 0.0
 
     def template(self, real: Real) -> Template:
-        """Returns what copies of a real repository are made from."""
+        """Returns the template for copies of a real repository."""
         with self._lock:
             found = self._templates.get(real.name)
             if found is None:
@@ -223,7 +223,7 @@ class Filler:
         return found
 
     def copy(self, number: int, template: Template) -> Copy:
-        """Returns what copy `number` is called; `write` makes it."""
+        """Returns copy `number`, without writing it."""
         return Copy(number, repository_id(number), f"{template.real.name}/copy-{number}", template)
 
     def write(self, number: int, template: Template) -> Copy:
@@ -283,12 +283,12 @@ class Filler:
 
 
 def repository_id(number: int) -> str:
-    """Returns the id of copy `number`: the same in each run."""
+    """Returns the id of copy `number`, the same in each run."""
     return Random(f"copy:{number}").randbytes(8).hex()
 
 
 def own_actions(copy: Copy, generation: str) -> Iterator[bytes]:
-    """Yields the documents of a copy, each with the line of its action."""
+    """Yields the documents of a copy, each with its action line."""
     replaced: Mapping[bytes, bytes] = {
         REPO_MARK.encode(): copy.repo_id.encode(),
         PIECE_MARK.encode(): generation.encode(),

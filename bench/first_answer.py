@@ -2,8 +2,8 @@
 
     python -m bench.first_answer REPO.. [--runs 20] [--against PYTHON] [--query "how are migrations run"]
 
-`--against` names the Python of another installation; the two take turns in the same run, because the speed of a machine that
-others share changes by half within minutes. Seconds are those from the question to its answer, after `initialize`.
+`--against` names the Python of another installation; the two alternate in the same run, because the speed of a shared machine
+varies by half within minutes. Seconds are those from the question to its answer, after `initialize`.
 """
 
 import argparse
@@ -35,7 +35,7 @@ class _Answer(Struct, frozen=True):
 
 
 class FirstAnswer(Struct, frozen=True):
-    """One first question. `seconds` until its answer; `n_results` of it; whether it said that symbols were still to come."""
+    """One first question: `seconds` until its answer, its number of results, and whether it said that symbols were missing."""
 
     seconds: float
     n_results: int
@@ -43,7 +43,7 @@ class FirstAnswer(Struct, frozen=True):
 
 
 def ask(root: Path, query: str, interpreter: str) -> FirstAnswer:
-    """Starts a server with an empty store and asks it. Raises ServerFailed where it answers with an error."""
+    """Starts a server with an empty store and sends it a question. Raises ServerFailed if it answers with an error."""
     with (
         tempfile.TemporaryDirectory(prefix="first-answer-") as home,
         serving(root, Path(home), interpreter=interpreter) as server,
@@ -55,7 +55,7 @@ def ask(root: Path, query: str, interpreter: str) -> FirstAnswer:
 
 
 def row(name: str, answers: Sequence[FirstAnswer]) -> list[str]:
-    """Returns a line of the table: median, 95th percentile and worst of the seconds, and what was in the answers."""
+    """Returns a line of the table: median, 95th percentile and maximum seconds, and counts of empty and partial answers."""
     seconds = [answer.seconds for answer in answers]
     figures = (statistics.median(seconds), percentile(seconds, 0.95), max(seconds))
     n_empty = sum(not answer.n_results for answer in answers)
@@ -64,7 +64,7 @@ def row(name: str, answers: Sequence[FirstAnswer]) -> list[str]:
 
 
 def main() -> None:
-    """Prints one line a repository and program, and the median of the ratios of neighbouring runs."""
+    """Prints one line per repository and program, and the median of the ratios of adjacent runs."""
     parser = argparse.ArgumentParser(prog="python -m bench.first_answer", description=__doc__)
     parser.add_argument("repos", nargs="+", type=Path)
     parser.add_argument("--runs", type=int, default=RUNS)

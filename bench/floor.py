@@ -1,7 +1,7 @@
-"""The least that an indexer with these grammars must do: read and parse the same files, in one process, and keep nothing.
+"""The minimum that an indexer with these grammars must do: read and parse the same files, in one process, and keep nothing.
 
-`python -m bench.floor ROOT --home DIR` takes the files from the index of ROOT in the store DIR, those with symbols being
-parsed, and writes what it took in JSON. No walk, no symbol, no text index: whatever an index costs beyond this is ours.
+`python -m bench.floor ROOT --home DIR` takes the files from the index of ROOT in the store DIR, parses those with symbols, and
+writes the cost as JSON. No walk, no symbol, no text index: any further cost of an index is ours.
 """
 
 import argparse
@@ -34,7 +34,7 @@ class FloorRun(Struct, frozen=True, kw_only=True):
 
 
 def decode(stdout: bytes) -> FloorRun:
-    """Returns what the process wrote."""
+    """Decodes the output of the process."""
     return msgspec.json.decode(stdout, type=FloorRun)
 
 
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     root = canonical_root(options.root)
     with WorkspaceIndex(layout_for(root, options.home), "").snapshot() as snapshot:
-        # A file whose reason says so has no symbols in the index either.
+        # A file with a reason has no symbols in the index either.
         files = [(row.path, "" if row.reason else row.language) for row in snapshot.facts.files() if row.status == "indexed"]
     parsers = {language: _parser(language) for language in {language for _, language in files}}
     sys.stdout.buffer.write(msgspec.json.encode(_run(root, files, parsers)))

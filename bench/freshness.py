@@ -1,7 +1,7 @@
-"""Asks a real server right after edits, and holds each answer against the truth on disk.
+"""Asks a real server right after edits, and compares each answer with the truth on disk.
 
-An answer may be late and say so (`stale`, `partial`, `index_not_ready`); one that is wrong and calls itself `fresh` or
-`complete`, or carries the name of a branch that it does not show, is a lie. What is true, `bench.world` says.
+An answer may be late and say so (`stale`, `partial`, `index_not_ready`); one that is wrong and claims to be `fresh` or
+`complete`, or names a branch that it does not show, is a lie. `bench.world` knows the truth.
 """
 
 import json
@@ -21,11 +21,11 @@ from bench.world import CHECKOUT, KINDS, World
 
 WHILE_NO_SERVER_RUNS: Final = "edit while no server runs"
 EDITS: Final[Mapping[str, int]] = {**KINDS, WHILE_NO_SERVER_RUNS: 4}
-"""What is done, and how often among a hundred or so."""
+"""Kinds of edit with their weights, about a hundred in total."""
 
 
 class Lie(Struct, frozen=True, kw_only=True):
-    """An answer that is wrong and does not say that it may be. `number` counts edits from 0."""
+    """A wrong answer that does not admit that it may be wrong. `number` counts edits from 0."""
 
     number: int
     kind: str
@@ -37,7 +37,7 @@ class Lie(Struct, frozen=True, kw_only=True):
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """What came of a run. The counters are by kind of edit; `seconds` are those of the first answer after each edit."""
+    """The result of a run. The counters are by kind of edit; `seconds` are those of the first answer after each edit."""
 
     edits: int
     questions: int
@@ -57,7 +57,7 @@ class Question(Struct, frozen=True, kw_only=True):
 
 
 class Judgement(Struct, frozen=True, kw_only=True):
-    """What an answer names: files, sorted. `says_so` is whether it admits that it may be behind."""
+    """The sorted files that an answer names. `says_so`: it admits that it may be out of date."""
 
     found: tuple[str, ...]
     is_right: bool
@@ -87,7 +87,7 @@ class _Result(Struct, frozen=True, rename="camel"):
 
 
 class Driver:
-    """Edits a world and asks the server of a connection about it; `options` and `variables` are those of the server."""
+    """Edits a world and queries a server about it; `options` and `variables` are those of the server."""
 
     def __init__(self, world: World, home: Path, *options: str, variables: Mapping[str, str] | None = None) -> None:
         self.world = world
@@ -105,7 +105,7 @@ class Driver:
         self._n_questions = 0
 
     def run(self, n_edits: int, on_edit: Callable[[int, str], None] | None = None) -> Report:
-        """Makes so many edits of all kinds, asks after each, and returns what came of it."""
+        """Makes `n_edits` edits of all kinds, asks after each, and returns the report."""
         with self._stack:
             self._start()
             for number, kind in enumerate(self._kinds(n_edits)):
@@ -124,7 +124,7 @@ class Driver:
         )
 
     def _kinds(self, n_edits: int) -> Iterator[str]:
-        """Each kind once, then at random."""
+        """Yields each kind once, then random ones."""
         first = list(EDITS)[:n_edits]
         yield from first
         yield from self.world.random.choices(list(EDITS), list(EDITS.values()), k=n_edits - len(first))
@@ -192,10 +192,10 @@ def asking(word: str, source: random.Random) -> Question:
 
 
 def judge(question: Question, text: str, expected: tuple[str, ...]) -> Judgement:
-    """Returns what an answer, `content[0].text` of a result that is no error, names for the word."""
+    """Returns which files an answer, `content[0].text` of a result without error, names for the word."""
     answer = msgspec.json.decode(text, type=_Answer)
-    # A similar word is a fair guess where the word itself is gone: only exact hits count, and these must be all. Literal
-    # hits are lines; elsewhere it is the hit whose definition is called so.
+    # Similar words are fair guesses if the word itself is gone: only exact hits count, and all must be there. Literal hits are
+    # lines; otherwise a hit counts if its definition has the name.
     is_literal = question.arguments.get("mode") == "literal"
     found = tuple(sorted({hit.path for hit in answer.results if is_literal or hit.name == question.word}))
     metadata = answer.metadata

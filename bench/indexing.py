@@ -1,4 +1,4 @@
-"""Building and updating the index: time, CPU, memory and size, beside ctags, git and the read-and-parse floor."""
+"""Building and updating the index: time, CPU, memory and size, compared with ctags, git and the read-and-parse floor."""
 
 import shutil
 import time
@@ -20,11 +20,11 @@ from codecompass.store.index import WorkspaceIndex
 from codecompass.store.writer import WriteCounts
 
 EDITS = 10
-"""Files of one update, as in the contract."""
+"""Files per update, as in the contract."""
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """How often each thing is measured."""
+    """How often each measurement is taken."""
 
     cold_runs: int = 3
     large_cold_runs: int = 1
@@ -33,7 +33,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 class ColdRun(Struct, frozen=True, kw_only=True):
-    """One build from nothing, and what others needed right before and after it."""
+    """One build from nothing, and the cost of the other programs right before and after it."""
 
     usage: Usage
     job: JobRun
@@ -54,12 +54,12 @@ class TreeRuns(Struct, frozen=True, kw_only=True):
 
     @property
     def last(self) -> JobRun:
-        """The last build: what is counted is the same in all of them."""
+        """The last build; its counts are those of every build."""
         return self.cold[-1].job
 
 
 def index(root: Path, home: Path, *arguments: str) -> tuple[Usage, JobRun]:
-    """Runs one job over `root` into the store `home` in a process of its own."""
+    """Runs one job over `root` into the store `home` in a separate process."""
     started = repr(time.monotonic())
     finished = run(python("-m", "bench.job", root, "--home", home, "--started", started, *arguments))
     return finished.usage, job.decode(finished.stdout)
@@ -68,7 +68,7 @@ def index(root: Path, home: Path, *arguments: str) -> tuple[Usage, JobRun]:
 def cold_run(tree: Tree, home: Path) -> ColdRun:
     """Builds the index of a tree from nothing, as at the first contact: no index of it is in the store.
 
-    ctags goes first, so that the files are in memory for all.
+    ctags runs first, so that the files are in memory for all.
     """
     ctags = other_programs.ctags_usage(tree.root)
     shutil.rmtree(job.layout_for(tree.root, home).root, ignore_errors=True)
@@ -79,8 +79,8 @@ def cold_run(tree: Tree, home: Path) -> ColdRun:
 def measure_tree(tree: Tree, home: Path, plan: Plan, *, cold_runs: int, edited: Sequence[str] | None = None) -> TreeRuns:
     """Measures one tree; the store in `home` holds its index afterwards.
 
-    `edited` are the files that updates change, by default some that the tree itself chooses. A tree that is not ours is
-    copied for the updates.
+    `edited` are the files that updates change, by default some chosen from the tree itself. A tree that is not ours is copied for
+    the updates.
     """
     cold = [cold_run(tree, home) for _ in range(cold_runs)]
     unchanged, status = [], []
@@ -101,7 +101,7 @@ def measure_tree(tree: Tree, home: Path, plan: Plan, *, cold_runs: int, edited: 
 
 
 def files_to_edit(tree: Tree, home: Path, plan: Plan) -> list[str]:
-    """Returns files for all rounds of updates, out of the index of `tree`; fewer than a round where it has too few."""
+    """Returns files for all rounds of updates, from the index of `tree`; fewer if it has too few."""
     with WorkspaceIndex(job.layout_for(tree.root, home), "").snapshot() as snapshot:
         paths = editable(path for _, path in snapshot.facts.paths())
     return paths[: EDITS * (plan.update_rounds + 1)]
@@ -228,7 +228,7 @@ def _update_figures(runs: TreeRuns, files: str, ctags: Sequence[Usage]) -> list[
 
 
 def compare_updates(small: TreeRuns, large: TreeRuns) -> str:
-    """Returns a sentence: whether the same edits cost the same reads and writes in a tree of another size."""
+    """Returns a sentence: whether the same edits cause the same reads and writes in trees of different size."""
     pairs = list(zip(_write_counts(small.updates), _write_counts(large.updates), strict=False))
     if not pairs:
         return "no updates were measured"

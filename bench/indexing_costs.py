@@ -1,7 +1,7 @@
 """What indexing many repositories costs, as a Markdown table: `python -m bench.indexing_costs --trees DIR ...`.
 
-Each tree is indexed from nothing in a process of its own, beside `ctags -R` and the read-and-parse floor in the same run.
-With --runs the median of several counts. The store is thrown away; the trees are only read.
+Each tree is indexed from nothing in a separate process, and compared with `ctags -R` and the read-and-parse floor in the same
+run. With --runs, figures are medians. The store is temporary; the trees are only read.
 """
 
 import argparse
@@ -37,7 +37,7 @@ HEADER: Final = (
 
 
 class Measured(Struct, frozen=True, kw_only=True):
-    """A repository and its runs; counts are the same in all of them."""
+    """A repository and its runs, which all have the same counts."""
 
     name: str
     runs: tuple[ColdRun, ...]

@@ -1,10 +1,10 @@
-"""Times `codecompass search -i` on a pseudo-terminal: from a key to the screen that shows the hits for what is then typed.
+"""Times `codecompass search -i` on a pseudo-terminal: from a key to the screen that shows the hits for the text typed so far.
 
     python -m bench.interactive TREE [--home DIR] [--pace-ms 80] [--rounds 3] [--limit N]
 
-The index is made in `--home`, or in a temporary directory. Two ways to type: waiting for the hits of each key, and at a pace,
-where only the last key of a query is timed. The times include the emulated terminal; a printed search, a process of its own,
-stands beside them.
+The index is made in `--home`, or in a temporary directory. There are two ways of typing: waiting for the hits of each key, and at
+a pace, where only the last key of a query is timed. The times include the emulated terminal; printed searches, each in its own
+process, are timed beside them.
 """
 
 import argparse
@@ -33,18 +33,18 @@ QUERIES: Final = (
 )
 
 WAITING: Final = "…"
-"""Ends the status line, up to where the freshness begins, while an answer is not yet that of the query."""
+"""Ends the first part of the status line, before the freshness, while the answer is not yet that of the query."""
 
 
 def is_answered(terminal: PseudoTerminal, query: str) -> bool:
-    """Whether the screen shows `query` and what was found for it."""
+    """Whether the screen shows `query` and its hits."""
     typed, status = (line.rstrip() for line in terminal.screen.display[:2])
     told = status.split("  ")[0]
     return typed == f"> {query}".rstrip() and bool(told) and not told.endswith(WAITING) and not told.startswith("type")
 
 
 def clear(terminal: PseudoTerminal) -> None:
-    """Empties the query."""
+    """Clears the query."""
     terminal.send(CONTROL_U)
     terminal.until("type to search")
 

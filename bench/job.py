@@ -1,8 +1,8 @@
-"""One index job in this process, told in JSON on stdout: `python -m bench.job ROOT --home DIR`.
+"""Runs one index job in this process and writes the result to stdout as JSON: `python -m bench.job ROOT --home DIR`.
 
-What a measurement starts as a process of its own. The job, its workers and its stores are the real ones; only the store
-lies elsewhere. With `--edit-list FILE` (a path a line) the process goes on as a server would, its workers warm: the next
-`--edits` files of the list are edited, indexed and put back, until the list ends.
+Measurements start it as a separate process. The job, its workers and its stores are the real ones; only the location of the store
+differs. With `--edit-list FILE` (one path per line) the process continues as a server would, its workers warm: the next `--edits`
+files of the list are edited, indexed and restored, until the list ends.
 """
 
 import argparse
@@ -33,11 +33,11 @@ from codecompass.store.publication import Step
 from codecompass.store.writer import WriteCounts
 
 SETTLE_SECONDS: Final = 0.05
-"""A file that is read sooner after it was written is read again next time, and a check would find it changed."""
+"""A file that is read sooner after it was written is read again next time, so a check would find it changed."""
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """What figures use of a JobReport, which cannot be decoded: it knows some of its types by name alone."""
+    """The parts of a JobReport that figures use. JobReport itself cannot be decoded: some of its types are forward references."""
 
     mode: JobMode
     generation: int
@@ -49,13 +49,13 @@ class Report(Struct, frozen=True, kw_only=True):
 
 
 def report_of(report: JobReport) -> Report:
-    """Returns that part of a report."""
+    """Returns these parts of a report."""
     return Report(**{name: getattr(report, name) for name in Report.__struct_fields__})
 
 
 class UpdateRun(Struct, frozen=True, kw_only=True):
-    """One update in a warm process. Times in seconds; CPU is that of the process and all its workers, None where the
-    system does not tell the time of a process that still runs."""
+    """One update in a warm process. Times in seconds; CPU is that of the process and all its workers, None if the system does not
+    report the CPU time of running processes."""
 
     wall_seconds: float
     cpu_seconds: float | None
@@ -63,11 +63,11 @@ class UpdateRun(Struct, frozen=True, kw_only=True):
 
 
 class JobRun(Struct, frozen=True, kw_only=True):
-    """What a job did and left. Times in seconds, sizes in bytes.
+    """The cost and result of a job. Times in seconds, sizes in bytes.
 
-    `searchable_seconds` runs from `--started` (or the beginning of the job) to the first publication, which may be of the
-    text alone; `skipped` and `text_only` count files by reason, `languages` by language. `checks` are runs in the same warm
-    process as `updates` that found nothing changed.
+    `searchable_seconds` runs from `--started` (or the beginning of the job) to the first publication, which may be of the text
+    alone; `skipped` and `text_only` count files by reason, `languages` by language. `checks` are runs in the same warm process as
+    `updates` that found nothing changed.
     """
 
     report: Report
@@ -82,16 +82,16 @@ class JobRun(Struct, frozen=True, kw_only=True):
 
 
 class UpdateLost(Exception):
-    """An update ended well, and what was written cannot be found: no figure is worth anything then."""
+    """An update succeeded, but what it wrote cannot be found: the figures are then worthless."""
 
 
 def decode(stdout: bytes) -> JobRun:
-    """Returns what the process wrote."""
+    """Decodes the output of the process."""
     return msgspec.json.decode(stdout, type=JobRun)
 
 
 def layout_for(root: Path, home: Path) -> ProjectLayout:
-    """Returns where the index of `root` lies in the store `home`."""
+    """Returns the directory of the index of `root` in the store `home`."""
     return HomeLayout(home).project(project_id(canonical_root(root)))
 
 
@@ -119,7 +119,7 @@ async def _run(options: argparse.Namespace) -> JobRun:
     published: list[float] = []
 
     def on_step(step: Step) -> None:
-        # The clean-up is the first thing after a publication that an observer is told of.
+        # The clean-up is the first step after a publication that is reported to an observer.
         if step == "clean_up":
             published.append(time.monotonic())
 
@@ -186,7 +186,7 @@ def size_of(directory: Path) -> int:
 
 
 def _cpu_seconds() -> float | None:
-    """CPU time so far of this process, of children that have ended and of those that have not; None where not Linux."""
+    """Returns the CPU time so far of this process and its children, running ones included; None on systems other than Linux."""
     if sys.platform != "linux":
         return None
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -1,4 +1,4 @@
-"""How long answers take, warm, and how long the command line takes to start: beside ripgrep and bare Python."""
+"""How long answers take, warm, and how long the command line takes to start, compared with ripgrep and bare Python."""
 
 import importlib.util
 import shutil
@@ -22,17 +22,17 @@ TARGETS: Final[Mapping[str, tuple[str, str]]] = {
     "get_file_outline": ("50 ms", "5 ms"),
     "first query after opening": ("400 ms", "50 ms"),
 }
-"""What the contract says of the 95th percentile: must and aim."""
+"""The contract's limits of the 95th percentile: must and aim."""
 
 ASKED_BY_NAME: Final = ("locate_symbol", "search_code, symbol names", "search_code, literal")
-"""What ripgrep can be asked too."""
+"""Kinds of query that ripgrep can answer too."""
 
 RIPGREP_QUERIES: Final = 7
 STARTS: Final = 9
 
 
 def measure(root: Path, home: Path, *, queries: int) -> ProbeRun:
-    """Asks the index of `root` in the store `home` in a process of its own."""
+    """Queries the index of `root` in the store `home` in a separate process."""
     return probe.decode(run(python("-m", "bench.probe", root, "--home", home, "--queries", str(queries))).stdout)
 
 
@@ -43,7 +43,7 @@ def figures_of(done: ProbeRun, root: Path) -> list[Figure]:
 
 
 def start_figures() -> list[Figure]:
-    """Returns how long the command line takes to say its help, and to start a command that needs the event loop."""
+    """Returns how long `codecompass --help` takes, compared with bare Python and an import of the event loop."""
     if importlib.util.find_spec("codecompass.__main__") is None:
         return []
     commands = {
@@ -52,7 +52,7 @@ def start_figures() -> list[Figure]:
         'python -c "import trio"': python("-c", "import trio"),
     }
     times: dict[str, list[float]] = {name: [] for name in commands}
-    # In turns, so that what else the machine does falls on all of them.
+    # Alternating, so that other load on the machine affects all of them.
     for _ in range(STARTS):
         for name, command in commands.items():
             times[name].append(run(command).usage.wall_seconds)
@@ -75,6 +75,6 @@ def _ripgrep_milliseconds(root: Path, names: Sequence[str]) -> float | None:
     program = shutil.which("rg")
     if program is None or not names:
         return None
-    # `--count` leaves out most of the writing; a name that is nowhere (`||`) would end with an exit code.
+    # `--count` avoids most of the output; a name that is not found (`||`) would otherwise fail.
     search = [["sh", "-c", '"$0" --count -w -F -e "$1" . || true', program, name] for name in names]
     return median(run(command, cwd=root).usage.wall_seconds * 1000 for command in search)

@@ -1,8 +1,7 @@
-"""Runs a command in a process of its own and says what it cost, all its descendants included.
+"""Runs a command in a separate process and measures its cost, including all descendants.
 
-CPU time comes from the kernel's own accounts when the process is reaped. Memory is sampled where the system shows it,
-because the accounts begin with what the parent held when it started the child; the sampling costs this process, not the
-measured one.
+CPU time comes from the kernel's accounting when the process is reaped. Memory is sampled where the system reports it, because the
+kernel's maximum includes the parent's memory at the time of the fork; sampling costs this process, not the measured one.
 """
 
 import os
@@ -20,19 +19,19 @@ from msgspec import Struct
 from codecompass.units import KIB, NANOSECONDS_PER_SECOND
 
 SAMPLE_SECONDS: Final = 0.05
-"""Between two looks at the memory of all processes: they grow over seconds, and a look costs about 0.1 ms."""
+"""Interval between samples of the memory of all processes: they grow over seconds, and a sample costs about 0.1 ms."""
 
 MAX_RSS_UNIT: Final = 1 if sys.platform == "darwin" else KIB
-"""What `ru_maxrss` counts in, in bytes."""
+"""The unit of `ru_maxrss`, in bytes."""
 
 
 CPU_CLOCK: Final = 2
-"""Linux makes the number of another process's CPU clock out of its pid and this (`man 3 clock_getcpuclockid`)."""
+"""Linux computes the id of another process's CPU clock from its pid and this (`man 3 clock_getcpuclockid`)."""
 
 
 class ProcessMemory(Struct, frozen=True, kw_only=True):
-    """What a running process and its descendants hold now, in bytes: resident (pages that they share count once for each),
-    the part of it that is no file's, and how many processes there are. Zeros where the system does not show it."""
+    """The current memory of a running process and its descendants in bytes: resident (shared pages count once per process),
+    anonymous, and the number of processes. Zeros if the system does not report it."""
 
     rss: int = 0
     anonymous: int = 0
@@ -42,10 +41,10 @@ class ProcessMemory(Struct, frozen=True, kw_only=True):
 class Usage(Struct, frozen=True, kw_only=True):
     """The cost of a run. Times in seconds, memory in bytes.
 
-    `cpu_seconds` is user and system time of the process and of the descendants that it waited for. `peak_rss` is that
-    of the largest single process; `peak_rss_all` the highest sum over processes seen at one moment (pages that they share
-    count once for each), None where the system does not show it. A process too short to be seen has that of the accounts,
-    which is at least ours.
+    `cpu_seconds` is user and system time of the process and of the descendants that it waited for. `peak_rss` is that of the
+    largest single process; `peak_rss_all` the highest sum over processes in one sample (shared pages count once per process),
+    None if the system does not report it. For a process too short to be sampled, `peak_rss` is the kernel's maximum, which is at
+    least ours.
     """
 
     wall_seconds: float
@@ -55,20 +54,20 @@ class Usage(Struct, frozen=True, kw_only=True):
 
 
 class Finished(Struct, frozen=True, kw_only=True):
-    """A run that ended well, and what it wrote to stdout."""
+    """A successful run, and what it wrote to stdout."""
 
     usage: Usage
     stdout: bytes
 
 
 class RunFailed(Exception):
-    """The command did not end well; the message carries the end of its stderr."""
+    """The command failed; the message has the end of its stderr."""
 
 
 def run(
     command: Sequence[str | os.PathLike[str]], *, cwd: Path | None = None, environment: Mapping[str, str] | None = None
 ) -> Finished:
-    """Runs `command` to its end. `environment` is added to ours. Raises RunFailed where it exits with another code than 0."""
+    """Runs `command` to its end. `environment` is added to ours. Raises RunFailed if its exit code is not 0."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         started = time.monotonic()
         process = subprocess.Popen(
@@ -108,7 +107,7 @@ def python(*arguments: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
 
 
 def memory_of(pid: int) -> ProcessMemory:
-    """Returns what a process and those below it hold now."""
+    """Returns the current memory of a process and its descendants."""
     seen = [values for values in map(_status_bytes, descendants(pid)) if values]
     return ProcessMemory(
         rss=sum(values.get("VmRSS", 0) for values in seen),
@@ -118,9 +117,9 @@ def memory_of(pid: int) -> ProcessMemory:
 
 
 def cpu_seconds_of(pid: int) -> float:
-    """Returns the CPU time so far of a process and of those below it that still run; 0.0 where the system does not tell.
+    """Returns the CPU time so far of a process and its running descendants; 0.0 if the system does not report it.
 
-    The difference of two is what was spent in between, as long as none of them has ended.
+    The difference of two values is the time spent in between, as long as none of them has exited.
     """
     if sys.platform != "linux":
         return 0.0
@@ -129,13 +128,13 @@ def cpu_seconds_of(pid: int) -> float:
         try:
             total += time.clock_gettime_ns((~each << 3) | CPU_CLOCK)
         except OSError:
-            continue  # it has just ended
+            continue  # it has just exited
     return total / NANOSECONDS_PER_SECOND
 
 
 class MemorySampler:
-    """Watches a process and its descendants from a thread: the largest that any of them ever was, and the most that all of
-    them were together. Both are 0 where nothing could be seen."""
+    """Samples the memory of a process and its descendants in a thread: the highest peak of any single one, and the highest
+    sum. Both are 0 if nothing could be sampled."""
 
     def __init__(self, pid: int) -> None:
         self.largest = 0
@@ -162,26 +161,26 @@ class MemorySampler:
 
 
 def descendants(pid: int) -> list[int]:
-    """Returns `pid` and the processes below it that are alive now. Linux only; elsewhere `pid` alone."""
+    """Returns `pid` and its running descendants. Linux only; elsewhere `pid` alone."""
     found, position = [pid], 0
     while position < len(found):
         try:
             for task in Path(f"/proc/{found[position]}/task").iterdir():
                 found += map(int, (task / "children").read_text().split())
         except OSError:
-            pass  # it has just ended
+            pass  # it has just exited
         position += 1
     return found
 
 
 def _memory(pid: int) -> tuple[int, int]:
-    """Resident bytes now and at most so far; 0 for a process that has ended."""
+    """Returns current and peak resident bytes; 0 for a process that has exited."""
     values = _status_bytes(pid)
     return values.get("VmRSS", 0), values.get("VmHWM", 0)
 
 
 def _status_bytes(pid: int) -> dict[str, int]:
-    """What the system says of a process's memory, by its names, in bytes; nothing for one that has ended."""
+    """Returns the memory figures of /proc/PID/status by name, in bytes; empty for a process that has exited."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:

@@ -1,21 +1,21 @@
 """How an organisation's index grows: `python -m bench.organisation --urls URLS --home HOME --repositories N --at 50,100,...`.
 
-HOME has embedded indexes of real repositories. Copies of them (`copies.py` says how they differ, `filling.py` what is written) go
-into the engine, under a prefix of their own and without replicas; sizes are lognormal, as widely spread as those in HOME, with
-500 files on average. At each of --at repositories it measures, and prints a row of a table at once:
+HOME has embedded indexes of real repositories. Copies of them (`copies.py` says how they differ, `filling.py` what is written)
+are written to the engine, under a separate prefix and without replicas; sizes are lognormal, as widely spread as those in HOME,
+with 500 files on average. At each of --at repositories it measures, and prints a row of a table at once:
 
-- disk of text and blocks after a refresh, when merges have ended or --settle seconds are over, with segments and merges;
-- heap of all nodes: the least of some samples, and after the last collection of the old generation where the engine says that.
-  With --collect COMMAND each node collects its garbage first: `jcmd PID GC.run`, as the user of the nodes;
-- processor time of the engine's processes for what was written since the point before, merges included;
-- answers of a real server over HTTP, started anew: `search_code` over one repository, over a group of 30 and over all, with
-  questions in words (from --truth), names of definitions and lines of code, the same at each point; and what listing the
-  repositories costs. The ratio is to the first point of this run.
+- disk of text and blocks after a refresh, when merges have ended or after --settle seconds, with segments and merges;
+- heap of all nodes: the minimum of some samples, and after the last collection of the old generation if the engine reports it.
+  With --collect COMMAND each node first collects its garbage: `jcmd PID GC.run`, as the user of the nodes;
+- CPU time of the engine's processes for what was written since the previous point, merges included;
+- answers of a real server over HTTP, newly started: `search_code` over one repository, over a group of 30 and over all, with
+  questions in words (from --truth), names of definitions and lines of code, the same at each point; and the cost of listing the
+  repositories. The ratio is to the first point of this run.
 
-Filling ends early after --minutes, or with less than --min-free-gb of disk; the indexes are removed at the end unless --keep.
+Filling stops after --minutes, or with less than --min-free-gb of disk; the indexes are removed at the end unless --keep.
 
-What it means: a copy has the sizes, lengths and most words of a real repository, so disk, heap and processor time per file are
-real ones. All copies of one repository have its common words, so more repositories have words of a question than in a real
+Interpretation: a copy has the sizes, lengths and most words of a real repository, so disk, heap and CPU time per file are
+realistic. All copies of one repository have its common words, so more repositories have words of a question than in a real
 organisation, and a search over all has more to sort; no query is cheaper than it would be. Facts are the real repository's.
 """
 
@@ -53,11 +53,11 @@ from codecompass.units import GIB, MIB, MINUTES
 
 MEAN_FILES: Final = 500
 ASKED: Final = 12
-"""Repositories, of the first, that are asked about; the first questions of each kind are of these too."""
+"""Number of repositories, the first ones, that are queried; the first questions of each kind are about them too."""
 WRITERS: Final = 2
 HEAP_SAMPLES: Final = 8
 FILES_ASKED: Final = 3
-"""A list of files over all asks each repository."""
+"""A list of files over all projects queries each repository."""
 START_SECONDS: Final = 60
 REQUEST_SECONDS: Final = 60
 COLLECT_SECONDS: Final = 30
@@ -72,7 +72,7 @@ class _Asked(Struct, frozen=True, kw_only=True):
 
 
 class Question(Struct, frozen=True):
-    """What is asked, and of which repository where only one is."""
+    """A question, and its repository if it is about a single one."""
 
     kind: str
     query: str
@@ -81,7 +81,7 @@ class Question(Struct, frozen=True):
 
 
 class Point(Struct, kw_only=True):
-    """What was measured with so many repositories. Bytes, seconds."""
+    """Measurements at a number of repositories, in bytes and seconds."""
 
     repositories: int
     files: int
@@ -96,7 +96,7 @@ class Point(Struct, kw_only=True):
     filled_seconds: float
     engine_cpu: float
     listing: tuple[float, float]
-    """Seconds to list all repositories, and processor seconds of that in this process: medians."""
+    """Seconds to list all repositories, and CPU seconds of that in this process: medians."""
     seconds: dict[tuple[str, str], list[float]]
     """By place and kind of question."""
     failed: int
@@ -105,7 +105,7 @@ class Point(Struct, kw_only=True):
     load: float
 
     def at(self, place: str, share: float) -> float:
-        """Returns a percentile of the answers of a place, in milliseconds."""
+        """Returns a percentile of the answer times of a place, in milliseconds."""
         return 1000 * percentile([each for (where, _), some in self.seconds.items() if where == place for each in some], share)
 
 
@@ -184,7 +184,7 @@ class _Bench:
         print(_by_kind(points), flush=True)
 
     def _take_up(self, plan: Sequence[Real]) -> None:
-        """Takes copies that are there as written, from the first to the last before one that is missing."""
+        """Takes over existing copies of a kept run, in order, up to the first missing one."""
         there = {each.repo_id for each in Repositories(self._engine).listed(is_current=True)}
         for number, real in enumerate(plan):
             if repository_id(number) not in there:
@@ -197,7 +197,7 @@ class _Bench:
 
         def write(number: int) -> Copy | None:
             template = self._filler.template(plan[number])
-            # Making templates is work of the bench, not of filling.
+            # The time for making templates does not count as filling.
             if time.monotonic() > until + self._filler.template_seconds - made_before:
                 return None
             if shutil.disk_usage(self._options.home).free < self._options.min_free_gb * GIB:
@@ -249,7 +249,7 @@ class _Bench:
         with serving_organisation(self._options.urls, self._engine.names.prefix) as server:
             for place, workspace in PLACES.items():
                 questions = list(self._questions())
-                for question in [*questions[::6], *questions]:  # the first are to warm up
+                for question in [*questions[::6], *questions]:  # the first ones warm up
                     self._ask(server, question, workspace, point, place)
                 for kind in {question.kind for question in questions}:
                     n = sum(question.kind == kind for question in questions)
@@ -270,7 +270,7 @@ class _Bench:
             print(f"{place}, {question}: {error}", file=sys.stderr, flush=True)
 
     def _questions(self) -> Iterator[Question]:
-        """The same at each point: of the first repositories."""
+        """Yields the same questions at each point, about the first repositories."""
         asked = self._copies[:ASKED]
         for number in range(self._options.questions // 3):
             copy = asked[number % len(asked)]
@@ -315,7 +315,7 @@ class _Bench:
         return min(samples), old
 
     def say(self, method: str, path: str, body: JsonObject | None = None) -> JsonObject:
-        """Asks the first node."""
+        """Sends a request to the first node."""
         data = None if body is None else msgspec.json.encode(body)
         request = urllib.request.Request(self._url + path, data, {"content-type": "application/json"}, method=method)
         with urllib.request.urlopen(request, timeout=REQUEST_SECONDS) as answer:
@@ -324,14 +324,14 @@ class _Bench:
 
 
 class OrganisationServer:
-    """`codecompass serve-mcp --store opensearch` as a process, on a port of this machine."""
+    """`codecompass serve-mcp --store opensearch` in a separate process, on a local port."""
 
     def __init__(self, pid: int, port: int) -> None:
         self.pid = pid
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=REQUEST_SECONDS)
 
     def ask(self, token: str, arguments: Mapping[str, object]) -> str:
-        """Calls search_code, and returns what went wrong; empty where nothing did."""
+        """Calls search_code and returns its error; empty if there was none."""
         params = {"name": "search_code", "arguments": arguments}
         body = msgspec.json.encode({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
         self._connection.request("POST", "/", body, {"authorization": f"Bearer {token}", "content-type": "application/json"})
@@ -346,7 +346,7 @@ class OrganisationServer:
 
 @contextmanager
 def serving_organisation(urls: str, prefix: str) -> Iterator[OrganisationServer]:
-    """Starts a server; it is gone when the block ends."""
+    """Starts a server; it is stopped when the block ends."""
     with tempfile.TemporaryDirectory(prefix="organisation-") as home, (Path(home) / "errors").open("w+b") as errors:
         environment = {
             **os.environ,

@@ -1,4 +1,4 @@
-"""Other programs that the same work is measured with, in the same run: what is installed of them."""
+"""Other programs that are measured for comparison in the same run, if they are installed."""
 
 import shutil
 import subprocess
@@ -12,7 +12,7 @@ from bench.measure import RunFailed, Usage, python, run
 
 @cache
 def ctags() -> str | None:
-    """Returns the path of Universal Ctags, None where it is not installed (other ctags know other options)."""
+    """Returns the path of Universal Ctags; None if it is not installed (other ctags have other options)."""
     found = shutil.which("ctags")
     if found is None:
         return None
@@ -21,7 +21,7 @@ def ctags() -> str | None:
 
 
 def ctags_usage(root: Path) -> Usage | None:
-    """Returns what `ctags -R` costs over a tree, None where it is not installed. The tags are thrown away."""
+    """Returns what `ctags -R` costs over a tree; None if it is not installed. The tags are discarded."""
     program = ctags()
     if program is None:
         return None
@@ -30,17 +30,17 @@ def ctags_usage(root: Path) -> Usage | None:
 
 
 def git_status_usage(root: Path) -> Usage | None:
-    """Returns what git needs to say that nothing has changed, None outside repositories, without git, and where it refuses."""
+    """Returns the cost of a `git status` without changes; None outside repositories, without git, and if git refuses."""
     program = shutil.which("git")
     if program is None or not (root / ".git").exists():
         return None
     try:
         return run([program, "status", "--porcelain"], cwd=root).usage
     except RunFailed:
-        # A clone of another user's, most likely: git's figure is missing then, ours are not.
+        # Most likely another user's clone; only git's figure is missing then.
         return None
 
 
 def floor_run(root: Path, home: Path) -> floor.FloorRun:
-    """Returns the cost of reading and parsing, alone, what the index of `root` in the store `home` holds."""
+    """Returns the cost of only reading and parsing the files in the index of `root` in the store `home`."""
     return floor.decode(run(python("-m", "bench.floor", root, "--home", home)).stdout)

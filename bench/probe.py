@@ -1,7 +1,7 @@
-"""Asks an index in this process and says how long each answer took: `python -m bench.probe ROOT --home DIR`.
+"""Queries an index in this process and measures how long each answer took: `python -m bench.probe ROOT --home DIR`.
 
-What `bench.latency` starts as a process of its own. A query is what a server does for one request: a snapshot, the query,
-the answer as JSON bytes. The questions come from the index itself, drawn by a seed.
+`bench.latency` starts it as a separate process. A query is what a server does for one request: a snapshot, the query, the answer
+as JSON bytes. The questions are drawn from the index itself, by a seed.
 """
 
 import argparse
@@ -31,22 +31,22 @@ from codecompass.units import NANOSECONDS_PER_MILLISECOND
 Query = Callable[[Snapshot], Struct]
 
 WARM_UP: Final = 10
-"""Queries of each kind before the clock counts."""
+"""Number of queries of each kind before timing starts."""
 
 OPENINGS: Final = 20
 OUTLINE_SYMBOLS: Final = 200
 OUTLINE_FILES: Final = 10
-"""Outlines are asked of this many files, those whose number of symbols is nearest to the one above."""
+"""Outlines are requested of this many files, those with a number of symbols nearest to OUTLINE_SYMBOLS."""
 
 MIN_WORDS: Final = 4
-"""Of a comment's sentence, to be a question in natural language."""
+"""Minimum words of a comment's sentence that serves as a question in natural language."""
 
 
 LITERAL_CHARACTERS: Final = 24
 
 
 class Timings(Struct, frozen=True, kw_only=True):
-    """One kind of query: milliseconds of each answer in the order asked, CPU milliseconds and bytes of a mean answer."""
+    """One kind of query: milliseconds of each answer in order, and CPU milliseconds of a mean answer; bytes of each answer."""
 
     kind: str
     milliseconds: tuple[float, ...]
@@ -55,7 +55,7 @@ class Timings(Struct, frozen=True, kw_only=True):
 
 
 class ProbeRun(Struct, frozen=True, kw_only=True):
-    """All kinds, and some of the names that were asked, for asking others."""
+    """All kinds, and some of the names in the questions, for queries to other programs."""
 
     timings: tuple[Timings, ...]
     names: tuple[str, ...]
@@ -63,9 +63,9 @@ class ProbeRun(Struct, frozen=True, kw_only=True):
 
 
 class Questions(Struct, frozen=True, kw_only=True):
-    """What is asked. `sentences` may be fewer than asked for, or none, where a repository has few comments.
+    """The questions. There may be fewer `sentences` than requested, or none, if a repository has few comments.
 
-    `literals` are names and pieces of code in turns, `patterns` regular expressions for calls and for families of names.
+    `literals` are alternately names and pieces of code, `patterns` regular expressions for calls and for families of names.
     """
 
     names: tuple[str, ...]
@@ -76,7 +76,7 @@ class Questions(Struct, frozen=True, kw_only=True):
 
 
 def decode(stdout: bytes) -> ProbeRun:
-    """Returns what the process wrote."""
+    """Decodes the output of the process."""
     return msgspec.json.decode(stdout, type=ProbeRun)
 
 
@@ -115,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def questions(snapshot: Snapshot, source: random.Random, count: int) -> Questions:
-    """Returns `count` questions of each kind about symbols of `snapshot`, at most one a file."""
+    """Returns `count` questions of each kind about symbols of `snapshot`, at most one per file."""
     paths = snapshot.facts.paths()
     source.shuffle(paths)
     rows: list[SymbolRow] = []
@@ -141,13 +141,13 @@ def questions(snapshot: Snapshot, source: random.Random, count: int) -> Question
 
 
 def _phrase(row: SymbolRow) -> str:
-    """Two or three words of what the symbol is called and where it stands, as a person would type them."""
+    """Returns two or three words of the symbol's name and scope, as a person would type them."""
     parts = [part for name in row.qualified_name.replace("::", ".").replace("/", ".").split(".")[-2:] for part in _words(name)]
     return " ".join(parts[-3:]) or row.name
 
 
 def _literal(row: SymbolRow) -> str:
-    """A piece of code as a person would copy it: the beginning of a signature, of two words at least where it has them."""
+    """Returns a piece of code as a person would copy it: the beginning of the signature."""
     return row.signature[:LITERAL_CHARACTERS].strip() or row.name
 
 
@@ -194,7 +194,7 @@ def _time(index: WorkspaceIndex, kind: str, queries: Sequence[Query]) -> Timings
 
 
 def _time_openings(index: WorkspaceIndex, queries: Sequence[Query]) -> Timings | None:
-    """The first answer of an index that was not open; the system has its files in memory."""
+    """Times the first answer of an index that was not open; the system has its files in memory."""
     index.close()
     return _timed("first query after opening", [(WorkspaceIndex(index.layout, index.project_id), query) for query in queries])
 

@@ -1,8 +1,8 @@
-"""What hostile arguments take from others: `python -m bench.responsiveness REPOSITORY`.
+"""How hostile arguments delay other clients: `python -m bench.responsiveness REPOSITORY`.
 
-A real server over HTTP gets one call after the other, each with one argument of a tool at its bound or far above it, in the
-worst shapes for those who read it. Meanwhile another client pings. Each call is given up after a while, as clients do. Told
-are the longest ping of each argument, and the CPU time that the server took after it had 100 ms to notice that nobody waits.
+A real server over HTTP gets one call after the other, each with one argument of a tool at its limit or far above it, in the worst
+shapes for parsers. Meanwhile another client pings. Each call is abandoned after a while, as clients do. The report has the
+longest ping of each argument, and the CPU time that the server used from 100 ms after the call was abandoned.
 """
 
 import argparse
@@ -28,7 +28,7 @@ SHAPES: Final = (
     "a.", "?", "**/", "(", "a/", "aB", "[", "{", '"', "\\", "\0", "a ", "a|", "\\w", "(a|b)*", "\ud83d", "\u4e2d", "\u0301",
 )  # fmt: skip
 LENGTHS: Final = (1.0, 4_000_000)
-"""A part of the bound, or characters."""
+"""A share of the limit, or a number of characters."""
 
 GIVEN_UP_SECONDS: Final = 0.3
 NOTICED_SECONDS: Final = 0.1
@@ -38,7 +38,7 @@ TICK_SECONDS: Final = 1 / os.sysconf("SC_CLK_TCK")
 
 
 class Run(Struct, frozen=True, kw_only=True):
-    """One call. Milliseconds; `cpu` is what was used after the call had been given up and 100 ms had passed."""
+    """One call. Milliseconds; `cpu` is what was used from 100 ms after the call was abandoned."""
 
     tool: str
     argument: str
@@ -50,7 +50,7 @@ class Run(Struct, frozen=True, kw_only=True):
 
 
 class Pinger:
-    """Pings a server all the time over a connection of its own, in a thread."""
+    """Pings a server continuously over a separate connection, in a thread."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -70,12 +70,12 @@ class Pinger:
         self._thread.join()
 
     def begin(self) -> None:
-        """Forgets what was before, a ping that is under way included."""
+        """Discards earlier pings, including one in flight."""
         self._longest = 0.0
         self._begun = time.perf_counter()
 
     def longest(self) -> float:
-        """Returns the longest ping that began since `begin`, one that is under way included, in milliseconds."""
+        """Returns the longest ping that began since `begin`, including one in flight, in milliseconds."""
         waiting = time.perf_counter() - self._since if self._since >= self._begun else 0.0
         return 1000 * max(self._longest, waiting)
 
@@ -107,7 +107,7 @@ class Pinger:
 def measured(
     port: int, pid: int, pinger: Pinger, tool: str, arguments: Mapping[str, object]
 ) -> tuple[float, float, float | None]:
-    """Calls once; returns the longest ping, the CPU time after the end, and how long the answer took, if it came."""
+    """Makes one call; returns the longest ping, the CPU time after the end, and the time of the answer, if it came."""
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
     body = json.dumps(call).encode()
     pinger.begin()
@@ -140,7 +140,7 @@ def cpu_seconds(pid: int) -> float:
 
 @contextmanager
 def server(root: Path, home: Path) -> Iterator[tuple[int, int]]:
-    """Gives the port and the process of a server with one indexed project."""
+    """Yields the port and the pid of a server with one indexed project."""
     environment = {**os.environ, "CODECOMPASS_HOME": str(home)}
     command = [sys.executable, "-m", "codecompass"]
     subprocess.run([*command, "index", str(root)], env=environment, check=True, capture_output=True)
@@ -157,7 +157,7 @@ def server(root: Path, home: Path) -> Iterator[tuple[int, int]]:
 
 
 def calls() -> Iterator[tuple[str, str, str, int]]:
-    """Gives a tool, its argument, a shape and a length for each argument that is a text of its own."""
+    """Yields a tool, its argument, a shape and a length for each argument that is free text."""
     for tool in TOOLS:
         for name, schema in tool.arguments["properties"].items():
             if schema["type"] == "string" and "enum" not in schema:

@@ -1,7 +1,7 @@
 """What an editor's user waits for: the server over stdio, from its start to the end of its input.
 
-Everything is asked through the real command. An edit is timed from after the file is closed until an answer holds the name
-that it defines. Trees are edited only where they are ours, and put back.
+All requests go through the real command. An edit is timed from after the file is closed until an answer has the name that it
+defines. Trees are edited only if they are ours, and restored.
 """
 
 import random
@@ -24,22 +24,22 @@ from codecompass.identity import canonical_root, project_id
 from codecompass.store.index import WorkspaceIndex
 
 SETTLE_SECONDS: Final = 1.0
-"""After an answer the server may still be at work: its workers load grammars, its watcher gathers."""
+"""After an answer the server may still be busy: its workers load grammars, its watcher collects events."""
 
 CALM_SECONDS: Final = 0.25
-"""Between two saves of a quick person."""
+"""Pause between two saves of a quick person."""
 
 POLL_SECONDS: Final = 0.002
 
 PAUSE_SECONDS: Final = 0.02
-"""Between two rounds of questions to a server that indexes: it is to be seen at work, not to be kept busy."""
+"""Pause between two rounds of questions to a server that indexes: it is to be observed, not kept busy."""
 
 IDLE_SECONDS: Final = 10.0
 
 VISIBLE_DEADLINE_SECONDS: Final = 30.0
 
 ASKED_TAG, WATCHED_TAG = 1_000, 2_000
-"""Names of edits differ by these, whatever is edited twice."""
+"""Offsets of the tags of edits, so that a file edited twice gets different names."""
 
 FIRST: Final = "search_code, the first question"
 
@@ -47,7 +47,7 @@ NOBODY: Final = "QuiteCertainlyNobodyIsCalledThis"
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """How often each thing is measured."""
+    """How often each measurement is taken."""
 
     starts: int = 9
     edits: int = 50
@@ -61,8 +61,8 @@ QUICK: Final = Plan(starts=1, edits=2, update_rounds=1, queries=20, ends=1, idle
 
 
 class StartRuns(Struct, frozen=True, kw_only=True):
-    """Seconds until `initialize` was answered, beside bare Python with what we stand on, in turns; seconds until a first
-    question was answered rightly; memory of a server that has been opened and has answered one question."""
+    """Seconds until `initialize` was answered, and for comparison those of bare Python and of an import of our base libraries,
+    alternating; seconds until the right answer to a first question; memory of a server after opening and after one answer."""
 
     files: int
     initialize: tuple[float, ...]
@@ -77,7 +77,7 @@ class StartRuns(Struct, frozen=True, kw_only=True):
 
 
 class Visible(Struct, frozen=True, kw_only=True):
-    """Seconds from each save until it could be found; how many of the first answers held it, and how many said `fresh`."""
+    """Seconds from each save until it was visible; how many of the first answers had it, and how many said `fresh`."""
 
     seconds: tuple[float, ...]
     n_held: int
@@ -104,7 +104,7 @@ class Asked(Struct, frozen=True, kw_only=True):
 
 
 class IndexingRuns(Struct, frozen=True, kw_only=True):
-    """A server while its first index of a tree is built. Memory is the most that all its processes held together."""
+    """A server while it builds the first index of a tree. Memory is the highest sum over its processes."""
 
     files: int
     seconds: float
@@ -114,7 +114,7 @@ class IndexingRuns(Struct, frozen=True, kw_only=True):
 
 
 class ServingRuns(Struct, frozen=True, kw_only=True):
-    """Everything that was measured of the server."""
+    """All measurements of the server."""
 
     start: StartRuns
     saves: tuple[SaveRuns, ...]
@@ -139,7 +139,7 @@ class _Answer(Struct, frozen=True):
 
 
 def measure(trees: Sequence[Tree], middle: Tree, home: Path, plan: Plan) -> ServingRuns:
-    """Measures a server over `trees`, of which `home` holds an index each, and over `middle`, which it indexes anew."""
+    """Measures a server over `trees`, which are indexed in `home`, and over `middle`, which it indexes from nothing."""
     return ServingRuns(
         start=measure_start(trees[-1], home, plan),
         saves=tuple(measure_saves(_ours(tree, home), home, plan) for tree in trees),
@@ -149,14 +149,14 @@ def measure(trees: Sequence[Tree], middle: Tree, home: Path, plan: Plan) -> Serv
 
 
 def measure_start(tree: Tree, home: Path, plan: Plan) -> StartRuns:
-    """Starts servers over a tree that is indexed, one after the other."""
+    """Starts servers over an indexed tree, one after the other."""
     with WorkspaceIndex(layout_for(tree.root, home), "").snapshot() as snapshot:
         name = probe.questions(snapshot, random.Random(1), 1).names[0]
         files = snapshot.meta.file_count
     initialize, imports, bare, first, end = [], [], [], [], []
     fresh = 0
     for _ in range(plan.starts):
-        # In turns, so that what else the machine does falls on all of them.
+        # Alternating, so that other load on the machine affects all of them.
         imports.append(run(python("-c", "import trio, msgspec")).usage.wall_seconds)
         bare.append(run(python("-c", "pass")).usage.wall_seconds)
         with serving(tree.root, home) as server:
@@ -197,7 +197,7 @@ def measure_saves(tree: Tree, home: Path, plan: Plan) -> SaveRuns:
         paths = editable(path for _, path in snapshot.facts.paths())
         files = snapshot.meta.file_count
     wanted = 2 * plan.edits + (plan.update_rounds + 1) * EDITS
-    # A small tree has not so many: they are edited again and again, each time with another name.
+    # A small tree has fewer files: they are edited repeatedly, each time with another name.
     paths = [paths[number % len(paths)] for number in range(wanted)]
     ones, others, tens = paths[: plan.edits], paths[plan.edits : 2 * plan.edits], paths[2 * plan.edits :]
     done: list[Edit] = []
@@ -234,7 +234,7 @@ def measure_saves(tree: Tree, home: Path, plan: Plan) -> SaveRuns:
 
 
 def measure_warm(tree: Tree, home: Path, plan: Plan) -> tuple[Asked, ...]:
-    """Asks a server that has everything open."""
+    """Queries a server that has everything open."""
     index = WorkspaceIndex(layout_for(tree.root, home), project_id(canonical_root(tree.root)))
     with index.snapshot() as snapshot:
         questions = probe.questions(snapshot, random.Random(1), plan.queries)
@@ -263,7 +263,7 @@ def measure_warm(tree: Tree, home: Path, plan: Plan) -> tuple[Asked, ...]:
 
 
 def measure_indexing(tree: Tree, home: Path) -> IndexingRuns:
-    """Builds the first index of a tree through a server, and asks it all the while; then ends one in the middle of it."""
+    """Builds the first index of a tree through a server, querying it meanwhile; then ends a server during a rebuild."""
     times: dict[str, list[float]] = {"ping": [], "health_check": [], "search_code": [], FIRST: []}
     with serving(tree.root, home) as server:
         server.initialize()
@@ -295,9 +295,10 @@ def measure_indexing(tree: Tree, home: Path) -> IndexingRuns:
 
 
 def await_visible(server: Connection, edit: Edit) -> tuple[float, int, bool]:
-    """Asks until the edit's name is found. Returns the seconds, how often it asked, whether the first answer was `fresh`.
+    """Repeats a query until the edit's name is found. Returns the seconds, the number of queries, and whether the first answer
+    was `fresh`.
 
-    Raises UpdateLost where it never is, or where an answer says that it is fresh and does not hold it.
+    Raises UpdateLost if it is never found, or if an answer claims to be fresh and lacks it.
     """
     began = time.monotonic()
     n_asked, was_fresh = 0, False
@@ -341,7 +342,8 @@ def _save_and_ask(tree: Tree, server: Connection, paths: Sequence[str], done: li
 
 
 def _save_and_watch(tree: Tree, server: Connection, home: Path, paths: Sequence[str], done: list[Edit]) -> Visible:
-    """A question would make the server look: so the index is read from here, and the server asked once it is there."""
+    """A query would make the server compare the tree, so the index is read here, and the server is queried once it has the
+    edit."""
     index = WorkspaceIndex(layout_for(tree.root, home), "")
     seconds, at_once, fresh = [], 0, 0
     for number, path in enumerate(paths):

@@ -1,4 +1,4 @@
-"""The rows of the server: what was measured, beside what the contract wants. Pure."""
+"""The rows of the server: measurements and the contract's limits. Pure."""
 
 from collections.abc import Mapping
 from statistics import median
@@ -14,7 +14,7 @@ WARM: Final[Mapping[str, tuple[str, str]]] = {
     "search_code, phrases": ("500 ms", "30 ms"),
     "get_file_outline": ("50 ms", "5 ms"),
 }
-"""What the contract says of the 95th percentile: must and aim."""
+"""The contract's limits of the 95th percentile: must and aim."""
 
 WHILE_INDEXING: Final[Mapping[str, tuple[str, str]]] = {"ping": ("50 ms", "10 ms"), "health_check": ("50 ms", "10 ms")}
 

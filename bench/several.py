@@ -1,8 +1,8 @@
 """What a search over many projects takes: `python -m bench.several`.
 
-One server with no more than --live live projects of --projects on disk, each with --files files of its own. Asked over all while
-none is live, over the live ones alone, over all then; and one project while a search over all is under way, in turns with the
-same question alone. --home keeps the indexes for the next run.
+One server with at most --live live projects of --projects on disk, each with --files generated files. Searches all projects while
+none is live, the live ones alone, then all; and one project while a search over all is running, alternating with the same search
+alone. --home keeps the indexes for the next run.
 """
 
 import argparse
@@ -107,8 +107,8 @@ def _over(server: Connection, workspace: object, asked: Sequence[str]) -> list[f
 
 
 def _beside(server: Connection, plan: _Plan) -> tuple[list[float], list[float]]:
-    """Seconds of searches of one project: alone, and while one over all is under way; in turns, so that what else the machine
-    does falls on both."""
+    """Returns seconds of searches of one project: alone, and while one over all is running; alternating, so that other load on
+    the machine affects both."""
     root = str(plan.live[0])
     alone: list[float] = []
     beside: list[float] = []
@@ -122,7 +122,7 @@ def _beside(server: Connection, plan: _Plan) -> tuple[list[float], list[float]]:
 
 
 def _projects(home: Path, count: int, files: int) -> tuple[Path, ...]:
-    """Makes and indexes those that are not there yet."""
+    """Generates and indexes missing projects; returns the roots."""
     roots = []
     for number in range(count):
         root = home / "projects" / f"p{number:03}-{files}"
@@ -140,7 +140,7 @@ def _projects(home: Path, count: int, files: int) -> tuple[Path, ...]:
 
 
 def _questions(home: Path, roots: Sequence[Path], count: int) -> tuple[str, ...]:
-    """Phrases and sentences of all projects, drawn by a seed."""
+    """Returns phrases and sentences of all projects, drawn by a seed."""
     source = random.Random(SEED)
     asked: list[str] = []
     for root in source.sample(list(roots), min(count, len(roots))):

@@ -3,8 +3,8 @@
     --urls URLS --home HOME --truth DIR [--repos a,b] [--every N]
 
 HOME has embedded indexes of the repositories of DIR/repos.jsonl (projects whose directory has the repository's name). Each is
-published to the engine, and each question of DIR/dev is asked of both stores in turns, by the query core. A table of how many of
-the first ten places are the same, the quality of both, and the time of each.
+published to the engine, and each question of DIR/dev is answered by the query core from both stores in turn. Prints a table of
+how many of the first ten places are the same, the quality of both, and the time of each.
 """
 
 import argparse
@@ -45,7 +45,7 @@ Place = tuple[str, int]
 
 
 class Asked(Struct, frozen=True, kw_only=True):
-    """A line of the truth; the files differ in the name of what is asked."""
+    """A line of the truth; the files name the query differently."""
 
     repo: str
     query: str = ""
@@ -55,7 +55,7 @@ class Asked(Struct, frozen=True, kw_only=True):
 
 
 class Tally(Struct):
-    """What came of one kind of question."""
+    """Results for one kind of question."""
 
     same: int = 0
     identical: int = 0

@@ -1,6 +1,6 @@
-"""What it costs to go from one workspace to another: to one that is live, to one on disk, to one that nobody has seen.
+"""The cost of switching workspaces: to one that is live, to one on disk, to one that is not indexed.
 
-One server, many small projects, named by their paths. Also what many of them leave behind, and what the warmset gives and costs.
+One server, many small projects, named by their paths. Also what many of them leave behind, and what the warmset saves and costs.
 """
 
 import os
@@ -26,7 +26,7 @@ POLL_SECONDS: Final = 0.002
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """How many projects there are, and how often each thing is measured."""
+    """How many projects there are, and how often each measurement is taken."""
 
     active: int = 30
     registered: int = 200
@@ -35,14 +35,14 @@ class Plan(Struct, frozen=True, kw_only=True):
     cold: int = 10
     starts: int = 7
     files: int = 100
-    """Files of each project: enough to have an index of several segments, few enough to be made quickly."""
+    """Files of each project: enough for an index of several segments, few enough to be generated quickly."""
 
 
 QUICK: Final = Plan(active=9, registered=12, rounds=2, questions=20, cold=1, starts=1, files=20)
 
 
 class Held(Struct, frozen=True, kw_only=True):
-    """What the server holds after a round through all active workspaces."""
+    """Resources of the server after a round through all active workspaces."""
 
     handles: int
     threads: int
@@ -50,10 +50,8 @@ class Held(Struct, frozen=True, kw_only=True):
 
 
 class SwitchRuns(Struct, frozen=True, kw_only=True):
-    """Milliseconds. `same` and `live` are questions to one and to several live workspaces in turn; `routed` is an answer from
-    memory for a workspace that is named, `unrouted` the same for none; `disk` opens an index, `cold` builds one of
-    `files` files.
-    """
+    """Milliseconds. `same` and `live` are questions about one live workspace and about several in turn; `routed` is an answer
+    from memory for a named workspace, `unrouted` the same for none; `disk` opens an index, `cold` builds one of `files` files."""
 
     same: tuple[float, ...]
     live: tuple[float, ...]
@@ -68,7 +66,7 @@ class SwitchRuns(Struct, frozen=True, kw_only=True):
 
 
 class WarmsetRuns(Struct, frozen=True, kw_only=True):
-    """Seconds until `initialize` was answered, and milliseconds of the first question once the server calls itself warm."""
+    """Seconds until `initialize` was answered, and milliseconds of the first question once the server reports that it is warm."""
 
     start: tuple[float, ...]
     start_without: tuple[float, ...]
@@ -86,7 +84,7 @@ class _Answer(Struct, frozen=True):
 
 
 def measure(home: Path, plan: Plan) -> tuple[SwitchRuns, WarmsetRuns]:
-    """Makes the projects below `home`, measures, and leaves what it made to whoever removes `home`."""
+    """Generates the projects below `home` and measures; the caller removes `home`."""
     projects = [_project(home / "projects" / f"p{number:03}", number, plan.files) for number in range(plan.active + plan.cold)]
     store = home / "switching"
     for project in projects[: plan.active]:
@@ -118,7 +116,7 @@ def _switches(projects: Sequence[Path], store: Path, plan: Plan) -> SwitchRuns:
         turns = [_ask(server, live[number % len(live)]) for number in range(plan.questions)]
         routed, unrouted = [], []
         for number in range(plan.questions):
-            # In turns, so that what else the machine does falls on both.
+            # Alternating, so that other load on the machine affects both.
             routed.append(_milliseconds(server, "health_check", workspace=str(live[number % len(live)])))
             unrouted.append(_milliseconds(server, "health_check"))
         cold = [_first_contact(server, root) for root in unknown]
@@ -127,7 +125,7 @@ def _switches(projects: Sequence[Path], store: Path, plan: Plan) -> SwitchRuns:
         live=tuple(turns),
         routed=tuple(routed),
         unrouted=tuple(unrouted),
-        # The first round opens what the system has not read yet, and grows what a server needs once.
+        # The first round reads what the system has not cached yet, and grows what a server needs once.
         disk=tuple(disk[len(known) :]),
         cold=tuple(cold),
         held=tuple(held),
@@ -140,7 +138,7 @@ def _switches(projects: Sequence[Path], store: Path, plan: Plan) -> SwitchRuns:
 def _warmset(projects: Sequence[Path], store: Path, plan: Plan) -> WarmsetRuns:
     times: dict[str, list[float]] = {name: [] for name in ("start", "start_without", "first", "first_without")}
     for _ in range(plan.starts):
-        # In turns, so that what else the machine does falls on both.
+        # Alternating, so that other load on the machine affects both.
         for suffix, flags in (("", ()), ("_without", ("--no-prewarm",))):
             with serving(projects[0], store, *flags) as server:
                 times["start" + suffix].append(server.initialize())

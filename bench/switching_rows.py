@@ -1,4 +1,4 @@
-"""The rows of many workspaces: what was measured, beside what the contract wants. Pure."""
+"""The rows of many workspaces: measurements and the contract's limits. Pure."""
 
 from collections.abc import Sequence
 from statistics import median

@@ -1,8 +1,8 @@
-"""Source files made up from a seed: Python, Go, TypeScript and Java in the sizes and proportions of real projects.
+"""Source files generated from a seed: Python, Go, TypeScript and Java in the sizes and proportions of real projects.
 
-File `number` of a seed is always the same file, whatever the size of the tree it goes into: the first 5,000 files of a
-tree of 20,000 are the tree of 5,000, so that an update of the same files can be compared between the two. The words are
-drawn unevenly, as in real code, where a few names are everywhere and most are rare. Pure.
+File `number` of a seed is always the same file, whatever the size of its tree: the first 5,000 files of a tree of 20,000 are the
+tree of 5,000, so that updates of the same files can be compared between the two. The words are drawn unevenly, as in real code,
+where a few names are everywhere and most are rare. Pure.
 """
 
 import random
@@ -15,10 +15,10 @@ from msgspec import Struct
 from bench.vocabulary import ADJECTIVES, NOUNS, VERBS
 
 PACKAGE_FILES: Final = 24
-"""Files of one directory, all in one language."""
+"""Number of files in one directory, all in one language."""
 
 LANGUAGE_OF_PACKAGE: Final = ("python", "go", "typescript", "python", "java", "go", "typescript", "python", "go", "java")
-"""Packages take their languages from here in turn."""
+"""The languages of packages, used cyclically."""
 
 LOG_SIZE_MEAN: Final = 1.65
 LOG_SIZE_DEVIATION: Final = 0.8
@@ -28,7 +28,7 @@ MAX_DEFINITIONS: Final = 70
 
 LONG_FILE_EVERY: Final = 500
 LONG_FILE_DEFINITIONS: Final = 170
-"""One file in so many is long: with the classes around its methods it has about 200 symbols."""
+"""One in LONG_FILE_EVERY files is long: with the classes around its methods it has about 200 symbols."""
 
 
 DOCS: Final = (
@@ -52,7 +52,7 @@ class SourceFile(Struct, frozen=True):
 
 
 class Dialect(Struct, frozen=True, kw_only=True):
-    """How one language writes things. Templates take the placeholders of `_Words.draw` and those named here.
+    """The syntax of one language. Templates take the placeholders of `_Words.draw` and those named here.
 
     `path` takes `package` and `module`; `opening` the same; `function` and `method` take `doc` and `body`; a class is
     `class_opening`, methods, `class_closing`. `body` lines are indented for a function; methods get `method_indent` more.
@@ -157,7 +157,7 @@ DIALECTS: Final[Mapping[str, Dialect]] = {
 
 
 def project_files() -> tuple[SourceFile, ...]:
-    """Returns what stands at the top of the tree and tells how the imports in it are meant."""
+    """Returns the files at the top of the tree, which determine how imports in it are resolved."""
     return (
         SourceFile("go.mod", "module example.org/shop\n\ngo 1.22\n"),
         SourceFile("package.json", '{"name": "shop", "private": true}\n'),
@@ -179,7 +179,7 @@ def source_file(seed: int, number: int) -> SourceFile:
     place = _place(number)
     dialect = _dialect(number)
     text = [dialect.opening.format(**{**words.draw(), **place, "doc": words.sentence()})]
-    # Imports lead to files with smaller numbers, which every tree that has this file has too.
+    # Imports lead to files with smaller numbers, which exist in every tree that has this file.
     others = sorted({words.random.randrange(number) for _ in range(3)} if number else ())
     text += [
         dialect.imports.format(**{**words.draw(), **_place(other)}) for other in others if _language(other) == _language(number)
@@ -244,7 +244,7 @@ def _body(dialect: Dialect, words: "_Words", indent: str) -> str:
 
 
 def _place(number: int) -> dict[str, str]:
-    """The package, module and type name of a file: unique together."""
+    """Returns the package, module and type name of a file: unique together."""
     package, member = divmod(number, PACKAGE_FILES)
     first = package % len(NOUNS)
     second = (first + 1 + package // len(NOUNS)) % len(NOUNS)
@@ -258,7 +258,7 @@ def _place(number: int) -> dict[str, str]:
 
 
 def _weights(words: Sequence[str]) -> list[float]:
-    """Zipf's law, flattened: the first word is drawn some thirty times as often as the last."""
+    """Returns cumulative weights by Zipf's law, flattened: the first word is drawn some thirty times as often as the last."""
     return list(accumulate(1 / (rank + 8) for rank in range(len(words))))
 
 
@@ -274,8 +274,8 @@ class _Words:
         self.random = source
 
     def draw(self) -> dict[str, str]:
-        """Returns fresh values for all placeholders: n nouns, C the same capitalised, U in capitals, v verbs, V capitalised,
-        a adjectives, k a number."""
+        """Returns new values for all placeholders: n nouns, C the same capitalised, U in capitals, v verbs, V capitalised, a
+        adjectives, k a number."""
         n0, n1, n2 = self.random.choices(NOUNS, cum_weights=_NOUN_WEIGHTS, k=3)
         v0, v1 = self.random.choices(VERBS, cum_weights=_VERB_WEIGHTS, k=2)
         a0, a1 = self.random.choices(ADJECTIVES, cum_weights=_ADJECTIVE_WEIGHTS, k=2)

@@ -9,7 +9,7 @@ Alignment = Literal["<", ">"]
 
 
 def plain_table(header: Sequence[str], rows: Sequence[Sequence[str]], alignments: str = "") -> str:
-    """Returns columns two blanks apart under their headings. `alignments` has `<` or `>` a column; `<` is the default."""
+    """Returns columns separated by two blanks, with headings. `alignments` has `<` or `>` per column; `<` is the default."""
     widths = [max(len(row[i]) for row in (header, *rows)) for i in range(len(header))]
     lines = [_line(header, widths, alignments), _line(["-" * width for width in widths], widths, alignments)]
     lines += [_line(row, widths, alignments) for row in rows]
@@ -25,8 +25,8 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], alignme
 
 
 def figures_table(figures: Sequence[Figure]) -> str:
-    """Returns the rows as a table: what, the two targets, what was measured, and each comparison as `name value (ratio)`;
-    notes stand below their rows."""
+    """Returns the rows as a table: what, the two targets, the measured value, and each comparison as `name value (ratio)`;
+    notes are below their rows."""
     rows = []
     for figure in figures:
         beside = [f"{other.name} {written(other.value, figure.unit)} ({_ratio(other.ratio)})" for other in figure.beside]

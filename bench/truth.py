@@ -1,8 +1,8 @@
-"""Our symbols against independent truth: `python -m bench.truth --trees DIR --files 200 --seed 1`.
+"""Compares our symbols with independent truth: `python -m bench.truth --trees DIR --files 200 --seed 1`.
 
-Takes random files of the given trees (so many a language), copies them, indexes the copy with a real job, and compares what
-the index holds with what Python's `ast` and Universal Ctags say: recall by language and kind, for Python precision too, and
-each class of disagreement with examples. A disagreement is a question, not a verdict: ctags errs as well.
+Takes random files of the given trees (--files per language), copies them, indexes the copy with a real job, and compares the
+index with Python's `ast` and Universal Ctags: recall by language and kind, for Python precision too, and each class of
+disagreement with examples. A disagreement is a question, not a verdict: ctags errs as well.
 """
 
 import argparse
@@ -31,15 +31,15 @@ from codecompass.store.index import WorkspaceIndex
 
 LINE_TOLERANCE: Final = 1
 NOT_COMPARED: Final = frozenset({"use", "impl"})
-"""Our kinds that define no name of their own."""
+"""Our kinds that do not define a name."""
 
 Outcome = Literal["found", "other line", "missing"]
 LOST: Final[tuple[Outcome, ...]] = ("other line", "missing")
 
 
 class Compared(Struct, frozen=True):
-    """A definition and what became of it on the other side: found under its name within one line, at another line of the
-    file (the nearest), or not at all. `other` is what it was matched with."""
+    """A definition and its match on the other side: found under its name within one line, at another line of the file (the
+    nearest), or missing. `other` is the matched definition."""
 
     language: str
     definition: Definition
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def sample(trees: Iterable[Path], languages: Sequence[str], count: int, seed: int, target: Path) -> dict[str, list[str]]:
     """Copies up to `count` random files of each language into `target` and returns their paths there, by language.
 
-    The name of its tree comes before each path. `target` is a git repository that tracks them, so that nothing is ignored.
+    Each path begins with the name of its tree. `target` is a git repository that tracks the files, so that none is ignored.
     """
     candidates: dict[str, list[tuple[Path, str]]] = defaultdict(list)
     for tree in trees:
@@ -110,7 +110,7 @@ def sample(trees: Iterable[Path], languages: Sequence[str], count: int, seed: in
 
 
 def symbols_of(root: Path, home: Path) -> tuple[dict[str, list[Definition]], frozenset[str]]:
-    """Returns what the index of `root` holds, by language (the kinds are ours), and the paths that it indexes."""
+    """Returns the definitions in the index of `root`, by language (the kinds are ours), and the indexed paths."""
     found: dict[str, list[Definition]] = defaultdict(list)
     with WorkspaceIndex(layout_for(root, home), "").snapshot() as snapshot:
         files = [file for file in snapshot.facts.files() if file.status == "indexed"]
@@ -126,7 +126,7 @@ def symbols_of(root: Path, home: Path) -> tuple[dict[str, list[Definition]], fro
 def truth_of(
     root: Path, files: Mapping[str, Sequence[str]], ctags: str | None
 ) -> tuple[dict[str, list[Definition]], frozenset[str]]:
-    """Returns what others find in `files`, by language, and the Python files that `ast` cannot parse."""
+    """Returns what the other programs find in `files`, by language, and the Python files that `ast` cannot parse."""
     truth: dict[str, list[Definition]] = {}
     unparsed = set()
     for path in files.get(PYTHON, ()):
@@ -159,12 +159,12 @@ def compare(one: Mapping[str, Iterable[Definition]], other: Mapping[str, Iterabl
 
 
 def _bare(name: str) -> str:
-    """`operator ==` and `operator==` are one name."""
+    """Removes whitespace: `operator ==` and `operator==` are one name."""
     return "".join(name.split())
 
 
 def recall_table(compared: Iterable[Compared]) -> str:
-    """Returns shares by language and, below each, by the kind that the others give."""
+    """Returns shares by language and, below each, by the other programs' kind."""
     groups: dict[tuple[str, str], Counter[Outcome]] = defaultdict(Counter)
     for row in compared:
         for kind in ("", row.definition.kind):
@@ -177,7 +177,7 @@ def recall_table(compared: Iterable[Compared]) -> str:
 
 
 def precision_table(compared: Iterable[Compared]) -> str:
-    """Returns the share of ours that the others have, by our kind."""
+    """Returns the share of our definitions that the others have, by our kind."""
     groups: dict[str, Counter[Outcome]] = defaultdict(Counter)
     for row in compared:
         for kind in ("all", row.definition.kind):
@@ -187,7 +187,7 @@ def precision_table(compared: Iterable[Compared]) -> str:
 
 
 def kind_table(compared: Iterable[Compared]) -> str:
-    """Returns how often each kind of theirs was found as each kind of ours."""
+    """Returns how often each of their kinds was found as each of ours."""
     kinds: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for row in compared:
         if row.outcome == "found" and row.other is not None:
@@ -208,7 +208,7 @@ def disagreement_table(compared: Iterable[Compared], examples: int) -> str:
     lines = []
     for (language, kind, outcome), members in sorted(classes.items(), key=lambda item: (-len(item[1]), item[0])):
         lines.append(f"{len(members):,} {language} {kind}: {outcome}")
-        # Spread over the members, which come by file: neighbours tend to be of one cause.
+        # Spread over the members, which are ordered by file: neighbours tend to have the same cause.
         for row in members[:: max(1, len(members) // max(1, examples))][:examples]:
             elsewhere = "" if row.other is None else f" (line {row.other.line} there)"
             lines.append(f"    {row.definition.path}:{row.definition.line} {row.definition.name}{elsewhere}")

@@ -1,4 +1,4 @@
-"""Words that programs are made of, for trees made up from a seed. None is a keyword of the languages there."""
+"""Words that programs are made of, for trees generated from a seed. None is a keyword of the languages there."""
 
 from typing import Final
 

@@ -1,6 +1,6 @@
-"""A git repository that is edited in every way that programs edit, from a seed, and what each of its files holds.
+"""A git repository that is edited in every way that programs edit, from a seed, and the content of each of its files.
 
-Every file holds a word that no other file ever held, so that what an answer must name is known without reading anything.
+Every file holds a word that no other file ever held, so the right answer is known without reading anything.
 """
 
 import ctypes
@@ -34,11 +34,11 @@ KINDS: Final[Mapping[str, int]] = {
     "write through a mapping": 2,
     "exchange": 3,
 }
-"""What is done, and how often among a hundred or so."""
+"""Kinds of edit with their weights, about a hundred in total."""
 
 
 class World:
-    """A repository that is edited, and what its files hold. `beside` is a directory outside of it, of the same disk."""
+    """A repository that is edited, and the words of its files. `beside` is a directory outside it, on the same file system."""
 
     def __init__(self, top: Path, seed: int, n_files: int = N_FILES) -> None:
         self.random = random.Random(seed)
@@ -58,7 +58,7 @@ class World:
         return tuple(sorted(path for path, held in self.words.items() if held == word))
 
     def change(self, kind: str, ask: Callable[[str], None]) -> list[str]:
-        """Does one of KINDS; returns the words to ask for, those of what is new first. `ask` is called between two edits."""
+        """Makes one of KINDS; returns the words to ask for, new ones first. `ask` is called between two edits."""
         match kind:
             case "edit 1 file":
                 return self.edit(1)
@@ -87,24 +87,24 @@ class World:
         raise ValueError(kind)
 
     def some(self, words: Sequence[str]) -> list[str]:
-        """Returns the first word and the last, one in between, and one that has been gone for a while."""
+        """Returns the first word, a middle one and the last, and one that was removed earlier."""
         chosen = dict.fromkeys([words[0], words[len(words) // 2], words[-1]])
         if self.gone:
             chosen[self.random.choice(self.gone)] = None
         return list(chosen)
 
     def edit(self, count: int) -> list[str]:
-        """Gives files other words; returns those words and one that is gone."""
+        """Writes new words into files; returns the new and the old words."""
         paths = self.random.sample(sorted(self.words), min(count, len(self.words)))
         return [word for path in paths for word in self.rewrite(path)]
 
     def add(self) -> list[str]:
-        """Makes new files, some in new directories."""
+        """Creates files, some in new directories; returns their words."""
         paths = [self._new_place() for _ in range(self.random.randint(1, 8))]
         return [self._write(path) for path in paths]
 
     def rename(self) -> list[str]:
-        """Moves files within the tree, one of them over another."""
+        """Moves files within the tree, one of them over another; returns their words and the overwritten one."""
         paths = self.random.sample(sorted(self.words), 4)
         words = []
         for path, place in ((paths[0], self._new_place()), (paths[1], self._new_place()), (paths[2], paths[3])):
@@ -119,7 +119,7 @@ class World:
         return words
 
     def delete(self) -> list[str]:
-        """Removes files, or a directory."""
+        """Removes files, or a directory; returns their words."""
         paths = self.random.sample(sorted(self.words), 5)
         if self.random.random() < 0.3:
             directory = paths[0].rpartition("/")[0] + "/"
@@ -131,7 +131,7 @@ class World:
         return [self._forget(path) for path in paths]
 
     def move_in(self) -> list[str]:
-        """Moves a directory of files from elsewhere into the tree."""
+        """Moves a directory of files from outside into the tree; returns their words."""
         self._n_places += 1
         name = f"moved{self._n_places}"
         words = {}
@@ -146,7 +146,7 @@ class World:
         return list(words.values())
 
     def check_out(self) -> list[str]:
-        """Commits what there is, and switches to the branch on which 800 files are others."""
+        """Commits the tree, and checks out the other branch, which differs in 800 files; returns the words that differ."""
         _git(self.root, "add", "-A")
         _git(self.root, "commit", "-q", "--allow-empty", "-m", "as it is")
         here = dict(self.words)
@@ -159,14 +159,14 @@ class World:
         return [word for path, word in self.words.items() if here.get(path) != word]
 
     def edit_twice(self, ask: Callable[[str], None]) -> list[str]:
-        """Edits a file, has it asked for, and edits it again at once, to the same size."""
+        """Edits a file, calls `ask`, and edits it again at once, to the same size."""
         path = self.random.choice(sorted(self.words))
         words = self.rewrite(path)
         ask(words[0])
         return [*self.rewrite(path), words[0]]
 
     def write_link(self) -> list[str]:
-        """Writes a file through a name that it has outside of the tree, one that it has had since an earlier edit."""
+        """Writes a file through a hard link outside the tree that an earlier edit created; the first call creates one."""
         known = [path for path in self._links if path in self.words]
         if not known:
             path = self._new_place()
@@ -245,10 +245,10 @@ class World:
         return word
 
     def rewrite(self, path: str) -> tuple[str, str]:
-        """Returns the new word and the old one."""
+        """Writes a new word into a file; returns the new word and the old one."""
         old = self.words[path]
         if path in self._links:
-            # As editors do: another file under the name.
+            # As editors do: another file under the same name.
             self._links.pop(path)
             (self.root / path).unlink()
         self.gone.append(old)
@@ -271,7 +271,7 @@ class World:
 
 
 def _source(word: str) -> str:
-    """Returns the text of a file that defines a word; of one size for all words."""
+    """Returns the text of a file that defines a word; the size is the same for all words."""
     body = "".join(f"    value = value * {number} + total - {number + 1}\n" for number in range(1, 12))
     return f"def {word}(value, total):\n{body}    return value\n"
 

@@ -1,1 +1,1 @@
-"""What an agent gets: the tasks of the truth and freshness after edits, asked through MCP, beside scripted ripgrep."""
+"""What an agent gets over MCP, compared with scripted ripgrep: answers to the tasks of the truth, and freshness after edits."""

@@ -1,8 +1,8 @@
-"""What an agent gets from us and from ripgrep for the same tasks: `python -m bench.agent --trees DIR --truth DIR`.
+"""Compares what an agent gets from us and from ripgrep for the same tasks: `python -m bench.agent --trees DIR --truth DIR`.
 
-Asks `codecompass serve-mcp` over its pipes the rows of messages.jsonl, nav.jsonl and commits.jsonl, a first question of
-repositories that it has never seen, and for names right after edits of a copy; a scripted agent does the same with ripgrep.
-One table on stdout; each answer is a line of tasks.jsonl, first.jsonl or freshness.jsonl in --out. Trees are only read.
+Sends to `codecompass serve-mcp` over pipes the rows of messages.jsonl, nav.jsonl and commits.jsonl, a first question about
+repositories that it has never seen, and names right after edits of a copy; a scripted agent does the same with ripgrep. Prints
+one table; each answer is a line of tasks.jsonl, first.jsonl or freshness.jsonl in --out. Trees are only read.
 """
 
 import argparse
@@ -32,11 +32,11 @@ from codecompass.scan.walk import scan
 PARTS: Final = (*SETS, "first", "freshness")
 
 FRESHNESS_TREES: Final = 2
-"""Repositories that are edited where none are named: those with the most files to edit."""
+"""Number of repositories to edit if none are named: those with the most editable files."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line; 1 where nothing could be measured."""
+    """Runs the command line; returns 1 if nothing could be measured."""
     parser = _parser()
     options = parser.parse_args(arguments)
     ripgrep = shutil.which(options.ripgrep)
@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class _Run:
-    """Runs the parts; what fails with one repository is said, and the others are measured."""
+    """Runs the parts. If one repository fails, the failure is printed and the others are measured."""
 
     def __init__(self, trees: Sequence[WorkTree], out: Path, form: str, ripgrep: str) -> None:
         self._trees = trees
@@ -79,7 +79,7 @@ class _Run:
         self._ripgrep = ripgrep
 
     def tasks(self, sets: Mapping[str, Sequence[Task]]) -> list[Asked]:
-        """Returns the answers of both systems, those of a set together."""
+        """Returns the answers of both systems, grouped by set."""
         rows: list[Asked] = []
         home = self._home("home")
         with _lines(self._out / "tasks.jsonl", bool(sets)) as file:
@@ -159,7 +159,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _rows(text: str) -> dict[str, int]:
-    """`60` for every set, or `commits=60,nav=200`."""
+    """Parses `60` (every set) or `commits=60,nav=200`."""
     if text.isdigit():
         return dict.fromkeys(SETS, int(text))
     counts = {}
@@ -184,7 +184,7 @@ def _drawn(options: argparse.Namespace, trees: Sequence[WorkTree], name: str) ->
 
 
 def _questions(options: argparse.Namespace, tree: WorkTree) -> list[Task]:
-    """What a first question may be: a message that stands in the code and a name that is defined once, in turns."""
+    """Returns candidates for a first question: messages that occur in the code and names with one definition, alternating."""
     kinds = (("messages", "verbatim"), ("nav", "unique"))
     found = [
         draw(
@@ -212,7 +212,7 @@ def _saying(repository: str, what: str) -> Iterator[None]:
 
 @contextmanager
 def _lines(path: Path, is_wanted: bool) -> Iterator[BinaryIO | None]:
-    """A file for rows as they come, so that what was measured stays where the run ends early."""
+    """Opens a file to which rows are written as they come, so that measured rows are kept if the run ends early."""
     if not is_wanted:
         yield None
         return

@@ -1,15 +1,15 @@
-"""Reads answers as a model does: which places they show, what they say of themselves, how much of them is useful. Pure.
+"""Reads answers as a model does: which places they show, what they admit is missing, how much of them is useful. Pure.
 
-An answer is `content[0].text`: JSON, or text for models. Text names a file on a line of its own, below it definitions
-(lines, then what is there), the definition that lines lie in, and numbered source lines:
+An answer is `content[0].text`: JSON, or text for models. Text names a file on its own line, followed by definitions (lines, then
+the definition), the enclosing definition of lines, and numbered source lines:
 
     src/flask/app.py
     897-918 def Flask.full_dispatch_request(self) -> Response
     in class Flask 109-1625
     903:        try:
 
-A place can also stand on one line, `src/flask/app.py:897-918  method Flask.full_dispatch_request`, and so can a source
-line, `src/flask/app.py:903:try:`. Any other line is structure: counts, warnings, advice.
+A place can also be on one line, `src/flask/app.py:897-918 method Flask.full_dispatch_request`, and so can a source line,
+`src/flask/app.py:903:try:`. Any other line is structure: counts, warnings, advice.
 """
 
 import re
@@ -22,13 +22,13 @@ from msgspec import Struct
 from codecompass.languages.words import word_set
 
 Lines = Callable[[str], Sequence[str]]
-"""The lines of a file by its path; no lines for a path that is no file."""
+"""Returns the lines of a file by its path; none if the path is not a file."""
 
 USEFUL_FIELDS: Final = word_set(
     "path file_path line line_start line_end start_line end_line"
     " name qualified_name signature snippet text body body_preview content"
 )
-"""Fields of JSON hits whose values somebody who reads code wants: paths, lines, names, code."""
+"""Fields of JSON hits with values useful to a reader of code: paths, lines, names, code."""
 
 _CODE_FIELDS: Final = ("body", "body_preview", "content")
 _WORD_FIELDS: Final = ("name", "qualified_name", "signature", "snippet", *_CODE_FIELDS)
@@ -47,7 +47,7 @@ _ADMISSION: Final = re.compile(
 
 
 class Place(Struct, frozen=True, kw_only=True):
-    """A place that an answer shows. Lines count from 1; the range is None where only a file is named.
+    """A place that an answer shows. Lines count from 1; the range is None if only a file is named.
 
     `lines` are those whose text is shown, `words` the names and the text.
     """
@@ -64,10 +64,10 @@ class Place(Struct, frozen=True, kw_only=True):
 
 
 class ReadAnswer(Struct, frozen=True, kw_only=True):
-    """An answer as it was understood. Sizes are in bytes of UTF-8.
+    """A parsed answer. Sizes are in bytes of UTF-8.
 
-    `admits`: the answer calls itself neither fresh nor complete, so that nobody relies on what it lacks. `says` is what it
-    says is missing: the two statuses of JSON, the admitting lines of text; empty for an answer that is fresh and whole.
+    `admits`: the answer claims to be neither fresh nor complete, so that nobody relies on what it lacks. `says` is what it
+    reports as missing: the two statuses of JSON, the admitting lines of text; empty for a fresh and complete answer.
     """
 
     places: tuple[Place, ...]
@@ -78,7 +78,7 @@ class ReadAnswer(Struct, frozen=True, kw_only=True):
 
 
 def read_answer(text: str, *, is_error: bool = False) -> ReadAnswer:
-    """Returns what a model reads in an answer, in either form. An error admits that it is no answer."""
+    """Returns what a model reads in an answer, in either form. An error counts as admitting."""
     body = _decoded(text)
     if body is not None:
         places, useful, (admits, says) = list(_places_of_json(body)), _useful_in_json(body), _said_in_json(body)
@@ -91,7 +91,7 @@ def read_answer(text: str, *, is_error: bool = False) -> ReadAnswer:
 def grep_characters(places: Iterable[Place], lines_of: Lines) -> int:
     """Returns how many characters `rg -n` would print for the lines that the places show: `path:line:text` each, once.
 
-    A place without text stands for its first line. Lines that a file does not have count nothing.
+    A place without text counts as its first line. Lines that a file does not have count nothing.
     """
     characters = 0
     for path, line in dict.fromkeys((place.path, line) for place in places for line in _shown_lines(place)):
@@ -102,7 +102,7 @@ def grep_characters(places: Iterable[Place], lines_of: Lines) -> int:
 
 
 def retry_seconds(text: str) -> float | None:
-    """Returns when an error asks to be asked again, None where it does not."""
+    """Returns the delay after which an error asks for a retry; None if it asks for none."""
     found = re.search(r"retry_after_ms\W{1,3}(\d+)", text)
     return int(found[1]) / 1000 if found else None
 
@@ -146,7 +146,7 @@ def _useful_in_json(body: Mapping[str, object]) -> int:
 
 
 def _useful(value: object, *, is_wanted: bool = False) -> int:
-    """The bytes of the values of useful fields at any depth; keys, quotes and escapes are structure."""
+    """Returns the bytes of the values of useful fields at any depth; keys, quotes and escapes are structure."""
     if isinstance(value, dict):
         return sum(_useful(inner, is_wanted=key in USEFUL_FIELDS) for key, inner in value.items())
     if isinstance(value, list):
@@ -193,11 +193,11 @@ class _Open:
 
 
 def _read_text(text: str) -> tuple[list[Place], int, str]:
-    """Returns the places, the useful bytes, and the lines, neither places nor code, that admit something."""
+    """Returns the places, the useful bytes, and the admitting lines that are neither places nor code."""
     rows = text.splitlines()
     places: list[_Open] = []
     path, useful, says = "", 0, list[str]()
-    is_named = False  # a file without anything below it yet
+    is_named = False  # a file with nothing below it yet
     for number, row in enumerate(rows):
         if path and (source := _SOURCE.fullmatch(row)):
             if is_named:
@@ -212,7 +212,7 @@ def _read_text(text: str) -> tuple[list[Place], int, str]:
             is_named = False
             useful += _size(name) + len(start) + len(end)
         elif path and (enclosing := _ENCLOSING.fullmatch(row)):
-            # What is shown are the lines below it; the name is not that of the place.
+            # The lines below are shown; the name is not that of the place.
             places.append(_Open(path))
             is_named = False
             useful += _size(enclosing["name"])
@@ -234,7 +234,7 @@ def _read_text(text: str) -> tuple[list[Place], int, str]:
 
 
 def _names_file(row: str, following: str) -> bool:
-    """Whether a line is a path alone: it looks like one, or what follows can only stand below one."""
+    """Whether a line is only a path: it looks like one, or the next line can only follow a path."""
     if not row or row[0].isspace():
         return False
     if _PATH_ALONE.fullmatch(row):

@@ -1,7 +1,7 @@
-"""Asks the server the tasks of a repository as a host does, and ripgrep the same ones.
+"""Gives the tasks of a repository to the server as a host does, and the same ones to ripgrep.
 
-The server has the index before its tasks are timed. What the first contact with a repository is like is measured apart, with
-a store that is new each time.
+The server has the index before its tasks are timed. The first contact with a repository is measured separately, with a new store
+each time.
 """
 
 import time
@@ -25,21 +25,21 @@ FIRST: Final = "first question"
 
 READY_SECONDS: Final = 300.0
 ANSWER_SECONDS: Final = 60.0
-"""How long a question is asked again, where the answer says that it is no answer yet."""
+"""How long a question is repeated while its answer asks for a retry."""
 
 POLL_SECONDS: Final = 0.1
 LONGEST_RETRY_SECONDS: Final = 2.0
 
 KEPT_CHARACTERS: Final = 30_000
-"""Of the text of an answer, in the file of answers."""
+"""Characters of an answer's text that are kept in the file of answers."""
 
 
 class Asked(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One task as one system did it: a line of the file of answers.
+    """One task as done by one system: a line of the file of answers.
 
-    `rank` is that of the first right place among the `places` shown, from 1; the times are in milliseconds. `same_places` is
-    what `rg -n` would print for the lines that our answer shows, in characters. `right_ms` is measured at the first contact
-    alone: from the first question until an answer was right, however often that took asking.
+    `rank` is that of the first right place among the `places` shown, from 1; the times are in milliseconds. `same_places` is what
+    `rg -n` would print for the lines that our answer shows, in characters. `right_ms` is measured only at the first contact: from
+    the first question until an answer was right, retries included.
     """
 
     system: str
@@ -64,7 +64,7 @@ class Asked(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Sources:
-    """The lines of files of a tree, read when they are first wanted."""
+    """The lines of files of a tree, read on first use."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -81,12 +81,12 @@ class Sources:
 
 
 def options_of(form: str) -> tuple[str, ...]:
-    """Returns what `serve-mcp` is started with for answers in this form; JSON is what the bare command answers."""
+    """Returns the options of `serve-mcp` for answers in this form; JSON is the default."""
     return () if form == "json" else ("--answers", form)
 
 
 def ask_all(root: Path, home: Path, form: str, tasks: Sequence[Task]) -> list[Asked]:
-    """Returns our answers to the tasks of one repository, asked of one server that has the index."""
+    """Returns our answers to the tasks of one repository, from one server that has the index."""
     sources = Sources(root)
     with serving(root, home, *options_of(form)) as server:
         server.initialize()
@@ -119,9 +119,9 @@ def grep_all(program: str, root: Path, tasks: Sequence[Task]) -> list[Asked]:
 
 
 def first_contact(root: Path, form: str, task: Task) -> Asked:
-    """Asks one task of a server that has never seen the repository, as its first question.
+    """Sends one task to a server that has never seen the repository, as its first question.
 
-    What counts is the first answer; `right_ms` has how long it took to get a right one.
+    The returned answer is the first one; its `right_ms` is the time until a right one.
     """
     with TemporaryDirectory(prefix="bench-first-") as home, serving(root, Path(home), *options_of(form)) as server:
         server.initialize()
@@ -139,7 +139,7 @@ def first_contact(root: Path, form: str, task: Task) -> Asked:
 
 
 def wait_until_indexed(server: Connection) -> None:
-    """Returns when the server answers that it is fresh and that nothing is missing. Raises ServerFailed where it never does."""
+    """Waits until the server answers as fresh and complete. Raises ServerFailed if it does not within READY_SECONDS."""
     deadline = time.monotonic() + READY_SECONDS
     while True:
         said = server.ask("search_code", {"query": "main"})
@@ -152,7 +152,7 @@ def wait_until_indexed(server: Connection) -> None:
 
 
 def ask_until_answered(server: Connection, tool: str, arguments: Mapping[str, object]) -> tuple[list[Said], float]:
-    """Returns the answers to a question that is asked again while the answer asks for that, and the seconds of it all."""
+    """Repeats a question while its answer asks for a retry; returns the answers and the total seconds."""
     began = time.monotonic()
     said = [server.ask(tool, arguments)]
     while said[-1].is_error and retry_seconds(said[-1].text) is not None and time.monotonic() < began + ANSWER_SECONDS:
@@ -168,7 +168,7 @@ def _ours(server: Connection, task: Task, sources: Sources) -> Asked:
 
 
 def _asked(task: Task, said: Said, sources: Sources, *, calls: int, seconds: float, read: int) -> Asked:
-    """`read` is how many characters the model had to read, earlier answers included."""
+    """`read` is how many characters the model had to read, including earlier answers."""
     answer = _read(said)
     return Asked(
         system=OURS,

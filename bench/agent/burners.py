@@ -1,4 +1,4 @@
-"""Processes that keep a processor busy, so that what is measured beside them is measured on a busy machine."""
+"""Processes that keep a processor busy, for measurements on a busy machine."""
 
 import subprocess
 from collections.abc import Iterator
@@ -15,12 +15,12 @@ parent, end = os.getppid(), time.monotonic() + {LONGEST_SECONDS}
 while os.getppid() == parent and time.monotonic() < end:
     sum(range(1_000_000))
 """
-"""Ends by itself when whoever started it is gone, however that ended, and after LONGEST_SECONDS."""
+"""Exits when its parent is gone, however that ended, and after LONGEST_SECONDS."""
 
 
 @contextmanager
 def busy(count: int) -> Iterator[tuple[int, ...]]:
-    """Keeps `count` processes busy while the block runs; gives their ids. They are gone when it ends, however it ends."""
+    """Keeps `count` processes busy while the block runs; yields their ids. They are killed when it ends, however it ends."""
     burners: list[subprocess.Popen[bytes]] = []
     try:
         while len(burners) < count:

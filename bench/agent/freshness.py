@@ -1,8 +1,8 @@
-"""Edits a copy of a repository and asks at once: does the answer know, does it say that it does not, or neither?
+"""Edits a copy of a repository and asks at once: is the answer right, does it admit that it is not, or neither?
 
-Every change brings or takes names that stand nowhere else, so that the right answer is known: the one file that has the name
-now, at the line where it stands, or nothing. A wrong answer that admits it (stale and partial, or an error) costs a call; a
-wrong answer that calls itself fresh or complete misleads.
+Every change adds or removes unique names, so the right answer is known: the one file that now has the name, at its line, or
+nothing. A wrong answer that admits it (stale and partial, or an error) costs a call; a wrong answer that claims to be fresh or
+complete misleads.
 """
 
 import random
@@ -31,11 +31,11 @@ SOME: Final = 10
 MANY: Final = 150
 CHECKED_OUT: Final = 800
 MOVED: Final = 20
-"""Files of one change."""
+"""Number of files of one change."""
 
 PRESENT_ASKED: Final = 3
 ABSENT_ASKED: Final = 2
-"""Names asked for after one change."""
+"""Number of names asked for after one change."""
 
 SETTLE_SECONDS: Final = 30.0
 POLL_SECONDS: Final = 0.05
@@ -46,14 +46,14 @@ KEPT_CHARACTERS: Final = 4_000
 
 
 class Expected(Struct, frozen=True):
-    """A name and the only file that has it now; None where no file has it any more."""
+    """A name and the only file that has it now; None if no file has it any more."""
 
     name: str
     path: str | None
 
 
 class Change(Struct, frozen=True):
-    """What was done to the tree, and what is to be found since."""
+    """A change of the tree, and the names to find afterwards."""
 
     kind: str
     expected: tuple[Expected, ...]
@@ -62,9 +62,9 @@ class Change(Struct, frozen=True):
 class FreshAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One question after a change: a line of the file of answers. `order` counts the questions after the change from 1.
 
-    `settled_ms` is the time from the end of the change until the answer was right, for an answer that was wrong; None where
-    it never was in SETTLE_SECONDS, 0 for an answer that was right at once. Names are waited for one after the other: for
-    the later ones it is an upper bound. `says` is what the answer said is missing.
+    `settled_ms` is the time from the end of the change until a wrong answer became right; None if it did not within
+    SETTLE_SECONDS, 0 for an answer that was right at once. Names are waited for one after the other, so it is an upper bound for
+    the later ones. `says` is what the answer reported as missing.
     """
 
     system: str
@@ -86,7 +86,7 @@ class FreshAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Tree:
-    """A copy of a repository that is edited. Knows which of the names that it made up stand where."""
+    """A copy of a repository that is edited. Records which of its generated names are in which file."""
 
     def __init__(self, root: Path, seed: int) -> None:
         self.root = root
@@ -105,7 +105,7 @@ class Tree:
         self._branches = self._make_branches()
 
     def edit(self, count: int) -> Change:
-        """Gives files a new function in place of the last one that they were given."""
+        """Appends a new function to files, replacing the one appended before."""
         paths = self.random.sample(self._edited, min(count, len(self._edited)))
         gone = [Expected(self._names.pop(path), None) for path in paths if path in self._names]
         for path in paths:
@@ -113,13 +113,13 @@ class Tree:
         return Change(f"{len(paths)} edited", (*self._present(paths), *gone))
 
     def create(self) -> Change:
-        """Writes a file that was not there, in a new directory."""
+        """Writes a new file in a new directory."""
         path = self._new_path("created")
         self._write(path, b"")
         return Change("new file", tuple(self._present([path])))
 
     def rename(self) -> Change:
-        """Gives a created file another name."""
+        """Renames a created file."""
         old = self._own("created")
         new = self._new_path("created")
         (self.root / new).parent.mkdir(parents=True, exist_ok=True)
@@ -134,7 +134,7 @@ class Tree:
         return Change("file deleted", (Expected(self._names.pop(path), None),))
 
     def move_in(self) -> Change:
-        """Moves a directory of new files in from outside, in one rename."""
+        """Moves a directory of new files in from outside the tree, in one rename."""
         self._created += 1
         directory = f"moved{self._created}"
         (self._outside / directory).mkdir()
@@ -145,14 +145,14 @@ class Tree:
         return Change(f"directory of {MOVED} moved in", tuple(self._present(paths)))
 
     def move_out(self) -> Change:
-        """Moves a directory out that was moved in."""
+        """Moves out a directory that was moved in."""
         directory = self._own("moved").partition("/")[0]
         (self.root / directory).rename(self._outside / f"{directory}-back")
         paths = [path for path in self._names if path.startswith(f"{directory}/")]
         return Change(f"directory of {MOVED} moved out", tuple(Expected(self._names.pop(path), None) for path in paths))
 
     def switch(self) -> Change:
-        """Checks another branch out, in which other names stand in many files."""
+        """Checks out the other branch, which has other names in many files."""
         (_, gone), (branch, names) = self._branches
         _git(self.root, "checkout", "-q", branch)
         self._branches.reverse()
@@ -160,13 +160,13 @@ class Tree:
         return Change(f"checkout of {len(names)}", (*here, *(Expected(name, None) for name in gone.values())))
 
     def edit_offline(self) -> Change:
-        """Edits, creates and deletes: what happens while no server runs."""
+        """Edits, creates and deletes: the changes made while no server runs."""
         changes = [self.edit(SOME), self.create(), self.delete()]
         expected = {item.name: item for change in changes for item in change.expected}
         return Change("edited while no server ran", tuple(expected.values()))
 
     def line_of(self, expected: Expected) -> int:
-        """Returns the line on which a name stands."""
+        """Returns the line of a name, from 1."""
         assert expected.path is not None
         lines = (self.root / expected.path).read_text(encoding="utf-8", errors="replace").split("\n")
         return next(number for number, line in enumerate(lines, 1) if expected.name in line)
@@ -177,7 +177,7 @@ class Tree:
         shutil.rmtree(self.root, ignore_errors=True)
 
     def _make_branches(self) -> list[tuple[str, Mapping[str, str]]]:
-        """Commits two branches that differ in many files; the first is checked out. Gives each with its names."""
+        """Commits two branches that differ in many files and checks out the first. Returns each with its names by path."""
         branches: list[tuple[str, Mapping[str, str]]] = []
         texts = {path: (self.root / path).read_bytes() for path in self._switched}
         for branch in ("bench-one", "bench-two"):
@@ -212,7 +212,7 @@ class Tree:
 
 
 class FreshnessRun:
-    """Makes changes to a copy of `root`, asks after each, and gives each answer to `keep`. Its index is in `home`."""
+    """Makes changes to a copy of `root`, asks after each, and passes each answer to `keep`. Its index is in `home`."""
 
     def __init__(self, root: Path, home: Path, form: str, ripgrep: str, keep: Callable[[FreshAnswer], None]) -> None:
         self._repo = root.name
@@ -245,7 +245,7 @@ class FreshnessRun:
             yield server
 
     def _ask(self, server: Connection, tree: Tree, change: Change, round_: int) -> None:
-        """Asks for some of the names at once; afterwards, for those answered wrongly, until the answer is right."""
+        """Asks for some of the names at once; afterwards, repeats those answered wrongly until the answer is right."""
         changed = time.monotonic()
         asked = [(expected, self._question(expected.name)) for expected in _some(change.expected, tree.random)]
         answers = [server.ask(tool, arguments) for _, (tool, arguments) in asked]
@@ -290,7 +290,7 @@ class FreshnessRun:
         )
 
     def _question(self, name: str) -> tuple[str, Mapping[str, object]]:
-        """Asks in turns as agents do."""
+        """Returns the next of the kinds of question that agents ask, in turn."""
         self._asked += 1
         questions: tuple[tuple[str, Mapping[str, object]], ...] = (
             ("search_code", {"query": name}),
@@ -301,7 +301,7 @@ class FreshnessRun:
 
 
 def changes_of(tree: Tree) -> Sequence[Callable[[], Change]]:
-    """Returns the changes of a round; those that need what another one made stand behind it."""
+    """Returns the changes of a round; each comes after those it depends on."""
     return (
         lambda: tree.edit(FEW),
         lambda: tree.edit(SOME),
@@ -317,7 +317,7 @@ def changes_of(tree: Tree) -> Sequence[Callable[[], Change]]:
 
 
 def judge(tree: Tree, expected: Expected, said: Said) -> Verdict:
-    """Returns what an answer is worth after a change."""
+    """Returns the verdict on an answer after a change."""
     answer = read_answer(said.text, is_error=said.is_error)
     if not said.is_error and is_right(expected, answer.places, lambda: tree.line_of(expected)):
         return "right"
@@ -325,8 +325,7 @@ def judge(tree: Tree, expected: Expected, said: Said) -> Verdict:
 
 
 def is_right(expected: Expected, places: Sequence[Place], line_of: Callable[[], int]) -> bool:
-    """Whether the places that show the name are in its file and one of them holds its line; no place may for a name that is
-    gone."""
+    """Whether all places that show the name are in its file and one includes its line; no place may show a removed name."""
     found = [place for place in places if place.holds(expected.name)]
     if expected.path is None:
         return not found
@@ -337,7 +336,7 @@ def is_right(expected: Expected, places: Sequence[Place], line_of: Callable[[], 
 
 
 def _some(expected: Sequence[Expected], random_: random.Random) -> list[Expected]:
-    """A few names that are there and a few that are gone, in any order."""
+    """Returns a few present and a few removed names, shuffled."""
     present = [item for item in expected if item.path is not None]
     absent = [item for item in expected if item.path is None]
     drawn = random_.sample(present, min(PRESENT_ASKED, len(present))) + random_.sample(absent, min(ABSENT_ASKED, len(absent)))

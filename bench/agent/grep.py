@@ -1,7 +1,7 @@
-"""An agent that has ripgrep, as a script: what it would run for each task, and what it would get to read.
+"""A scripted agent with ripgrep: what it would run for each task, and what it would read.
 
-Output is cut as agents' tools cut it. ripgrep prints files in the order in which its threads end; here they are in order of
-their paths, so that figures can be repeated.
+Output is cut as agents' tools cut it. ripgrep prints files in the order in which its threads finish; here they are sorted by
+path, so that figures are reproducible.
 """
 
 import re
@@ -20,25 +20,25 @@ from bench.quality.ripgrep import looks_like_definition, words_of
 
 HEAD_LINES: Final = 200
 HEAD_CHARACTERS: Final = 30_000
-"""Where agents' tools cut the output of a command."""
+"""Limits at which agents' tools cut the output of a command."""
 
 KEYWORDS: Final = 5
-"""Of a sentence: each is a call."""
+"""Keywords of a sentence; each is a call."""
 
 WORDS_TOGETHER: Final = 3
 
 PROSE: Final = (".md", ".mdx", ".rst", ".txt", ".adoc", ".html", ".json", ".yml", ".yaml", ".toml", ".lock")
-"""Suffixes of files that no function is in: change logs have more words of a sentence than any code has."""
+"""Suffixes of files without functions: changelogs have more words of a sentence than any code has."""
 
 DEADLINE_SECONDS: Final = 120.0
 
 _ROW: Final = re.compile(r"(?P<path>.+?):(?P<line>\d+):(?P<text>.*)")
 _FILLED: Final = re.compile(r"[\d\"'`]")
-"""What stands in a message because somebody filled it in, more often than because it was written there."""
+"""Characters in a message that more often come from a filled-in value than from the template."""
 
 
 class Grepped(Struct, frozen=True, kw_only=True):
-    """What the agent got out of its calls: places in the order in which it would look at them, and all that it read."""
+    """What the agent got from its calls: places in the order in which it would read them, and all output."""
 
     places: tuple[Place, ...]
     text: str
@@ -47,7 +47,7 @@ class Grepped(Struct, frozen=True, kw_only=True):
 
 
 class Ripgrep:
-    """Runs ripgrep in a tree and keeps account of the calls, the time and the output."""
+    """Runs ripgrep in a tree and records the calls, the time and the output."""
 
     def __init__(self, program: str, root: Path) -> None:
         self._program = program
@@ -57,20 +57,20 @@ class Ripgrep:
         self._seconds = 0.0
 
     def lines(self, *arguments: str) -> list[Place]:
-        """Returns the lines that `rg -n` shows before its output is cut."""
+        """Returns the lines that `rg -n` prints, after its output is cut."""
         return [place for row in self._run("--line-number", *arguments) if (place := _place(row))]
 
     def files(self, *arguments: str) -> list[str]:
-        """Returns the files that `rg -l` lists before its output is cut."""
+        """Returns the files that `rg -l` lists, after its output is cut."""
         return self._run("--files-with-matches", *arguments)
 
     def done(self, places: Sequence[Place]) -> Grepped:
-        """Returns the account, with the places that the agent found."""
+        """Returns the record, with the places that the agent found."""
         return Grepped(places=tuple(places), text="".join(self._read), calls=self._calls, seconds=self._seconds)
 
     def _run(self, *arguments: str) -> list[str]:
         command = [self._program, "--no-config", "--no-heading", "--with-filename", "--color", "never", *arguments]
-        # A directory must be named: without one, ripgrep reads its input where that is a pipe.
+        # A directory must be named: without one, ripgrep reads stdin if that is a pipe.
         command += [] if "--" in arguments else ["--", "."]
         began = time.monotonic()
         done = subprocess.run(
@@ -97,13 +97,13 @@ def find(program: str, root: Path, task: Task) -> Grepped:
 
 
 def find_name(program: str, root: Path, name: str) -> Grepped:
-    """Looks for a name as a whole word."""
+    """Searches for a name as a whole word."""
     ripgrep = Ripgrep(program, root)
     return ripgrep.done(ripgrep.lines("--word-regexp", "--fixed-strings", "--regexp", name))
 
 
 def head(rows: Sequence[str]) -> list[str]:
-    """Returns the rows that an agent gets to read: so many, and so many characters, the last one cut."""
+    """Returns the rows that an agent reads: at most HEAD_LINES and HEAD_CHARACTERS, the last row cut."""
     shown, left = [], HEAD_CHARACTERS
     for row in rows[:HEAD_LINES]:
         if left <= 0:
@@ -114,7 +114,7 @@ def head(rows: Sequence[str]) -> list[str]:
 
 
 def plain_run(message: str) -> str:
-    """Returns the longest run of words of a message in which nothing looks filled in, empty where there is none."""
+    """Returns the longest run of words of a message in which nothing looks filled in; empty if there is none."""
     runs, run = [], list[str]()
     for word in [*message.split(), "0"]:
         if _FILLED.search(word):
@@ -126,7 +126,7 @@ def plain_run(message: str) -> str:
 
 
 def _message(ripgrep: Ripgrep, message: str) -> list[Place]:
-    """The message as it stands, else its longest run without values, else a line that has its three longest words."""
+    """Searches the verbatim message, else its longest run without values, else a line with its three longest words."""
     places = ripgrep.lines("--fixed-strings", "--regexp", message)
     run = plain_run(message)
     if not places and run and run != message:
@@ -139,16 +139,16 @@ def _message(ripgrep: Ripgrep, message: str) -> list[Place]:
 
 
 def _definition(ripgrep: Ripgrep, name: str) -> list[Place]:
-    """The name as a whole word; an agent looks first at the lines that look like a definition."""
+    """Searches the name as a whole word; lines that look like a definition come first."""
     looks = looks_like_definition(name)
     places = ripgrep.lines("--word-regexp", "--fixed-strings", "--regexp", name)
     return sorted(places, key=lambda place: looks.search(place.words) is None)
 
 
 def _sentence(ripgrep: Ripgrep, sentence: str) -> list[Place]:
-    """The files of each keyword, then the lines of all keywords in the file that has most; those with most keywords first.
+    """Lists the files of each keyword, then the lines of all keywords in the file with most of them, best lines first.
 
-    What is sought is a function: prose is no candidate where there is code, and of equals a test is the last one to read.
+    A function is sought: prose files are chosen only if there is no code, and among equals tests come last.
     """
     words = sorted(words_of(sentence), key=len, reverse=True)[:KEYWORDS]
     files: Counter[str] = Counter()

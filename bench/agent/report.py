@@ -36,9 +36,8 @@ Cells = tuple[str, ...]
 
 
 def agent_table(asked: Sequence[Asked], fresh: Sequence[FreshAnswer]) -> str:
-    """Returns the table: each kind of task by each system. `shown`: right at any place of what was read; `wrong, silent`:
-    answers that call themselves fresh or complete and are wrong (after edits, and where nothing right is shown of a first
-    question)."""
+    """Returns the table: each kind of task by each system. `shown`: right at any place of what was read; `wrong, silent`: answers
+    that claim to be fresh or complete and are wrong (after edits, and if a first answer shows nothing right)."""
     rows = [
         _task_cells(f"{name}, {category}" if category else name, system, group)
         for (name, category), pairs in _grouped(asked, lambda row: (row.set, row.category)).items()
@@ -53,7 +52,7 @@ def agent_table(asked: Sequence[Asked], fresh: Sequence[FreshAnswer]) -> str:
 
 
 def first_table(asked: Iterable[Asked]) -> str:
-    """Returns what the first question was like, by repository: right in the answer, and the time to a right one."""
+    """Returns the first questions by repository: how many were right at once, and the time to a right answer."""
     header = ("first question", "runs", "right at once", "ms p50", "p95", "ms until right p50", "p95", "never")
     by_repository = _grouped(asked, lambda row: row.repo)
     groups = [*sorted(by_repository.items()), ("all", [row for rows in by_repository.values() for row in rows])]
@@ -62,7 +61,7 @@ def first_table(asked: Iterable[Asked]) -> str:
 
 
 def fresh_table(fresh: Iterable[FreshAnswer]) -> str:
-    """Returns how our answers were after each kind of change."""
+    """Returns our answers after each kind of change."""
     header = ("after", "asked", "right", "admitted", "silent", "ms p50", "p95", "ms until right, of the wrong ones, p95", "never")
     ours = [row for row in fresh if row.system == OURS]
     groups = [*_grouped(ours, lambda row: row.kind).items(), ("all", ours)]
@@ -86,11 +85,11 @@ def _task_cells(name: str, system: str, rows: Sequence[Asked]) -> Cells:
 
 
 def _ratio_cells(rows: Sequence[Asked]) -> Cells:
-    """Of answers that show a place; of none there is nothing to compare."""
+    """Compares only answers that show a place."""
     compared = [row for row in rows if row.same_places]
     if not compared:
         return (NOTHING, NOTHING, NOTHING)
-    # `characters` may have earlier answers in it, which show nothing; the text is what the places are read from.
+    # `characters` may include earlier answers, which show nothing; the places are read from the text.
     ratios = [row.characters / (row.same_places or 1) for row in compared]
     total = sum(row.characters for row in compared) / sum(row.same_places or 0 for row in compared)
     useful = sum(row.useful_bytes for row in compared) / sum(row.n_bytes for row in compared)
@@ -155,7 +154,7 @@ Key = TypeVar("Key")
 
 
 def _grouped(rows: Iterable[Row], key: Callable[[Row], Key]) -> dict[Key, list[Row]]:
-    """The rows by a key, in the order in which keys first come."""
+    """Returns the rows by a key, in the order in which keys first occur."""
     groups: dict[Key, list[Row]] = defaultdict(list)
     for row in rows:
         groups[key(row)].append(row)

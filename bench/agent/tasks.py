@@ -1,7 +1,7 @@
-"""Tasks from the truth, and whether a place of an answer is right. Pure but for reading the files.
+"""Tasks from the truth, and whether a place of an answer is right. Pure, except for reading the files.
 
-Three sets: `messages` (a string literal as it is pasted: find its line), `nav` (a name: find its definition) and `commits`
-(a commit's subject: find a function that it changed). Rows are drawn evenly, and always the same ones.
+Three sets: `messages` (a pasted string literal: find its line), `nav` (a name: find its definition) and `commits` (a commit's
+subject: find a function that it changed). Rows are drawn evenly and reproducibly.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from bench.quality.scores import LINE_TOLERANCE, is_definition
 SETS: Final = ("messages", "nav", "commits")
 
 LONGEST_RANGE: Final = 120
-"""A range that ends more lines after its first one names a part of a file, not a place."""
+"""A longer range names a part of a file, not a place."""
 
 
 class Span(Struct, frozen=True):
@@ -30,7 +30,7 @@ class Span(Struct, frozen=True):
 
 
 class Task(Struct, frozen=True, kw_only=True):
-    """What is asked about a repository, and the right answers."""
+    """A question about a repository, and the right answers."""
 
     id: str
     set: str
@@ -41,7 +41,7 @@ class Task(Struct, frozen=True, kw_only=True):
 
     @property
     def call(self) -> tuple[str, Mapping[str, object]]:
-        """The tool that an agent asks, with its arguments."""
+        """The tool that an agent calls, with its arguments."""
         if self.set == "nav":
             return "locate_symbol", {"name": self.query}
         return "search_code", {"query": self.query}
@@ -64,7 +64,7 @@ class _Row(Struct, frozen=True):
 
 
 def read_tasks(truth: Path, name: str, repositories: Iterable[str]) -> list[Task]:
-    """Returns the tasks of a set for these repositories; none where there is no file. Sets name lines in two ways."""
+    """Returns the tasks of a set for these repositories; none if the file is missing. Sets name lines in two ways."""
     file = truth / "dev" / f"{name}.jsonl"
     file = file if file.is_file() else truth / f"{name}.jsonl"
     wanted = frozenset(repositories)
@@ -73,7 +73,7 @@ def read_tasks(truth: Path, name: str, repositories: Iterable[str]) -> list[Task
 
 
 def draw(tasks: Sequence[Task], count: int | None) -> list[Task]:
-    """Returns `count` of the tasks (all for None), in their order; who is drawn does not depend on the other tasks."""
+    """Returns `count` of the tasks (all for None), in their order; they are chosen by the hashes of their ids."""
     if count is None or count >= len(tasks):
         return list(tasks)
     drawn = {
@@ -83,13 +83,13 @@ def draw(tasks: Sequence[Task], count: int | None) -> list[Task]:
 
 
 def rank_of(task: Task, places: Iterable[Place]) -> int | None:
-    """Returns the rank, from 1, of the first right place; None where none is."""
+    """Returns the rank, from 1, of the first right place; None if no place is right."""
     return next((rank for rank, place in enumerate(places, 1) if is_right(task, place)), None)
 
 
 def is_right(task: Task, place: Place) -> bool:
-    """Whether a place answers a task: a definition begins there or is shown, else a right line is shown or within the
-    place's range, if that is short."""
+    """Whether a place answers a task: a definition begins there or is shown, else a right line is shown or within the place's
+    range, if that is short."""
     return any(place.path == span.path and _leads_to(task.set, place, span) for span in task.relevant)
 
 

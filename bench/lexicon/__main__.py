@@ -1,8 +1,8 @@
 """Trains the lexicon of the query engine: `python -m bench.lexicon --repositories DIR --work DIR`.
 
---repositories has the git directories (`OWNER+NAME.git`); missing ones are cloned, 11 GB in all. --work keeps what was extracted
-from each repository, which is not read again while it is there (25 minutes; training and figures 6 more, with 1 GB of memory;
-two cores, 2026-11-23). Writes `lexicon.bin` and `lexicon.md` into --out, by default beside the module that reads them.
+--repositories has the git directories (`OWNER+NAME.git`); missing ones are cloned, 11 GB in all. --work caches what was extracted
+from each repository (25 minutes; training and figures take 6 more, with 1 GB of memory; two cores, 2026-11-23). Writes
+`lexicon.bin` and `lexicon.md` into --out, by default beside the module that reads them.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from codecompass.query.lexicon import DATA_FILE, Lexicon
 LIST: Final = Path(__file__).with_name("repositories.jsonl")
 
 HELD_OUT_SHARE: Final = 5
-"""One repository in so many is held out, chosen by a hash of its name."""
+"""One in this many repositories is held out, chosen by a hash of its name."""
 
 EXPANSIONS: Final = (Expansion(0.4, 4), Expansion(0.4, 8), Expansion(0.4, 16), Expansion(0.6, 8))
 
@@ -93,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def is_held_out(repository: Repository) -> bool:
-    """Returns whether a repository is one to ask rather than one to learn from, whatever others are in the list."""
+    """Whether a repository is held out for evaluation; does not depend on the others in the list."""
     return int(sha256(repository.file_stem.encode()).hexdigest()[:8], 16) % HELD_OUT_SHARE == 0
 
 

@@ -10,16 +10,16 @@ from codecompass.query.lexicon import HEADER, MAGIC, MAX_DEGREE, MAX_WORDS
 
 
 class Relation(Struct, frozen=True):
-    """A stem that goes with another, and how strongly: (0, 1]."""
+    """A stem related to another one, and how strongly: (0, 1]."""
 
     stem: str
     strength: float
 
 
 def encoded(relations: Mapping[str, Sequence[Relation]], words: Mapping[str, str]) -> bytes:
-    """Returns the file for the relations of each stem, in the order in which they are to be given.
+    """Returns the file for the relations of each stem, in the given order.
 
-    `words` has the word to give for each stem that another is related to; stems that only people say need none. The same
+    `words` has the word to return for each stem that another is related to; stems that only people use need none. The same
     relations give the same bytes.
 
     Raises:
@@ -45,7 +45,7 @@ def encoded(relations: Mapping[str, Sequence[Relation]], words: Mapping[str, str
 
 
 def degree(strength: float) -> int:
-    """Returns the strength as the file has it, 1..MAX_DEGREE."""
+    """Returns the strength as stored in the file, 1..MAX_DEGREE."""
     return min(MAX_DEGREE, max(1, round(strength * MAX_DEGREE)))
 
 

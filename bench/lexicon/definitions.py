@@ -1,4 +1,4 @@
-"""The words of the definitions in a source file, found by the product's own parsers."""
+"""Extracts the words of the definitions in a source file with the product's own parsers."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -16,23 +16,23 @@ from codecompass.languages.language import CLASS_LIKE, Language
 
 MAX_BODY_WORDS: Final = 40
 MAX_BODY_LINES: Final = 150
-"""Lines of a definition that are read."""
+"""Number of lines of a definition that are read."""
 MAX_DOC_WORDS: Final = 30
 BODY_KINDS: Final = frozenset(("fn", "method"))
-"""Kinds whose lines are their own."""
+"""Kinds whose lines do not belong to members."""
 
 _DEFECTS: Final = (ValueError, RecursionError, AttributeError, IndexError, TypeError, KeyError)
-"""What a defect in the rules of a language raises: it costs one file."""
+"""Errors that a defect in the rules of a language raises; the file is then skipped."""
 
 
 class DefinitionReader:
-    """Parses files of any language with symbols. Keeps a parser per language; not thread-safe."""
+    """Parses files of any language with symbols. Caches a parser per language; not thread-safe."""
 
     def __init__(self) -> None:
         self._parsers: dict[str, tuple[Language, tree_sitter.Parser]] = {}
 
     def read(self, file: SourceFile) -> Iterator[DefinitionWords]:
-        """Gives the functions and types of a file in source order; those without words in their name are left out."""
+        """Yields the functions and types of a file in source order, except those without words in their name."""
         name = language_of(file.path, file.source)
         if name not in SYMBOL_LANGUAGES:
             return

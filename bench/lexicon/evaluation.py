@@ -1,9 +1,9 @@
-"""Measures what relations are worth: the functions of a repository are ranked for a sentence, with and without them.
+"""Measures the gain from relations: the functions of a repository are ranked for a sentence, with and without them.
 
-The sentence is the subject of a commit (right: the functions that it changed and that are still there) or the comment of a
-function (right: that function, its comment hidden). All functions of the repository compete; a function is worth the
-words of the sentence that it has, by their rarity in the repository. A word that it lacks counts by the best related word that it
-has. Nothing here is the product's ranking; the difference is what matters.
+The sentence is the subject of a commit (right: the functions that it changed and that still exist) or the comment of a function
+(right: that function, its comment hidden). All functions of the repository compete; a function scores the words of the sentence
+that it has, by their rarity in the repository. A missing word counts by the best related word that the function has. This is not
+the product's ranking; only the difference matters.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,12 +17,12 @@ from bench.lexicon.pairs import MAX_SAID, spread, stems
 from bench.lexicon.records import ChangeWords, DefinitionWords
 
 MAX_SENTENCES: Final = 100
-"""Sentences of each kind that one repository is asked, spread over all it has."""
+"""Sentences of each kind per repository, evenly spaced."""
 MAX_RIGHT: Final = 6
 """A commit that changed more functions describes none of them."""
 FEW_SHARED: Final = 1
 MIN_SAID: Final = 2
-"""Stems of a subject; a comment has at least a word more, before stop words are left out."""
+"""Minimum number of stems of a subject; a comment has at least one word more, stop words included."""
 
 IN_NAME: Final = 1.0
 IN_LINES: Final = 0.6
@@ -31,14 +31,14 @@ Relations = Mapping[str, Sequence[Relation]]
 
 
 class Sentence(Struct, frozen=True):
-    """The stems of a sentence and the numbers of the functions that are right."""
+    """The stems of a sentence and the numbers of the right functions."""
 
     said: tuple[str, ...]
     right: frozenset[int]
 
 
 class HeldOut(Struct, frozen=True):
-    """A repository to ask: for each stem, the functions that have it with how much that counts, comments counted and not."""
+    """A held-out repository: for each stem, the functions that have it with its weight there, with and without comments."""
 
     n_functions: int
     with_comments: Mapping[str, Mapping[int, float]]
@@ -48,7 +48,7 @@ class HeldOut(Struct, frozen=True):
 
 
 class Figures(Struct, frozen=True, kw_only=True):
-    """Of `n` sentences: the mean reciprocal rank of the best right function, and the shares with one first and in ten."""
+    """For `n` sentences: the mean reciprocal rank of the best right function, and the shares with one first and in ten."""
 
     n: int
     reciprocal_rank: float
@@ -57,7 +57,7 @@ class Figures(Struct, frozen=True, kw_only=True):
 
 
 class Expansion(Struct, frozen=True):
-    """How relations are used: the weight of a word of strength 1, and the relations of a word that are used."""
+    """How relations are used: the weight of a word of strength 1, and the number of relations used per word."""
 
     weight: float
     n_words: int
@@ -72,7 +72,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 
 def held_out(definitions: Iterable[DefinitionWords], changes: Iterable[ChangeWords]) -> HeldOut:
-    """Returns a repository's functions and the sentences to ask it."""
+    """Returns a repository's functions and sentences."""
     places: dict[tuple[str, str], list[int]] = {}
     with_comments: dict[str, dict[int, float]] = {}
     without: dict[str, dict[int, float]] = {}
@@ -111,7 +111,7 @@ def held_out(definitions: Iterable[DefinitionWords], changes: Iterable[ChangeWor
 
 
 def compare(repositories: Sequence[HeldOut], relations: Relations, expansion: Expansion | None) -> tuple[Comparison, Comparison]:
-    """Returns the figures of commits and of comments over all repositories; without an expansion, of the words as they stand."""
+    """Returns the figures of commits and of comments over all repositories; without an expansion, for unexpanded sentences."""
     ranks: dict[str, list[tuple[float, bool]]] = {"commits": [], "comments": []}
     for repository in repositories:
         for kind, sentences, table in (
@@ -139,8 +139,8 @@ def rank_of(
     relations: Relations,
     expansion: Expansion | None,
 ) -> float:
-    """Returns the rank of the best right function, 1-based, the mean of the ranks that equal ones share; infinite if no word
-    leads to one."""
+    """Returns the rank of the best right function, 1-based; ties get their mean rank; infinite if no word leads to a right
+    one."""
     worth: dict[int, float] = {}
     for said in sentence.said:
         rarity = _rarity(table, said, n_functions)
@@ -167,7 +167,7 @@ _SAME: Final = 1e-9
 
 
 def figures(ranks: Sequence[float]) -> Figures:
-    """Returns the figures of some ranks; of none, zeros."""
+    """Returns the figures of some ranks; zeros if there are none."""
     n = len(ranks)
     share = 1 / n if n else 0.0
     return Figures(

@@ -1,7 +1,7 @@
-"""A repository at a commit, read with git: its source files and the changes that led to it.
+"""Reads a repository at a commit with git: its source files and the changes that led to it.
 
-Nothing is checked out, and nothing of the machine's git configuration decides what is read. How git finds the function of a
-change depends on git's own patterns; the note names the version.
+Nothing is checked out, and the machine's git configuration has no influence. How git finds the function of a change depends on
+git's own patterns; the note names git's version.
 """
 
 import os
@@ -21,20 +21,20 @@ from codecompass.languages.words import word_set
 from codecompass.scan.path_roles import PathReader
 
 MAX_FILES: Final = 3_000
-"""Source files that are read of a repository, spread over the list of all."""
+"""Source files that are read per repository, evenly spaced over the sorted list."""
 MAX_FILE_BYTES: Final = 300_000
 """Larger files are data or generated."""
 
 MAX_COMMITS: Final = 6_000
-"""Commits that are looked at, the newest first."""
+"""Commits that are examined, newest first."""
 MAX_CHANGES: Final = 2_000
-"""Commits that are taken."""
+"""Commits that are used."""
 MIN_SUBJECT: Final = 3
 MAX_SUBJECT: Final = 14
 """Words of a subject line."""
 MAX_CHANGED_FILES: Final = 5
 MAX_CHANGED_LINES: Final = 120
-"""A commit that changes more is no description of each line."""
+"""The message of a larger commit does not describe each line."""
 MAX_CHANGED_WORDS: Final = 40
 
 _DRIVERS: Final = (
@@ -77,7 +77,7 @@ class SourceFile(Struct, frozen=True):
 
 
 def clone(repository: Repository, directory: Path) -> Path:
-    """Returns the git directory of a repository, `OWNER+NAME.git` below `directory`; cloned with all history if absent.
+    """Returns the git directory of a repository, `OWNER+NAME.git` below `directory`; clones it with all history if missing.
 
     Raises:
         subprocess.CalledProcessError: git could not clone it.
@@ -89,7 +89,7 @@ def clone(repository: Repository, directory: Path) -> Path:
 
 
 def source_files(git_directory: Path, commit: str) -> Iterator[SourceFile]:
-    """Gives the source files of a commit in the order of their paths: no tests, examples, vendored or generated files."""
+    """Yields the source files of a commit by path, without tests, examples, vendored or generated files."""
     reader = PathReader()
     listed: list[tuple[str, str]] = []
     for entry in _run(git_directory, "ls-tree", "-r", "-l", "-z", "--full-tree", commit).split(b"\0"):
@@ -120,7 +120,7 @@ def source_files(git_directory: Path, commit: str) -> Iterator[SourceFile]:
 
 
 def is_product_source(path: str, reader: PathReader) -> bool:
-    """Returns whether a path is that of a source file with symbols which is no test, example, vendored or generated file."""
+    """Whether a path is a source file with symbols that is not a test, example, vendored or generated file."""
     role = reader.role(path)
     if role.is_test or role.is_example or role.is_generated or role.is_vendored:
         return False
@@ -128,9 +128,9 @@ def is_product_source(path: str, reader: PathReader) -> bool:
 
 
 def changes(git_directory: Path, commit: str, attributes: Path) -> Iterator[ChangeWords]:
-    """Gives the words of the suitable commits that lead to `commit`, the newest first.
+    """Yields the words of the suitable commits that lead to `commit`, newest first.
 
-    `attributes` is a file that this writes: it tells git the language of each extension.
+    Writes the file `attributes`, which tells git the language of each extension.
 
     Raises:
         subprocess.CalledProcessError: git could not read all of the history.
@@ -168,7 +168,7 @@ def changes(git_directory: Path, commit: str, attributes: Path) -> Iterator[Chan
 
 
 class _Change:
-    """One commit of `git log`, line by line. Gives up as soon as it turns out not to be suitable."""
+    """One commit of `git log`, read line by line. Stops reading once the commit turns out to be unsuitable."""
 
     def __init__(self, subject: str, reader: PathReader) -> None:
         self._subject = tuple(dict.fromkeys(words_of(_NUMBER_REFERENCE.sub(" ", _KIND_PREFIX.sub(" ", subject)))))
@@ -208,7 +208,7 @@ class _Change:
 
 
 def _function_name(heading: str) -> str:
-    """Returns the last part of the name in the line that git shows for a change; empty if no name is in it."""
+    """Returns the last part of the name in git's hunk heading; empty if it has no name."""
     found = _NAMED.search(heading)
     if found is not None:
         return re.split(r"::|\.", found[1])[-1]

@@ -1,4 +1,4 @@
-"""The words of source lines and of sentences, as they are written: lower case, identifiers split. Nothing is stemmed here."""
+"""The words of source lines and sentences, in lower case, identifiers split. No stemming."""
 
 import re
 from collections import Counter
@@ -9,7 +9,7 @@ from codecompass.languages.words import split_identifier
 
 MIN_LETTERS: Final = 2
 MAX_LETTERS: Final = 24
-"""Letters alone stand for anything, longer words are data."""
+"""Single letters can mean anything; longer words are data."""
 
 _WORD: Final = re.compile(rf"[a-z]{{{MIN_LETTERS},{MAX_LETTERS}}}")
 _IDENTIFIER: Final = re.compile(r"[^\W\d]\w*")
@@ -22,14 +22,14 @@ MAX_LINE: Final = 500
 
 
 def words_of(text: str) -> list[str]:
-    """Returns the words of a sentence or an identifier in order, repeated ones too; without numbers and other alphabets."""
+    """Returns the words of a sentence or an identifier in order, with repetitions, without numbers and other alphabets."""
     return [word for word in split_identifier(text) if _WORD.fullmatch(word)]
 
 
 def identifier_words(lines: Iterable[str], limit: int) -> tuple[str, ...]:
-    """Returns the most frequent words of the identifiers in source lines, comments and literal sentences left out.
+    """Returns the most frequent words of the identifiers in source lines, without comments and literal sentences.
 
-    The most frequent first, those of the same frequency in the order of the text; at most `limit`.
+    Most frequent first, ties in the order of the text; at most `limit`.
     """
     counts: Counter[str] = Counter()
     for line in lines:
@@ -42,5 +42,5 @@ def identifier_words(lines: Iterable[str], limit: int) -> tuple[str, ...]:
 
 
 def _without_sentence(literal: re.Match[str]) -> str:
-    """Returns a string literal, or a blank for one with a blank in it: that is a sentence, not identifiers."""
+    """Returns a string literal, or a blank if it contains a blank: then it is a sentence, not identifiers."""
     return " " if " " in literal[0] else literal[0]

@@ -1,4 +1,4 @@
-"""Writes the note beside the lexicon: how it was made, of what, under which licences, and how much it helps."""
+"""Writes the note beside the lexicon: how and from what it was made, under which licences, and how much it helps."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -15,14 +15,14 @@ _NO_EXPANSION: Final = "the words as they stand"
 
 
 class Trial(Struct, frozen=True):
-    """The figures of one way of using the relations; of none, the sentences as they stand."""
+    """The figures of one way of using the relations; without an expansion, of the unexpanded sentences."""
 
     expansion: Expansion | None
     comparisons: tuple[Comparison, ...]
 
 
 class Sizes(Struct, frozen=True, kw_only=True):
-    """What the lexicon was trained on, and what it holds."""
+    """What the lexicon was trained on, and what it contains."""
 
     n_pairs: int
     n_words: int

@@ -1,7 +1,7 @@
 """Pairs of what people say and what code says, in stems: the sentences that the training aligns.
 
-A pair is a comment with the name or the identifiers of its definition, or a subject line with the functions or the changed
-lines of its commit. Words are compared by the stem that queries are compared by.
+A pair is a comment with the name or the identifiers of its definition, or a subject line with the functions or the changed lines
+of its commit. Words are compared by their stems, as in queries.
 """
 
 from collections import Counter
@@ -16,33 +16,33 @@ from codecompass.languages.words import word_set
 from codecompass.query.query_words import STOP_WORDS, stem
 
 MAX_SAID: Final = 14
-"""Stems of a sentence."""
+"""Maximum number of stems of a sentence."""
 MAX_WRITTEN: Final = 20
-"""Stems of the identifiers of a body or a change, the most frequent ones."""
+"""Maximum number of stems from the identifiers of a body or a change, the most frequent ones."""
 MAX_CHANGED_FUNCTIONS: Final = 4
 
 MAX_DEFINITIONS: Final = 2_000
 MAX_CHANGES: Final = 1_500
-"""Pairs that one repository gives, spread over all it has: a big one does not teach its own vocabulary."""
+"""Rows per repository, evenly spaced, so that a large one does not impose its own vocabulary."""
 
 IDENTIFIERS_WEIGHT: Final = 1.0
-"""What a pair with a body or with changed lines counts; one with names counts 1."""
+"""Weight of a pair with a body or with changed lines; one with names has weight 1."""
 
 MAX_FORM_COUNT: Final = 50
-"""How often a repository counts for the usual form of a stem."""
+"""Maximum count per repository for the usual form of a stem."""
 
 SYNTAX: Final = word_set(
     "as case class const def do elif else end extends final fn fun func function if implements import impl include int let "
     "namespace new override package priv private protected pub public require return self static std struct switch then "
     "this uint use using usize val var void"
 )
-"""Words of declarations that stand in any code: written beside everything, they would be said to mean it."""
+"""Words of declarations that occur in any code: next to everything, they would be learned as meaning it."""
 
 _Item = TypeVar("_Item")
 
 
 class Pair(Struct, frozen=True, array_like=True, gc=False):
-    """Stems that were said and stems that were written for it, each once and in order; what the pair counts."""
+    """Stems that were said and stems that were written for it, each once and in order; the weight of the pair."""
 
     said: tuple[str, ...]
     written: tuple[str, ...]
@@ -57,7 +57,7 @@ class RepositoryPairs(Struct, frozen=True):
 
 
 def stems(words: Iterable[str], limit: int) -> tuple[str, ...]:
-    """Returns the first distinct stems of words, without those of stop words."""
+    """Returns the first `limit` distinct stems of words, without stop words."""
     found: dict[str, None] = {}
     for word in words:
         if word not in STOP_WORDS:
@@ -89,7 +89,7 @@ def repository_pairs(definitions: Iterable[DefinitionWords], changes: Iterable[C
 
 
 def spread(items: Sequence[_Item], limit: int) -> list[_Item]:
-    """Returns at most `limit` of the items, at even distances."""
+    """Returns at most `limit` of the items, evenly spaced."""
     step = max(1.0, len(items) / limit)
     return [items[int(number * step)] for number in range(min(len(items), limit))]
 

@@ -1,6 +1,6 @@
-"""What the training reads: the repositories of the list, and the words of definitions and changes extracted from them.
+"""Input of the training: the repositories of the list, and the words of definitions and changes extracted from them.
 
-The extracted rows are an intermediate of one machine. They hold words in lower case without their sentences, and are never
+The extracted rows are intermediate files of one machine. They hold words in lower case without their sentences, and are never
 part of the product.
 """
 
@@ -42,7 +42,7 @@ class DefinitionWords(Struct, frozen=True, array_like=True):
 class ChangeWords(Struct, frozen=True, array_like=True):
     """The words of a commit: of its subject line, and of the identifiers in the lines it changed, the most frequent first.
 
-    `functions` are (path, name) of the definitions that git names above the changes.
+    `functions` are (path, name) of the definitions that git names in the hunk headings.
     """
 
     subject: tuple[str, ...]
@@ -54,7 +54,7 @@ Row = TypeVar("Row", bound=Struct)
 
 
 def read_rows(path: Path, kind: type[Row]) -> Iterator[Row]:
-    """Gives the rows of a file of JSON lines in order. Raises OSError, or msgspec.DecodeError for a line of another shape."""
+    """Yields the rows of a file of JSON lines in order. Raises OSError, or msgspec.DecodeError for a malformed line."""
     decoder = msgspec.json.Decoder(kind)
     with path.open("rb") as file:
         for line in file:
@@ -62,7 +62,7 @@ def read_rows(path: Path, kind: type[Row]) -> Iterator[Row]:
 
 
 def write_rows(path: Path, rows: Iterable[Struct]) -> int:
-    """Writes a row a line and returns their number. The file is there whole or not at all."""
+    """Writes one row per line and returns their number. The file is replaced atomically."""
     unfinished = path.with_suffix(".unfinished")
     n_rows = 0
     with unfinished.open("wb") as file:

@@ -1,8 +1,8 @@
-"""Chooses the relations that are kept of all that was learned, and says how strong each is.
+"""Selects the relations to keep from those learned, and computes their strength.
 
-Two things make a relation strong: that code says the other word nearly as often as it says the word itself, for the same word
-of people, and that it says it much more often there than anywhere. The strength is the square root of their product, because
-the best of several weak relations still has to count.
+Two things make a relation strong: for the same word of people, code says the other word nearly as often as the word itself, and
+much more often there than elsewhere. The strength is the square root of their product, because the best of several weak relations
+still has to count.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,22 +14,22 @@ from bench.lexicon.translation import Translations
 from codecompass.query.query_words import STOP_WORDS, stem
 
 MAX_RELATIONS: Final = 16
-"""Of one word."""
+"""Maximum number of relations of one word."""
 
 MIN_LIFT: Final = 2.0
-"""How much more probable a word must be beside the other than anywhere: less is a word that is beside everything."""
+"""How much more probable a word must be with the other than elsewhere; a word below this occurs with everything."""
 
 FULL_LIFT: Final = 16.0
-"""From here on a relation is no weaker for the word's being usual anywhere."""
+"""At this lift and above, a word's general frequency no longer weakens a relation."""
 
 MIN_STRENGTH: Final = 0.1
 
 LEAST_SELF: Final = 0.1
-"""A word that code hardly ever says itself is compared with this probability."""
+"""Minimum probability of the word itself in the comparison, for words that code hardly ever says."""
 
 
 def strongest(translations: Translations) -> dict[str, list[Relation]]:
-    """Returns the relations of each stem, the strongest first, equal ones by stem; stems without any are left out."""
+    """Returns the relations of each stem, strongest first, ties by stem; stems without relations are omitted."""
     chosen: dict[str, list[Relation]] = {}
     for said, row in sorted(translations.probability.items()):
         itself = max(row.get(said, 0.0), LEAST_SELF)
@@ -47,7 +47,7 @@ def strongest(translations: Translations) -> dict[str, list[Relation]]:
 
 
 def usual_words(forms: Iterable[Mapping[str, int]]) -> dict[str, str]:
-    """Returns the word that code has most often for each stem: of equal ones the shortest, then the first in the alphabet."""
+    """Returns the most frequent word of code for each stem; of ties the shortest, then the alphabetically first."""
     counts: dict[str, int] = {}
     for repository in forms:
         for word, count in repository.items():

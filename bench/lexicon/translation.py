@@ -1,8 +1,8 @@
-"""Learns how likely code says a word where people say another: translation model 1 of IBM (Brown et al. 1993), by EM.
+"""Learns how likely code says a word where people say another: IBM's translation model 1 (Brown et al. 1993), by EM.
 
-Every stem that was written in a pair is explained by one of the stems that were said, or by none of them. What explains it
-is not known; each round shares it out by what the round before found, so that a word that explains itself (`remove` beside
-`remove`) explains little else. Only additions, multiplications and divisions in one order: the same result on every machine.
+Every stem that was written in a pair is explained by one of the stems that were said, or by none of them. Which one explains it
+is unknown; each round distributes it by the previous round's probabilities, so that a word that explains itself (`remove` beside
+`remove`) explains little else. Only additions, multiplications and divisions in a fixed order: the same result on every machine.
 """
 
 from collections import Counter
@@ -14,21 +14,21 @@ from msgspec import Struct
 from bench.lexicon.pairs import Pair
 
 MIN_REPOSITORIES: Final = 4
-"""A relation must be in pairs of so many repositories: fewer are the vocabulary of one project and its forks."""
+"""A relation must occur in pairs of this many repositories; fewer are the vocabulary of one project and its forks."""
 
 ROUNDS: Final = 4
-"""Of EM. More rounds make rare words certain of what they stood beside once."""
+"""Rounds of EM. More rounds make rare words overconfident about words that they occurred with once."""
 
 USUAL_WEIGHT: Final = 3_000.0
-"""What the pairs of one repository count at most together."""
+"""Maximum total weight of the pairs of one repository."""
 
 
 class Translations(Struct, frozen=True):
-    """What was learned. Rows are by the stem that was said, columns by the stem that was written.
+    """The learned probabilities. Rows are by the stem that was said, columns by the stem that was written.
 
     - `probability`: of each stem that was written, given the stem that was said; each row sums to at most 1.
     - `usual`: the share of each stem among all that was written.
-    - `n_repositories`: with pairs that have both.
+    - `n_repositories`: the number of repositories with pairs that have both.
     """
 
     probability: dict[str, dict[str, float]]
@@ -37,7 +37,7 @@ class Translations(Struct, frozen=True):
 
 
 def learn(repositories: Sequence[Sequence[Pair]], rounds: int = ROUNDS, support: int = MIN_REPOSITORIES) -> Translations:
-    """Returns what the pairs of the repositories teach. The order of the repositories does not matter to what is related."""
+    """Returns what the pairs of the repositories teach. The order of the repositories does not affect which stems are related."""
     stems = _supported_stems(repositories, support)
     numbers = {each: number for number, each in enumerate(stems)}
     numbered = [_numbered(pairs, numbers) for pairs in repositories]
@@ -80,7 +80,7 @@ def _numbered(pairs: Sequence[Pair], numbers: dict[str, int]) -> list[_Numbered]
 
 
 def _together(repositories: Sequence[Sequence[_Numbered]], n_stems: int, support: int) -> list[dict[int, int]]:
-    """Counts the repositories that have pairs of stems; those of fewer than `support` are left out."""
+    """Counts the repositories with each pair of stems; pairs in fewer than `support` are omitted."""
     counts: Counter[int] = Counter()
     for pairs in repositories:
         counts.update({one * n_stems + other for said, written, _ in pairs for one in said for other in written})

@@ -1,1 +1,1 @@
-"""Search quality against truth that nobody of this project made: `python -m bench.quality --trees DIR --truth DIR`."""
+"""Search quality against independent truth: `python -m bench.quality --trees DIR --truth DIR`."""

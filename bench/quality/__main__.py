@@ -1,10 +1,10 @@
 """Scores search and definition lookup over real repositories: `python -m bench.quality --trees DIR --truth DIR`.
 
---truth is a directory with repos.jsonl and, in it or in its `dev`, semble.jsonl and nav.jsonl; --trees has a work tree
-for each repository under its name. Searches ask the index of the published sub-tree (--mode root, comparable with the
-published figures) or of the whole repository (--mode whole); lookups always ask the whole. Run files and scores go to
---out; --diff compares with the run files of an earlier --out. --rename-folders and --hide-names ask copies of the trees
-that are called something else: with --diff they show what rests on names.
+--truth is a directory with repos.jsonl and, in it or in its `dev`, semble.jsonl and nav.jsonl; --trees has a work tree for each
+repository under its name. Searches query the index of the published sub-tree (--mode root, comparable with the published figures)
+or of the whole repository (--mode whole); lookups always query the whole. Run files and scores are written to --out; --diff
+compares with the run files of an earlier --out. --rename-folders and --hide-names query copies of the trees under other names:
+with --diff they show what depends on names.
 """
 
 import argparse
@@ -80,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 class _Run:
-    """Builds each workspace once, however many sets of questions it is asked."""
+    """Builds each workspace once, however many sets of questions use it."""
 
     def __init__(self, trees: Sequence[WorkTree], out: Path, *, reuse: bool) -> None:
         self._trees = trees
@@ -89,7 +89,7 @@ class _Run:
         self._built: set[Path] = set()
 
     def answers(self, truths: Sequence[Truth], mode: Mode, tool: Tool) -> list[Answer]:
-        """Returns the answers of all trees, which are also written to the run file of `tool`."""
+        """Returns the answers of all trees and writes them to the run file of `tool`."""
         answers: list[Answer] = []
         home = self._out / "index"
         for tree, questions in self._questions(truths):
@@ -110,7 +110,7 @@ class _Run:
         return answers
 
     def answers_of_ripgrep(self, program: str, truths: Sequence[Truth], mode: Mode, tool: Tool) -> list[Answer]:
-        """Returns what ripgrep answers, which is also written to a run file."""
+        """Returns ripgrep's answers and writes them to a run file."""
         answers = [
             answer for tree, questions in self._questions(truths) for answer in ask_ripgrep(tree, mode, tool, questions, program)
         ]
@@ -118,7 +118,7 @@ class _Run:
         return answers
 
     def answers_of_semble(self, interpreter: str, truths: Sequence[Truth], mode: Mode) -> list[Answer]:
-        """Returns what semble answers, which is also written to a run file."""
+        """Returns semble's answers and writes them to a run file."""
         answers: list[Answer] = []
         for tree, questions in self._questions(truths):
             answers += ask_semble(tree, mode, self._out / "semble", questions, interpreter)
@@ -152,7 +152,7 @@ def _report_searches(truths: Sequence[Truth], answers: Sequence[Answer], options
 def _report_others(
     truths: Sequence[Truth], answers: Sequence[Answer], run: _Run, tool: Tool, options: argparse.Namespace
 ) -> None:
-    """Other programs on exactly the same rows, asked in the same run."""
+    """Compares other programs on exactly the same rows, in the same run."""
     mode: Mode = options.mode if tool == "search_code" else "whole"
     systems = {"codecompass": answers}
     if options.semble and tool == "search_code":
@@ -194,7 +194,7 @@ def _run_file(tool: Tool) -> str:
 
 
 def _data(directory: Path, name: str) -> Path:
-    """The data's own directory, or the part of it that may be tuned on."""
+    """Returns the file in `dev`, the part of the data that may be used for tuning, or else in the directory itself."""
     inside = directory / "dev" / name
     return inside if inside.is_file() else directory / name
 

@@ -1,8 +1,8 @@
-"""Whether a message leads to its commit when many repositories are asked at once: `python -m bench.quality.across`.
+"""Whether a message leads to its commit when many repositories are searched at once: `python -m bench.quality.across`.
 
-Asks each message of --truth (see `bench.quality.commits`) of all repositories together, and merges their hits: by the rule of
-`query/merging.py` over all, over those that samples choose, by score, and from each in turns. A hit counts only in the
-repository of its commit. --index is the directory `index` below the --out of `bench.quality.commits`, which makes the indexes.
+Searches all repositories for each message of --truth (see `bench.quality.commits`), and merges their hits: by the rule of
+`query/merging.py` over all, over those chosen by samples, by score, and from each in turn. A hit counts only in the repository of
+its commit. --index is the directory `index` below the --out of `bench.quality.commits`, which makes the indexes.
 """
 
 import argparse
@@ -32,7 +32,7 @@ FOR_MERGING: Final = QueryOptions(is_for_merging=True)
 
 
 class _Asked(Struct, frozen=True):
-    """What one repository has of one message."""
+    """What one repository returns for one message."""
 
     part: WorkspacePart
     sample: SearchEvidence
@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _answer(commit: Commit, results: Sequence[Result]) -> Answer:
-    """Hits of other repositories keep their places, and are right for nothing."""
+    """Hits of other repositories keep their ranks, and are never right."""
     return Answer(
         repo=commit.repo,
         query=commit.query,

@@ -1,7 +1,7 @@
 """Compares literal and regular expression search with ripgrep: `python -m bench.quality.agreement --trees DIR --home DIR`.
 
-Patterns are made from lines of the files themselves, so that most of them match something. Both look at the indexed files;
-a difference is a line that only one of them gives. --home has the indexes that `python -m bench.quality --out` left (OUT/index).
+Patterns are made from lines of the files themselves, so that most of them match. Both search the indexed files; a difference is a
+line that only one of them finds. --home has the indexes that `python -m bench.quality --out` left (OUT/index).
 """
 
 import argparse
@@ -33,7 +33,7 @@ EVERYTHING: Final = 10**9
 SHOWN_LINES: Final = 3
 
 _IN_RIPGREP: Final = {
-    # RE2's classes mean ASCII, ripgrep's mean Unicode.
+    # RE2's classes are ASCII, ripgrep's are Unicode.
     r"\w": "[0-9A-Za-z_]",
     r"\d": "[0-9]",
     r"\s": r"[\t\n\f\r ]",
@@ -42,14 +42,14 @@ _IN_RIPGREP: Final = {
 
 
 class Pattern(Struct, frozen=True):
-    """Something to look for, and in which mode."""
+    """A text to search for, and the mode."""
 
     mode: Mode
     text: str
 
 
 class Difference(Struct, frozen=True):
-    """Lines that only one of the two gave for a pattern."""
+    """Lines that only one of the two found for a pattern."""
 
     pattern: Pattern
     only_ours: tuple[Line, ...]
@@ -65,7 +65,7 @@ class Agreement(Struct, frozen=True):
 
 
 def compare(snapshot: Snapshot, root: Path, ripgrep: str, seed: int, count: int) -> Agreement:
-    """Returns what `count` random patterns gave. Raises CalledProcessError where ripgrep refuses one."""
+    """Compares the results of `count` random patterns. Raises CalledProcessError if ripgrep refuses one."""
     random = Random(seed)
     lines = sorted(_sample(snapshot, random))
     differences = []
@@ -80,14 +80,14 @@ def compare(snapshot: Snapshot, root: Path, ripgrep: str, seed: int, count: int)
 
 
 def our_lines(snapshot: Snapshot, pattern: Pattern) -> set[Line]:
-    """Returns all the lines that the search gives."""
+    """Returns all lines that our search finds."""
     request = SearchCode(query=pattern.text, mode=pattern.mode)
     hits = find(snapshot, request, EVERYTHING, QueryOptions(max_matched_lines=EVERYTHING, counted_lines=EVERYTHING))
     return {(shown.place.file.path, line.line) for shown in hits.shown for line in shown.matched_lines}
 
 
 def ripgrep_lines(ripgrep: str, root: Path, pattern: Pattern, snapshot: Snapshot) -> set[Line]:
-    """Returns the lines that ripgrep gives in the indexed files."""
+    """Returns the lines that ripgrep finds in the indexed files."""
     options = ["--no-config", "--no-ignore", "--hidden", "--text", "--crlf", "--line-number", "--no-heading", "--null"]
     # The text of the lines is not needed.
     options += ["--max-columns", "1", *(["--fixed-strings"] if pattern.mode == "literal" else [])]
@@ -110,7 +110,7 @@ def in_ripgrep(pattern: str) -> str:
 
 
 def random_pattern(random: Random, lines: Sequence[str]) -> Pattern:
-    """Returns a piece of a line, as it is or loosened into a regular expression."""
+    """Returns a piece of a line, verbatim or generalized to a regular expression."""
     piece = _piece(random, random.choice(lines))
     if random.random() < 0.4:
         return Pattern("literal", piece)
@@ -135,7 +135,7 @@ def random_pattern(random: Random, lines: Sequence[str]) -> Pattern:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line; 1 where anything differed."""
+    """Runs the command line; returns 1 if anything differed."""
     layout = argparse.RawTextHelpFormatter
     parser = argparse.ArgumentParser(prog="bench.quality.agreement", description=__doc__, formatter_class=layout)
     parser.add_argument("--trees", type=Path, required=True)
@@ -164,7 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _sample(snapshot: Snapshot, random: Random, count: int = 300) -> Iterator[str]:
-    """Lines of some files, blank and very long ones left out."""
+    """Yields random lines of some files, except blank and very long ones."""
     everything = snapshot.text.chunks_holding(Narrowing())
     for passage in everything.passages(random.sample(range(len(everything)), min(count, len(everything)))):
         lines = [line for line in chunk_lines(passage.text) if 3 <= len(line.strip()) <= 200]
@@ -179,7 +179,7 @@ def _piece(random: Random, line: str) -> str:
 
 
 def _loosened(random: Random, part: str) -> str:
-    """A word, a run of blanks or a mark, mostly as it is."""
+    """Returns a pattern for a word, a run of blanks or a punctuation mark, verbatim in most cases."""
     if random.random() < 0.6:
         return _escaped(part)
     if part.isspace():
@@ -195,7 +195,7 @@ def _loosened(random: Random, part: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """The text as a pattern that both dialects take: a backslash before what has a meaning, and before nothing else."""
+    """Returns the text as a pattern valid in both dialects: backslashes only before special characters."""
     return re.sub(r"[\\^$.|?*+()\[\]{}]", lambda mark: f"\\{mark[0]}", text)
 
 

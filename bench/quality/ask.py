@@ -1,7 +1,7 @@
-"""Asks the index of one work tree: `python -m bench.quality.ask TREE --home DIR --tool search_code < questions > answers`.
+"""Queries the index of one work tree: `python -m bench.quality.ask TREE --home DIR --tool search_code < questions > answers`.
 
-Runs as a process of its own that is shown the questions alone, never the right answers: one JSON line each, of `repo` and
-`query`, answered by one line of a run file.
+Runs as a separate process that sees only the questions, never the right answers: one JSON line each, of `repo` and `query`,
+answered by one line of a run file.
 """
 
 import argparse

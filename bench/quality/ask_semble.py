@@ -1,8 +1,8 @@
-"""Asks semble about one work tree: `SEMBLE_PYTHON ask_semble.py TREE PREFIX < questions > answers`, in semble's environment.
+"""Queries semble about one work tree: `SEMBLE_PYTHON ask_semble.py TREE PREFIX < questions > answers`, in semble's environment.
 
-For a fair comparison in the same run; semble (0.7) is installed by whoever measures, in an environment of its own. Its model
-would have to be fetched, so it runs without one, as its own ablation does: a stand-in of the same shape, and the weight of
-meaning set to 0. Its ranking is on. Imports nothing of this project.
+For a fair comparison in the same run; the user installs semble (0.7) in a separate environment. Its model would have to be
+downloaded, so it runs without one, as in its own ablation: a stand-in of the same shape, and the weight of meaning set to 0. Its
+ranking is on. Imports nothing of this project.
 """
 
 import json

@@ -1,10 +1,10 @@
 """Whether the message of a commit leads to what the commit changed: `python -m bench.quality.commits --trees DIR --truth DIR`.
 
 --truth is a directory with repos.jsonl and, in it or in its `dev`, commits.jsonl: subject lines of real commits, and the
-functions that these changed. Each is asked of the whole repository with a page of ten. A function counts at the rank of the
-first hit that touches it with its own lines or with those of an `also`, in the first place with its own alone; a range of more
-than 120 lines counts as none. A file counts at the rank of its first hit. Figures are means over the repositories of the means
-of their rows. --semble and --ripgrep ask those programs the same questions in the same run.
+functions that these changed. Each is searched for in the whole repository with a page of ten. A function counts at the rank of
+the first hit that touches it with its own lines or with those of an `also`, for the first place only with its own; a range of
+more than 120 lines does not count. A file counts at the rank of its first hit. Figures are means over the repositories of the
+means of their rows. --semble and --ripgrep give those programs the same questions in the same run.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from codecompass.languages.words import split_identifier
 LIMIT: Final = 10
 LONGEST_RANGE: Final = 120
 STEM_LENGTH: Final = 5
-"""Letters by which two words count as the same."""
+"""Words with the same first letters, this many, count as the same."""
 
 
 class Function(Struct, frozen=True, kw_only=True):
@@ -41,7 +41,7 @@ class Function(Struct, frozen=True, kw_only=True):
 
 
 class Commit(Struct, frozen=True, kw_only=True):
-    """A commit's subject line and what it changed. `category`: `named` where the line names one of the functions, else
+    """A commit's subject line and what it changed. `category`: `named` if the line names one of the functions, else
     `described`."""
 
     id: str
@@ -53,7 +53,7 @@ class Commit(Struct, frozen=True, kw_only=True):
 
 
 class Judged(Struct, frozen=True):
-    """Where what a commit changed stands in an answer, None where it does not; `is_first`: the first hit's own lines touch it."""
+    """Ranks of what a commit changed, None if not in the answer; `is_first`: the first hit's own lines touch it."""
 
     commit: Commit
     function: int | None
@@ -112,7 +112,7 @@ def _ask_all(
 
 
 def judge(commits: Sequence[Commit], answers: Sequence[Answer]) -> list[Judged]:
-    """Returns each commit that was asked about with where its functions are."""
+    """Returns the ranks for each commit with an answer."""
     given = by_question(answers)
     asked = [(commit, given.get(Question(commit.repo, commit.query))) for commit in commits]
     return [_judged(commit, answer.results[:LIMIT]) for commit, answer in asked if answer is not None]
@@ -138,7 +138,7 @@ def _judged(commit: Commit, hits: Sequence[Hit]) -> Judged:
 
 
 def shares_few_words(commit: Commit, tree: Path) -> bool:
-    """Whether no function that was changed shares more than one word with the message, by its whole text."""
+    """Whether no changed function shares more than one word with the message, by its whole text."""
     said = _stems(" ".join(words_of(commit.query)))
     return all(len(said & _stems(_text(tree, each))) <= 1 for each in commit.relevant)
 

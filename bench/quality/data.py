@@ -1,6 +1,6 @@
-"""The files of a quality run: the repositories, the truth, the questions without it, and the answers. JSON lines all.
+"""The files of a quality run: the repositories, the truth, the questions without it, and the answers. All are JSON lines.
 
-Field names are those of the data (see the README beside it); fields that nothing here needs are passed over.
+Field names are those of the data (see the README beside it); fields that are not needed here are ignored.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ class Repository(Struct, frozen=True):
 
 
 class Target(Struct, frozen=True, kw_only=True):
-    """A right answer. Without lines the whole file is meant; 1-based and inclusive."""
+    """A right answer: lines, 1-based and inclusive, or the whole file if there are none."""
 
     path: str
     start_line: int | None = None
@@ -41,7 +41,7 @@ class Truth(Struct, frozen=True, kw_only=True):
 
 
 class Question(Struct, frozen=True):
-    """What whoever answers is shown of a truth."""
+    """The part of a truth that the answering process sees."""
 
     repo: str
     query: str
@@ -55,7 +55,7 @@ class Range(Struct, frozen=True):
 
 
 class Hit(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A place in an answer; the path is relative to the repository. `also`: further definitions of the file beside it."""
+    """A place in an answer; the path is relative to the repository. `also`: further definitions of the file."""
 
     path: str
     line_start: int | None = None
@@ -76,13 +76,13 @@ Line = TypeVar("Line", bound=Struct)
 
 
 def read_lines(path: Path, kind: type[Line]) -> list[Line]:
-    """Returns the lines of a file. Raises OSError, or msgspec.DecodeError for a line of another shape."""
+    """Returns the lines of a file. Raises OSError, or msgspec.DecodeError for a malformed line."""
     decoder = msgspec.json.Decoder(kind)
     return [decoder.decode(line) for line in path.read_bytes().splitlines() if line.strip()]
 
 
 def write_lines(path: Path, rows: Iterable[Struct]) -> None:
-    """Writes one row a line."""
+    """Writes one row per line."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
 
@@ -93,5 +93,5 @@ def read_published(path: Path) -> Mapping[str, Mapping[str, float]]:
 
 
 def by_question(answers: Iterable[Answer]) -> dict[Question, Answer]:
-    """Returns the answers by what was asked."""
+    """Returns the answers by question."""
     return {Question(answer.repo, answer.query): answer for answer in answers}

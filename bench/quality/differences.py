@@ -2,10 +2,10 @@
 
     python -m bench.quality.differences [--commits N] REPOSITORY ...
 
-For each commit with one parent (the newest N of each repository): files, renames and lines against what `git diff` prints, and
-definitions against a comparison of both parsed versions that shares nothing with ours but the parser: a name that is on one
-side only must be reported as added, removed, renamed or moved (or lie in one that is); a definition whose own lines differ must
-be reported, and none whose lines are the same.
+For each commit with one parent (the newest N of each repository): files, renames and lines are compared with what `git diff`
+prints, and definitions with a comparison of both parsed versions that shares only the parser with ours: a name that is on one
+side only must be reported as added, removed, renamed or moved (or be inside one that is); a definition whose own lines differ
+must be reported, and none whose lines are the same.
 """
 
 import argparse
@@ -34,7 +34,7 @@ MAX_SHOWN = 10
 
 
 class Tally(Struct):
-    """What was compared, and what did not agree."""
+    """Counts of what was compared, and the disagreements."""
 
     commits: int = 0
     files: int = 0
@@ -47,12 +47,12 @@ class Tally(Struct):
 
 
 def git(root: Path, *arguments: str) -> bytes:
-    """Returns what git prints, with its own settings."""
+    """Returns what git prints, with the user's settings."""
     return subprocess.run(["git", "-C", str(root), *arguments], check=True, capture_output=True).stdout
 
 
 def commits(root: Path, wanted: int) -> list[str]:
-    """Returns the newest commits with one parent: of three, one that renames files."""
+    """Returns the newest commits with one parent; a third of them rename files."""
     plain = ("--no-merges", "--min-parents=1", "--format=%H", "HEAD")
     renaming = git(root, "log", "-M", "--diff-filter=R", "-n", str(wanted // 3), *plain).decode().split()
     newest = git(root, "log", "-n", str(wanted), *plain).decode().split()
@@ -60,7 +60,7 @@ def commits(root: Path, wanted: int) -> list[str]:
 
 
 def files_of_git(root: Path, commit: str) -> dict[str, tuple[str, str, int]]:
-    """Returns by new path: the letter, the old path, the similarity."""
+    """Returns by new path: the status letter, the old path, the similarity."""
     words = git(root, "diff", "--name-status", "-z", "-M", f"{commit}~1", commit).decode("utf-8", "surrogateescape").split("\0")
     found, at = {}, 0
     while at < len(words) - 1:
@@ -85,7 +85,7 @@ def hunks_of_git(root: Path, commit: str, path: str, old_path: str) -> list[tupl
 
 
 def is_line_of_a_function(version: FileVersion, number: int) -> bool:
-    """Whether a definition lies in a function that stands beside it: a field that a constructor sets."""
+    """Whether a definition is inside a function that is its sibling: a field that a constructor sets."""
     symbol = version.symbols[number]
     return any(
         other.kind in ("fn", "method")
@@ -97,9 +97,9 @@ def is_line_of_a_function(version: FileVersion, number: int) -> bool:
 
 
 def own_lines(version: FileVersion) -> dict[tuple[str, ...], list[tuple[str, ...]]]:
-    """Returns by the path of names (with the kind) the own lines of each definition that has it.
+    """Returns by path of names (with the kind) the own lines of each such definition.
 
-    Lines directly above a definition are not those of the one around it: they are its annotations and comments.
+    Lines directly above a definition do not belong to the enclosing one: they are its annotations and comments.
     """
     names: list[tuple[str, ...]] = []
     found: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
@@ -126,7 +126,7 @@ def own_lines(version: FileVersion) -> dict[tuple[str, ...], list[tuple[str, ...
 
 
 def reported(file: FileDefinitions, kind: str) -> set[tuple[str, ...]]:
-    """Returns the names of one kind of report, on the side on which they are."""
+    """Returns the names reported as one kind of change, each with its side."""
     names = set()
     for change in file.changes:
         for definition, is_old in ((change.old, True), (change.new, False)):
@@ -136,7 +136,7 @@ def reported(file: FileDefinitions, kind: str) -> set[tuple[str, ...]]:
 
 
 def compare_symbols(found: list[FileDefinitions], where: str, tally: Tally) -> None:
-    """Compares what is reported of each file with what its two versions say."""
+    """Compares the reported changes of each file with its two versions."""
     moved_away = {
         (change.old.path, *change.old.scope, change.old.symbol.name)
         for file in found
@@ -162,7 +162,7 @@ def compare_symbols(found: list[FileDefinitions], where: str, tally: Tally) -> N
         for key in before.keys() ^ after.keys():
             tally.names += 1
             bare = tuple(part.partition(" ")[2] for part in key)
-            # A definition whose kind is another now is reported as changed.
+            # A definition whose kind has changed is reported as changed.
             if not is_covered(key, places) and bare not in kinds_changed and not is_covered(key, kinds_changed):
                 tally.wrong.append(f"{where} {path}: {'/'.join(key)} is on one side only and not reported")
         for key in before.keys() & after.keys():
@@ -178,7 +178,7 @@ def compare_symbols(found: list[FileDefinitions], where: str, tally: Tally) -> N
 
 
 def compare(root: Path, commit: str, difference: TreeDifference, tally: Tally) -> None:
-    """Adds what one commit shows."""
+    """Adds the comparison of one commit to the tally."""
     where = f"{root.name} {commit[:10]}"
     tally.commits += 1
     said = files_of_git(root, commit)
@@ -240,7 +240,7 @@ async def run(roots: list[Path], wanted: int) -> bool:
 
 
 def main() -> None:
-    """Compares the repositories that are named."""
+    """Compares the given repositories."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("repositories", nargs="+", type=Path)
     parser.add_argument("--commits", type=int, default=70)

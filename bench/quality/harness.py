@@ -1,4 +1,4 @@
-"""Indexes work trees and asks them: questions in, run files out. Nothing here looks at a right answer."""
+"""Indexes work trees and queries them: questions in, run files out. Nothing here reads a right answer."""
 
 import os
 import subprocess
@@ -20,8 +20,8 @@ Tool = Literal["search_code", "locate_symbol"]
 
 
 class WorkTree(Struct, frozen=True, kw_only=True):
-    """A repository's work tree. `is_pinned` is False where git says that another commit is checked out; `true_paths` are
-    those of a tree whose paths are disguised, by the paths that it has."""
+    """A repository's work tree. `is_pinned` is False if git reports another commit; `true_paths` are the original paths of a
+    tree with disguised paths, by disguised path."""
 
     repository: Repository
     path: Path
@@ -29,15 +29,15 @@ class WorkTree(Struct, frozen=True, kw_only=True):
     true_paths: Mapping[str, str] = {}
 
     def workspace(self, mode: Mode) -> Path:
-        """Returns the directory to index: the sub-tree of the published figures, or all."""
+        """Returns the directory to index: the sub-tree of the published figures, or the whole tree."""
         return self.path / self.repository.root if mode == "root" else self.path
 
     def prefix(self, mode: Mode) -> str:
-        """Returns what makes a path of that workspace one of the repository."""
+        """Returns the prefix that turns a path of that workspace into one of the repository."""
         return f"{self.repository.root}/" if mode == "root" and self.repository.root else ""
 
     def restored(self, answer: Answer) -> Answer:
-        """Returns an answer with true paths."""
+        """Returns an answer with the original paths."""
         if not self.true_paths:
             return answer
         hits = tuple(msgspec.structs.replace(hit, path=self.true_paths.get(hit.path, hit.path)) for hit in answer.results)
@@ -45,11 +45,11 @@ class WorkTree(Struct, frozen=True, kw_only=True):
 
 
 class AskFailed(Exception):
-    """The process that answers ended early; the message has the end of its stderr."""
+    """The answering process failed or answered too few questions."""
 
 
 def find_trees(repositories: Iterable[Repository], directory: Path) -> tuple[list[WorkTree], list[str]]:
-    """Returns the work trees `directory` has, and the names of the repositories that it has not."""
+    """Returns the work trees in `directory`, and the names of the repositories that it lacks."""
     found, missing = [], []
     for repository in repositories:
         path = directory / repository.repo
@@ -61,7 +61,7 @@ def find_trees(repositories: Iterable[Repository], directory: Path) -> tuple[lis
 
 
 def build(tree: WorkTree, mode: Mode, home: Path, *, reuse: bool) -> str:
-    """Indexes a work tree and returns a sentence about it. `reuse` only brings an index up to date that is there."""
+    """Indexes a work tree and returns a sentence about it. `reuse` only updates an existing index."""
     usage, done = index(tree.workspace(mode), home, *([] if reuse else ["--force"]))
     return (
         f"{done.report.file_count:,} files, {done.report.symbol_count:,} symbols, {usage.cpu_seconds:.1f} s CPU, "
@@ -70,11 +70,11 @@ def build(tree: WorkTree, mode: Mode, home: Path, *, reuse: bool) -> str:
 
 
 def ask(tree: WorkTree, mode: Mode, home: Path, tool: Tool, questions: Sequence[Question], without: str = "") -> list[Answer]:
-    """Returns the answers to `questions`, in their order, from a process that is shown nothing else.
+    """Returns the answers to `questions`, in their order, from a process that sees nothing else.
 
-    `without` names a signal that does not rank.
+    `without` names a ranking signal to switch off.
 
-    Raises AskFailed where it ends with an error or answers too little.
+    Raises AskFailed if the process fails or answers too few questions.
     """
     if not questions:
         return []
@@ -90,8 +90,7 @@ def ask_ripgrep(tree: WorkTree, mode: Mode, tool: Tool, questions: Iterable[Ques
 
 
 def ask_semble(tree: WorkTree, mode: Mode, home: Path, questions: Sequence[Question], interpreter: str) -> list[Answer]:
-    """Returns what semble finds for `questions`, run by the `interpreter` of an environment that has it. `home` is where it
-    may write.
+    """Returns what semble finds for `questions`, run by the `interpreter` of an environment that has it. It may write to `home`.
 
     Raises AskFailed as `ask` does.
     """

@@ -1,9 +1,9 @@
 """Whether a pasted message finds its line: `python -m bench.quality.messages --trees DIR --truth DIR --home DIR`.
 
-Each row of messages.jsonl (a string literal as somebody pastes it: as it stands, or with its placeholders filled) is asked of
-the whole repository with the default arguments. It is found at a rank where a hit holds the line and is at most 120 lines long.
---variants asks the rows that stand as they are again with what surrounds a message on a screen. `--set commits` asks the subjects
-of commits instead, where a hit must touch a function that the commit changed. --home has the indexes that
+Each row of messages.jsonl (a string literal as somebody pastes it: verbatim, or with its placeholders filled) is searched for in
+the whole repository with the default arguments. It is found at the first rank whose hit holds the line and is at most 120 lines
+long. --variants repeats the verbatim rows with what surrounds a message on a screen. `--set commits` searches for the subjects of
+commits instead, where a hit must touch a function that the commit changed. --home has the indexes that
 `python -m bench.quality --mode whole --out OUT` left (OUT/index).
 """
 
@@ -44,7 +44,7 @@ class Place(Struct, frozen=True):
 
 
 class Row(Struct, frozen=True, kw_only=True):
-    """What is asked, and where the right answers lie."""
+    """A query, and its right answers."""
 
     repo: str
     language: str
@@ -54,7 +54,7 @@ class Row(Struct, frozen=True, kw_only=True):
 
 
 Variant = Callable[[Row], str]
-"""What is asked in place of a message, '' where that makes no sense."""
+"""Returns a query made from a message, '' if that makes no sense."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -97,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def ask_tree(
     tree: WorkTree, home: Path, rows: Sequence[Row], variants: Mapping[str, Variant]
 ) -> Iterable[tuple[Row, str, Answer]]:
-    """Yields (row, name of the variant, answer) for each row as it stands ('') and in each variant."""
+    """Yields (row, name of the variant, answer) for each row verbatim ('') and in each variant."""
     root = canonical_root(tree.path)
     with WorkspaceIndex(layout_for(root, home), project_id(root)).snapshot() as snapshot:
         for row in rows:
@@ -109,7 +109,7 @@ def ask_tree(
 
 
 def ask(snapshot: Snapshot, repo: str, query: str) -> Answer:
-    """Returns what a search with the default arguments shows."""
+    """Returns the hits of a search with the default arguments."""
     state = AnswerState(workspace="/", project_id=snapshot.project_id, ref="live")
     began = time.perf_counter()
     reply = search_code(snapshot, SearchCode(query=query, limit=LIMIT), state)
@@ -165,7 +165,7 @@ VARIANTS: Final[Mapping[str, Variant]] = {
     "variant: a place elsewhere before it": lambda row: f"/home/ci/build/nowhere/run.c:17:3: error: {row.query}",
     "variant: lower case": lambda row: row.query.lower(),
 }
-"""Stands last because the functions above make it."""
+"""Defined last because it refers to the functions above."""
 
 
 def _data(directory: Path, name: str) -> Path:

@@ -1,8 +1,8 @@
-"""How lookups survive wrong names: `python -m bench.quality.misremembered_names --trees DIR --truth DIR --home DIR`.
+"""Success of lookups with wrong names: `python -m bench.quality.misremembered_names --trees DIR --truth DIR --home DIR`.
 
-Functions, methods and types that only one definition is called after are drawn from each index; each is asked for under its
-name, changed in one way at a time, by both tools. Success is that the definition is among the first five results. --home has
-the indexes that `python -m bench.quality --out OUT` left (OUT/index).
+Functions, methods and types with unique names are drawn from each index; each is looked up with both tools under its name,
+changed in one way at a time. Success means that the definition is among the first five results. --home has the indexes that
+`python -m bench.quality --out OUT` left (OUT/index).
 """
 
 import argparse
@@ -33,7 +33,7 @@ SHORTEST_NAME: Final = 5
 DEFINING_KINDS: Final = frozenset({"fn", "method", "class", "struct", "enum", "trait", "interface"})
 
 Change = Callable[[SymbolRow, Random], str]
-"""What is asked in place of a symbol's name; nothing where the change makes no sense for it."""
+"""Returns the query made from a symbol; empty if the change makes no sense for it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def unique_symbols(snapshot: Snapshot, random: Random, count: int) -> list[SymbolRow]:
-    """Returns `count` definitions of product code of which no other has the name, whatever its case."""
+    """Returns `count` definitions of product code with names that no other definition has, in any case."""
     paths = [(file_id, path) for file_id, path in snapshot.facts.paths() if role_of(path).rank == 0]
     random.shuffle(paths)
     rows: list[SymbolRow] = []
@@ -77,7 +77,7 @@ def unique_symbols(snapshot: Snapshot, random: Random, count: int) -> list[Symbo
 
 
 def ask(snapshot: Snapshot, rows: Sequence[SymbolRow], random: Random) -> Iterator[tuple[str, str, tuple[bool, bool]]]:
-    """Yields (change, what was asked, (found by locate_symbol, found by search_code)) for each symbol and change."""
+    """Yields (change, query, (found by locate_symbol, found by search_code)) for each symbol and change."""
     state = AnswerState(workspace="/", project_id=snapshot.project_id, ref="live")
     for row in rows:
         for name, change in CHANGES.items():
@@ -227,7 +227,7 @@ CHANGES: Final[Mapping[str, Change]] = {
     "frame, JavaScript, TypeScript": _script_frame,
     "frame, path:line:column": _place_alone,
 }
-"""Stands last because the functions above make it."""
+"""Defined last because it refers to the functions above."""
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Who uses a definition, against what compilers say: `python -m bench.quality.references --trees DIR --truth DIR --home DIR`.
+"""Who uses a definition, compared with compilers: `python -m bench.quality.references --trees DIR --truth DIR --home DIR`.
 
-Each row of refs.jsonl (a definition, the lines that refer to it, the functions around them) is asked of `find_references`, each
-row of subtypes.jsonl of `get_symbol_hierarchy`. Lines that import count neither for nor against, nor does the definition's own; a
-use in a part of the repository that the truth does not cover is left out. `shared` are names that several definitions of the
-repository have. Beside it: whole words found by ripgrep, in the same files. --home has the indexes that
+Each row of refs.jsonl (a definition, the lines that refer to it, the functions around them) is a call of `find_references`, each
+row of subtypes.jsonl one of `get_symbol_hierarchy`. Lines that import are neutral, and so is the definition's own line; uses in
+parts of the repository that the truth does not cover are ignored. `shared` are names that several definitions of the repository
+have. For comparison: whole words found by ripgrep in the same files. --home has the indexes that
 `python -m bench.quality --mode whole --out OUT` left (OUT/index).
 """
 
@@ -37,16 +37,16 @@ from codecompass.store.index import WorkspaceIndex
 from codecompass.store.snapshot import Snapshot
 
 NEAR_LINES: Final = 12
-"""A definition whose first line is not the one of the truth may have begun so many lines above it, with what decorates it."""
+"""A definition may begin up to this many lines above the truth's first line, with its decorators."""
 
 COVERED: Final[Mapping[str, str]] = {"click": "src/", "flask": "src/flask/", "starlette": "starlette/", "zod": "packages/zod/"}
-"""The part of a repository that the truth covers, where it is not all of it."""
+"""The part of a repository that the truth covers, if not all of it."""
 
 Line = tuple[str, int]
 
 
 class At(Struct, frozen=True):
-    """A line, and the function around it where that was asked for."""
+    """A line, and the function around it if needed."""
 
     path: str
     line: int
@@ -69,7 +69,7 @@ class Row(Struct, frozen=True, kw_only=True):
     scope: str = ""
 
     def is_covered(self, path: str) -> bool:
-        """Whether the truth says anything about a file."""
+        """Whether the truth covers a file."""
         return path.startswith(COVERED.get(self.repo, "")) and (not self.scope or re.search(self.scope, path) is not None)
 
 
@@ -108,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _score_references(tables: dict[str, Counts], snapshot: Snapshot, tree: WorkTree, row: Row, ripgrep: str) -> Iterator[float]:
-    """Adds the figures of one row; yields the milliseconds of the question."""
+    """Adds the figures of one row; yields the milliseconds of the query."""
     neutral = {(at.path, at.line) for at in row.imports} | {(row.definition.path, row.definition.line)}
     right = {(at.path, at.line) for at in row.references}
     by_confidence: dict[str, set[Line]] = defaultdict(set)
@@ -142,7 +142,7 @@ def _score_references(tables: dict[str, Counts], snapshot: Snapshot, tree: WorkT
 
 
 def _asked(snapshot: Snapshot, row: Row) -> tuple[str, str]:
-    """Returns the `symbol_id` and the path by which the definition of a row is asked for."""
+    """Returns the `symbol_id` and the path by which to query the definition of a row."""
     near = [
         symbol
         for symbol in snapshot.facts.symbols_named(row.name, 1000)

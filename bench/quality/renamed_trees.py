@@ -1,7 +1,7 @@
-"""Copies of work trees under other names: whether figures rest on what a repository, or a folder in it, happens to be called.
+"""Copies of work trees under other names, to show whether figures depend on the name of a repository or a folder.
 
-A ranking must not gain from words that every path of a repository has. `renamed` puts the same files into a folder of
-another name; `hidden` also takes the repository's own name out of every path inside. Answers come back with the true paths.
+A ranking must not gain from words that every path of a repository has. `renamed` puts the same files into a folder of another
+name; `hidden` also removes the repository's own name from every path inside. Answers have the original paths.
 """
 
 import os
@@ -18,14 +18,14 @@ from bench.quality.harness import WorkTree
 
 FOLDER: Final = "tree"
 STAND_IN: Final = "project"
-"""What stands in paths for the repository's name."""
+"""Replaces the repository's name in paths."""
 
 GENERAL_ENDINGS: Final = frozenset({"cpp", "core", "js", "nvim", "py", "rs"})
-"""Last words of repositories' names that say what they are written in, not what they are called."""
+"""Last words of repository names that say what it is written in, not what it is called."""
 
 
 def renamed(tree: WorkTree, home: Path) -> WorkTree:
-    """Returns the tree in a folder below `home` that says nothing; git's own files come with it."""
+    """Returns the tree in a folder with a neutral name below `home`, including git's own files."""
     target = _fresh(home, tree)
     shutil.copytree(tree.path, target, copy_function=_link, symlinks=True)
     return msgspec.structs.replace(tree, path=target)
@@ -45,7 +45,7 @@ def hidden(tree: WorkTree, home: Path) -> WorkTree:
         (target / neutral).parent.mkdir(parents=True, exist_ok=True)
         _link(tree.path / path, target / neutral)
     if (tree.path / ".git").exists():
-        # What git tracks is indexed whatever it is called; nothing is hashed for that.
+        # What git tracks is indexed whatever its name; nothing is hashed for that.
         for arguments in (["init", "--quiet"], ["add", "--all", "--force", "--intent-to-add", "."]):
             subprocess.run(["git", "-C", target, *arguments], check=True, capture_output=True)
     repository = msgspec.structs.replace(tree.repository, root=without_name(tree.repository.root, tree.repository.repo))
@@ -75,7 +75,7 @@ def _files(root: Path) -> Iterator[str]:
 
 
 def _fresh(home: Path, tree: WorkTree) -> Path:
-    # The folder above keeps trees apart; its name is in no path of the index either.
+    # The parent folder keeps trees apart; its name is in no path of the index either.
     target = home / tree.repository.repo / FOLDER
     shutil.rmtree(target, ignore_errors=True)
     target.parent.mkdir(parents=True, exist_ok=True)

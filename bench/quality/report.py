@@ -1,4 +1,4 @@
-"""Tables of a quality run: by category, language and repository, beside published figures, and against an earlier run."""
+"""Tables of a quality run: by category, language and repository, compared with published figures and with an earlier run."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,13 +36,13 @@ class Judged(Struct, Generic[Score], frozen=True):
 
 
 def judge_searches(truths: Iterable[Truth], answers: Iterable[Answer]) -> list[Judged[SearchScore]]:
-    """Returns the score of every truth; what was not answered scores 0."""
+    """Returns the score of every truth; 0 for questions without an answer."""
     known = by_question(answers)
     return [Judged(truth, score_search(_hits(truth, known), truth.relevant)) for truth in truths]
 
 
 def judge_lookups(truths: Iterable[Truth], answers: Iterable[Answer]) -> list[Judged[LookupScore]]:
-    """Returns the score of every truth; what was not answered scores 0."""
+    """Returns the score of every truth; 0 for questions without an answer."""
     known = by_question(answers)
     return [Judged(truth, score_lookup(_hits(truth, known), truth.relevant)) for truth in truths]
 
@@ -63,7 +63,7 @@ def search_table(judged: Sequence[Judged[SearchScore]]) -> str:
 
 
 def lookup_table(judged: Sequence[Judged[LookupScore]]) -> str:
-    """Returns success, recall of all definitions, and how well the first right hit's lines are the definition's."""
+    """Returns success, recall of all definitions, and how well the lines of the first right hit match the definition's."""
     header = ("", "S@1", "S@5", "MRR", "recall@10", "within 1 line", "range ratio", "n")
     rows = []
     for name, group in groups(judged):
@@ -81,7 +81,7 @@ def lookup_table(judged: Sequence[Judged[LookupScore]]) -> str:
 
 
 def published_table(judged: Sequence[Judged[SearchScore]], published: Mapping[str, Mapping[str, float]]) -> str:
-    """Returns our NDCG@10 between those of the published systems, best first, over the repositories that both have."""
+    """Returns our NDCG@10 among those of the published systems, best first, over the repositories that both have."""
     ours = _by_repository(judged)
     common = [repository for repository in ours if repository in published]
     systems = sorted({system for repository in common for system in published[repository]})
@@ -99,7 +99,7 @@ def systems_table(systems: Mapping[str, Sequence[Judged[Score]]], value: Callabl
 
 
 def repository_table(judged: Sequence[Judged[SearchScore]], published: Mapping[str, Mapping[str, float]]) -> str:
-    """Returns our NDCG@10 of each repository beside the best and the middle published one, worst difference first."""
+    """Returns our NDCG@10 of each repository with the best and the middle published one, worst difference first."""
     languages = {item.truth.repo: item.truth.language for item in judged}
     rows = []
     for repository, value in _by_repository(judged).items():
@@ -141,7 +141,7 @@ def difference_table(
 
 
 def ablation_table(judged: Sequence[Judged[SearchScore]], without: Mapping[str, Sequence[Judged[SearchScore]]]) -> str:
-    """Returns what NDCG@10 loses without each signal, overall and by category; what earns most comes first."""
+    """Returns how much NDCG@10 changes without each signal, overall and by category; the most useful signal first."""
     whole = _by_category(judged, search_figure)
     changes: list[tuple[list[float], str]] = []
     for signal, answers in without.items():
@@ -183,7 +183,7 @@ def groups(judged: Sequence[Judged[Score]]) -> list[tuple[str, list[Judged[Score
 
 
 def search_figure(judged: Sequence[Judged[SearchScore]]) -> float:
-    """Returns NDCG@10 as the published figures are: the mean over repositories."""
+    """Returns NDCG@10 as published figures compute it: the mean over repositories."""
     return macro((item.truth.repo, item.score.ndcg) for item in judged)
 
 
@@ -199,7 +199,7 @@ def _figures_table(figures: Mapping[str, Mapping[str, float]]) -> str:
 
 
 def _by_category(judged: Sequence[Judged[Score]], value: Callable[[Sequence[Judged[Score]]], float]) -> dict[str, float]:
-    """A figure of everything, then of each category."""
+    """Returns a figure overall and of each category."""
     categories = _categories(judged)
     named = {name.strip(): group for name, group in groups(judged)}
     return {name: value(group) for name, group in named.items() if name == "overall" or name in categories}

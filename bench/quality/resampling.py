@@ -1,7 +1,7 @@
-"""How much figures vary with the repositories: each is taken again over random halves of them.
+"""How much figures vary with the repositories: each is computed again over random halves of them.
 
-What holds on the whole may rest on a few repositories. A signal that earns in nearly every half earns elsewhere too; one
-that earns in half of the halves is noise.
+A result over all repositories may rest on a few of them. A signal that helps in nearly every half helps elsewhere too; one that
+helps in half of the halves is noise.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ SEED: Final = 1
 
 
 def halves_line(judged: Sequence[Judged[Score]], value: Callable[[Sequence[Judged[Score]]], float]) -> str:
-    """Returns the figure over halves of the repositories: median, the range of nine in ten, lowest."""
+    """Returns the figure over halves of the repositories: median, 5th to 95th percentile, minimum."""
     figures = [value(_of(judged, half)) for half in _halves(judged)]
     if not figures:
         return "random halves: too few repositories"
@@ -28,7 +28,7 @@ def halves_line(judged: Sequence[Judged[Score]], value: Callable[[Sequence[Judge
 
 
 def earning_table(judged: Sequence[Judged[SearchScore]], without: Mapping[str, Sequence[Judged[SearchScore]]]) -> str:
-    """Returns for each signal the share of halves that score lower without it, and that score higher."""
+    """Returns for each signal the share of halves that score lower without it, and of those that score higher."""
     rows = []
     for signal, answers in without.items():
         changes = [search_figure(_of(answers, half)) - search_figure(_of(judged, half)) for half in _halves(judged)]
@@ -40,7 +40,7 @@ def earning_table(judged: Sequence[Judged[SearchScore]], without: Mapping[str, S
 
 
 def _halves(judged: Sequence[Judged[Score]]) -> Iterator[frozenset[str]]:
-    """The same halves for the same repositories."""
+    """Yields the same halves for the same repositories."""
     repositories = sorted({item.truth.repo for item in judged})
     random = Random(SEED)
     for _ in range(DRAWS if len(repositories) > 1 else 0):

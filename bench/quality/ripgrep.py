@@ -1,7 +1,7 @@
 """What ripgrep finds for a question, ranked as an agent would read it: the floor that a search engine has to beat.
 
-A search asks for each word of the question by itself; files with the most distinct words come first. A lookup asks for the
-name as a whole word; lines that look like a definition come first. Neither is shown a right answer.
+A search runs once for each word of the question; files with the most distinct words come first. A lookup searches for the name as
+a whole word; lines that look like a definition come first. Neither sees a right answer.
 """
 
 import re
@@ -29,17 +29,17 @@ _DEFINING: Final = (
 
 
 def words_of(query: str) -> list[str]:
-    """Returns the words of a query that are worth looking for, in lower case, each once."""
+    """Returns the words of a query worth searching for, in lower case, each once."""
     return [word for word in dict.fromkeys(_WORD.findall(query.lower())) if word not in _STOP_WORDS]
 
 
 def looks_like_definition(name: str) -> re.Pattern[str]:
-    """Returns the pattern that finds a line which looks like a definition of `name`."""
+    """Returns the pattern of lines that look like a definition of `name`."""
     return re.compile(rf"{_DEFINING}[^=;]*?(?<!\w){re.escape(name)}(?!\w)")
 
 
 def search(ripgrep: str, workspace: Path, prefix: str, question: Question) -> Answer:
-    """Returns the files of a workspace with the most distinct words of the question, then by how often, then by path."""
+    """Returns the files of a workspace with the most distinct words of the question, then by number of matches, then by path."""
     distinct: Counter[str] = Counter()
     often: Counter[str] = Counter()
     for word in words_of(question.query):
@@ -52,7 +52,7 @@ def search(ripgrep: str, workspace: Path, prefix: str, question: Question) -> An
 
 
 def lookup(ripgrep: str, workspace: Path, prefix: str, question: Question) -> Answer:
-    """Returns the lines with the name as a whole word: those that look like a definition of it first, then by path."""
+    """Returns the lines with the name as a whole word: those that look like its definition first, then by path."""
     name = question.query
     looks = looks_like_definition(name)
     found = []

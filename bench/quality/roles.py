@@ -1,8 +1,8 @@
-"""Whether a question that says what it asks for finds it: `python -m bench.quality.roles --trees DIR --truth DIR --home DIR`.
+"""Whether a question that names a role finds it: `python -m bench.quality.roles --trees DIR --truth DIR --home DIR`.
 
-A question asks for the tests, the guide, the default, the implementation .. of something. Each row of roles.jsonl is asked of the
-whole repository with the default arguments. Its right answers were found by reading the trees; a right answer without lines is
-the whole file. It is found at a rank where a hit has the path and touches the lines, with its own range or one of `also`.
+A question asks for the tests, the guide, the default, the implementation .. of something. Each row of roles.jsonl is a search of
+the whole repository with the default arguments. Its right answers were found by reading the trees; a right answer without lines
+is the whole file. It is found at a rank if the hit has the path and touches the lines, with its own range or one of `also`.
 --home has the indexes that `python -m bench.quality --mode whole --out OUT` left (OUT/index).
 """
 
@@ -42,7 +42,7 @@ class Place(Struct, frozen=True, omit_defaults=True):
 
 
 class Row(Struct, frozen=True, kw_only=True):
-    """What is asked, what kind of thing that is, and every place that answers."""
+    """A query, the kind of thing that it asks for, and every right answer."""
 
     id: str
     repo: str
@@ -83,14 +83,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def ask(snapshot: Snapshot, rows: Sequence[Row]) -> Iterator[tuple[Row, Sequence[Result]]]:
-    """Yields each row with what a search with the default arguments shows."""
+    """Yields each row with the results of a search with the default arguments."""
     state = AnswerState(workspace="/", project_id=snapshot.project_id, ref="live")
     for row in rows:
         yield row, search_code(snapshot, SearchCode(query=row.query, limit=LIMIT), state).results
 
 
 def rank_of(row: Row, results: Sequence[Result]) -> int | None:
-    """Returns the rank of the first result that is a right answer, None where none is."""
+    """Returns the rank of the first result that is a right answer; None if none is."""
     return next(
         (rank for rank, result in enumerate(results[:LIMIT], 1) if any(_answers(result, place) for place in row.relevant)), None
     )
@@ -106,7 +106,7 @@ def roles_table(ranks: Mapping[str, Sequence[int | None]]) -> str:
 
 
 def miss_line(row: Row, rank: int | None, results: Sequence[Result]) -> str:
-    """Returns a line about a question that was not answered first: the right rank, and what came before."""
+    """Returns a line about a question without a right first answer: the right rank, and what came first."""
     shown = ", ".join(f"{result.path}:{result.line_start}-{result.line_end}" for result in results[:MISS_PLACES])
     return f"{row.id} {row.repo}: {row.query!r}: {'not in ten' if rank is None else f'rank {rank}'}; {shown or 'nothing found'}"
 

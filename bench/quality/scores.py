@@ -1,11 +1,11 @@
-"""How good a ranked answer is. Pure; the definitions are those under which the published figures were taken.
+"""Scores ranked answers. Pure; the definitions are those of the published figures.
 
-NDCG@10 has binary gains: 1 at each distinct rank up to 10 at which some target is found first, discounted by
-1/log2(rank + 1), over the same sum for a list that begins with all the targets. A target is found at the first result with
-its path (one may be a `/`-suffix of the other) whose lines touch the target's, where both have lines.
+NDCG@10 has binary gains: 1 at each distinct rank up to 10 at which some target is first found, discounted by 1/log2(rank + 1),
+divided by the same sum for a list that begins with all the targets. A target is found at the first result with its path (one may
+be a `/`-suffix of the other) whose lines touch the target's, if both have lines.
 
-A definition is found by a result in its file that begins within 3 lines of it (decorators and comments shift it), or that
-holds its first line without being much longer than it: a whole file is no lookup.
+A definition is found by a result in its file that begins within 3 lines of it (decorators and comments shift it), or that holds
+its first line without being much longer than it: a whole file is no lookup.
 """
 
 import math
@@ -22,12 +22,12 @@ CUT: Final = 10
 LINE_TOLERANCE: Final = 3
 RANGE_FACTOR: Final = 3
 RANGE_SLACK: Final = 20
-"""A range holds a definition only up to this many times its length and this many lines more."""
+"""A range counts as a definition's only up to this many times its length plus this many lines."""
 
 
 class SearchScore(Struct, frozen=True, kw_only=True):
-    """How one search was answered, all 0..1. `ndcg_files` counts each file once and leaves lines aside. `first` is the rank
-    of the first right hit, None where there is none."""
+    """The score of one search, all 0..1. `ndcg_files` counts each file once and ignores lines. `first` is the rank of the
+    first right hit, None if there is none."""
 
     ndcg: float
     ndcg_files: float
@@ -39,8 +39,8 @@ class SearchScore(Struct, frozen=True, kw_only=True):
 
 
 class LookupScore(Struct, frozen=True, kw_only=True):
-    """How one lookup was answered, 0..1. Of the first right hit: its rank, how many lines its beginning is off, and the
-    length of its range over the true one's (None where the truth is one line: some tellers know no ends)."""
+    """The score of one lookup, 0..1. For the first right hit: its rank, how many lines its beginning is off, and the length of
+    its range divided by the true one (None if the truth is one line: some sources know no ends)."""
 
     success_1: float
     success_5: float
@@ -108,7 +108,7 @@ def is_definition(hit: Hit, target: Target) -> bool:
 
 
 def mean(values: Iterable[float]) -> float:
-    """Returns the mean, 0 of nothing."""
+    """Returns the mean; 0 if there are no values."""
     known = list(values)
     return sum(known) / len(known) if known else 0.0
 
@@ -127,7 +127,7 @@ def within_a_line(scores: Iterable[LookupScore]) -> float:
 
 
 def median_range_ratio(scores: Iterable[LookupScore]) -> float | None:
-    """Returns the median of the range ratios, None where there are none."""
+    """Returns the median of the range ratios; None if there are none."""
     ratios = [score.range_ratio for score in scores if score.range_ratio is not None]
     return median(ratios) if ratios else None
 

@@ -1,8 +1,8 @@
 """How large answers are: `python -m bench.quality.sizes --trees DIR --truth DIR --home DIR`.
 
-Bytes of hits and answers by detail level, what `compact` leaves of a page of functions, and whether answers of
-get_code_context keep random budgets as real vocabularies count them. --home has the indexes that `python -m bench.quality
---mode whole --out OUT` left (OUT/index).
+Bytes of hits and answers by detail level, the share of bytes that `compact` leaves of a page of functions, and whether answers of
+get_code_context stay within random budgets as real vocabularies count tokens. --home has the indexes that
+`python -m bench.quality --mode whole --out OUT` left (OUT/index).
 """
 
 import argparse
@@ -31,18 +31,18 @@ from codecompass.store.index import WorkspaceIndex
 from codecompass.store.snapshot import Snapshot
 
 FULL_PAGE: Final = 5
-"""Functions from which a page is taken into the comparison of `compact`."""
+"""Minimum number of functions of a page for the comparison of `compact`."""
 
 LEAST_BUDGET: Final = 30
 DECADES: Final = 3.0
-"""Budgets are drawn evenly on a logarithmic scale, from the least one over so many decades."""
+"""Budgets are log-uniform, from the smallest one over this many decades."""
 
 Sizes = defaultdict[str, list[int]]
 
 
 class Budgets(Struct, frozen=True):
-    """What came of random budgets: answers, those without room for code (refused), those above their budget, and of the
-    answers the tokens that the largest count of the vocabularies makes over those promised, and over the budget where
+    """Results of random budgets: the number of answers, of those without room for code (refused), of those above their budget;
+    and for the answers, the largest token count of the vocabularies divided by the promised count, and by the budget if
     something was left out."""
 
     answers: int
@@ -53,7 +53,7 @@ class Budgets(Struct, frozen=True):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line; 1 where an answer exceeded its budget."""
+    """Runs the command line; returns 1 if an answer exceeded its budget."""
     layout = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(prog="bench.quality.sizes", description=__doc__, formatter_class=layout)
     parser.add_argument("--trees", type=Path, required=True)
@@ -90,12 +90,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def vocabularies() -> dict[str, Callable[[str], int]]:
-    """Returns how each vocabulary counts the tokens of a text."""
+    """Returns the token counter of each vocabulary."""
     return {"cl100k": openai.cl100k_base().count, "o200k": openai.o200k_base().count}
 
 
 def compact_shares(snapshot: Snapshot, state: AnswerState, questions: Sequence[str]) -> list[float]:
-    """Returns what `compact` leaves of the bytes of an answer at level `context`, for each page full of functions."""
+    """Returns the share of bytes that `compact` leaves of an answer at level `context`, for each page full of functions."""
     shares = []
     for question in questions:
         whole = search_code(snapshot, SearchCode(query=question, kind="fn", detail_level="context"), state)
@@ -113,7 +113,7 @@ def random_budgets(
     count: int,
     counters: Mapping[str, Callable[[str], int]],
 ) -> Budgets:
-    """Asks for context with random budgets, in both strategies."""
+    """Requests context with random budgets, in both strategies."""
     answers = refused = exceeded = 0
     promised, filled = [], []
     for _ in range(count if questions else 0):
@@ -135,7 +135,7 @@ def random_budgets(
 
 
 def sizes_table(sizes: Mapping[str, Sequence[int]]) -> str:
-    """Returns the bytes of each kind of hit and answer: median, 95th percentile, largest."""
+    """Returns the bytes of each kind of hit and answer: median, 95th percentile, maximum."""
     rows = [
         (name, f"{percentile(some, 0.5):.0f}", f"{percentile(some, 0.95):.0f}", f"{max(some):,}", f"{len(some):,}")
         for name, some in sorted(sizes.items())
