@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from codecompass.cli.hosts.supported_hosts import HOSTS, SERVER
+from codecompass.cli.hosts.supported_hosts import SERVER
 from tests.hosts.model import ScriptedModel
 
 MODULES = Path(__file__).parents[2] / ".venv" / "hosts" / "node_modules"
@@ -219,21 +219,9 @@ class Installation:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    @property
-    def is_set_up_by_us(self) -> bool:
-        """Whether `codecompass setup` knows the host."""
-        return any(host.name == self.host.name for host in HOSTS)
-
     def setup(self) -> None:
         """Adds our server to the host as its users do."""
-        if self.is_set_up_by_us:
-            self.codecompass("setup", self.host.name)
-            return
-        # As the host's documentation says: `setup` does not know it.
-        settings = json.loads(self.file.read_text())
-        command = [str(Path(sys.executable).parent / "codecompass"), "serve-mcp", "--tools", "core", "--answers", "text"]
-        entry = {"type": "local", "command": command, "environment": {"CODECOMPASS_HOME": str(self.store)}, "enabled": True}
-        _write(self.file, {**settings, "mcp": {SERVER: entry}})
+        self.codecompass("setup", self.host.name)
 
     @contextmanager
     def started(self, cwd: Path) -> Iterator[subprocess.Popen[str]]:
