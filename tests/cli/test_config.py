@@ -33,7 +33,7 @@ def test_each_value_names_where_it_comes_from(cli, shop):
 
 
 def test_the_readable_form_can_be_pasted_into_a_file(cli, shop):
-    """It is TOML except for the units, which are written as comments."""
+    """Units and origins are comments."""
     done = cli("config", "show")
 
     assert '  freshness_policy             = "balanced"\n' in done.out

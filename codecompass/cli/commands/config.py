@@ -132,9 +132,13 @@ def _line(invocation: Invocation, value: EffectiveValue, width: int) -> str:
     style = invocation.terminal.style
     is_default = value.layer == "default"
     name = value.key.partition(".")[2].ljust(width)
-    shown = printable(_toml(value.value)) + (f" {value.unit}" if value.unit else "")
-    origin = "" if is_default else f"  # {value.layer}" + (f": {printable(value.where)}" if value.where else "")
-    return f"  {style(name, 'cyan')} = {shown if is_default else style(shown, 'bold')}{style(origin, 'yellow')}"
+    shown = printable(_toml(value.value))
+    origin = "" if is_default else value.layer + (f": {printable(value.where)}" if value.where else "")
+    # Comments, so that what is printed can be pasted into a file.
+    unit = f"  # {value.unit}" if value.unit else ""
+    origin = origin and ("; " if unit else "  # ") + origin
+    shown = shown if is_default else style(shown, "bold")
+    return f"  {style(name, 'cyan')} = {shown}{style(unit, 'dim')}{style(origin, 'yellow')}"
 
 
 def _toml(value: object) -> str:
