@@ -22,7 +22,7 @@ from bench.edits import Edit, edit_files, undo
 from bench.measure import cpu_seconds_of
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.indexing import IndexJob
-from codecompass.actors.job_model import JobReport
+from codecompass.actors.job_state import JobReport
 from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
 from codecompass.identity import canonical_root, project_id
 from codecompass.jobs import JobMode

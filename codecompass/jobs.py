@@ -3,7 +3,7 @@
     queued -> running -> published | failed | cancelled
          \\__________\\-> interrupted            recorded by a process that finds the job's process dead
 
-`Job` has two subclasses: `JobState` (actors/job_model.py) is a job of this process, `JobRecord` (store/job_log.py) its entry in
+`Job` has two subclasses: `JobState` (actors/job_state.py) is a job of this process, `JobRecord` (store/job_log.py) its entry in
 the registry, which every process can read. Protocol, health and resources are each made from a `Job` by one function.
 """
 

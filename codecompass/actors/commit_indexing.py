@@ -20,7 +20,7 @@ from codecompass.actors.blocking_calls import BlockingCall, BlockingCalls
 from codecompass.actors.commits import NO_REPOSITORY, built_index, unreadable
 from codecompass.actors.file_pipeline import FilePipeline, Fill, grouped, open_writer, unparsed
 from codecompass.actors.index_limits import IndexLimits
-from codecompass.actors.job_model import JobReport, ProgressMeter
+from codecompass.actors.job_state import JobReport, ProgressMeter
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import IndexInProgress, RefNotIndexed, StoreNewer
 from codecompass.jobs import Progress

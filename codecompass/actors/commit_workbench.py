@@ -17,7 +17,7 @@ from codecompass.actors.differences import COMPARISON_PATIENCE_SECONDS, IsCancel
 from codecompass.actors.failures import panics_as_errors
 from codecompass.actors.index_answers import AnswerContext, IndexOnDisk, thread_time_limit
 from codecompass.actors.index_limits import index_limits
-from codecompass.actors.job_model import JobReport, JobState
+from codecompass.actors.job_state import JobReport, JobState
 from codecompass.actors.messages import Query
 from codecompass.actors.watching.changes import WatchedChanges
 from codecompass.actors.workbench import JobOrder, wait_unlocked

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from codecompass.actors.index_limits import IndexLimits
-from codecompass.amounts import iso_time
 from codecompass.errors import CodeCompassError, RefNotIndexed
+from codecompass.formatting import iso_time
 from codecompass.protocol.metadata import BareMetadata
 from codecompass.protocol.requests import ListRefs
 from codecompass.protocol.state_replies import IndexedRef, ListedRef, ListRefsReply, WorkingTree

@@ -17,7 +17,7 @@ import trio
 
 from codecompass.actors.failures import collapse_groups
 from codecompass.actors.index_limits import IndexLimits
-from codecompass.actors.job_model import JobReport, ProgressMeter
+from codecompass.actors.job_state import JobReport, ProgressMeter
 from codecompass.actors.worker_pool import BatchResult, WorkerPool
 from codecompass.identity import ObjectFormat
 from codecompass.jobs import JobMode, Stage

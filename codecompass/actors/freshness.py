@@ -6,7 +6,7 @@ from typing import Final
 
 import trio
 
-from codecompass.actors.job_runner import JobRunner
+from codecompass.actors.job_queue import JobRunner
 from codecompass.actors.tracking import DEBOUNCE_SECONDS, ChangeTracker, CheckResult
 from codecompass.protocol.metadata import FreshnessStatus
 from codecompass.protocol.requests import FreshnessPolicy

@@ -15,7 +15,7 @@ from codecompass.actors.answering import options_for, query, query_settings, req
 from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.differences import COMPARISON_PATIENCE_SECONDS, IsCancelled, with_differences
 from codecompass.actors.failures import panics_as_errors
-from codecompass.actors.job_model import JobState
+from codecompass.actors.job_state import JobState
 from codecompass.actors.messages import Query
 from codecompass.actors.tree_comparison import Comparison, TreeComparison
 from codecompass.actors.worker_pool import WorkerPool

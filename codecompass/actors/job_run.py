@@ -12,7 +12,7 @@ import trio
 from msgspec.structs import replace
 
 from codecompass.actors.failures import collapse_groups, first_error
-from codecompass.actors.job_model import JobReport, JobState, OwnedJob
+from codecompass.actors.job_state import JobReport, JobState, OwnedJob
 from codecompass.actors.known_index import KnownIndex
 from codecompass.actors.tracking import ChangeTracker
 from codecompass.actors.watching.changes import PendingChanges

@@ -20,7 +20,7 @@ from typing import Final
 import trio
 from msgspec import Struct
 
-from codecompass.actors.job_model import JobView
+from codecompass.actors.job_state import JobView
 from codecompass.errors import Cancelled, CodeCompassError, WorkspaceBusy
 from codecompass.protocol.metadata import FreshnessStatus
 from codecompass.protocol.replies import ImportedSymbol, Reply

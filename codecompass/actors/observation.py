@@ -6,7 +6,7 @@ from typing import Literal, Protocol, overload
 
 from msgspec import Struct
 
-from codecompass.actors.job_model import JobState, JobView
+from codecompass.actors.job_state import JobState, JobView
 from codecompass.actors.messages import CancelJob, Query, Settle, Settled, StartJob
 from codecompass.jobs import Interruption
 from codecompass.protocol.metadata import FreshnessStatus, IndexingStatus, SchemaStatus

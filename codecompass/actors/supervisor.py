@@ -20,11 +20,7 @@ import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.actors.failures import first_error
-from codecompass.actors.job_model import JobView
-from codecompass.actors.messages import CancelJob, MailboxClosed, Query, Settle, Settled, StartJob, WorkspaceMessage
-from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
-from codecompass.actors.supervision import (
+from codecompass.actors.child_lifecycle import (
     PROBE_SECONDS,
     WITHIN_SECONDS,
     Child,
@@ -33,6 +29,10 @@ from codecompass.actors.supervision import (
     restart_pause,
     to_retire,
 )
+from codecompass.actors.failures import first_error
+from codecompass.actors.job_state import JobView
+from codecompass.actors.messages import CancelJob, MailboxClosed, Query, Settle, Settled, StartJob, WorkspaceMessage
+from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.actors.workbench import Workbench
 from codecompass.actors.workspace import ActorContext, WorkspaceSettings, crashed_error, run_workspace
 from codecompass.errors import WorkspaceBusy, WorkspaceFailed

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import structlog
 import trio
 
-from codecompass.actors.job_model import WatchList
+from codecompass.actors.job_state import WatchList
 from codecompass.actors.watching.changes import ChangeLog
 from codecompass.actors.workbench import Workbench
 from codecompass.errors import FileSystemUnresponsive

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from codecompass.actors.blocking_calls import BlockingCall, BlockingCalls
 from codecompass.actors.index_limits import IndexLimits
-from codecompass.actors.job_model import WatchList
+from codecompass.actors.job_state import WatchList
 from codecompass.identity import ObjectFormat
 from codecompass.scan.checkout import LOCK_PATIENCE_SECONDS, Checkout, read_checkout
 from codecompass.scan.git_index import GitBlobs, read_git_blobs

@@ -26,7 +26,7 @@ from codecompass.actors.semantic_lane import SemanticLane
 from codecompass.errors import CodeCompassError
 from codecompass.protocol.requests import Request
 from codecompass.protocol.state_replies import SemanticReport
-from codecompass.query.meaning import QuestionMeaning, question_of
+from codecompass.query.semantic_search import QuestionMeaning, question_of
 from codecompass.scan.path_roles import PathReader
 from codecompass.semantic.endpoint import not_installed
 from codecompass.semantic.target import SemanticTarget, SemanticUnavailable

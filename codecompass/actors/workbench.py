@@ -20,7 +20,7 @@ from codecompass.actors.blocking_calls import Limits
 from codecompass.actors.index_answers import AnswerContext, IndexAnswers, IndexOnDisk
 from codecompass.actors.index_limits import index_limits
 from codecompass.actors.indexing import IndexJob
-from codecompass.actors.job_model import JobReport, JobState
+from codecompass.actors.job_state import JobReport, JobState
 from codecompass.actors.messages import Query
 from codecompass.actors.tree_comparison import TreeComparison
 from codecompass.actors.tree_scan import SCAN_PATIENCE_SECONDS, JobMemory

@@ -26,8 +26,8 @@ import trio
 from msgspec import Struct
 
 from codecompass.actors.freshness import CommitFreshness, Freshness
-from codecompass.actors.job_model import JobView
-from codecompass.actors.job_runner import JobRunner
+from codecompass.actors.job_queue import JobRunner
+from codecompass.actors.job_state import JobView
 from codecompass.actors.known_index import KnownIndex
 from codecompass.actors.messages import CancelJob, Envelope, Mailbox, Query, Settle, StartJob
 from codecompass.actors.observation import WorkspaceObservation

@@ -53,7 +53,7 @@ from codecompass.units import MILLISECONDS
 
 if TYPE_CHECKING:
     from codecompass.actors.differences import IsCancelled
-    from codecompass.actors.job_model import JobView
+    from codecompass.actors.job_state import JobView
     from codecompass.projects.caller import TransportName
 
 RequestT = TypeVar("RequestT", bound=AnyRequest)

@@ -4,7 +4,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
-from codecompass import amounts
+from codecompass import formatting
 from codecompass.actors.answering import not_ready
 from codecompass.actors.commits import built_index
 from codecompass.actors.index_limits import IndexLimits, index_limits
@@ -22,7 +22,7 @@ from codecompass.store.registry import Project
 from codecompass.units import MILLISECONDS
 
 if TYPE_CHECKING:
-    from codecompass.actors.job_model import JobReport
+    from codecompass.actors.job_state import JobReport
 
 
 def commit_index(invocation: Invocation, project: Project, commit: NamedCommit, settings: Settings) -> WorkspaceIndex:
@@ -65,8 +65,8 @@ def _build(invocation: Invocation, project: Project, commit: NamedCommit, settin
     invocation.terminal.note(f"indexing {printable(commit.name)} ({commit.commit[:12]}) first", "dim")
     with progress_bar(invocation.terminal) as show:
         report = trio.run(partial(_run, invocation, project, commit, settings, limits, show))
-    files, symbols = amounts.count(report.file_count, "file"), amounts.count(report.symbol_count, "symbol")
-    invocation.terminal.note(f"indexed {files}, {symbols} in {amounts.duration(report.duration_seconds)}", "dim")
+    files, symbols = formatting.count(report.file_count, "file"), formatting.count(report.symbol_count, "symbol")
+    invocation.terminal.note(f"indexed {files}, {symbols} in {formatting.duration(report.duration_seconds)}", "dim")
 
 
 async def _run(

@@ -16,7 +16,7 @@ from importlib import import_module, metadata
 from pathlib import Path
 from typing import Final
 
-from codecompass import __version__, amounts
+from codecompass import __version__, formatting
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.json_output import Check, Status
 from codecompass.cli.organisation import organisation_check
@@ -197,7 +197,7 @@ def _data_directory(home: HomeLayout) -> Check:
             f"{root} can be read by others (mode {mode:o}), and the index holds the text of your files",
             f"chmod 700 {root}",
         )
-    return Check(name, "ok", f"{root}, {amounts.size(disk_usage(root))}")
+    return Check(name, "ok", f"{root}, {formatting.size(disk_usage(root))}")
 
 
 def _filesystem(home: HomeLayout) -> Check:
@@ -217,7 +217,7 @@ def _disk_space(home: HomeLayout) -> Check:
     free = shutil.disk_usage(_existing(home.root)).free
     status: Status = "fail" if free < FULL_DISK_BYTES else "warn" if free < LOW_DISK_BYTES else "ok"
     remedy = "" if status == "ok" else "free space, run: codecompass projects gc, or set CODECOMPASS_HOME to another disk"
-    return Check("disk space", status, f"{amounts.size(free)} free", remedy)
+    return Check("disk space", status, f"{formatting.size(free)} free", remedy)
 
 
 def _existing(root: Path) -> Path:
@@ -229,9 +229,9 @@ def _index_size(home: HomeLayout, max_bytes: int) -> Check:
     used = disk_usage(home.root)
     sizes = ((project.name, disk_usage(home.project(project.project_id).root)) for project in _projects(home))
     report = over_quota(used, max_bytes, sizes)
-    allowed = f"of {amounts.size(max_bytes)} allowed" if max_bytes else "and no limit"
+    allowed = f"of {formatting.size(max_bytes)} allowed" if max_bytes else "and no limit"
     if not report:
-        return Check("index size", "ok", f"{amounts.size(used)} {allowed}")
+        return Check("index size", "ok", f"{formatting.size(used)} {allowed}")
     return Check(
         "index size", "warn", report, "codecompass projects gc, codecompass projects remove NAME, or raise storage.max_size"
     )
@@ -276,7 +276,7 @@ def _registry(home: HomeLayout) -> Check:
             f"{home.registry} is damaged: {verdict}",
             f"mv {home.registry} {home.registry}.damaged; indexes are found again, only project names are lost",
         )
-    return Check("registry", "ok", amounts.count(len(projects), "project"))
+    return Check("registry", "ok", formatting.count(len(projects), "project"))
 
 
 def _projects(home: HomeLayout) -> tuple[Project, ...]:
@@ -330,7 +330,7 @@ def _project(home: HomeLayout, project: Project) -> Check:
                 return Check(name, "fail", f"{path}: {error.message}", f"codecompass index --force --workspace {path}")
             files = 0 if state.meta is None else state.meta.file_count
             unreadable = "" if os.access(project.root, os.R_OK | os.X_OK) else "; its directory cannot be read"
-            return Check(name, "warn" if unreadable else "ok", f"{path}: {amounts.count(files, 'file')}{unreadable}")
+            return Check(name, "warn" if unreadable else "ok", f"{path}: {formatting.count(files, 'file')}{unreadable}")
 
 
 def _at_full_pace(_n_bytes: int) -> None:

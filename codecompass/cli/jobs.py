@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from codecompass import amounts
+from codecompass import formatting
 from codecompass.actors.index_limits import index_limits
-from codecompass.amounts import iso_time
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.json_output import FinishedJob
 from codecompass.cli.terminal import Terminal
 from codecompass.errors import CodeCompassError, IndexInProgress
+from codecompass.formatting import iso_time
 from codecompass.jobs import FinalStatus, JobMode, JobOutcome, Progress
 from codecompass.settings import IndexSettings
 from codecompass.store.job_log import JobLog, JobRecord, new_job_id
@@ -23,7 +23,7 @@ from codecompass.store.registry import Project, Registry
 from codecompass.units import MINUTES, SECONDS
 
 if TYPE_CHECKING:
-    from codecompass.actors.job_model import JobReport
+    from codecompass.actors.job_state import JobReport
 
 LOG_SECONDS: Final = 0.5
 """Interval at which progress is written to the job log; other processes poll it about as often."""
@@ -159,15 +159,15 @@ def run_job_in_turn(invocation: Invocation, registry: Registry, project: Project
 
 def summary(job: FinishedJob) -> str:
     """Returns what a job did, in a sentence."""
-    took = amounts.duration((job.duration_ms or 0) / 1000)
-    total = f"{amounts.count(job.file_count, 'file')}, {amounts.count(job.symbol_count, 'symbol')}"
+    took = formatting.duration((job.duration_ms or 0) / 1000)
+    total = f"{formatting.count(job.file_count, 'file')}, {formatting.count(job.symbol_count, 'symbol')}"
     if job.mode == "full":
         return f"indexed {total} in {took}"
     if not job.changed_files and job.symbols_written:
         return f"went on where the last run ended; {total} in {took}"
     if not job.changed_files:
         return f"nothing has changed ({total}; looked for {took})"
-    return f"{amounts.count(job.changed_files, 'changed file')} taken in; {total} in {took}"
+    return f"{formatting.count(job.changed_files, 'changed file')} taken in; {total} in {took}"
 
 
 @contextmanager

@@ -6,7 +6,7 @@ Imports are inside of the functions: nothing of it is loaded if no server is nam
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from codecompass import amounts
+from codecompass import formatting
 from codecompass.cli.invocation import Invocation
 from codecompass.errors import CodeCompassError
 from codecompass.settings import ORGANISATION_TOKEN_VARIABLE, Settings
@@ -50,7 +50,7 @@ def organisation_check(invocation: Invocation) -> "Check":
         health = _health(target)
     except CodeCompassError as error:
         return Check("organisation", "fail", f"{said}; {error.message}", "see docs/organisation.md")
-    count = amounts.count(health.total_projects, "repository", "repositories")
+    count = formatting.count(health.total_projects, "repository", "repositories")
     return Check(
         "organisation",
         "ok" if health.status != "error" else "warn",

@@ -9,12 +9,12 @@ from msgspec.structs import replace
 
 from codecompass.actors.commits import built_index, named_commit
 from codecompass.actors.index_limits import index_limits
-from codecompass.amounts import count
 from codecompass.cli.answering import drift_of
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.semantic import semantic_report_of
 from codecompass.cli.workspace import Choice
 from codecompass.errors import CodeCompassError
+from codecompass.formatting import count
 from codecompass.protocol.metadata import AnswerState, FreshnessStatus, IndexingStatus
 from codecompass.protocol.requests import IndexStatus
 from codecompass.protocol.state_replies import IndexStatusReply

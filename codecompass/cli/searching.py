@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, assert_never
 
-from codecompass import amounts
+from codecompass import formatting
 from codecompass.cli.answering import QueryContext, answer, answer_several
 from codecompass.cli.failure import COMMANDS
 from codecompass.cli.invocation import Invocation
@@ -31,7 +31,7 @@ def sentence(explained: PathExplanation) -> str:
         case "below_the_limit":
             said = f"{path} is place {explained.rank} of {explained.total}, below the last hit shown; see more with -n"
         case "not_among_the_candidates":
-            found = amounts.count(explained.total, "place")
+            found = formatting.count(explained.total, "place")
             said = f"{path} has words of the query, but too few to be among the {found} that were compared"
         case "no_match":
             said = f"{path} has nothing of the query"
@@ -115,7 +115,7 @@ def _write(
     if not reply.results:
         terminal.note(f"nothing found for '{cut(printable(asked), MAX_ECHO_COLUMNS)}'")
     elif len(reply.results) < reply.total_candidates:
-        total = amounts.count(reply.total_candidates, "place")
+        total = formatting.count(reply.total_candidates, "place")
         terminal.note(f"{len(reply.results)} of {total}; see more with -n", "dim")
     if reply.metadata.freshness_status != "fresh" and not reply.metadata.warnings:
         terminal.warn(f"files have changed since the index was built ({reply.metadata.freshness_status})")

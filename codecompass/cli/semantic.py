@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from codecompass import amounts
+from codecompass import formatting
 from codecompass.cli.invocation import Invocation
 from codecompass.errors import CodeCompassError
 from codecompass.settings import Settings
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from codecompass.cli.json_output import Check
     from codecompass.protocol.requests import AnyRequest
     from codecompass.protocol.state_replies import SemanticReport
-    from codecompass.query.meaning import QuestionMeaning
+    from codecompass.query.semantic_search import QuestionMeaning
     from codecompass.semantic.target import SemanticTarget
     from codecompass.store.index import WorkspaceIndex
     from codecompass.store.layout import ProjectLayout
@@ -77,7 +77,7 @@ def make_vectors(invocation: Invocation, project: "Project") -> None:
     try:
         is_ours = _with_upkeep(target, index, lambda upkeep: upkeep.run())
         with vectors_for_reading(index.layout, vector_space(target.settings)) as vectors:
-            made = amounts.count(vectors.counts().texts, "text")
+            made = formatting.count(vectors.counts().texts, "text")
         terminal.note(f"{made} can be found by meaning" + ("" if is_ours else "; another process makes the others"), "dim")
     except SemanticUnavailable as error:
         terminal.warn(f"{error.warning}; what is indexed is found by its words")
@@ -146,7 +146,7 @@ def _probe(target: "SemanticTarget", said: str) -> "Check":
         trio.run(ask)
     except SemanticUnavailable as error:
         return Check("by meaning", "fail", f"{said}; {error.warning}", "see docs/semantic.md")
-    took = amounts.duration(time.monotonic() - began)
+    took = formatting.duration(time.monotonic() - began)
     slow = 1000 * (time.monotonic() - began) > target.settings.question_timeout_ms
     return Check(
         "by meaning",
@@ -185,8 +185,8 @@ def _sent_of(invocation: Invocation, project: "Project", target: "SemanticTarget
     n_texts = n_definitions + n_chunks
     most = f", of which {settings.max_texts:,} are" if n_texts > settings.max_texts else ""
     return (
-        f"{amounts.count(n_definitions, 'definition')} and {amounts.count(n_chunks, 'chunk')} of other text{most} sent, with "
-        f"their paths and up to {settings.max_text_characters:,} characters of each; {made:,} have vectors"
+        f"{formatting.count(n_definitions, 'definition')} and {formatting.count(n_chunks, 'chunk')} of other text{most} sent, "
+        f"with their paths and up to {settings.max_text_characters:,} characters of each; {made:,} have vectors"
     )
 
 

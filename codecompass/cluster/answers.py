@@ -13,14 +13,14 @@ from msgspec import Struct
 
 from codecompass.actors.answering import options_for, query, timeout_seconds
 from codecompass.actors.index_answers import thread_time_limit
-from codecompass.actors.job_model import JobView
+from codecompass.actors.job_state import JobView
 from codecompass.actors.messages import CancelJob, Query, Settle, Settled, StartJob
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
-from codecompass.amounts import iso_time
 from codecompass.cluster.library import Library, unknown
 from codecompass.cluster.repositories import RefHead, Repository
 from codecompass.cluster.routing import indexed_by_workers, needs_clone, shown_names
 from codecompass.errors import CodeCompassError, IndexNotReady, RefNotIndexed
+from codecompass.formatting import iso_time
 from codecompass.protocol.metadata import AnswerState, BareMetadata
 from codecompass.protocol.replies import Reply, SearchEvidence
 from codecompass.protocol.requests import DiffContext, FindReferences, IndexStatus, ListRefs, LocateSymbol, SearchCode

@@ -10,13 +10,13 @@ from typing import Final
 import trio
 
 from codecompass import __version__
-from codecompass.amounts import iso_time
 from codecompass.cluster.calls import EngineCalls
 from codecompass.cluster.engine import Engine, EngineHealth
 from codecompass.cluster.library import Libraries, Library
 from codecompass.cluster.repositories import Repository
 from codecompass.cluster.routing import project_of, visible_repositories
 from codecompass.errors import CodeCompassError
+from codecompass.formatting import iso_time
 from codecompass.languages import SYMBOL_LANGUAGES
 from codecompass.log import get_logger
 from codecompass.protocol.metadata import BareMetadata

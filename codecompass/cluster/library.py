@@ -14,10 +14,10 @@ import trio
 
 from codecompass.actors.failures import panics_as_errors
 from codecompass.cluster.access import Viewer, visible
-from codecompass.cluster.across import Across
 from codecompass.cluster.calls import EngineCalls
 from codecompass.cluster.generations import Generations
 from codecompass.cluster.repositories import RefHead, Repositories, Repository
+from codecompass.cluster.repository_samples import Across
 from codecompass.errors import IndexDamaged, IndexNotReady, ProjectNotFound
 from codecompass.protocol.replies import SearchEvidence
 from codecompass.store.snapshot import Snapshot

@@ -23,10 +23,9 @@ from msgspec import Struct
 
 from codecompass.actors.answering import query_settings
 from codecompass.actors.failures import run_again_after_failure
-from codecompass.actors.job_model import JobView
+from codecompass.actors.job_state import JobView
 from codecompass.cluster import health
 from codecompass.cluster.access import Tokens
-from codecompass.cluster.across import Across
 from codecompass.cluster.answers import AnswerSettings, LibraryAnswers, LibraryCommits, LibraryWorkspaces
 from codecompass.cluster.authentication import Authenticator, trusted_proxy
 from codecompass.cluster.calls import EngineCalls
@@ -35,6 +34,7 @@ from codecompass.cluster.generations import Generations, open_generations
 from codecompass.cluster.health import EngineMonitor, LibraryState
 from codecompass.cluster.library import LOOKUPS, Libraries
 from codecompass.cluster.repositories import Repositories
+from codecompass.cluster.repository_samples import Across
 from codecompass.cluster.routing import LibraryRouter
 from codecompass.cluster.scoring import EngineRarities
 from codecompass.cluster.webhook import SIGNATURE_HEADERS, is_genuine, note_pushed, pushed_urls

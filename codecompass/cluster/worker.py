@@ -26,6 +26,7 @@ from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.actors.index_limits import index_limits
 from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
 from codecompass.cluster.engine import Engine, EngineUnavailable
+from codecompass.cluster.fetch_and_publish import MADE_BY, Turn, TurnResources, remove_retired
 from codecompass.cluster.generations import open_generations
 from codecompass.cluster.leases import RENEWALS, Claim, LeaseLost, claim, failed
 from codecompass.cluster.remote_refs import select_refs
@@ -33,7 +34,6 @@ from codecompass.cluster.remotes import RemoteLimits, list_remote
 from codecompass.cluster.repositories import Change, Repositories, Repository
 from codecompass.cluster.schedule import Action, Schedule, Times
 from codecompass.cluster.sweeping import add_tombstones
-from codecompass.cluster.turns import MADE_BY, Turn, TurnResources, remove_retired
 from codecompass.cluster.worker_home import WorkerHome
 from codecompass.errors import CodeCompassError, DeadlineExceeded, InternalError
 from codecompass.settings import Settings

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from codecompass.languages.lexis import Lexis
+from codecompass.languages.lexical_rules import LexicalRules
 
 UNKNOWN: Final = "?"
 LITERAL: Final = '""'
@@ -54,7 +54,7 @@ _SQUARE_BRACKETS: Final = re.compile(r"[\[\]]")
 _END_OF_EXPRESSION: Final = re.compile(r"\s*+(?:$|[;,:{)]|\?(?!\.)|if\b|or\b|else\b|\?\?|!)")
 
 
-def expression_of(value: str, lexis: Lexis) -> str:
+def expression_of(value: str, rules: LexicalRules) -> str:
     """Returns the expression at the beginning of `value`; UNKNOWN if it does not have the form of a receiver."""
     prefix = _PREFIX.match(value)
     assert prefix is not None, "it matches the empty string, too"
@@ -63,7 +63,7 @@ def expression_of(value: str, lexis: Lexis) -> str:
     if first is None:
         return LITERAL if value[at : at + 1] in ("'", '"', "`") else UNKNOWN
     whole = first[0]
-    if whole in lexis.keywords and whole not in lexis.own and whole not in lexis.above:
+    if whole in rules.keywords and whole not in rules.own and whole not in rules.above:
         return UNKNOWN
     at = first.end()
     is_new = bool(prefix["new"])
@@ -81,7 +81,7 @@ def expression_of(value: str, lexis: Lexis) -> str:
             if at < 0:
                 return whole
             continue
-        if character == "{" and lexis.family in ("go", "rust"):
+        if character == "{" and rules.family in ("go", "rust"):
             return f"<{whole}>"
         if character in ("?", "!") and value[at + 1 : at + 2] not in (".", "?", "=", ":"):
             at += 1
@@ -113,17 +113,17 @@ def _closing(text: str, at: int) -> int:
     return -1
 
 
-def parameters(signature: str, name: str, lexis: Lexis) -> Iterator[tuple[str, str]]:
+def parameters(signature: str, name: str, rules: LexicalRules) -> Iterator[tuple[str, str]]:
     """Yields (name, type as written or '') for the parameters in a signature, including the receiver of a Go method."""
-    if lexis.parameters == "go" and signature.startswith("func ("):
+    if rules.parameters == "go" and signature.startswith("func ("):
         end = signature.find(")")
-        yield from parameter_list(signature[6:end], lexis)
+        yield from parameter_list(signature[6:end], rules)
     at = signature.find(name)
     at = signature.find("(", at + len(name) if at >= 0 else 0)
     if at < 0:
         return
     end = _closing(signature, at)
-    yield from parameter_list(signature[at + 1 : end - 1 if end > 0 else None], lexis)
+    yield from parameter_list(signature[at + 1 : end - 1 if end > 0 else None], rules)
 
 
 _NAME_FIRST: Final = re.compile(
@@ -134,10 +134,10 @@ _NAME_FIRST: Final = re.compile(
 _TYPE_FIRST: Final = re.compile(r"\s*+(?P<type>.*?[\s*&>\])])?\.{0,3}(?P<name>\$?[^\W\d]\w*)\s*+(?:\[[^\]]*\])?\s*+(?:=.*)?$")
 
 
-def parameter_list(written: str, lexis: Lexis) -> Iterator[tuple[str, str]]:
+def parameter_list(written: str, rules: LexicalRules) -> Iterator[tuple[str, str]]:
     """Yields (name, type as written or '') for the parameters in `written`, the text between the parentheses."""
     pieces = [piece for piece in _split(written) if len(piece) <= MAX_PARAMETER]
-    match lexis.parameters:
+    match rules.parameters:
         case "go":
             names: list[str] = []
             for piece in pieces:
@@ -151,14 +151,14 @@ def parameter_list(written: str, lexis: Lexis) -> Iterator[tuple[str, str]]:
         case "type_first":
             for piece in pieces:
                 found = _TYPE_FIRST.match(piece)
-                if found is not None and found["name"] not in lexis.keywords:
+                if found is not None and found["name"] not in rules.keywords:
                     type_ = _MODIFIERS.sub("", found["type"] or "").strip()
                     yield found["name"], type_
         case "name_first":
             for piece in pieces:
                 if piece.lstrip()[:1] in ("{", "["):  # A destructuring pattern binds names, whose types are unknown.
                     written_names = piece[: max(piece.rfind("}"), piece.rfind("]")) + 1] if ":" in piece else piece
-                    yield from ((name, "") for name in lexis.name.findall(written_names))
+                    yield from ((name, "") for name in rules.name.findall(written_names))
                     continue
                 found = _NAME_FIRST.match(piece)
                 if found is not None:
@@ -208,8 +208,8 @@ _BEFORE_PLAIN: Final = frozenset(" \t\n\r()[]{},;=+-*/%&|^<~\"'`")
 class Receivers:
     """Finds receivers in one file. `text` is without comments and contents of strings, and begins and ends with a line break."""
 
-    def __init__(self, lexis: Lexis, text: str) -> None:
-        self._lexis = lexis
+    def __init__(self, rules: LexicalRules, text: str) -> None:
+        self._rules = rules
         self._text = text
         self._pairs: dict[str, dict[int, int]] = {}
         self._open_brackets: list[int] = []
@@ -226,7 +226,7 @@ class Receivers:
             # `name.member`: gives the result of `_ending_at`, faster.
             name = previous[0]
             if text[previous.start() - 1] in _BEFORE_PLAIN and name.isidentifier() and len(name) <= MAX_RECEIVER:
-                return name if name not in self._lexis.keywords or self._is_receiver(name) else UNKNOWN
+                return name if name not in self._rules.keywords or self._is_receiver(name) else UNKNOWN
         at = self._before_operator(start)
         return self._ending_at(at) if at >= 0 else ""
 
@@ -236,7 +236,7 @@ class Receivers:
 
         Must be called for the keys in the order of the text.
         """
-        text, family = self._text, self._lexis.family
+        text, family = self._text, self._rules.family
         if family not in _TYPED_LITERALS:
             return ""
         if family == "python":
@@ -247,7 +247,7 @@ class Receivers:
             name = self._name_before(at)
             if name:
                 name = name.replace("::", ".")
-                return f"<{name}>" if name.rpartition(".")[2] not in self._lexis.keywords else UNKNOWN
+                return f"<{name}>" if name.rpartition(".")[2] not in self._rules.keywords else UNKNOWN
             if not text[max(at - MAX_RECEIVER, 0) : at].rstrip().endswith(("{", ",")):
                 break
         return UNKNOWN
@@ -289,8 +289,8 @@ class Receivers:
 
     def _is_receiver(self, keyword: str, is_called: bool = False) -> bool:
         """Whether a keyword can be a receiver; with `is_called`, whether a call or subscript of it can."""
-        lexis = self._lexis
-        return keyword in lexis.own or keyword in lexis.above or (keyword in _PATH_ROOTS and not is_called)
+        rules = self._rules
+        return keyword in rules.own or keyword in rules.above or (keyword in _PATH_ROOTS and not is_called)
 
     def _before_operator(self, start: int) -> int:
         """Returns the index of the last character before the member operator that ends at `start`; -1 if there is no operator."""
@@ -305,12 +305,12 @@ class Receivers:
             case ":":
                 if text[start - 2 : start] == "::":
                     return start - 3
-                return start - 2 if self._lexis.family == "lua" and text[start - 2 : start - 1].isalnum() else -1
+                return start - 2 if self._rules.family == "lua" and text[start - 2 : start - 1].isalnum() else -1
         return -1
 
     def _ending_at(self, at: int) -> str:
         """Returns the expression whose last character is at `at`; UNKNOWN if it does not have the form of a receiver."""
-        text, lexis = self._text, self._lexis
+        text, rules = self._text, self._rules
         pieces: list[str] = []
         for _ in range(MAX_PIECES):
             while at > 0 and text[at] in " \t\n\r?!&":
@@ -338,10 +338,10 @@ class Receivers:
             if at == stop:  # A parenthesis without a name before it holds an expression.
                 return UNKNOWN
             name = text[at + 1 : stop + 1]
-            if name in lexis.keywords and not self._is_receiver(name, bool(pieces) and pieces[-1] in ("()", "[]")):
+            if name in rules.keywords and not self._is_receiver(name, bool(pieces) and pieces[-1] in ("()", "[]")):
                 return UNKNOWN
             pieces.append(name)
-            if lexis.family == "ruby" and text[at] == "@":
+            if rules.family == "ruby" and text[at] == "@":
                 pieces[-1] = "self." + name
                 break
             before = self._before_operator(at + 1) if text[at] in ".>:" else -1

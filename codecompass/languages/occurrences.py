@@ -25,7 +25,7 @@ from codecompass.languages.expressions import (
     with_member,
 )
 from codecompass.languages.language import FUNCTION_LIKE
-from codecompass.languages.lexis import LEXES, Declaration, Lexis
+from codecompass.languages.lexical_rules import LEXICAL_RULES, Declaration, LexicalRules
 from codecompass.languages.records import NameUses, Symbol, Usage, Use
 from codecompass.languages.supertypes import supertype_names
 from codecompass.languages.words import word_set
@@ -35,22 +35,22 @@ MAX_USES_PER_FILE: Final = 200_000
 
 def occurrences(language: str, text: str, symbols: Sequence[Symbol]) -> tuple[NameUses, ...]:
     """Returns the uses of names in `text`, by name; empty for a language without lexical rules. `symbols` are its definitions."""
-    lexis = LEXES.get(language)
-    if lexis is None:
+    lexical_rules = LEXICAL_RULES.get(language)
+    if lexical_rules is None:
         return ()
-    return _File(lexis, text, symbols).uses()
+    return _File(lexical_rules, text, symbols).uses()
 
 
-def code_only(lexis: Lexis, text: str) -> str:
+def code_only(lexical_rules: LexicalRules, text: str) -> str:
     """Returns `text` with comments and the contents of strings blanked, equally long and with the same line breaks."""
 
     def blank(match: re.Match[str]) -> str:
         found = match[0]
-        if lexis.interpolation is not None and match["code"] is not None:
-            return _with_code(lexis, found)
+        if lexical_rules.interpolation is not None and match["code"] is not None:
+            return _with_code(lexical_rules, found)
         return _blanked(found)
 
-    return lexis.comments_and_strings.sub(blank, text)
+    return lexical_rules.comments_and_strings.sub(blank, text)
 
 
 def _blank(text: str) -> str:
@@ -67,18 +67,21 @@ def _blanked(text: str) -> str:
     return quote + _blank(text[1:-1]) + ("\n" if text[-1] == "\n" else quote)
 
 
-def _with_code(lexis: Lexis, text: str) -> str:
+def _with_code(lexical_rules: LexicalRules, text: str) -> str:
     """Returns a string blanked except for its quotes and the code in it."""
-    assert lexis.interpolation is not None
+    assert lexical_rules.interpolation is not None
     pieces: list[str] = []
     end = 0
-    for match in lexis.interpolation.finditer(text):
+    for match in lexical_rules.interpolation.finditer(text):
         if match.lastindex is None:  # `$name`: the name follows
-            name = lexis.name.match(text, match.end())
+            name = lexical_rules.name.match(text, match.end())
             start, stop = match.end(), match.end() if name is None else name.end()
         else:
             start, stop = match.span(1)
-        pieces += [_blank(text[end:start]), lexis.comments_and_strings.sub(lambda inner: _blanked(inner[0]), text[start:stop])]
+        pieces += [
+            _blank(text[end:start]),
+            lexical_rules.comments_and_strings.sub(lambda inner: _blanked(inner[0]), text[start:stop]),
+        ]
         end = stop
     pieces.append(_blank(text[end:]))
     whole = "".join(pieces)
@@ -102,21 +105,21 @@ _CASE: Final = re.compile(r"\s*+case ")
 class _File:
     """Collects the uses of one file."""
 
-    def __init__(self, lexis: Lexis, text: str, symbols: Sequence[Symbol]) -> None:
-        self._lexis = lexis
+    def __init__(self, lexical_rules: LexicalRules, text: str, symbols: Sequence[Symbol]) -> None:
+        self._rules = lexical_rules
         self._symbols = symbols
         # Patterns of declarations begin with the line break before them, and every name needs a character before and after it.
-        self._text = f"\n{code_only(lexis, text)}\n"
+        self._text = f"\n{code_only(lexical_rules, text)}\n"
         self._starts = list(accumulate([len(line) + 1 for line in self._text.split("\n")]))
         """Where each line begins, line 1 first; the last item is beyond the end of the text."""
-        self._variables = LocalVariables(lexis, self._text, self._starts, symbols)
-        self._receivers = Receivers(lexis, self._text)
+        self._variables = LocalVariables(lexical_rules, self._text, self._starts, symbols)
+        self._receivers = Receivers(lexical_rules, self._text)
         self._cases: tuple[int, bool] = (0, False)
 
     def uses(self) -> tuple[NameUses, ...]:
-        lexis, text, starts = self._lexis, self._text, self._starts
-        keywords, keyword_argument = lexis.keywords, lexis.keyword_argument
-        supertypes = supertype_names(lexis, text, starts, self._symbols)
+        lexical_rules, text, starts = self._rules, self._text, self._starts
+        keywords, keyword_argument = lexical_rules.keywords, lexical_rules.keyword_argument
+        supertypes = supertype_names(lexical_rules, text, starts, self._symbols)
         defined_on = self._names_defined_by_line()
         turns = self._turns(defined_on)
         next_turn = 0
@@ -130,7 +133,7 @@ class _File:
         chained: re.Match[str] | None = None
         chain = ""
         """`chained` is a member that another may follow, `chain` the expression that ends with it."""
-        for following in lexis.name.finditer(text):
+        for following in lexical_rules.name.finditer(text):
             previous, match = match, following
             name = match[0]
             if name in keywords:
@@ -148,7 +151,7 @@ class _File:
                 defined.discard(name)
                 continue
             before = text[start - 1]
-            if before == "\n" and lexis.defines_at_line_start:
+            if before == "\n" and lexical_rules.defines_at_line_start:
                 continue
             end = match.end()
             after = text[end]
@@ -215,7 +218,7 @@ class _File:
 
     def _is_key(self, start: int, end: int, line: int) -> bool:
         """Whether a name is the name of an argument, or of a member in a literal."""
-        text, pattern = self._text, self._lexis.keyword_argument
+        text, pattern = self._text, self._rules.keyword_argument
         if pattern is None or not pattern.match(text, end):
             return False
         at = start - 1
@@ -236,8 +239,8 @@ _NOTHING: Final[Mapping[str, str]] = {}
 class LocalVariables:
     """The variables of each function. `text` is without comments and contents of strings; line 1 begins at `starts[0]`."""
 
-    def __init__(self, lexis: Lexis, text: str, starts: Sequence[int], symbols: Sequence[Symbol]) -> None:
-        self._lexis = lexis
+    def __init__(self, lexical_rules: LexicalRules, text: str, starts: Sequence[int], symbols: Sequence[Symbol]) -> None:
+        self._rules = lexical_rules
         self._text = text
         self._starts = starts
         self._symbols = symbols
@@ -284,14 +287,14 @@ class LocalVariables:
         for index, symbol in enumerate(self._symbols):
             if symbol.kind in FUNCTION_LIKE and "(" in symbol.signature:
                 known = self._variables.setdefault(index, {})
-                for name, type_ in parameters(symbol.signature, symbol.name, self._lexis):
+                for name, type_ in parameters(symbol.signature, symbol.name, self._rules):
                     known[name] = f"<{type_}>" if type_ else UNKNOWN
 
     def _read_declarations(self) -> None:
         starts, function_of = self._starts, self.function_of
         # `int f(` looks like the declaration of a variable `f`, which would hide the calls of `f` in its own body.
         heads = {(symbol.line_start, symbol.name) for symbol in self._symbols if symbol.kind in FUNCTION_LIKE}
-        for declaration in self._lexis.declarations:
+        for declaration in self._rules.declarations:
             groups = declaration.pattern.groupindex
             group = "parameters" if "parameters" in groups else "names"
             has_type, has_value = "type" in groups, "value" in groups
@@ -302,7 +305,7 @@ class LocalVariables:
                     continue
                 if group == "parameters":
                     known = self._variables.setdefault(function, {})
-                    for name, type_ in parameter_list(match[group], self._lexis):
+                    for name, type_ in parameter_list(match[group], self._rules):
                         known.setdefault(name, f"<{type_}>" if type_ else UNKNOWN)
                     continue
                 type_ = (match["type"] or "").strip() if has_type else ""
@@ -321,18 +324,18 @@ class LocalVariables:
             at = text.find(mark, end)
 
     def _declare(self, function: int, written: str, type_: str, value: str) -> None:
-        lexis = self._lexis
-        if lexis.parameters == "type_first" and type_ in _NO_TYPES:  # `return x;`
+        lexical_rules = self._rules
+        if lexical_rules.parameters == "type_first" and type_ in _NO_TYPES:  # `return x;`
             return
         known = self._variables.setdefault(function, {})
-        names = [name for name in lexis.name.findall(written) if name not in lexis.keywords]
+        names = [name for name in lexical_rules.name.findall(written) if name not in lexical_rules.keywords]
         for number, name in enumerate(names):
             expression = UNKNOWN
             if number == 0 and written.lstrip()[:1] not in ("{", "[", "("):
                 if type_ and type_ not in ("auto", "var", "val", "let", "const"):
                     expression = typed(type_)
                 elif value:
-                    expression = self.substituted(expression_of(value, lexis), function)
+                    expression = self.substituted(expression_of(value, lexical_rules), function)
             if known.get(name, UNKNOWN) == UNKNOWN:
                 known[name] = expression
 
@@ -342,9 +345,9 @@ class LocalVariables:
         if first is None:
             return expression
         name = first[0]
-        if name in self._lexis.own:
+        if name in self._rules.own:
             return ("self" + expression[first.end() :])[:MAX_RECEIVER]
-        if name in self._lexis.above:
+        if name in self._rules.above:
             return ("super" + expression[first.end() :])[:MAX_RECEIVER]
         known = self._known(name, function)
         if known is None:

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Final
 
 from codecompass.languages.language import CLASS_LIKE
-from codecompass.languages.lexis import Lexis
+from codecompass.languages.lexical_rules import LexicalRules
 from codecompass.languages.records import Symbol
 
 MAX_HEAD: Final = 2_000
@@ -60,12 +60,12 @@ def _brackets_and_names(name: re.Pattern[str]) -> re.Pattern[str]:
     return re.compile(r"[<>\[\](){}]|" + name.pattern)
 
 
-def supertype_names(lexis: Lexis, text: str, starts: Sequence[int], symbols: Sequence[Symbol]) -> frozenset[int]:
+def supertype_names(rules: LexicalRules, text: str, starts: Sequence[int], symbols: Sequence[Symbol]) -> frozenset[int]:
     """Returns the indexes at which the names of supertypes begin in `text`, whose lines begin at `starts`."""
-    clause, impl, mixin = _BASES.get(lexis.family), _IMPLS.get(lexis.family), _MIXINS.get(lexis.family)
+    clause, impl, mixin = _BASES.get(rules.family), _IMPLS.get(rules.family), _MIXINS.get(rules.family)
     found: set[int] = set()
     for match in mixin.finditer(text) if mixin is not None else ():
-        found.update(_names_outside_brackets(lexis, text, *match.span("bases")))
+        found.update(_names_outside_brackets(rules, text, *match.span("bases")))
     heads: set[tuple[int, bool]] = set()
     for symbol in symbols:
         is_impl = symbol.kind == "impl"
@@ -81,8 +81,8 @@ def supertype_names(lexis: Lexis, text: str, starts: Sequence[int], symbols: Seq
             if head is not None:
                 for group in ("bases", "more"):
                     if group in head.re.groupindex and head[group] is not None:
-                        found.update(_names_outside_brackets(lexis, text, *head.span(group)))
-        elif lexis.family == "go" and symbol.kind == "field":
+                        found.update(_names_outside_brackets(rules, text, *head.span(group)))
+        elif rules.family == "go" and symbol.kind == "field":
             written = symbol.signature.lstrip("*").partition("[")[0]
             if written.rpartition(".")[2] == symbol.name:
                 begin = starts[min(symbol.line_start, len(starts)) - 1] + len(written) - len(symbol.name)
@@ -90,11 +90,11 @@ def supertype_names(lexis: Lexis, text: str, starts: Sequence[int], symbols: Seq
     return frozenset(found)
 
 
-def _names_outside_brackets(lexis: Lexis, text: str, start: int, end: int) -> list[int]:
+def _names_outside_brackets(rules: LexicalRules, text: str, start: int, end: int) -> list[int]:
     """Returns the indexes at which names outside brackets begin between `start` and `end`; brackets may be unbalanced."""
     found: list[int] = []
     depth = 0
-    for match in islice(_brackets_and_names(lexis.name).finditer(text, start, end), MAX_HEAD_NAMES):
+    for match in islice(_brackets_and_names(rules.name).finditer(text, start, end), MAX_HEAD_NAMES):
         character = match[0]
         if character in "<[({":
             depth += 1
@@ -102,6 +102,6 @@ def _names_outside_brackets(lexis: Lexis, text: str, start: int, end: int) -> li
             depth -= character != ">" or text[match.start() - 1] not in "-="
             if depth < 0:  # `start` is inside the parameters of the type.
                 depth, found = 0, []
-        elif depth == 0 and character not in lexis.keywords and text[match.end()] not in ".:\\=":
+        elif depth == 0 and character not in rules.keywords and text[match.end()] not in ".:\\=":
             found.append(match.start())
     return found

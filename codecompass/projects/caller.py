@@ -4,7 +4,7 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
-from codecompass.actors.job_model import JobView
+from codecompass.actors.job_state import JobView
 
 TransportName = Literal["stdio", "http", "sse", "websocket"]
 

@@ -13,7 +13,7 @@ import structlog
 import trio
 
 from codecompass.actors.async_registry import AsyncRegistry
-from codecompass.actors.job_model import JobView
+from codecompass.actors.job_state import JobView
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.errors import CodeCompassError, WorkspaceLimitExceeded
 from codecompass.projects.detection import RoutingRules

@@ -17,7 +17,7 @@ from typing import Final
 
 from codecompass.languages.expressions import LITERAL, parameters
 from codecompass.languages.language import CLASS_LIKE, FUNCTION_LIKE
-from codecompass.languages.lexis import Lexis
+from codecompass.languages.lexical_rules import LexicalRules
 from codecompass.languages.records import Use
 from codecompass.languages.words import word_set
 from codecompass.query.definitions import (
@@ -82,13 +82,13 @@ class Binder:
         self, name: str, file: FileNames, around: Sequence[SymbolRow], *, are_types: bool = False, is_receiver: bool = False
     ) -> Binding:
         """Binds an unqualified name: only to types with `are_types`; with `is_receiver` it stands before another name."""
-        lexis = file.lexis
+        rules = file.rules
         own = [row for row in file.by_name.get(name, ()) if not are_types or row.kind in TYPE_KINDS]
         ids = {row.id for row in around}
         nested = [row for row in own if row.parent_id in ids and row.parent_kind not in CLASS_LIKE]
         if nested:
             return Binding("exact", tuple(nested))
-        if lexis.has_implicit_members:
+        if rules.has_implicit_members:
             for type_ in reversed(self.types.around(file, around)):
                 members = [row for row in self.types.members(type_, name) if not are_types or row.kind in TYPE_KINDS]
                 if members:
@@ -99,7 +99,7 @@ class Binder:
             if around and around[-1].kind in CLASS_LIKE:
                 # Names defined in a class are in scope in its body, but not in its methods.
                 top = [row for row in own if row.parent_id == around[-1].id] or top
-        if file.lexis.family == "go":
+        if file.rules.family == "go":
             top = [row for row in own if row.parent_id is None and row.kind != "method"]
         if top:
             return Binding("exact", tuple(top))
@@ -114,7 +114,7 @@ class Binder:
             return Binding("exact", tuple(around_here))
         for row in file.everything_from:
             found = self.definitions.in_module(row.target, name, 0) if row.target else []
-            if not found and lexis.family == "rust":
+            if not found and rules.family == "rust":
                 found = [
                     each
                     for each in self.definitions.in_family(name, file)
@@ -122,26 +122,26 @@ class Binder:
                 ]
             if found:
                 return Binding("exact", tuple(found))
-        if lexis.family in ("ecmascript", "python", "go") and all(row.target for row in file.everything_from):
+        if rules.family in ("ecmascript", "python", "go") and all(row.target for row in file.everything_from):
             return ELSEWHERE
-        if is_receiver and lexis.family in ("jvm", "csharp", "swift") and not name[:1].isupper():
+        if is_receiver and rules.family in ("jvm", "csharp", "swift") and not name[:1].isupper():
             return ELSEWHERE  # a variable; only types are visible everywhere
         family = [row for row in self.definitions.in_family(name, file) if not are_types or row.kind in TYPE_KINDS]
         free = [row for row in family if not is_member(row) or row.kind in TYPE_KINDS]
-        if lexis.family == "rust":
+        if rules.family == "rust":
             macros = [row for row in free if row.kind == "macro"]
             free = [row for row in macros if crate(row.path) == crate(file.path)] or macros or free * bool(file.everything_from)
-        elif lexis.family == "c":
+        elif rules.family == "c":
             # Enum constants are names of the enclosing scope.
             free += [row for row in family if row.kind == "const" and row.parent_kind in CLASS_LIKE]
             free = [row for row in free if not _is_hidden(row, file)]
-        elif lexis.has_implicit_members:
+        elif rules.has_implicit_members:
             free = free or [row for row in family if is_member(row)]
         return self._fitting(free)
 
     def _in_namespaces(self, name: str, file: FileNames, around: Sequence[SymbolRow]) -> list[SymbolRow]:
         """Returns the definitions of a name in the innermost enclosing namespace that has any, in all files."""
-        if file.lexis.family not in _WITH_NAMESPACES:
+        if file.rules.family not in _WITH_NAMESPACES:
             return []
         paths = {name_path(row) for row in around if row.kind in TYPE_KINDS}
         if not paths:
@@ -165,7 +165,7 @@ class Binder:
                 is_module = True
                 continue
             if not row.target:
-                if file.lexis.family == "rust" and row.name:
+                if file.rules.family == "rust" and row.name:
                     found += self.definitions.by_path(row.spec.split("::"), row.name, file)
                 continue
             is_inside = True
@@ -173,9 +173,9 @@ class Binder:
             found += self.definitions.in_module(row.target, wanted, 0)
             if not found and row.name == "default":
                 found += self.definitions.default_of(row.target)
-            if not found and file.lexis.family == "rust":
+            if not found and file.rules.family == "rust":
                 found += self.definitions.by_path(row.spec.split("::"), row.name or name, file)
-            if not found and file.lexis.family in ("jvm", "csharp", "rust", "php"):
+            if not found and file.rules.family in ("jvm", "csharp", "rust", "php"):
                 last = last_part(row.spec, file.language) if not row.name else row.name
                 found += [
                     each for each in self.definitions.in_family(last, file) if not is_member(each) or each.kind in TYPE_KINDS
@@ -185,7 +185,7 @@ class Binder:
         if is_inside:
             # The module creates the name in a way that no definition shows.
             return self._fitting([row for row in self.definitions.in_family(name, file) if not is_member(row)])
-        return None if is_module and file.lexis.family == "rust" else ELSEWHERE
+        return None if is_module and file.rules.family == "rust" else ELSEWHERE
 
     def _key(self, name: str, use: Use, file: FileNames, around: Sequence[SymbolRow]) -> Binding:
         """Binds the name of a member in a literal, or of a keyword argument."""
@@ -213,7 +213,7 @@ class Binder:
             if found:
                 return Binding("exact", tuple(unique(found)))
             if all(isinstance(thing, Outside) for thing in things):
-                if file.lexis.family != "rust" or use.receiver == LITERAL:
+                if file.rules.family != "rust" or use.receiver == LITERAL:
                     return ELSEWHERE
                 # A trait of the repository can be implemented for types from outside.
                 added = [row for row in self.definitions.in_family(name, file) if row.parent_kind == "trait"]
@@ -224,9 +224,9 @@ class Binder:
         last = _LAST_NAME.search(use.receiver)
         if last is not None and "()" not in use.receiver[last.start() :]:
             by_owner = [row for row in family if owner_name(row) == last[0] and last[0] != "self"]
-            if by_owner and (last[0][:1].isupper() or file.lexis.family in ("rust", "c")):
+            if by_owner and (last[0][:1].isupper() or file.rules.family in ("rust", "c")):
                 return Binding("exact", tuple(by_owner))
-            if file.lexis.family == "rust" and not by_owner:
+            if file.rules.family == "rust" and not by_owner:
                 below = self.definitions.by_path(_NAMES.findall(use.receiver), name, file)
                 if below:
                     return self._fitting(below)
@@ -234,7 +234,7 @@ class Binder:
         if use.receiver == LITERAL:
             return ELSEWHERE
         if use.usage == "call" and use.arity >= 0:
-            members = [row for row in members if self._takes(row, use.arity, file.lexis)]
+            members = [row for row in members if self._takes(row, use.arity, file.rules)]
         elif use.usage == "write":
             members = [row for row in members if row.kind not in FUNCTION_LIKE] or members
         binding = self._fitting(members)
@@ -242,10 +242,10 @@ class Binder:
             return Binding("possible", binding.symbols)
         return binding
 
-    def _takes(self, row: SymbolRow, arity: int, lexis: Lexis) -> bool:
+    def _takes(self, row: SymbolRow, arity: int, rules: LexicalRules) -> bool:
         """Whether a function may be called with this number of arguments, as far as its signature shows."""
         if row.id not in self._n_parameters:
-            self._n_parameters[row.id] = _n_parameters(row, lexis)
+            self._n_parameters[row.id] = _n_parameters(row, rules)
         n_parameters = self._n_parameters[row.id]
         return n_parameters is None or n_parameters == arity or (row.language == "kotlin" and arity <= n_parameters)
 
@@ -260,14 +260,14 @@ _NAMES: Final = re.compile(r"[^\W\d]\w*")
 _LAST_NAME: Final = re.compile(r"[^\W\d]\w*$")
 
 
-def _n_parameters(row: SymbolRow, lexis: Lexis) -> int | None:
+def _n_parameters(row: SymbolRow, rules: LexicalRules) -> int | None:
     """Returns how many arguments a function takes; None if its signature does not say exactly."""
-    if row.kind not in FUNCTION_LIKE or lexis.family not in _EXACT_ARITIES:
+    if row.kind not in FUNCTION_LIKE or rules.family not in _EXACT_ARITIES:
         return None
     if row.signature.endswith("…") or "..." in row.signature or "vararg" in row.signature:
         return None
     signature = row.signature.partition(")")[2] if row.signature.startswith("func (") else row.signature
-    return sum(1 for _ in parameters(signature, row.name, lexis))
+    return sum(1 for _ in parameters(signature, row.name, rules))
 
 
 def _is_hidden(row: SymbolRow, file: FileNames) -> bool:

@@ -6,9 +6,9 @@ from typing import Final, get_args
 
 from msgspec import Struct
 
-from codecompass.amounts import count
+from codecompass.formatting import count
 from codecompass.languages.language import CLASS_LIKE, FUNCTION_LIKE
-from codecompass.languages.lexis import LEXES
+from codecompass.languages.lexical_rules import LEXICAL_RULES
 from codecompass.languages.records import Usage
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import CallGraphReply, GraphEdge, GraphNode, Impact
@@ -67,7 +67,7 @@ class Neighbours:
 
     def callees(self, row: SymbolRow, usages: frozenset[Usage] = CALLS) -> Iterator[Step]:
         """Yields what a definition uses in one of the `usages`, by default what it calls, in line order."""
-        if row.language not in LEXES:
+        if row.language not in LEXICAL_RULES:
             return
         file = self.uses.binder.definitions.file_of(row)
         # Of overloads only one has a body.

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from codecompass.languages.language import CLASS_LIKE, FUNCTION_LIKE
-from codecompass.languages.lexis import LEXES
+from codecompass.languages.lexical_rules import LEXICAL_RULES
 from codecompass.languages.records import SymbolKind
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import CodeContextReply, ContextItem, Excerpt, MatchedLine
@@ -282,7 +282,7 @@ def surroundings(
     tests: dict[int, tuple[SymbolRow, RankedPlace]] = {}
     for place in places[:PLACES_WITH_USERS]:
         symbol = place.symbol
-        if symbol is None or symbol.language not in LEXES or symbol.kind not in FUNCTION_LIKE | CLASS_LIKE:
+        if symbol is None or symbol.language not in LEXICAL_RULES or symbol.kind not in FUNCTION_LIKE | CLASS_LIKE:
             continue
         if is_expired() or neighbours.uses.n_files(symbol.name) > MAX_USING_FILES:
             continue
@@ -298,7 +298,7 @@ def surroundings(
 
 
 def _used_at(neighbours: Neighbours, place: RankedPlace) -> Iterator[SymbolRow]:
-    if place.file.language not in LEXES:
+    if place.file.language not in LEXICAL_RULES:
         return
     file = neighbours.uses.binder.definitions.names_of(place.file.id, place.file.path, place.file.language)
     last = min(place.line_end, place.line_start + READ_LINES)

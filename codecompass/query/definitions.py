@@ -7,7 +7,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from codecompass.languages.language import CLASS_LIKE, FUNCTION_LIKE
-from codecompass.languages.lexis import LEXES, Lexis
+from codecompass.languages.lexical_rules import LEXICAL_RULES, LexicalRules
 from codecompass.store.facts import FactsReader
 from codecompass.store.rows import ImportRow, SymbolRow
 
@@ -50,9 +50,9 @@ class FileNames(Struct, frozen=True):
     """Its imports of all names of a module (`*`)."""
 
     @property
-    def lexis(self) -> Lexis:
+    def rules(self) -> LexicalRules:
         """The syntax of uses in the file's language."""
-        return LEXES[self.language]
+        return LEXICAL_RULES[self.language]
 
     @property
     def directory(self) -> str:
@@ -62,7 +62,7 @@ class FileNames(Struct, frozen=True):
 
 def family_of(language: str) -> str:
     """Returns the family of a language, '' for one whose uses are not read."""
-    return LEXES[language].family if language in LEXES else ""
+    return LEXICAL_RULES[language].family if language in LEXICAL_RULES else ""
 
 
 def is_member(symbol: SymbolRow) -> bool:
@@ -178,18 +178,18 @@ class Definitions:
         return self.names_of(row.file_id, row.path, row.language)
 
     def names_at(self, path: str) -> FileNames | None:
-        """Returns the names known in the file at this path; None if it is not indexed or its language has no lexis."""
+        """Returns the names known in the file at this path; None if it is not indexed or its language has no rules."""
         if path not in self._file_ids:
             file = self._facts.file(path)
-            self._file_ids[path] = None if file is None or file.language not in LEXES else file.id
-            if file is not None and file.language in LEXES:
+            self._file_ids[path] = None if file is None or file.language not in LEXICAL_RULES else file.id
+            if file is not None and file.language in LEXICAL_RULES:
                 self.names_of(file.id, path, file.language)
         file_id = self._file_ids[path]
         return None if file_id is None else self._files[file_id]
 
     def in_family(self, name: str, file: FileNames) -> list[SymbolRow]:
         """Returns the definitions of a name that code in this file's language can refer to."""
-        family = file.lexis.family
+        family = file.rules.family
         return [row for row in self.named(name) if family_of(row.language) == family]
 
     def default_of(self, target: str) -> list[SymbolRow]:
@@ -219,7 +219,7 @@ class Definitions:
         names = self.names_at(target)
         if names is None or depth > MAX_MODULES:
             return []
-        if names.lexis.family == "jvm":
+        if names.rules.family == "jvm":
             own = list(names.by_name.get(name, ()))
         else:
             own = [
@@ -242,7 +242,7 @@ class Definitions:
 
     def in_package(self, name: str, file: FileNames) -> list[SymbolRow]:
         """Returns the definitions that files of the same package see without an import."""
-        family = file.lexis.family
+        family = file.rules.family
         if family not in _PACKAGES_ARE_DIRECTORIES:
             return []
         near = [row for row in self._beside(name, file) if family_of(row.language) == family]

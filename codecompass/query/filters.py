@@ -10,8 +10,8 @@ from typing import Final
 import re2
 from msgspec import Struct
 
-from codecompass.amounts import count
 from codecompass.errors import InvalidInput
+from codecompass.formatting import count
 from codecompass.languages.records import SymbolKind
 from codecompass.protocol.decode import SHOWN_VALUE_LENGTH, well_formed
 from codecompass.protocol.kinds import kinds_meant

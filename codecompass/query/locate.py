@@ -23,9 +23,9 @@ from codecompass.query.exact_names import (
 )
 from codecompass.query.filters import changed_warnings, filter_warnings, index_filter, passes, symbol_kinds
 from codecompass.query.intent import listed
-from codecompass.query.locations import AskedLines, asked_lines, places_of_lines
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.name_lookup import NAME_MATCH, READING_SCORE, find_named
+from codecompass.query.named_locations import AskedLines, asked_lines, places_of_lines
 from codecompass.query.options import QueryOptions, no_deadline
 from codecompass.query.outline import import_name
 from codecompass.query.path_globs import relative_request

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from codecompass.protocol.replies import ImportedSymbol
     from codecompass.query.file_versions import TreeDifference
     from codecompass.query.filters import ChangedFiles
-    from codecompass.query.meaning import QuestionMeaning
+    from codecompass.query.semantic_search import QuestionMeaning
 
 MAX_RESULT_BYTES: Final = 64 * KIB
 """Limit for the results of one answer."""

@@ -187,11 +187,11 @@ class ReceiverTypes:
         current: list[Thing]
         if first.startswith("<"):
             current = self._written(first[1:-1], file, around)
-        elif first == "self" or first in file.lexis.own:
+        elif first == "self" or first in file.rules.own:
             current = list(self.around(file, around)[-1:])
-        elif first == "super" or first in file.lexis.above:
+        elif first == "super" or first in file.rules.above:
             types = self.around(file, around)
-            if file.lexis.family == "rust":
+            if file.rules.family == "rust":
                 return None
             current = [thing for each in types[-1:] for thing in self.supertypes(each)]
             if rest[:1] == ["()"]:
@@ -211,7 +211,7 @@ class ReceiverTypes:
     ) -> tuple[list[Thing], list[str]]:
         for row in () if is_type else reversed(around):
             # A constructor often assigns one of its parameters to a field.
-            type_ = dict(parameters(row.signature, row.name, file.lexis)).get(first) if row.kind in FUNCTION_LIKE else None
+            type_ = dict(parameters(row.signature, row.name, file.rules)).get(first) if row.kind in FUNCTION_LIKE else None
             if type_ is not None:
                 return self._written(type_, file, around), rest
         bound = self._unqualified(first, file, around, is_receiver=True) if first not in _ROOTS else ELSEWHERE
@@ -226,12 +226,12 @@ class ReceiverTypes:
             return self._of_symbols(symbols, is_called=is_called), rest[1:] if is_called else rest
         if first in file.imports and not any(row.target for row in file.imports[first]):
             return [OUTSIDE], []
-        if file.lexis.family == "rust":
+        if file.rules.family == "rust":
             if first in ("crate", "super", "self"):
                 return [], rest
             modules = [row for row in self._definitions.in_family(first, file) if row.kind == "module"]
             return modules, rest
-        if file.lexis.family == "c":
+        if file.rules.family == "c":
             spaces: list[Thing] = [row for row in self._definitions.in_family(first, file) if row.kind == "module"]
             return spaces[:1], rest
         return [], rest
@@ -253,7 +253,7 @@ class ReceiverTypes:
                 if written in ("Self", "this", "self", "typing.Self", "t.Self"):
                     things += self.around(file, around)[-1:]
                 elif written.startswith("="):
-                    expression = expression_of(written[1:], file.lexis)
+                    expression = expression_of(written[1:], file.rules)
                     if UNKNOWN not in expression:
                         things += self.things(expression, file, around[:-1]) or ()
                 elif written:

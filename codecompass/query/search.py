@@ -23,10 +23,10 @@ from codecompass.query.excerpts import word_pattern
 from codecompass.query.file_listing import list_files
 from codecompass.query.filters import changed_warnings, filter_warnings, index_filter, passes, symbol_kinds
 from codecompass.query.intent import QueryIntent, classify, listed, missing_names, unknown_words, unquoted
-from codecompass.query.locations import asked_lines, named_files
 from codecompass.query.merging import search_evidence
 from codecompass.query.message_search import find_messages, message_places
 from codecompass.query.metadata import answer_metadata
+from codecompass.query.named_locations import asked_lines, named_files
 from codecompass.query.options import QueryOptions, no_deadline
 from codecompass.query.path_globs import plain_path, relative_request
 from codecompass.query.query_words import QueryWord, query_words
@@ -120,7 +120,7 @@ def _find_by_words(
         ranked = with_best_definitions(snapshot, ranked, found, weights, max(COMPARED_FILES, page), is_expired)
     meaning_warnings: tuple[str, ...] = ()
     if options.meaning is not None:
-        from codecompass.query.meaning import with_meaning  # only where search by meaning is on
+        from codecompass.query.semantic_search import with_meaning  # only where search by meaning is on
 
         ranked, meaning_warnings = with_meaning(snapshot, ranked, options.meaning, where, kinds, found)
     best = _highest(ranked)

@@ -20,7 +20,7 @@ from codecompass.protocol.replies import FurtherDefinition, Result, SymbolRefere
 from codecompass.protocol.requests import DetailLevel, ExplainLevel
 from codecompass.query.exact_names import symbol_handle
 from codecompass.query.excerpts import CONTEXT_LINES, Body, body_of, excerpt_of
-from codecompass.query.locations import lines_shown
+from codecompass.query.named_locations import lines_shown
 from codecompass.query.query_words import WantedWords, stem, word_bag
 from codecompass.query.search_hits import Hit, RankedPlace
 from codecompass.query.source_lines import (

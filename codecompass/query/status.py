@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from codecompass.amounts import iso_time
+from codecompass.formatting import iso_time
 from codecompass.jobs import Interruption, Job
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import IndexStatus

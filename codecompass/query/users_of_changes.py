@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.languages.lexis import LEXES
+from codecompass.languages.lexical_rules import LEXICAL_RULES
 from codecompass.languages.records import Use
 from codecompass.protocol.requests import Confidence
 from codecompass.query.definition_changes import DefinitionChange
@@ -105,7 +105,7 @@ class UsersOfChanges:
     def _of_gone(self, old: VersionedDefinition, places: "_Places") -> None:
         """Adds the places that still refer to a definition that no longer exists under this name in this file."""
         name = old.symbol.name
-        if old.language not in LEXES:
+        if old.language not in LEXICAL_RULES:
             return
         for file, uses in self._uses.named(name, old.language):
             names = self._uses.binder.definitions.names_of(file.id, file.path, file.language)
@@ -136,7 +136,7 @@ class UsersOfChanges:
             # A module before a function: only if that module is, or contains, the file.
             rows = [] if is_member else names.imports.get(use.receiver.partition(".")[0], ())
             return "likely" if any(row.target and old.path.startswith(_module_path(row.target)) for row in rows) else None
-        needs_import = not is_member and names.lexis.family in _NEEDS_IMPORT
+        needs_import = not is_member and names.rules.family in _NEEDS_IMPORT
         return None if needs_import and not names.everything_from else "likely"
 
 

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.languages.language import CLASS_LIKE
-from codecompass.languages.lexis import LEXES
+from codecompass.languages.lexical_rules import LEXICAL_RULES
 from codecompass.languages.records import Use
 from codecompass.protocol.requests import Confidence, ReferenceRole
 from codecompass.query.binding import Binder
@@ -96,7 +96,7 @@ class Uses:
         found = [
             (file, uses)
             for file, uses in self._snapshot.facts.uses(self._files_with(name) if among is None else among, name)
-            if file.language in LEXES and LEXES[file.language].family == family
+            if file.language in LEXICAL_RULES and LEXICAL_RULES[file.language].family == family
         ]
         found.sort(key=lambda item: item[0].path)
         yield from found

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from codecompass.actors.job_model import JobState, JobView
+from codecompass.actors.job_state import JobState, JobView
 from codecompass.projects.caller import Caller
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from codecompass import __version__
 from codecompass.actors.blocking_calls import is_at
 from codecompass.actors.observation import WorkspaceObservation
-from codecompass.amounts import iso_time
 from codecompass.errors import REBUILD
+from codecompass.formatting import iso_time
 from codecompass.jobs import Interruption, Job
 from codecompass.languages import SYMBOL_LANGUAGES
 from codecompass.projects.storage_cleanup import StorageState

@@ -20,12 +20,12 @@ from msgspec import Struct
 
 from codecompass.actors.async_registry import AsyncRegistry, open_async_registry
 from codecompass.actors.blocking_calls import BlockingCalls, Limits
+from codecompass.actors.child_lifecycle import affordable
 from codecompass.actors.cold_answers import ColdAnswers, open_cold_answers
 from codecompass.actors.commit_workbench import CommitWorkbench
 from codecompass.actors.failures import run_again_after_failure
-from codecompass.actors.job_model import JobView
+from codecompass.actors.job_state import JobView
 from codecompass.actors.messages import CancelJob, Query
-from codecompass.actors.supervision import affordable
 from codecompass.actors.supervisor import SupervisorSettings, WorkspaceSupervisor, open_supervisor
 from codecompass.actors.verifying import Verifier
 from codecompass.actors.workbench import IndexWorkbench, Workbench

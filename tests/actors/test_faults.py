@@ -8,8 +8,8 @@ import trio
 from structlog.testing import capture_logs
 
 from codecompass import query as core
-from codecompass.actors import supervision
-from codecompass.actors.job_runner import JobRunner
+from codecompass.actors import child_lifecycle
+from codecompass.actors.job_queue import JobRunner
 from codecompass.actors.messages import CancelJob, StartJob
 from codecompass.actors.workbench import IndexWorkbench
 from codecompass.errors import InternalError
@@ -71,7 +71,7 @@ def crash_once(
 
 
 async def test_a_crash_of_the_loop_is_answered_and_what_comes_meanwhile_waits_for_the_restart(small, tmp_path, monkeypatch):
-    monkeypatch.setattr(supervision, "FIRST_PAUSE_SECONDS", 0.5)
+    monkeypatch.setattr(child_lifecycle, "FIRST_PAUSE_SECONDS", 0.5)
     async with open_serving(tmp_path / "home", settings=ONE_WORKER) as serving:
         neighbour = await open_neighbour(serving, tmp_path)
         handle = await open_workspace(serving, small)
@@ -254,7 +254,7 @@ async def test_a_worker_that_is_killed_is_replaced_and_its_files_are_tried_again
 
 async def test_a_workspace_that_crashes_again_and_again_is_given_up_until_it_is_rebuilt(small, tmp_path, monkeypatch):
     """Other workspaces go on; the error names a remedy, which works."""
-    monkeypatch.setattr(supervision, "FIRST_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(child_lifecycle, "FIRST_PAUSE_SECONDS", 0.001)
     async with open_serving(tmp_path / "home", settings=ONE_WORKER) as serving:
         neighbour = await open_neighbour(serving, tmp_path)
         sound = IndexWorkbench.inspect_index

@@ -9,7 +9,7 @@ import trio
 from msgspec.structs import replace
 
 from codecompass.actors.index_answers import AnswerContext, IndexOnDisk
-from codecompass.actors.job_model import JobReport
+from codecompass.actors.job_state import JobReport
 from codecompass.actors.messages import Query, QueryRequest
 from codecompass.actors.supervisor import SupervisorSettings, open_supervisor
 from codecompass.actors.workbench import JobOrder

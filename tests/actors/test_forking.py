@@ -13,7 +13,7 @@ import msgspec
 import pytest
 import trio
 
-from codecompass.actors.job_model import JobReport
+from codecompass.actors.job_state import JobReport
 from codecompass.actors.worker_pool import BatchResult, WorkerPool, open_worker_pool
 from codecompass.store.epochs import MAX_PARKED, parked_epochs
 from codecompass.store.filesystem import disk_usage

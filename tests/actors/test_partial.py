@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from codecompass.actors.indexing import IndexJob
-from codecompass.actors.job_model import JobReport
+from codecompass.actors.job_state import JobReport
 from codecompass.actors.tree_scan import JobMemory
 from codecompass.actors.worker_pool import WorkerPool, open_worker_pool
 from tests.support.dump import dump, hits

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import trio
 
-from codecompass.actors.job_model import JobView
+from codecompass.actors.job_state import JobView
 from codecompass.actors.messages import CancelJob, Query, StartJob
 from codecompass.actors.supervisor import SupervisorSettings, open_supervisor
 from codecompass.protocol.requests import SearchCode

@@ -5,7 +5,7 @@ import io
 import msgspec
 import pytest
 
-from codecompass.actors.job_model import Progress
+from codecompass.actors.job_state import Progress
 from codecompass.cli.jobs import progress_bar, progress_line, summary
 from codecompass.cli.json_output import FinishedJob
 from codecompass.cli.terminal import DEFAULT_WIDTH, Terminal, columns

@@ -4,9 +4,9 @@ import io
 
 import pytest
 
-from codecompass import amounts
-from codecompass.amounts import iso_time
+from codecompass import formatting
 from codecompass.cli.terminal import Terminal, columns, cut, pad, printable
+from codecompass.formatting import iso_time
 
 
 class Screen(io.StringIO):
@@ -88,7 +88,7 @@ def test_answers_and_remarks_go_to_different_streams():
     ("number", "expected"), [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KB"), (58_100_000, "55.4 MB"), (2**40 * 3, "3.0 TB")]
 )
 def test_sizes_are_read_at_a_glance(number, expected):
-    assert amounts.size(number) == expected
+    assert formatting.size(number) == expected
 
 
 @pytest.mark.parametrize(
@@ -104,11 +104,11 @@ def test_sizes_are_read_at_a_glance(number, expected):
     ],
 )
 def test_times_are_told_from_now(elapsed, expected):
-    assert amounts.ago(1_000_000_000.0 - elapsed, 1_000_000_000.0) == expected
+    assert formatting.ago(1_000_000_000.0 - elapsed, 1_000_000_000.0) == expected
 
 
 def test_counts_and_durations_read_well():
-    assert (amounts.count(1, "file"), amounts.count(3891, "file")) == ("1 file", "3,891 files")
-    assert amounts.count(2, "directory", "directories") == "2 directories"
-    assert (amounts.duration(14.21), amounts.duration(187)) == ("14.2 s", "3 min 07 s")
+    assert (formatting.count(1, "file"), formatting.count(3891, "file")) == ("1 file", "3,891 files")
+    assert formatting.count(2, "directory", "directories") == "2 directories"
+    assert (formatting.duration(14.21), formatting.duration(187)) == ("14.2 s", "3 min 07 s")
     assert iso_time(0) == "1970-01-01T00:00:00Z"

@@ -8,11 +8,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from codecompass.cluster.across import Across
 from codecompass.cluster.engine import Engine
 from codecompass.cluster.generations import Generations
 from codecompass.cluster.manifests import Manifest
 from codecompass.cluster.publishing import Published, publish
+from codecompass.cluster.repository_samples import Across
 from codecompass.cluster.scoring import EngineRarities
 from codecompass.cluster.sweeping import sweep
 from codecompass.errors import IndexDamaged, IndexNotReady

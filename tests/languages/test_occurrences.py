@@ -7,13 +7,13 @@ from tree_sitter_language_pack import get_parser
 
 from codecompass import languages
 from codecompass.languages.extract import extract, parse
-from codecompass.languages.lexis import LEXES
+from codecompass.languages.lexical_rules import LEXICAL_RULES
 from codecompass.languages.occurrences import code_only, occurrences
 from codecompass.languages.records import Symbol
 from codecompass.languages.words import word_set
 from codecompass.worker.parsing import interrupting_limit
 
-NAMES = sorted(LEXES)
+NAMES = sorted(LEXICAL_RULES)
 LANGUAGES = [name for name in NAMES if name not in ("tsx", "typescript")]
 """All languages except those that share their words with another."""
 
@@ -44,7 +44,7 @@ def names(language, text):
 
 
 def test_every_language_with_symbols_has_its_words():
-    assert set(LEXES) == set(languages.SYMBOL_LANGUAGES)
+    assert set(LEXICAL_RULES) == set(languages.SYMBOL_LANGUAGES)
 
 
 @pytest.mark.parametrize(
@@ -308,7 +308,7 @@ def test_no_text_is_refused_and_lines_are_within_it(language, text):
 @settings(max_examples=40, deadline=None)
 @given(text=TEXTS)
 def test_what_is_not_read_becomes_blanks_in_place(language, text):
-    left = code_only(LEXES[language], text)
+    left = code_only(LEXICAL_RULES[language], text)
 
     assert len(left) == len(text)
     assert [at for at, character in enumerate(left) if character == "\n"] == [

@@ -7,9 +7,9 @@ import pytest
 
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import GetCodeContext, LocateSymbol, SearchCode
-from codecompass.query.meaning import JOINED, QuestionMeaning, question_of
 from codecompass.query.options import QueryOptions
 from codecompass.query.search import find, search_code
+from codecompass.query.semantic_search import JOINED, QuestionMeaning, question_of
 from codecompass.store.vectors import FileTexts, TextPlace, VectorSpace, vectors_for_writing
 from tests.support.workspace import TestWorkspace
 

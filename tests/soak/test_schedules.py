@@ -7,8 +7,8 @@ import trio
 from msgspec.structs import replace
 
 from codecompass.actors import supervisor
+from codecompass.actors.child_lifecycle import to_retire
 from codecompass.actors.messages import Envelope, Mailbox
-from codecompass.actors.supervision import to_retire
 from tests.soak.schedules import run_seed
 from tests.support.fake_workbench import FakeWorkbench
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import trio
 
 from codecompass.actors.index_answers import AnswerContext, IndexOnDisk
-from codecompass.actors.job_model import JobReport, JobState, WatchList
+from codecompass.actors.job_state import JobReport, JobState, WatchList
 from codecompass.actors.messages import Query
 from codecompass.actors.watching.changes import WatchedChanges
 from codecompass.actors.watching.watcher import TreeWatcher

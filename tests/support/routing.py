@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from codecompass.actors.async_registry import AsyncRegistry, open_async_registry
 from codecompass.actors.blocking_calls import BlockingCalls, Limits
-from codecompass.actors.job_model import JobView
+from codecompass.actors.job_state import JobView
 from codecompass.actors.observation import WorkspaceObservation
 from codecompass.projects.caller import TransportName
 from codecompass.projects.detection import RoutingRules

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from codecompass.actors.job_model import JobView
+from codecompass.actors.job_state import JobView
 from codecompass.errors import ErrorBody
 from codecompass.identity import canonical_root
 from codecompass.projects.detection import RoutingRules

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.indexing import IndexJob
-from codecompass.actors.job_model import JobReport
+from codecompass.actors.job_state import JobReport
 from codecompass.actors.worker_pool import WorkerPool, open_worker_pool
 from codecompass.identity import canonical_root, project_id
 from codecompass.jobs import Progress

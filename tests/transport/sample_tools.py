@@ -5,7 +5,7 @@ import time
 import msgspec
 import trio
 
-from codecompass.actors.job_model import JobReport, JobState, OwnedJob
+from codecompass.actors.job_state import JobReport, JobState, OwnedJob
 from codecompass.errors import ErrorBody
 from codecompass.jobs import Progress
 from codecompass.protocol.metadata import PROTOCOL_VERSION, Metadata, bare_metadata

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from codecompass import __version__
-from codecompass.actors.job_model import JobState
+from codecompass.actors.job_state import JobState
 from codecompass.actors.observation import WorkspaceObservation
 from codecompass.identity import project_id
 from codecompass.jobs import Interruption, Progress, RecordedProgress

@@ -11,8 +11,8 @@ from codecompass.protocol.metadata import bare_metadata
 from codecompass.protocol.replies import ErrorReply, MatchedLine
 from codecompass.query.excerpts import word_pattern
 from codecompass.transport.call_records import MAX_ARGUMENTS, MAX_CALLS, MAX_CLIENTS, ActivityLog
+from codecompass.transport.ui.access_checks import MAX_REQUESTS, PageDoor
 from codecompass.transport.ui.code_lines import MAX_CHARACTERS, code_lines, highlighted
-from codecompass.transport.ui.door import MAX_REQUESTS, PageDoor
 from tests.support.serving import SETTINGS, open_serving
 from tests.ui.pages import page_server
 from tests.ui.shop import FILES
@@ -30,7 +30,7 @@ print(*sys.modules)
 def test_nothing_of_the_page_is_loaded_by_a_server_that_nobody_looks_at():
     loaded = subprocess.run([sys.executable, "-c", WITHOUT_THE_PAGE], capture_output=True, text=True, check=True).stdout.split()
 
-    assert "codecompass.transport.ui.door" in loaded
+    assert "codecompass.transport.ui.access_checks" in loaded
     assert not set(OF_THE_PAGE) & set(loaded)
 
 

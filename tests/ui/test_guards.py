@@ -3,7 +3,7 @@
 import pytest
 
 from codecompass.transport.http.limits import HEADER_LENGTHS
-from codecompass.transport.ui.door import POLICY
+from codecompass.transport.ui.access_checks import POLICY
 from tests.transport.http.client import connect
 from tests.ui.pages import PAGE_SETTINGS, page_server
 

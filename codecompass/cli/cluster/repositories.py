@@ -5,12 +5,12 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass import amounts
-from codecompass.amounts import iso_time
+from codecompass import formatting
 from codecompass.cli import failure
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.terminal import Cell, Style, Terminal, printable, write_pairs, write_table
 from codecompass.cluster.repositories import Repositories, Repository
+from codecompass.formatting import iso_time
 
 MAX_SHOWN: Final = 20
 """Repositories of each kind that are listed in the status for people."""
@@ -195,12 +195,12 @@ def show_status(invocation: Invocation, repositories: Repositories) -> int:
 
 def _write_status(terminal: Terminal, state: ClusterStatus) -> None:
     engine = state.engine
-    missing = f", {amounts.count(engine.missing_shards, 'copy', 'copies')} of shards missing" if engine.missing_shards else ""
+    missing = f", {formatting.count(engine.missing_shards, 'copy', 'copies')} of shards missing" if engine.missing_shards else ""
     states = ", ".join(f"{number:,} {name}" for name, number in state.states.items())
     pairs = [
-        ("engine", f"{engine.status}, {amounts.count(engine.nodes, 'node')}{missing}"),
+        ("engine", f"{engine.status}, {formatting.count(engine.nodes, 'node')}{missing}"),
         ("repositories", states or "none"),
-        ("files", f"{state.file_count:,}, {amounts.size(state.source_bytes)}"),
+        ("files", f"{state.file_count:,}, {formatting.size(state.source_bytes)}"),
     ]
     for title, entries in (("working", state.working), ("trouble", state.trouble)):
         if entries:

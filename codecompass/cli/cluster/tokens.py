@@ -4,12 +4,12 @@ import time
 
 from msgspec import Struct
 
-from codecompass.amounts import iso_time
 from codecompass.cli import failure
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.terminal import Cell, printable, write_table
 from codecompass.cluster.access import SHOWN_ID_LENGTH, KnownToken, Tokens
 from codecompass.cluster.engine import Engine
+from codecompass.formatting import iso_time
 
 
 class TokenEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import asyncclick
 from msgspec.structs import replace
 
-from codecompass import amounts
+from codecompass import formatting
 from codecompass.cli.command import command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import GlobalOptions, Invocation
@@ -205,7 +205,7 @@ def _print_plan(invocation: Invocation, found: IndexPlan) -> None:
         terminal.line(printable(file.path))
     for warning in found.warnings:
         terminal.warn(warning)
-    terminal.note(f"{amounts.count(len(found.files), 'file')} ({amounts.size(found.total_bytes)}) would be indexed", "bold")
+    terminal.note(f"{formatting.count(len(found.files), 'file')} ({formatting.size(found.total_bytes)}) would be indexed", "bold")
     reasons: dict[str, int] = {}
     for left_out in found.skipped:
         reasons[left_out.reason] = reasons.get(left_out.reason, 0) + 1
@@ -213,6 +213,6 @@ def _print_plan(invocation: Invocation, found: IndexPlan) -> None:
         named = ", ".join(f"{number:,} {reason}" for reason, number in sorted(reasons.items()))
         terminal.note(f"left out: {named}", "dim")
     if found.ignored_files or found.ignored_directories:
-        files = amounts.count(found.ignored_files, "file")
-        directories = amounts.count(found.ignored_directories, "directory", "directories")
+        files = formatting.count(found.ignored_files, "file")
+        directories = formatting.count(found.ignored_directories, "directory", "directories")
         terminal.note(f"ignored: {files} and {directories}", "dim")

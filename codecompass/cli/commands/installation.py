@@ -5,7 +5,7 @@ import sys
 import asyncclick
 from asyncclick.shell_completion import get_completion_class
 
-from codecompass import amounts
+from codecompass import formatting
 from codecompass.cli import failure
 from codecompass.cli.command import command
 from codecompass.cli.help import Example
@@ -71,7 +71,7 @@ def uninstall(invocation: Invocation, yes: bool) -> int:
     if not yes:
         if invocation.options.as_json or not sys.stdin.isatty():
             raise InvalidInput("nobody is there to be asked. Pass --yes to remove all data.", field="yes")
-        terminal.line(f"This removes {amounts.size(n_bytes)} in {printable(str(home.root))}:")
+        terminal.line(f"This removes {formatting.size(n_bytes)} in {printable(str(home.root))}:")
         for root in roots:
             terminal.line(f"  the index of {printable(root)}")
         for path in set_up:
@@ -85,7 +85,7 @@ def uninstall(invocation: Invocation, yes: bool) -> int:
     if invocation.options.as_json:
         invocation.print_json(Removal(projects=roots, freed_bytes=n_bytes))
         return failure.DONE
-    terminal.line(f"removed {amounts.size(n_bytes)} in {printable(str(home.root))}")
+    terminal.line(f"removed {formatting.size(n_bytes)} in {printable(str(home.root))}")
     for path in set_up:
         terminal.line(f"{printable(path)} still has what setup wrote: setup --undo --force takes it out")
     if user_file().exists():

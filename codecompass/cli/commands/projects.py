@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import asyncclick
 
-from codecompass import amounts
-from codecompass.amounts import iso_time
+from codecompass import formatting
 from codecompass.cli import failure
 from codecompass.cli.command import command
 from codecompass.cli.help import CommandEntry, Example, LazyGroup
@@ -15,6 +14,7 @@ from codecompass.cli.invocation import Invocation
 from codecompass.cli.json_output import GroupEntry, GroupList, ProjectEntry, ProjectList, ProjectName, Removal
 from codecompass.cli.terminal import Cell, Style, printable, write_table
 from codecompass.errors import IndexInProgress, PermissionDenied
+from codecompass.formatting import iso_time
 
 if TYPE_CHECKING:
     from codecompass.store.layout import ProjectLayout
@@ -130,9 +130,9 @@ def list_projects(invocation: Invocation) -> None:
                 ),
                 Cell(f"{entry.file_count:,}", is_right=True),
                 Cell(f"{entry.symbol_count:,}", is_right=True),
-                Cell(amounts.size(entry.disk_bytes), is_right=True),
-                Cell(amounts.size(entry.shared_bytes) if entry.shared_bytes else "", ("dim",), is_right=True),
-                Cell(amounts.ago(project.last_used_at), ("dim",)),
+                Cell(formatting.size(entry.disk_bytes), is_right=True),
+                Cell(formatting.size(entry.shared_bytes) if entry.shared_bytes else "", ("dim",), is_right=True),
+                Cell(formatting.ago(project.last_used_at), ("dim",)),
                 Cell(printable(entry.repo_root)),
             ]
         )
@@ -281,7 +281,9 @@ def remove(invocation: Invocation, project: str) -> None:
     if invocation.options.as_json:
         invocation.print_json(Removal(projects=(str(found.root),), freed_bytes=freed))
     else:
-        invocation.terminal.line(f"removed {found.name}, {amounts.size(freed)} freed. {printable(str(found.root))} is untouched.")
+        invocation.terminal.line(
+            f"removed {found.name}, {formatting.size(freed)} freed. {printable(str(found.root))} is untouched."
+        )
 
 
 @command(
@@ -340,7 +342,7 @@ def gc(invocation: Invocation, dry_run: bool) -> int:
     for path in removal.leftovers:
         terminal.line(f"{verb} {printable(path)}, which belongs to no project")
     if gone or leftovers:
-        terminal.line(f"{amounts.size(freed)} {'to free' if dry_run else 'freed'}")
+        terminal.line(f"{formatting.size(freed)} {'to free' if dry_run else 'freed'}")
     elif not is_refused:
         terminal.line("nothing to clean up")
     return failure.FAILED if is_refused else failure.DONE

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from codecompass import amounts
+from codecompass import formatting
 from codecompass.cli import failure
 from codecompass.cli.command import command
 from codecompass.cli.help import Example
@@ -87,8 +87,8 @@ def _explain(invocation: Invocation, choice: "Choice", path: str, reply: "IndexS
         return failure.NOT_FOUND
     terminal.line(explanation.sentence)
     if file is not None and is_there:
-        facts = [file.language, amounts.size(file.size or 0), amounts.count(file.line_count or 0, "line")]
-        facts.append(amounts.count(file.symbol_count or 0, "symbol") + (f" ({file.reason})" if file.reason else ""))
+        facts = [file.language, formatting.size(file.size or 0), formatting.count(file.line_count or 0, "line")]
+        facts.append(formatting.count(file.symbol_count or 0, "symbol") + (f" ({file.reason})" if file.reason else ""))
         terminal.line("  " + terminal.style(", ".join(facts), "dim"))
         if not is_wanted:
             terminal.note("it is still in the index. Next: codecompass sync", "dim")
@@ -118,18 +118,18 @@ def _write(invocation: Invocation, choice: "Choice", reply: "IndexStatusReply") 
         pairs += [
             (
                 "content",
-                f"{amounts.count(reply.file_count, 'file')}, {amounts.count(reply.symbol_count, 'symbol')}, "
-                f"{amounts.size(reply.source_bytes)} of source",
+                f"{formatting.count(reply.file_count, 'file')}, {formatting.count(reply.symbol_count, 'symbol')}, "
+                f"{formatting.size(reply.source_bytes)} of source",
             ),
             ("built", f"{_ago(reply.last_indexed_at)}, generation {reply.metadata.generation}"),
-            ("disk", amounts.size(disk) + times),
+            ("disk", formatting.size(disk) + times),
             ("languages", _listed(reply.languages)),
             ("left out", _listed(reply.skipped) or "nothing"),
         ]
     if reply.text_only:
         pairs.append(("text only", _listed(reply.text_only)))
     if reply.pending_files:
-        pairs.append(("waiting", f"{amounts.count(reply.pending_files, 'file')} still without symbols"))
+        pairs.append(("waiting", f"{formatting.count(reply.pending_files, 'file')} still without symbols"))
     if reply.active_job is not None:
         job = reply.active_job
         done = f"{job.estimated_completion_pct} %, {job.files_indexed:,} of {job.files_scanned:,} files"
@@ -141,8 +141,8 @@ def _write(invocation: Invocation, choice: "Choice", reply: "IndexStatusReply") 
     if reply.recent_jobs:
         lines = [
             f"{_ago(job.created_at):<16} {job.mode:<11} {styled(job.status)}"
-            + (f" in {amounts.duration(job.duration_ms / 1000)}" if job.duration_ms is not None else "")
-            + (f", {amounts.count(job.changed_files, 'file')}" if job.changed_files else "")
+            + (f" in {formatting.duration(job.duration_ms / 1000)}" if job.duration_ms is not None else "")
+            + (f", {formatting.count(job.changed_files, 'file')}" if job.changed_files else "")
             + (f": {printable(job.error_message)}" if job.error_message else "")
             for job in reply.recent_jobs
         ]
@@ -152,7 +152,7 @@ def _write(invocation: Invocation, choice: "Choice", reply: "IndexStatusReply") 
         terminal.warn(warning)
     interrupted = reply.interrupted_recovery_report
     if interrupted is not None:
-        jobs = amounts.count(interrupted.interrupted_jobs, "job")
+        jobs = formatting.count(interrupted.interrupted_jobs, "job")
         terminal.warn(f"{jobs} ended with the process, last seen {_ago(interrupted.last_interrupted_at)}. Run: codecompass sync")
     if reply.index_status == "not_indexed":
         terminal.note("next: codecompass index", "dim")
@@ -169,4 +169,4 @@ def _listed(counts: dict[str, int]) -> str:
 
 def _ago(moment: str) -> str:
 
-    return amounts.ago(datetime.fromisoformat(moment).timestamp())
+    return formatting.ago(datetime.fromisoformat(moment).timestamp())

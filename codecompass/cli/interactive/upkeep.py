@@ -18,7 +18,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from codecompass import amounts
+from codecompass import formatting
 from codecompass.cli.answering import drift_of
 from codecompass.cli.interactive.finder import message_of
 from codecompass.cli.interactive.source import Source, Version, version_of
@@ -190,4 +190,4 @@ class Upkeep:
 
 
 def _changes(drift: Drift) -> str:
-    return amounts.count(drift.n_files, "changed file") if drift.n_files else "changed settings"
+    return formatting.count(drift.n_files, "changed file") if drift.n_files else "changed settings"

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from codecompass import amounts
+from codecompass import formatting
 from codecompass.cli.interactive.finder import SearchOutcome
 from codecompass.cli.interactive.preview import Fragment, Preview
 from codecompass.cli.interactive.source import ShownHit, Source
@@ -169,7 +169,7 @@ def counted(answer: SearchOutcome | None, is_pending: bool, mode: SearchMode) ->
         text = "nothing found"
     else:
         n_shown = len(found.hits)
-        text = f"{n_shown:,} of {found.total:,}" if n_shown < found.total else amounts.count(n_shown, "hit")
+        text = f"{n_shown:,} of {found.total:,}" if n_shown < found.total else formatting.count(n_shown, "hit")
         text += " as literal text" if found.reads_as != mode else ""
     return text + (ELLIPSIS if is_pending else "")
 

@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from codecompass.amounts import count
+from codecompass.formatting import count
 from codecompass.protocol.kinds import SYMBOL_KINDS
 from codecompass.protocol.replies import (
     ContextItem,

@@ -12,7 +12,7 @@ A removed line has its number in the base, an added one its number in the head.
 from collections.abc import Iterator
 from typing import Final
 
-from codecompass.amounts import count
+from codecompass.formatting import count
 from codecompass.protocol.difference_replies import (
     DiffContextReply,
     DiffFile,

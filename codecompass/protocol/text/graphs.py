@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from codecompass.amounts import count
+from codecompass.formatting import count
 from codecompass.protocol.replies import CallGraphReply, GraphEdge, GraphNode, Impact, TypeHierarchyReply
 from codecompass.protocol.text.code import CONFIDENCE_MARKS, Name, one_line, short_name
 

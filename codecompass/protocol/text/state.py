@@ -6,8 +6,8 @@ Only deviations from the normal are mentioned: an answer that is fresh and compl
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from codecompass.amounts import count, duration, size
 from codecompass.errors import ErrorBody
+from codecompass.formatting import count, duration, size
 from codecompass.protocol.metadata import BareMetadata, Metadata
 from codecompass.protocol.replies import NextAction
 from codecompass.protocol.state_replies import (

@@ -26,7 +26,7 @@ from codecompass.transport.http.streamable import StreamableEndpoint
 from codecompass.transport.http.websocket import WebSocketEndpoint
 from codecompass.transport.mcp.core import Core
 from codecompass.transport.server import Server, resident_bytes
-from codecompass.transport.ui.door import PAGE_PATH, PageDoor
+from codecompass.transport.ui.access_checks import PAGE_PATH, PageDoor
 
 
 class HttpTransport:

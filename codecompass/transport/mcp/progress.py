@@ -12,7 +12,7 @@ from typing import Final
 import trio
 from msgspec import UNSET, Struct, UnsetType, field
 
-from codecompass.actors.job_model import JobState, JobView
+from codecompass.actors.job_state import JobState, JobView
 from codecompass.transport.mcp.protocol import META_JOB_ID
 from codecompass.transport.mcp.wire import ProgressToken
 

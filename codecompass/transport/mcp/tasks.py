@@ -14,8 +14,8 @@ import msgspec
 import trio
 from msgspec import UNSET, Struct
 
-from codecompass.actors.job_model import JobView
-from codecompass.amounts import iso_time_ms
+from codecompass.actors.job_state import JobView
+from codecompass.formatting import iso_time_ms
 from codecompass.transport.mcp.jsonrpc import Fault
 from codecompass.transport.mcp.protocol import INVALID_PARAMS
 from codecompass.transport.mcp.wire import CallToolResult, TaskResult

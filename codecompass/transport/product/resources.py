@@ -11,9 +11,9 @@ from urllib.parse import unquote
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from codecompass.actors.job_model import JobState
-from codecompass.amounts import iso_time_ms
+from codecompass.actors.job_state import JobState
 from codecompass.errors import FileNotFound
+from codecompass.formatting import iso_time_ms
 from codecompass.jobs import Job
 from codecompass.transport.calls import ServerAccess
 from codecompass.transport.mcp.exchange import Exchange

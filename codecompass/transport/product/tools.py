@@ -14,7 +14,7 @@ import msgspec
 import trio
 from msgspec import UNSET, Raw, Struct, field
 
-from codecompass.actors.job_model import JobState, JobView
+from codecompass.actors.job_state import JobState, JobView
 from codecompass.errors import ProjectNotFound
 from codecompass.projects.caller import Identity, TransportName
 from codecompass.settings import AnswerForm

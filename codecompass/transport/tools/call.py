@@ -6,7 +6,7 @@ import trio
 
 from codecompass.actors.answering import asked_ref, require_ref
 from codecompass.actors.failures import collapse_groups
-from codecompass.actors.job_model import JobView
+from codecompass.actors.job_state import JobView
 from codecompass.actors.messages import Query, QueryRequest
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.projects.caller import Caller

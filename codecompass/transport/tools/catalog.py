@@ -12,7 +12,7 @@ from typing import Final
 import structlog
 from msgspec.structs import replace
 
-from codecompass.actors.job_model import JobState
+from codecompass.actors.job_state import JobState
 from codecompass.errors import CodeCompassError, InternalError, error_body
 from codecompass.projects.caller import Caller
 from codecompass.protocol.decode import decode

@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.actors.job_model import JobState
+from codecompass.actors.job_state import JobState
 from codecompass.actors.messages import Query, StartJob
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.errors import CodeCompassError, IndexInProgress, SyncInProgress, error_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import trio
 from msgspec import Struct
 
-from codecompass.amounts import iso_time
+from codecompass.formatting import iso_time
 from codecompass.protocol.state_replies import IndexStatusReply
 from codecompass.scan.explain import SKIP_SENTENCES
 from codecompass.transport.http.limits import HttpLimits

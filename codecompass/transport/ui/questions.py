@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from codecompass.actors.job_model import JobView
+from codecompass.actors.job_state import JobView
 from codecompass.projects.caller import TransportName
 from codecompass.protocol.replies import ErrorReply, LocateSymbolReply, Reply, Result
 from codecompass.protocol.requests import ALL_PROJECTS, ReadFile

@@ -12,7 +12,7 @@ from msgspec import Struct
 from codecompass import __version__
 from codecompass.protocol.decode import well_formed
 from codecompass.transport.http.request import NOT_FOUND, OK, Header, HttpRefusal, HttpRequest
-from codecompass.transport.ui.door import PAGE_PATH
+from codecompass.transport.ui.access_checks import PAGE_PATH
 from codecompass.units import GIB, KIB, MIB
 
 HTML_TYPE: Final = "text/html; charset=utf-8"

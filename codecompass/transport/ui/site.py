@@ -15,8 +15,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from codecompass.transport.http.request import NOT_FOUND, HttpRefusal, HttpRequest, require_method
+from codecompass.transport.ui.access_checks import PAGE_PATH
 from codecompass.transport.ui.code_pages import CodePages
-from codecompass.transport.ui.door import PAGE_PATH
 from codecompass.transport.ui.project_pages import ProjectPages
 from codecompass.transport.ui.questions import PageError, ToolQueries
 from codecompass.transport.ui.rendering import Rendering

@@ -30,7 +30,7 @@ class Declaration(Struct, frozen=True):
     """If not empty, only lines that contain it are searched, one at a time."""
 
 
-class Lexis(Struct, frozen=True, kw_only=True):
+class LexicalRules(Struct, frozen=True, kw_only=True):
     """The lexical rules of one language."""
 
     family: str
@@ -101,8 +101,8 @@ _PYTHON_STRINGS: Final = (
 )
 
 
-def _python() -> Lexis:
-    return Lexis(
+def _python() -> LexicalRules:
+    return LexicalRules(
         family="python",
         comments_and_strings=_any(_HASH, _PYTHON_STRINGS),
         interpolation=re.compile(r"(?<!\{)\{([^{}]++)\}"),
@@ -136,8 +136,8 @@ _REGEX_LITERAL: Final = (
 )
 
 
-def _ecmascript() -> Lexis:
-    return Lexis(
+def _ecmascript() -> LexicalRules:
+    return LexicalRules(
         family="ecmascript",
         comments_and_strings=_any(_SLASHES, _BLOCK, r"`(?P<code>(?:[^`\\]++|\\.)*+`?)", _REGEX_LITERAL, _DOUBLE, _SINGLE),
         interpolation=re.compile(r"\$\{((?:[^{}]|\{[^{}]*+\})*+)\}"),
@@ -164,8 +164,8 @@ def _ecmascript() -> Lexis:
     )
 
 
-def _go() -> Lexis:
-    return Lexis(
+def _go() -> LexicalRules:
+    return LexicalRules(
         family="go",
         comments_and_strings=_any(_SLASHES, _BLOCK, r"`[^`]*+`?", _DOUBLE, _CHARACTER),
         name=_NAME,
@@ -187,8 +187,8 @@ def _go() -> Lexis:
     )
 
 
-def _rust() -> Lexis:
-    return Lexis(
+def _rust() -> LexicalRules:
+    return LexicalRules(
         family="rust",
         comments_and_strings=_any(
             _SLASHES,
@@ -232,8 +232,8 @@ _C_DECLARATION: Final = _declared(
 )
 
 
-def _c() -> Lexis:
-    return Lexis(
+def _c() -> LexicalRules:
+    return LexicalRules(
         family="c",
         comments_and_strings=_any(_SLASHES, _BLOCK, _DOUBLE, _CHARACTER),
         name=_NAME,
@@ -245,8 +245,8 @@ def _c() -> Lexis:
     )
 
 
-def _cpp() -> Lexis:
-    return Lexis(
+def _cpp() -> LexicalRules:
+    return LexicalRules(
         family="c",
         comments_and_strings=_any(
             _SLASHES, _BLOCK, r'R"(?<=\bR")(?P<mark>[^\s()\\"]{0,16}+)\(.*?(?:\)(?P=mark)"|\Z)', _DOUBLE, _CHARACTER
@@ -267,8 +267,8 @@ def _cpp() -> Lexis:
     )
 
 
-def _java() -> Lexis:
-    return Lexis(
+def _java() -> LexicalRules:
+    return LexicalRules(
         family="jvm",
         comments_and_strings=_any(_SLASHES, _BLOCK, _TRIPLE, _DOUBLE, _CHARACTER),
         name=_NAME,
@@ -291,8 +291,8 @@ def _java() -> Lexis:
     )
 
 
-def _csharp() -> Lexis:
-    return Lexis(
+def _csharp() -> LexicalRules:
+    return LexicalRules(
         family="csharp",
         comments_and_strings=_any(
             _SLASHES,
@@ -329,8 +329,8 @@ _VALUES: Final = _declared(
 )
 
 
-def _kotlin() -> Lexis:
-    return Lexis(
+def _kotlin() -> LexicalRules:
+    return LexicalRules(
         family="jvm",
         comments_and_strings=_any(_SLASHES, _BLOCK, rf'"(?P<code>{_RAW_TRIPLE[1:]}|{_DOUBLE[1:]})', _CHARACTER),
         interpolation=re.compile(r"\$(?:\{([^{}]*+)\}|(?=\w))"),
@@ -351,8 +351,8 @@ def _kotlin() -> Lexis:
     )
 
 
-def _scala() -> Lexis:
-    return Lexis(
+def _scala() -> LexicalRules:
+    return LexicalRules(
         family="jvm",
         comments_and_strings=_any(
             rf"(?P<code>\b[sf](?:{_RAW_TRIPLE}|{_DOUBLE}))",
@@ -376,8 +376,8 @@ def _scala() -> Lexis:
     )
 
 
-def _swift() -> Lexis:
-    return Lexis(
+def _swift() -> LexicalRules:
+    return LexicalRules(
         family="swift",
         comments_and_strings=_any(_SLASHES, _BLOCK, rf'"(?P<code>{_TRIPLE[1:]}|{_DOUBLE[1:]})'),
         interpolation=re.compile(r"\\\(([^()]*+(?:\([^()]*+\))?)\)"),
@@ -398,8 +398,8 @@ def _swift() -> Lexis:
     )
 
 
-def _ruby() -> Lexis:
-    return Lexis(
+def _ruby() -> LexicalRules:
+    return LexicalRules(
         family="ruby",
         comments_and_strings=_any(
             r"=begin\b(?:(?<=\A=begin)|(?<=\n=begin)).*?(?:\n=end\b|\Z)",
@@ -426,8 +426,8 @@ def _ruby() -> Lexis:
     )
 
 
-def _php() -> Lexis:
-    return Lexis(
+def _php() -> LexicalRules:
+    return LexicalRules(
         family="php",
         comments_and_strings=_any(_SLASHES, _BLOCK, r"#(?!\[)[^\n]*+", _DOUBLE_LINES, _SINGLE_LINES),
         name=_DOLLAR_NAME,
@@ -448,8 +448,8 @@ def _php() -> Lexis:
     )
 
 
-def _lua() -> Lexis:
-    return Lexis(
+def _lua() -> LexicalRules:
+    return LexicalRules(
         family="lua",
         comments_and_strings=_any(
             r"--\[(?P<long>=*+)\[.*?(?:\](?P=long)\]|\Z)",
@@ -468,8 +468,8 @@ def _lua() -> Lexis:
     )
 
 
-def _elixir() -> Lexis:
-    return Lexis(
+def _elixir() -> LexicalRules:
+    return LexicalRules(
         family="elixir",
         comments_and_strings=_any(_HASH, rf'"(?P<code>{_TRIPLE[1:]}|{_DOUBLE_LINES[1:]})', _SINGLE),
         interpolation=re.compile(r"#\{([^{}]*+)\}"),
@@ -488,8 +488,8 @@ def _elixir() -> Lexis:
     )
 
 
-def _haskell() -> Lexis:
-    return Lexis(
+def _haskell() -> LexicalRules:
+    return LexicalRules(
         family="haskell",
         defines_at_line_start=True,
         comments_and_strings=_any(r"\{-.*?(?:-\}|\Z)", r"--(?![!#$%&*+./<=>?@\\^|~:])[^\n]*+", _DOUBLE_LINES, _CHARACTER),
@@ -507,8 +507,8 @@ def _haskell() -> Lexis:
     )
 
 
-def _bash() -> Lexis:
-    return Lexis(
+def _bash() -> LexicalRules:
+    return LexicalRules(
         family="bash",
         comments_and_strings=_any(r"#(?<![\w$#{]#)[^\n]*+", rf'"(?P<code>{_DOUBLE_LINES[1:]})', r"'[^']*+'?"),
         interpolation=re.compile(r"\$(?:\(([^()]*+)\)|\{?(?=\w))"),
@@ -521,8 +521,8 @@ def _bash() -> Lexis:
     )
 
 
-def _zig() -> Lexis:
-    return Lexis(
+def _zig() -> LexicalRules:
+    return LexicalRules(
         family="zig",
         comments_and_strings=_any(_SLASHES, r"\\\\[^\n]*+", _DOUBLE, _CHARACTER),
         name=_NAME,
@@ -544,8 +544,8 @@ def _zig() -> Lexis:
     )
 
 
-def _sql() -> Lexis:
-    return Lexis(
+def _sql() -> LexicalRules:
+    return LexicalRules(
         family="sql",
         comments_and_strings=_any(_DASHES, _BLOCK, r"'(?:[^']++|'')*+'?"),
         name=_NAME,
@@ -558,7 +558,7 @@ def _sql() -> Lexis:
     )
 
 
-_BUILDERS: Final[Mapping[str, Callable[[], Lexis]]] = {
+_BUILDERS: Final[Mapping[str, Callable[[], LexicalRules]]] = {
     "bash": _bash,
     "c": _c,
     "cpp": _cpp,
@@ -584,14 +584,14 @@ _BUILDERS: Final[Mapping[str, Callable[[], Lexis]]] = {
 
 
 @cache
-def _built(builder: Callable[[], Lexis]) -> Lexis:
+def _built(builder: Callable[[], LexicalRules]) -> LexicalRules:
     return builder()
 
 
-class _Lexes(Mapping[str, Lexis]):
+class _LexicalRulesByLanguage(Mapping[str, LexicalRules]):
     """The lexical rules by language, each compiled on first use: compiling all takes 50 ms."""
 
-    def __getitem__(self, language: str) -> Lexis:
+    def __getitem__(self, language: str) -> LexicalRules:
         return _built(_BUILDERS[language])
 
     def __contains__(self, language: object) -> bool:
@@ -604,5 +604,5 @@ class _Lexes(Mapping[str, Lexis]):
         return len(_BUILDERS)
 
 
-LEXES: Final[Mapping[str, Lexis]] = _Lexes()
+LEXICAL_RULES: Final[Mapping[str, LexicalRules]] = _LexicalRulesByLanguage()
 """By language."""

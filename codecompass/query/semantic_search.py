@@ -17,7 +17,7 @@ from codecompass.query.best_definitions import MAX_ALSO
 from codecompass.query.exact_names import is_handle
 from codecompass.query.filters import has_kind, passes
 from codecompass.query.intent import classify, unquoted
-from codecompass.query.locations import asked_lines
+from codecompass.query.named_locations import asked_lines
 from codecompass.query.ranking import role_scale
 from codecompass.query.retrieval import Candidates
 from codecompass.query.search_hits import RankedPlace, Signals

@@ -2,7 +2,7 @@
 
 import pytest
 
-from codecompass.actors.supervision import (
+from codecompass.actors.child_lifecycle import (
     LEGAL_STEPS,
     LONGEST_PAUSE_SECONDS,
     MAX_RESTARTS,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from codecompass.cluster.across import SAMPLED_REPOSITORIES, Across
 from codecompass.cluster.engine import Engine
+from codecompass.cluster.repository_samples import SAMPLED_REPOSITORIES, Across
 from codecompass.cluster.scoring import EngineRarities
 from tests.cluster.organisation import files_of, organisation
 

@@ -11,8 +11,8 @@ from typing import Final
 
 import trio
 
-from codecompass.actors.job_model import JobState, JobView, OwnedJob
 from codecompass.actors.job_run import JobRun
+from codecompass.actors.job_state import JobState, JobView, OwnedJob
 from codecompass.actors.known_index import KnownIndex
 from codecompass.actors.messages import StartJob
 from codecompass.actors.tracking import ChangeTracker
