@@ -1,12 +1,12 @@
 """Freshness: gets changes into the index before an answer, and in the background between questions. Keeps no state: the change
-tracker knows what has changed, the job runner indexes it.
+tracker knows what has changed, the job queue has it indexed.
 """
 
 from typing import Final
 
 import trio
 
-from codecompass.actors.job_queue import JobRunner
+from codecompass.actors.job_queue import JobQueue
 from codecompass.actors.tracking import DEBOUNCE_SECONDS, ChangeTracker, CheckResult
 from codecompass.protocol.metadata import FreshnessStatus
 from codecompass.protocol.requests import FreshnessPolicy
@@ -22,7 +22,7 @@ CHECK_SECONDS: Final = 100 * MILLISECONDS
 class Freshness:
     """The freshness of one workspace."""
 
-    def __init__(self, changes: ChangeTracker, jobs: JobRunner) -> None:
+    def __init__(self, changes: ChangeTracker, jobs: JobQueue) -> None:
         self._changes = changes
         self._jobs = jobs
 

@@ -31,7 +31,7 @@ LONGEST_RETRY_SECONDS: Final = 60 * SECONDS
 """Pause after a failed job, doubling up to the longest, in which questions start no job; explicit requests always do."""
 
 
-class JobRunner:
+class JobQueue:
     """The jobs of one workspace. All but `wait_progress` is synchronous. `nursery` is the incarnation's, whose end ends all jobs.
 
     `last` is the last job that was visible or failed, `failure` its error. `found_nothing`: the last run, which took

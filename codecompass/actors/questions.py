@@ -16,7 +16,7 @@ import trio
 from codecompass.actors.answering import freshness_policy, needs_symbols, not_ready, timeout_seconds
 from codecompass.actors.freshness import Freshness
 from codecompass.actors.index_answers import AnswerContext
-from codecompass.actors.job_queue import JobRunner
+from codecompass.actors.job_queue import JobQueue
 from codecompass.actors.job_state import JobState
 from codecompass.actors.known_index import KnownIndex
 from codecompass.actors.messages import Query, Settle, Settled
@@ -58,7 +58,7 @@ class Questions:
         self,
         bench: Workbench,
         index: KnownIndex,
-        jobs: JobRunner,
+        jobs: JobQueue,
         freshness: Freshness,
         *,
         project: Callable[[], Project],

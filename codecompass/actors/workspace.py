@@ -11,7 +11,7 @@ The actor is made of parts. Each part knows only those below it, and each piece 
 
     questions.py     no state: answers questions, and has each wait for what it needs
     freshness.py     no state: lets changes land before an answer and in the background
-    job_runner.py    the running job and the waiting one (job_run.py: one job), the last one, the pause after a failure
+    job_queue.py     the running job and the waiting one (job_run.py: one job), the last one, the pause after a failure
     tracking.py      the log of changes and the watcher
     Embedding        the making of vectors, if search by meaning is on (vector_upkeep.py)
     known_index.py   what is known of the index on disk
@@ -26,7 +26,7 @@ import trio
 from msgspec import Struct
 
 from codecompass.actors.freshness import CommitFreshness, Freshness
-from codecompass.actors.job_queue import JobRunner
+from codecompass.actors.job_queue import JobQueue
 from codecompass.actors.job_state import JobView
 from codecompass.actors.known_index import KnownIndex
 from codecompass.actors.messages import CancelJob, Envelope, Mailbox, Query, Settle, StartJob
@@ -108,7 +108,7 @@ class _WorkspaceActor:
         self._answered = trio.Event()
         self._index = KnownIndex(bench)
         self._changes = ChangeTracker(bench, nursery, self._announce)
-        self._jobs = JobRunner(
+        self._jobs = JobQueue(
             project=context.project,
             bench=bench,
             index=self._index,

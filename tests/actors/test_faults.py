@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 
 from codecompass import query as core
 from codecompass.actors import child_lifecycle
-from codecompass.actors.job_queue import JobRunner
+from codecompass.actors.job_queue import JobQueue
 from codecompass.actors.messages import CancelJob, StartJob
 from codecompass.actors.workbench import IndexWorkbench
 from codecompass.errors import InternalError
@@ -76,7 +76,7 @@ async def test_a_crash_of_the_loop_is_answered_and_what_comes_meanwhile_waits_fo
         neighbour = await open_neighbour(serving, tmp_path)
         handle = await open_workspace(serving, small)
         await until_indexed(handle)
-        crash_once(monkeypatch, JobRunner, "cancel", InjectedCrash("in the loop"))
+        crash_once(monkeypatch, JobQueue, "cancel", InjectedCrash("in the loop"))
 
         with pytest.raises(InternalError) as told:
             await handle.ask(CancelJob(job_id="any"))
@@ -118,7 +118,7 @@ async def test_what_is_in_work_when_the_loop_crashes_is_told_so(small, tmp_path,
                 for _ in range(3):
                     nursery.start_soon(ask)
                 await until(lambda: handle.observation.in_flight == 3)
-                crash_once(monkeypatch, JobRunner, "cancel", InjectedCrash("in the loop"))
+                crash_once(monkeypatch, JobQueue, "cancel", InjectedCrash("in the loop"))
                 with pytest.raises(InternalError):
                     await handle.ask(CancelJob(job_id="any"))
 
