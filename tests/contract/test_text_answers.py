@@ -110,7 +110,7 @@ async def test_a_short_definition_is_whole_and_a_long_one_is_not(own_code):
     assert short.split("\n")[0] == "protocol/text/code.py"
     assert [line.partition(":")[2].strip() for line in short.split("\n")[2:]] == [
         "def span(first: int, last: int) -> str:",
-        '"""Returns the lines of a place: `12-30`, or `12`."""',
+        '"""Returns a line range: `12-30`, or `12`."""',
         'return str(first) if last <= first else f"{first}-{last}"',
     ]
 
