@@ -14,7 +14,6 @@ from blake3 import blake3
 ProjectId = NewType("ProjectId", str)
 """First 16 hex characters of blake3(realpath(root))."""
 
-
 ObjectFormat = Literal["sha1", "sha256"]
 """The hash algorithm of a git repository's object ids."""
 

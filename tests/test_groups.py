@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import SLOW_FOLDERS
+
 MODULE = """
 import os
 import pathlib
@@ -17,6 +19,11 @@ import pytest
 def test_grouped(number):
     pathlib.Path(__file__).with_name(f"ran-in-{os.environ['PYTEST_XDIST_WORKER']}").touch()
 """
+
+
+def test_every_folder_of_slow_tests_exists() -> None:
+    """One that was renamed would run in `make test` without anybody noticing."""
+    assert [name for name in SLOW_FOLDERS if not (Path(__file__).parent / name).is_dir()] == []
 
 
 @pytest.mark.slow

@@ -28,36 +28,27 @@ from codecompass.units import MILLISECONDS, SECONDS
 
 T = TypeVar("T")
 
-
 QUERY_THREADS: Final = 4
 """Most of a query is Python and holds the interpreter lock: more threads would only take turns."""
-
 
 WRITERS: Final = 2
 """Index jobs that run at a time. They share the worker processes; more would only lengthen each."""
 
-
 CHECK_THREADS: Final = 2
-
 
 MAX_CALLS: Final = 8
 """Calls that run at a time. On a local disk each takes well under a millisecond, except those that walk a tree."""
 
-
 SUSPECT_SECONDS: Final = 250 * MILLISECONDS
-
 
 PATIENCE_SECONDS: Final = 5 * SECONDS
 """How long a short call may give no sign. A disk that has to spin up takes this long; a loaded machine less."""
 
-
 MAX_SUSPECTS: Final = 4
 """Calls that may give no sign at one place at a time; further ones wait until these have returned or given up."""
 
-
 MAX_LENT: Final = 256
 """Suspect calls that are compensated for by further threads, over all places. Each thread holds a stack: 50 kB of memory."""
-
 
 RETRY_MS: Final = 5000
 

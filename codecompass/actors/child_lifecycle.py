@@ -30,28 +30,21 @@ LEGAL_STEPS: Final[Mapping[Lifecycle, frozenset[Lifecycle]]] = {
 
 MAX_RESTARTS: Final = 5
 
-
 WITHIN_SECONDS: Final = 60 * SECONDS
-
 
 FIRST_PAUSE_SECONDS: Final = 0.05 * SECONDS
 
-
 LONGEST_PAUSE_SECONDS: Final = 5 * SECONDS
-
 
 PROBE_SECONDS: Final = 60 * SECONDS
 """A workspace that was given up is restarted by the first request after this time."""
-
 
 WORKSPACE_HANDLES: Final = 16
 """Open files of one workspace in use: up to four readers of its tables with three files each, its text, watcher and lock.
 Measured without questions: 7, 2026-11."""
 
-
 RESERVED_HANDLES: Final = 96
 """Open files of a server besides its workspaces: connections of clients, workers, registry, logs."""
-
 
 WATCHERS_SHARE: Final = 3
 """A server uses at most 1/3 of the user's inotify instances: editors and other servers need theirs."""

@@ -40,26 +40,20 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-
 Shown = dict[str, ManifestEntry | None]
 """The files that an answer shows, each with its manifest entry."""
-
 
 COLD_READERS: Final = 2
 """Processes or threads that read at a time; each has one index open, with about ten files."""
 
-
 IDLE_SECONDS: Final = 60 * SECONDS
 """A reader process that was idle for this long ends: it holds 50 MB, of which a quarter is shared."""
-
 
 SAMPLED_AT_ONCE: Final = 8
 """Projects that one call to a reader process samples: passing a call costs a tenth of a sample."""
 
-
 LATE_SECONDS: Final = 2 * SECONDS
 """A reader process that exceeds its time by this much is killed: the store's disk does not answer."""
-
 
 NICENESS: Final = 15
 """Niceness of a reader process: questions about one project go first when cores are scarce."""

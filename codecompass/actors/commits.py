@@ -26,7 +26,6 @@ NO_REPOSITORY: Final = (
     "this workspace is in no git repository, so it has no refs. Leave ref out: the answer is about the files as they are."
 )
 
-
 MAX_NAMES: Final = 5
 """Refs of a commit that are listed with its index."""
 

@@ -40,7 +40,6 @@ BATCH_FILES: Final = 100
 WRITE_QUEUE: Final = 4
 """Parsed batches that wait for the writer; beyond that the workers wait."""
 
-
 Fill = Callable[[Sequence[FileTask]], Awaitable[Sequence[FileTask]]]
 """Returns tasks with their contents, for contents that are not in the working tree."""
 

@@ -16,13 +16,11 @@ delay."""
 SLICE_SECONDS: Final = 15 * SECONDS
 """How often a first build publishes the symbols extracted so far."""
 
-
 FORK_FROM_FILES: Final = 50
 """A tree with fewer files is indexed from nothing: that takes no longer than forking an index."""
 
 PARK_FROM_FILES: Final = 200
 """Number of changed files from which the current epoch is parked and a nearer one is looked for."""
-
 
 KNOWN_FROM_FILES: Final = 100
 """Number of files to read from which git's index and other epochs are consulted first: that takes as long as reading so many."""

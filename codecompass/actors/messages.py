@@ -46,7 +46,6 @@ MAILBOX_CAPACITY: Final = 64
 RETRY_AFTER_MS: Final = 250
 """Recommended wait for a refused caller: most answers take a tenth of it."""
 
-
 QueryRequest = (
     SearchCode
     | LocateSymbol

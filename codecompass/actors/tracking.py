@@ -35,7 +35,6 @@ LONGEST_REPLACE_SECONDS: Final = 30 * SECONDS
 long. It does not grow while the file system is unresponsive: an attempt costs nothing while a thread waits there anyway, and once
 the file system answers again, its files have to be checked even if no question comes."""
 
-
 CheckResult = Literal["watched", "unchanged", "unknown"]
 """How the change log was brought up to date: `watched`: by the watcher, so it is complete; `unchanged`: by comparing every file,
 and the index holds the tree; `unknown`: by neither, so files that are not in the log may have changed."""

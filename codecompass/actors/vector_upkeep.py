@@ -55,21 +55,16 @@ if TYPE_CHECKING:
 
 SLICE_FILES: Final = 64
 
-
 SLICE_BATCHES: Final = 4
 """Bounds of a slice: its files, and the batches of texts after which no further file is read."""
 
-
 FIRST_PAUSE_SECONDS: Final = 1 * SECONDS
-
 
 LONGEST_PAUSE_SECONDS: Final = 60 * SECONDS
 """Pause after a failure, which doubles from the first to the longest."""
 
-
 OTHERS_SECONDS: Final = 30 * SECONDS
 """Pause between attempts while another process makes the vectors of this project."""
-
 
 P = ParamSpec("P")
 T = TypeVar("T")

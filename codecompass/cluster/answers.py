@@ -45,7 +45,6 @@ RETRY_MS: Final = 5_000
 SHORTEST_COMMIT: Final = 7
 """Least number of characters of an abbreviated commit id."""
 
-
 NOT_INDEXED: Final = "no worker has indexed it yet"
 
 _DEFAULT_NAMES: Final = frozenset({"HEAD", NO_REF, ""})

@@ -30,7 +30,6 @@ PREDEFINED: Final = frozenset({"HOME", "IFS", "LANG", "LC_ALL", "OPTIND", "PATH"
 
 FUNCTION_MARKERS: Final = (b"()", b"function ")
 
-
 AT_LINE_START: Final = re.compile(
     rb"<<-?[ \t]*(?P<quote>['\"\\]?)(?P<mark>\w+)(?P=quote)(?s:.{0,20000}?)^[ \t]*(?P=mark)$"
     rb"|^(?:function[ \t]+(?P<word>[\w:.@-]+)[ \t]*(?:\(\))?|(?P<name>[\w:.@-]+)[ \t]*\([ \t]*\))\s*\{(?P<body>.*)",

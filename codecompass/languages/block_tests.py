@@ -36,7 +36,6 @@ _ESCAPED: Final = re.compile(r"\\(['\"`\\])")
 _BLANKS: Final = frozenset(b" \t\r\n")
 _NOT_CODE: Final = ("comment", "string", "heredoc", "template")
 
-
 DOUBLE_QUOTED: Final = rb"\"([^\"\\\n]*(?:\\.[^\"\\\n]*)*)\""
 QUOTED: Final = rb"(?:" + DOUBLE_QUOTED + rb"|'([^'\\\n]*(?:\\.[^'\\\n]*)*)')"
 """A title in quotes."""

@@ -340,7 +340,6 @@ TYPED_RULES: Final[Mapping[str, Rule]] = {
 }
 SCRIPT_RULES: Final[Mapping[str, Rule]] = {**COMMON_RULES, "field_definition": field}
 
-
 _HEAD: Final = re.compile(
     rb"""
     \n[ \t]*+(?P<head>
@@ -380,7 +379,6 @@ TESTS: Final = BlockTestSyntax(
     title_of=_title_of,
 )
 
-
 JAVASCRIPT = Language(
     grammar="javascript",
     rules=SCRIPT_RULES,
@@ -390,7 +388,6 @@ JAVASCRIPT = Language(
     before_walk=note_exports,
     doc=doc_comment,
 )
-
 
 TYPESCRIPT = Language(
     grammar="typescript",
@@ -402,7 +399,6 @@ TYPESCRIPT = Language(
     before_walk=note_exports,
     doc=doc_comment,
 )
-
 
 TSX = Language(
     grammar="tsx",

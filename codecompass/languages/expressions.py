@@ -169,7 +169,6 @@ _MODIFIERS: Final = re.compile(
     r"\b(?:final|const|volatile|struct|enum|union|register|static|ref|out|in|params|this|readonly)\b\s*|@\w+\s*"
 )
 
-
 _ANY_BRACKET: Final = frozenset("([{<>}])")
 
 

@@ -46,7 +46,6 @@ TYPES: Final[dict[str, SymbolKind]] = {
     "annotation_type_declaration": "interface",
 }
 
-
 VISIBILITIES: Final[dict[str, Visibility]] = {"public": "public", "private": "private", "protected": "protected"}
 
 

@@ -35,7 +35,6 @@ SkipReason = Literal[
     "unreadable",
 ]
 
-
 MAX_QUALIFIED_NAME: Final = 1_000
 """Characters. A symbol whose qualified name is longer gets its bare name instead: 50,000 names in deep scopes or below a path of
 4 kB would take gigabytes."""

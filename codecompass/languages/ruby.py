@@ -126,7 +126,6 @@ def _import(word: str, node: Node, context: RuleContext) -> Iterator[Found]:
 
 MARKERS: Final = (b"def ", b"class ", b"module ", b"alias ", b"define_method", b"require", b"Class.new", b"Struct.new")
 
-
 VARIABLES: Final = frozenset({"class_variable", "instance_variable", "global_variable"})
 PREDEFINED: Final = frozenset({"$stdin", "$stdout", "$stderr", "$VERBOSE", "$DEBUG", "$PROGRAM_NAME", "$0", "$/", "$,", "$;"})
 MAGIC_COMMENT: Final = re.compile(

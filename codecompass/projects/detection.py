@@ -35,10 +35,8 @@ from codecompass.settings import ServerSettings
 
 VariableName = Literal["CODECOMPASS_PROJECT", "CLAUDE_PROJECT_DIR"]
 
-
 PROJECT_VARIABLES: Final[tuple[VariableName, ...]] = get_args(VariableName)
 """Environment variables that name the project, the strongest first. Claude Code sets the second for every server."""
-
 
 SourceName = Literal[
     "workspace",
@@ -53,17 +51,13 @@ SourceName = Literal[
     "default project",
 ]
 
-
 WORKING_PLACES: Final[frozenset[SourceName]] = frozenset({"client roots", "CLAUDE_PROJECT_DIR", "current directory"})
 """Sources that say where somebody works, not which project they want: markers at or above the directory count."""
 
-
 DISK_ROOT: Final = Path("/")
-
 
 ACTIVE_PROJECT_ENDPOINT: Final = "/api/v1/projects/active"
 """Path appended to the URL of the peer."""
-
 
 _HTTP_PORT: Final = 80
 

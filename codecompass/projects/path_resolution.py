@@ -24,7 +24,6 @@ from codecompass.store.registry import Project, Registry
 _MAX_LINKS: Final = 40
 """Number of symbolic links that Linux follows in one path; more are a loop."""
 
-
 SHOWN_PATH_LENGTH: Final = 200
 """Characters of a refused path that an error repeats."""
 

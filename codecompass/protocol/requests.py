@@ -177,7 +177,6 @@ Explanation = Annotated[
 ]
 WaitSeconds = Annotated[int, Meta(ge=0, le=MAX_WAIT_SECONDS, description="wait so long for the end", extra={"unit": "s"})]
 
-
 ALL_PROJECTS: Final = "*"
 
 Workspaces = Annotated[

@@ -27,7 +27,6 @@ expression and 0.7 ms in a hundred, 2026-11-21)."""
 _MAX_ANCESTORS: Final = 64
 """A `!` pattern with more directories does not make excluded directories be entered: its expression nests once for each."""
 
-
 MAX_PATTERN_BYTES: Final = 4096
 """No system can open a path as long as a longer pattern. Git has no such limit."""
 
@@ -40,7 +39,6 @@ path is matched against each, at 0.15 us; the longest ignore files in use have 3
 
 MAX_GLOB_BYTES: Final = 64 * KIB
 """Total length of the same patterns; translating and compiling this much takes half a second."""
-
 
 Rank = tuple[int, int]
 """Precedence of a pattern of the settings or a `.codecompassignore`: the depth of its file, and its position in the file."""

@@ -59,7 +59,6 @@ HEADER_ENDINGS: Final = (".h", ".hh", ".hpp", ".hxx")
 GENERIC_STEMS: Final = word_set("index main mod init lib package default")
 """File names that say nothing without their directory."""
 
-
 MAX_WORDS_ABOVE: Final = 256
 """Words kept of the directories above a file's own; without a limit, memory would grow with the square of a tree's depth."""
 

@@ -34,7 +34,6 @@ ALWAYS_SUMMED_BYTES: Final = 16 * MIB
 SETTLE_PATIENCE_MS: Final = 200
 """How long to wait for readers that still read an earlier generation from the log."""
 
-
 Stamp = tuple[int, ...]
 """The stat() result of a file: size, modification time and inode. For facts that are not shared also the change time, which
 changes with each new hard link."""

@@ -45,7 +45,6 @@ _COLUMNS: Final = (
     "files_total, files_indexed, symbols_extracted, source_bytes, changed_files, duration_ms, created_at, started_at, finished_at"
 )
 
-
 _OPEN_JOBS: Final = (
     "SELECT job_id, project_id, status, pid, process_started, updated_at FROM jobs "
     "WHERE status IN ('queued', 'running') ORDER BY sequence"

@@ -33,7 +33,6 @@ KEPT_EVICTED: Final = 1000
 MAX_GROUPS: Final = 1_000
 MAX_MEMBERS: Final = 1_000
 
-
 _COLUMNS: Final = "project_id, alias, root, is_auto_discovered, is_default, created_at, last_used_at"
 
 

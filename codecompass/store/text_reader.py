@@ -36,7 +36,6 @@ from codecompass.store.text_queries import Filter, Narrowing, QueryBuilder, Word
 _Found = tuple[int, float, tantivy.DocAddress]
 """The key, the score and the address of a document."""
 
-
 _REFUSALS: Final = frozenset(
     {errno.EACCES, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EPERM, errno.EROFS}
 )

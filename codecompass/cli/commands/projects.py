@@ -48,7 +48,6 @@ projects = LazyGroup(
     ),
 )
 
-
 _STATE_STYLES: Final[dict[str, tuple[Style, ...]]] = {
     "ready": ("green",),
     "indexing": ("cyan",),

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 LISTED: Final = 6
 """Languages or reasons that are listed by name; the JSON has all of them."""
 
-
 _STATES: Final[dict[str, tuple[Style, ...]]] = {
     "ready": ("green", "bold"),
     "indexing": ("cyan", "bold"),

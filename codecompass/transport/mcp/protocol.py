@@ -99,7 +99,6 @@ TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
 MODERN_ONLY_METHODS: Final = frozenset({DISCOVER, LISTEN})
 """Methods that need the `_meta` of the modern era: a client that forgot it gets an error that says so."""
 
-
 MAX_MESSAGE_BYTES: Final = 4 * MIB
 """Maximum size of one message of a client, on every transport."""
 

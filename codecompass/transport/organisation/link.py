@@ -41,7 +41,6 @@ KEPT_SECONDS: Final = 4 * SECONDS
 
 CLOSE_SECONDS: Final = 1 * SECONDS
 
-
 ReadT = TypeVar("ReadT")
 
 
