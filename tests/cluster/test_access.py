@@ -119,10 +119,10 @@ def test_a_token_ends_when_it_expires():
     assert AccessToken(name="anna").viewer(1e12) is not None
 
 
-READING = {"across", "engine_queries", "engine_text", "generations", "manifests"}
+READING = {"engine_queries", "engine_text", "generations", "manifests", "repository_samples"}
 """The modules that read the contents of repositories."""
 
-READERS = READING | {"publishing", "scoring", "sweeping", "turns", "worker"}
+READERS = READING | {"fetch_and_publish", "publishing", "scoring", "sweeping", "worker"}
 """Those modules, and those of workers. `server` creates them, and passes them to `library` only."""
 
 

@@ -18,7 +18,7 @@ from codecompass.settings import ServerSettings, Settings
 from codecompass.store.layout import HomeLayout
 from codecompass.transport.http.server import open_sockets
 from codecompass.transport.http.service import serve_http
-from codecompass.transport.server import Launch, open_server
+from codecompass.transport.server import ServerOptions, open_server
 from tests.transport.http.client import ask, call
 
 
@@ -28,7 +28,7 @@ async def main(place):
     (project / "auth.py").write_text("def validate_token(token):\\n    return token\\n")
     settings = Settings(server=ServerSettings(transport="http", prewarm=False))
     rules = RoutingRules(pinned=(project,))
-    launch = Launch(settings=settings, settings_for=lambda _root: settings, home=HomeLayout(place / "home"), rules=rules)
+    launch = ServerOptions(settings=settings, settings_for=lambda _root: settings, home=HomeLayout(place / "home"), rules=rules)
     async with open_server(launch) as server, trio.open_nursery() as nursery:
         sockets = open_sockets("127.0.0.1", 0)
         await nursery.start(lambda task_status: serve_http(server, sockets, task_status=task_status))
