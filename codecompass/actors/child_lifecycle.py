@@ -29,12 +29,12 @@ LEGAL_STEPS: Final[Mapping[Lifecycle, frozenset[Lifecycle]]] = {
 }
 
 MAX_RESTARTS: Final = 5
-
 WITHIN_SECONDS: Final = 60 * SECONDS
+"""A workspace that crashes more often than this in this time is given up."""
 
 FIRST_PAUSE_SECONDS: Final = 0.05 * SECONDS
-
 LONGEST_PAUSE_SECONDS: Final = 5 * SECONDS
+"""The pause before a restart: it doubles with each crash within that time."""
 
 PROBE_SECONDS: Final = 60 * SECONDS
 """A workspace that was given up is restarted by the first request after this time."""
