@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from codecompass.cli.failure import as_commands, as_known
 from codecompass.cli.interactive.preview import Preview, preview
-from codecompass.cli.interactive.source import LiveIndex, ShownHit, ShownHits, Source
+from codecompass.cli.interactive.source import ListedHit, LiveIndex, ShownHits, Source
 from codecompass.errors import InternalError
 from codecompass.protocol.requests import SearchMode
 
@@ -43,7 +43,7 @@ class SearchOutcome(Struct, frozen=True):
 class PreviewAnswer(Struct, frozen=True):
     """The preview of a hit, None if the lines could not be read."""
 
-    hit: ShownHit
+    hit: ListedHit
     preview: Preview | None
 
 
@@ -54,7 +54,7 @@ class Finder:
         self._deliver = deliver
         self._changed = threading.Condition()
         self._question: TypedQuery | None = None
-        self._wanted: ShownHit | None = None
+        self._wanted: ListedHit | None = None
         self._latest = 0
         self._is_stopped = False
         self._thread = threading.Thread(target=self._run, args=(source,), name="interactive-search", daemon=True)
@@ -78,7 +78,7 @@ class Finder:
             self._latest += 1
             self._question = self._wanted = None
 
-    def request_preview(self, hit: ShownHit) -> None:
+    def request_preview(self, hit: ListedHit) -> None:
         """Queues the preview of a hit, in place of another that is waiting."""
         with self._changed:
             self._wanted = hit
@@ -135,7 +135,7 @@ def message_of(error: Exception) -> str:
     return as_commands(known.message)
 
 
-def _preview(index: LiveIndex, hit: ShownHit) -> Preview | None:
+def _preview(index: LiveIndex, hit: ListedHit) -> Preview | None:
     try:
         return preview(index.around(hit.path, hit.line), hit)
     except Exception:  # noqa: BLE001 - the hit is shown without a preview; the next question reports the error

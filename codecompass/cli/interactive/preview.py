@@ -13,7 +13,7 @@ from pygments.lexer import Lexer
 from pygments.lexers import get_all_lexers, get_lexer_by_name
 from pygments.token import Token
 
-from codecompass.cli.interactive.source import CodeAround, ShownHit
+from codecompass.cli.interactive.source import CodeAround, ListedHit
 from codecompass.cli.terminal import printable
 
 MAX_LINE_CHARACTERS: Final = 400
@@ -64,7 +64,7 @@ class Preview(Struct, frozen=True):
     hit_last: int
 
 
-def preview(code: CodeAround, hit: ShownHit) -> Preview:
+def preview(code: CodeAround, hit: ListedHit) -> Preview:
     """Returns the preview of a hit from the lines around it."""
     lines = [printable(line[:MAX_LINE_CHARACTERS].expandtabs(TAB_COLUMNS).rstrip()) for line in code.lines]
     return Preview(

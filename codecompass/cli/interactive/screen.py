@@ -32,7 +32,7 @@ from codecompass.cli.interactive import view
 from codecompass.cli.interactive.editor import editor_command
 from codecompass.cli.interactive.finder import PreviewAnswer, SearchOutcome
 from codecompass.cli.interactive.session import Session
-from codecompass.cli.interactive.source import ShownHit
+from codecompass.cli.interactive.source import ListedHit
 from codecompass.cli.interactive.upkeep import TreeState
 from codecompass.cli.invocation import shown_path
 from codecompass.cli.terminal import printable
@@ -71,7 +71,7 @@ class Screen:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._top = 0
         self._list_rows = 1
-        self._awaited: Callable[[ShownHit], None] | None = None
+        self._awaited: Callable[[ListedHit], None] | None = None
         self._is_editing = False
         self._output = Vt100_Output.from_pty(sys.stdout, term=environment.get("TERM"), enable_bell=False)
         self._buffer = Buffer(multiline=False, on_text_changed=self._typed)
@@ -209,7 +209,7 @@ class Screen:
 
         return keys
 
-    def _with_hit(self, act: Callable[[ShownHit], None]) -> None:
+    def _with_hit(self, act: Callable[[ListedHit], None]) -> None:
         """Calls `act` with the selected hit, once the typed query is answered."""
         self._awaited = act
         self._do_awaited()
@@ -222,7 +222,7 @@ class Screen:
         if session.hit is not None:
             act(session.hit)
 
-    def _open(self, hit: ShownHit) -> None:
+    def _open(self, hit: ListedHit) -> None:
         root = self._session.source.project.root
         path = root / hit.path
         if not os.path.lexists(path):
@@ -251,7 +251,7 @@ class Screen:
             session.check_tree()  # the file has probably been changed
         self._app.invalidate()
 
-    def _print(self, hit: ShownHit) -> None:
+    def _print(self, hit: ListedHit) -> None:
         place = shown_path(self._session.source.project.root, hit.path)
         self._leave(Leave(failure.DONE, f"{place}:{hit.line}"))
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from codecompass.cli.interactive.finder import Finder, PreviewAnswer, SearchOutcome, TypedQuery
 from codecompass.cli.interactive.preview import Preview
-from codecompass.cli.interactive.source import ShownHit, Source
+from codecompass.cli.interactive.source import ListedHit, Source
 from codecompass.cli.interactive.upkeep import TreeState, Upkeep
 from codecompass.protocol.requests import SearchMode
 
@@ -58,13 +58,13 @@ class Session:
         )
 
     @property
-    def hits(self) -> tuple[ShownHit, ...]:
+    def hits(self) -> tuple[ListedHit, ...]:
         """The hits that are shown."""
         found = None if self.answer is None else self.answer.found
         return () if found is None or self.is_withheld else found.hits
 
     @property
-    def hit(self) -> ShownHit | None:
+    def hit(self) -> ListedHit | None:
         """The selected hit."""
         return self.hits[self.selected] if self.selected < len(self.hits) else None
 
@@ -169,15 +169,15 @@ class Session:
         if hit is not None and _key(hit) not in self._previews:
             self._finder.request_preview(hit)
 
-    def _keep_preview(self, hit: ShownHit, preview: Preview | None) -> None:
+    def _keep_preview(self, hit: ListedHit, preview: Preview | None) -> None:
         self._previews[_key(hit)] = self._last_preview = preview
         while len(self._previews) > MAX_PREVIEWS:
             self._previews.popitem(last=False)
 
 
-def _key(hit: ShownHit) -> tuple[str, int]:
+def _key(hit: ListedHit) -> tuple[str, int]:
     return hit.path, hit.line
 
 
-def _is_same(one: ShownHit, other: ShownHit) -> bool:
+def _is_same(one: ListedHit, other: ListedHit) -> bool:
     return (one.path, one.result.qualified_name, one.text) == (other.path, other.result.qualified_name, other.text)

@@ -57,7 +57,7 @@ class Source(Struct, frozen=True):
     commit: NamedCommit | None
 
 
-class ShownHit(Struct, frozen=True):
+class ListedHit(Struct, frozen=True):
     """A hit and the line to show: that of a definition, or else the one that matches, with its text."""
 
     result: Result
@@ -73,7 +73,7 @@ class ShownHit(Struct, frozen=True):
 class ShownHits(Struct, frozen=True):
     """The hits for a query. `reads_as` is the mode that found them: `literal` if the words found nothing."""
 
-    hits: tuple[ShownHit, ...]
+    hits: tuple[ListedHit, ...]
     total: int
     reads_as: SearchMode
     warnings: tuple[str, ...]
@@ -188,9 +188,9 @@ def version_of(snapshot: Snapshot) -> Version:
     return snapshot.meta.generation, snapshot.meta.published_at
 
 
-def _hit(result: Result, *, by_line: bool) -> ShownHit:
+def _hit(result: Result, *, by_line: bool) -> ListedHit:
     lines = () if result.excerpt is None else result.excerpt.lines
     if lines and (by_line or result.result_type not in ("", "symbol")):
-        return ShownHit(result, lines[0].line, lines[0].text)
+        return ListedHit(result, lines[0].line, lines[0].text)
     is_definition = result.result_type in ("", "symbol") and result.name
-    return ShownHit(result, result.line_start, "" if is_definition else result.snippet or result.result_type)
+    return ListedHit(result, result.line_start, "" if is_definition else result.snippet or result.result_type)

@@ -10,7 +10,7 @@ from typing import Final
 from codecompass import formatting
 from codecompass.cli.interactive.finder import SearchOutcome
 from codecompass.cli.interactive.preview import Fragment, Preview
-from codecompass.cli.interactive.source import ShownHit, Source
+from codecompass.cli.interactive.source import ListedHit, Source
 from codecompass.cli.interactive.upkeep import TreeState
 from codecompass.cli.render import KIND_STYLES
 from codecompass.cli.terminal import ELLIPSIS, columns, cut, printable
@@ -88,7 +88,7 @@ def cut_start(text: str, width: int) -> str:
     return ELLIPSIS + text[first:]
 
 
-def hit_row(hit: ShownHit, width: int, *, is_selected: bool, is_changed: bool) -> Line:
+def hit_row(hit: ListedHit, width: int, *, is_selected: bool, is_changed: bool) -> Line:
     """Returns the row of a hit: its name or text on the left, its place on the right."""
     place = printable(f"{hit.path}:{hit.line}") + (" (changed)" if is_changed else "")
     what = _what(hit)
@@ -105,7 +105,7 @@ def hit_row(hit: ShownHit, width: int, *, is_selected: bool, is_changed: bool) -
     return [(f"{style} class:selected", text) for style, text in line] if is_selected else line
 
 
-def _what(hit: ShownHit) -> Line:
+def _what(hit: ListedHit) -> Line:
     if hit.text:
         return [("", printable(hit.text.strip().expandtabs(1)))]
     result = hit.result
@@ -114,7 +114,7 @@ def _what(hit: ShownHit) -> Line:
     return [(kind, f"{result.kind} "), ("bold", printable(name))]
 
 
-def hit_rows(hits: Sequence[ShownHit], selected: int, top: int, width: int, height: int, changed: frozenset[str]) -> list[Line]:
+def hit_rows(hits: Sequence[ListedHit], selected: int, top: int, width: int, height: int, changed: frozenset[str]) -> list[Line]:
     """Returns the rows of the hits from number `top` on, as many as fit."""
     return [
         hit_row(hit, width, is_selected=number == selected, is_changed=hit.path in changed)

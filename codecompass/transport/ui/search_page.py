@@ -99,7 +99,7 @@ class SearchForm(Struct, frozen=True, kw_only=True):
         }
 
 
-class SearchOutcome(Struct, frozen=True, kw_only=True):
+class SearchPageResult(Struct, frozen=True, kw_only=True):
     """The answer to a search, or the trouble with it."""
 
     hits: tuple[ShownHit, ...] = ()
@@ -129,7 +129,7 @@ class SearchPage:
         found = await self._found(form, projects)
         return {"form": form, "found": found, "verdicts": VERDICTS, "status": OK, "more": MORE_HITS}
 
-    async def _found(self, form: SearchForm, projects: tuple[ShownProject, ...]) -> SearchOutcome | None:
+    async def _found(self, form: SearchForm, projects: tuple[ShownProject, ...]) -> SearchPageResult | None:
         if form.project is None or not form.q:
             return None
         arguments = {
@@ -148,12 +148,12 @@ class SearchPage:
                 why_not = form.why_not or None
                 reply = await self._questions.show("search_code", form.project.project_id, **arguments, why_not=why_not)
         except PageError as trouble:
-            return SearchOutcome(trouble=trouble)
+            return SearchPageResult(trouble=trouble)
         assert isinstance(reply, SearchCodeReply)
         of_label = {each.label: each for each in projects} if form.is_about_all else {"": form.project}
         # In a thread: highlighting takes milliseconds of processor time, which would delay other answers.
         hits = await trio.to_thread.run_sync(_shown_hits, reply.results, reply.metadata.ranking_reasons, form, of_label)
-        return SearchOutcome(hits=hits, total=reply.total_candidates, metadata=reply.metadata)
+        return SearchPageResult(hits=hits, total=reply.total_candidates, metadata=reply.metadata)
 
 
 def _form(request: HttpRequest, projects: tuple[ShownProject, ...]) -> SearchForm:

@@ -4,7 +4,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from codecompass.cli.interactive.preview import MAX_LINE_CHARACTERS, preview
-from codecompass.cli.interactive.source import CodeAround, ShownHit
+from codecompass.cli.interactive.source import CodeAround, ListedHit
 from codecompass.cli.interactive.view import Line, cut_start, fitted, hit_row, key_line, preview_lines, status_line
 from codecompass.cli.terminal import columns, printable
 from codecompass.protocol.replies import Result
@@ -27,7 +27,7 @@ def assert_harmless(line: Line) -> None:
 def test_a_row_has_the_width_of_the_terminal_whatever_the_repository_holds(path, name, text, width, is_selected, is_changed):
     result = Result(path=path, line_start=12, line_end=14, kind="fn", name=name, qualified_name=name)
 
-    row = hit_row(ShownHit(result, 12, text), width, is_selected=is_selected, is_changed=is_changed)
+    row = hit_row(ListedHit(result, 12, text), width, is_selected=is_selected, is_changed=is_changed)
 
     assert columns(text_of(row)) == width
     assert_harmless(row)
@@ -44,7 +44,7 @@ def test_a_row_has_the_width_of_the_terminal_whatever_the_repository_holds(path,
 def test_a_preview_has_the_size_of_its_window(lines, language, width, height):
     result = Result(path="a.py", line_start=2, line_end=4)
 
-    shown = preview_lines(preview(CodeAround(1, tuple(lines), language), ShownHit(result, 2)), width, height)
+    shown = preview_lines(preview(CodeAround(1, tuple(lines), language), ListedHit(result, 2)), width, height)
 
     assert len(shown) <= height
     for line in shown:
@@ -58,14 +58,14 @@ def test_a_preview_has_the_size_of_its_window(lines, language, width, height):
     st.sampled_from(["python", "c", "markdown"]),
 )
 def test_highlighting_moves_no_line(lines, language):
-    shown = preview(CodeAround(1, tuple(lines), language), ShownHit(Result(path="a", line_start=1, line_end=1), 1))
+    shown = preview(CodeAround(1, tuple(lines), language), ListedHit(Result(path="a", line_start=1, line_end=1), 1))
 
     assert [text_of(list(line)) for line in shown.lines] == [printable(line.expandtabs(4).rstrip()) for line in lines]
 
 
 def test_syntax_is_coloured():
     shown = preview(
-        CodeAround(1, ("def f():", "    return 'x'  # why"), "python"), ShownHit(Result(path="a", line_start=1, line_end=1), 1)
+        CodeAround(1, ("def f():", "    return 'x'  # why"), "python"), ListedHit(Result(path="a", line_start=1, line_end=1), 1)
     )
 
     assert ("class:code.keyword", "def") in shown.lines[0]
@@ -75,7 +75,7 @@ def test_syntax_is_coloured():
 def test_a_line_of_data_is_cut_before_it_is_highlighted():
     code = CodeAround(1, ("x" * 1_000_000,), "python")
 
-    shown = preview(code, ShownHit(Result(path="a", line_start=1, line_end=1), 1))
+    shown = preview(code, ListedHit(Result(path="a", line_start=1, line_end=1), 1))
 
     assert len(text_of(list(shown.lines[0]))) == MAX_LINE_CHARACTERS
 
