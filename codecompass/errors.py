@@ -105,7 +105,7 @@ class StoreNewer(CodeCompassError):
 
 
 class RefNotIndexed(CodeCompassError):
-    """`ref` is not the branch of the working tree."""
+    """A question names a commit, branch or tag that has no index here and cannot get one now."""
 
     code = "ref_not_indexed"
 

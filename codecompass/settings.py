@@ -53,18 +53,18 @@ class IndexSettings(Struct, frozen=True, kw_only=True):
     ] = ()
     include: Annotated[
         tuple[Text, ...],
-        Meta(max_length=MAX_ITEMS, description="Patterns of files to take in although something else leaves them out."),
+        Meta(max_length=MAX_ITEMS, description="Patterns of files to index although another rule leaves them out."),
     ] = ()
     workers: Annotated[
         int,
-        Meta(ge=0, le=256, description="Processes that parse; 0 is one for each processor.", extra={"unit": "processes"}),
+        Meta(ge=0, le=256, description="Processes that parse files; 0 means one per processor.", extra={"unit": "processes"}),
     ] = 0
     parse_timeout_ms: Annotated[
         int,
         Meta(
             ge=100,
             le=600_000,
-            description="Processor time that the parse of one file may take before it is quarantined.",
+            description="CPU time for parsing one file; a file that needs more is quarantined.",
             extra={"unit": "ms"},
         ),
     ] = 10_000
@@ -73,7 +73,7 @@ class IndexSettings(Struct, frozen=True, kw_only=True):
         Meta(
             ge=100,
             le=GIB,
-            description="A file with a longer line is minified, and skipped.",
+            description="A file with a longer line counts as minified and is skipped.",
             extra={"unit": "characters"},
         ),
     ] = 20_000
@@ -84,10 +84,14 @@ class QuerySettings(Struct, frozen=True, kw_only=True):
 
     freshness_policy: Annotated[
         FreshnessPolicy,
-        Meta(description="When files have changed: strict refuses, balanced updates, best_effort answers."),
+        Meta(
+            description="If files have changed: strict refuses, balanced updates first, best_effort answers from the old index."
+        ),
     ] = "balanced"
     ranking_explain_level: Annotated[ExplainLevel, Meta(description="How much an answer says about its ranking.")] = "off"
-    default_limit: Annotated[int, Meta(ge=1, le=MAX_LIMIT, description="Hits of an answer.", extra={"unit": "hits"})] = 10
+    default_limit: Annotated[
+        int, Meta(ge=1, le=MAX_LIMIT, description="Hits in an answer to a request without a limit.", extra={"unit": "hits"})
+    ] = 10
     freshness_wait_ms: Annotated[
         int,
         Meta(
@@ -108,10 +112,15 @@ class QuerySettings(Struct, frozen=True, kw_only=True):
     ] = 25_000
     timeout_ms: Annotated[
         int,
-        Meta(ge=1, le=MAX_TIMEOUT_MS, description="A search ends after this, with what it has.", extra={"unit": "ms"}),
+        Meta(
+            ge=1,
+            le=MAX_TIMEOUT_MS,
+            description="Time limit of a search, which then returns what it has found.",
+            extra={"unit": "ms"},
+        ),
     ] = 10_000
     max_response_bytes: Annotated[
-        int, Meta(ge=1 * KIB, le=16 * MIB, description="Size of the results of one answer.", extra={"unit": "bytes"})
+        int, Meta(ge=1 * KIB, le=16 * MIB, description="Maximum size of the results in one answer.", extra={"unit": "bytes"})
     ] = 64 * KIB
 
 
@@ -120,23 +129,27 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
 
     transport: Annotated[Transport, Meta(description="How clients reach the server.")] = "stdio"
     store: Annotated[
-        Store, Meta(description="What answers: embedded indexes of this machine, or an organisation's code in opensearch.")
+        Store, Meta(description="Where the indexes are: embedded on this machine, or an organisation's in opensearch.")
     ] = "embedded"
-    port: Annotated[int, Meta(ge=0, le=65_535, description="HTTP port; 0 takes a free one.")] = 9100
+    port: Annotated[int, Meta(ge=0, le=65_535, description="HTTP port; 0 means any free one.")] = 9100
     bind: Annotated[str, Meta(min_length=1, max_length=300, description="HTTP address to listen on.")] = "127.0.0.1"
-    auto_workspace: Annotated[bool, Meta(description="Take up unknown workspaces below the allowed roots.")] = False
+    auto_workspace: Annotated[bool, Meta(description="Accept new workspaces if they are below the allowed roots.")] = False
     allowed_roots: Annotated[
-        tuple[PathText, ...], Meta(max_length=MAX_ITEMS, description="Directories that workspaces may lie in.")
+        tuple[PathText, ...], Meta(max_length=MAX_ITEMS, description="Directories in which workspaces may be.")
     ] = ()
     max_auto_workspaces: Annotated[
-        int, Meta(ge=1, le=10_000, description="Workspaces taken up by themselves.", extra={"unit": "workspaces"})
+        int,
+        Meta(
+            ge=1, le=10_000, description="Maximum number of workspaces accepted by auto_workspace.", extra={"unit": "workspaces"}
+        ),
     ] = 10
     max_live_workspaces: Annotated[
         int,
         Meta(
             ge=1,
             le=10_000,
-            description="Workspaces held in memory, fewer where the system allows few open files; others open when asked.",
+            description="Maximum number of open workspaces, fewer if the system allows few open files; others are opened "
+            "on request.",
             extra={"unit": "workspaces"},
         ),
     ] = 32
@@ -145,17 +158,17 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
         Meta(
             ge=MIB,
             le=1024 * GIB,
-            description="Memory of the server from which idle workspaces are closed.",
+            description="Memory use above which idle workspaces are closed.",
             extra={"unit": "bytes"},
         ),
     ] = 2 * GIB
     idle_seconds: Annotated[
-        int, Meta(ge=1, le=604_800, description="A workspace that nobody asks for so long is closed.", extra={"unit": "s"})
+        int, Meta(ge=1, le=604_800, description="A workspace without requests for this long is closed.", extra={"unit": "s"})
     ] = 900
     warmset_capacity: Annotated[
-        int, Meta(ge=0, le=1000, description="Recent workspaces made ready at the start.", extra={"unit": "workspaces"})
+        int, Meta(ge=0, le=1000, description="Number of recent workspaces opened at the start.", extra={"unit": "workspaces"})
     ] = 3
-    prewarm: Annotated[bool, Meta(description="Make recent workspaces ready at the start.")] = True
+    prewarm: Annotated[bool, Meta(description="Open recent workspaces at the start.")] = True
     project_from_cwd: Annotated[bool, Meta(description="Let the current directory choose the project.")] = False
     allowed_origins: Annotated[
         tuple[Text, ...], Meta(max_length=MAX_ITEMS, description="Web origins that may connect, besides local ones.")
@@ -166,18 +179,20 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     active_project_url: Annotated[
         Text,
         Meta(
-            description="http:// URL of a server that is asked for the active project where nothing else names one; empty asks "
-            "nobody. WORKFLOW_MCP_URL sets it too."
+            description="http:// URL of a server that knows the active project, asked if nothing else names one. Empty: none is "
+            "asked. WORKFLOW_MCP_URL sets it too."
         ),
     ] = ""
     active_project_timeout_ms: Annotated[
-        int, Meta(ge=100, le=5_000, description="How long that server may take.", extra={"unit": "ms"})
+        int, Meta(ge=100, le=5_000, description="How long to wait for that server.", extra={"unit": "ms"})
     ] = 1_000
     active_project_cache_seconds: Annotated[
         int,
-        Meta(ge=10, le=300, description="How long its answer holds, and that there was none, too.", extra={"unit": "s"}),
+        Meta(ge=10, le=300, description="How long its answer, or its failure to answer, is cached.", extra={"unit": "s"}),
     ] = 60
-    tools: Annotated[Text, Meta(min_length=1, description="Tools to list: default, core, all, or names with commas.")] = "default"
+    tools: Annotated[Text, Meta(min_length=1, description="Tools to list: default, core, all, or names separated by commas.")] = (
+        "default"
+    )
     answers: Annotated[
         AnswerForm,
         Meta(description="Form of the answers: json for programs, text for models. CODECOMPASS_ANSWERS sets it too."),
@@ -187,7 +202,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
         Meta(
             ge=MIB,
             le=1024 * 1024 * GIB,
-            description="Disk that a server over an organisation's code may take for what it has read.",
+            description="Disk space for the cache of a server over an organisation's code.",
             extra={"unit": "bytes"},
         ),
     ] = 8 * GIB
@@ -201,13 +216,13 @@ class AccessSettings(Struct, frozen=True, kw_only=True):
 
     trusted_proxies: Annotated[
         tuple[Text, ...],
-        Meta(max_length=MAX_ITEMS, description="Networks (10.0.0.0/8) of the proxy that says who its users are."),
+        Meta(max_length=MAX_ITEMS, description="Networks (such as 10.0.0.0/8) of the proxy that authenticates users."),
     ] = ()
     user_header: Annotated[
         str, Meta(max_length=100, description="Header in which that proxy names the user, such as X-Forwarded-User.")
     ] = ""
     groups_header: Annotated[
-        str, Meta(max_length=100, description="Header with the user's groups, with commas, such as X-Forwarded-Groups.")
+        str, Meta(max_length=100, description="Header with the user's groups, separated by commas, such as X-Forwarded-Groups.")
     ] = ""
     admin_groups: Annotated[
         tuple[Text, ...], Meta(max_length=MAX_ITEMS, description="Groups of that proxy whose members may see every repository.")
@@ -221,7 +236,7 @@ class StorageSettings(Struct, frozen=True, kw_only=True):
         PathText,
         Meta(
             extra={"is_utf8": True},
-            description="Directory of all indexes; empty is the platform's. CODECOMPASS_HOME sets it too.",
+            description="Directory of all indexes; empty means the platform's default. CODECOMPASS_HOME sets it too.",
         ),
     ] = ""
     max_size: Annotated[
@@ -229,7 +244,7 @@ class StorageSettings(Struct, frozen=True, kw_only=True):
         Meta(
             ge=0,
             le=1024 * 1024 * GIB,
-            description="Size of all indexes; beyond it workspaces that were taken up by themselves make room. 0 is no limit.",
+            description="Maximum size of all indexes; beyond it, indexes made by auto_workspace are deleted. 0 means no limit.",
             extra={"unit": "bytes"},
         ),
     ] = 20 * GIB
@@ -238,20 +253,21 @@ class StorageSettings(Struct, frozen=True, kw_only=True):
         Meta(
             ge=1,
             le=1_000,
-            description="Refs of a project, besides its working tree, whose indexes are kept; the least recently used goes.",
+            description="Number of refs of a project, besides the working tree, whose indexes are kept; the least recently used "
+            "is deleted.",
             extra={"unit": "indexes"},
         ),
     ] = 8
     busy_timeout_ms: Annotated[
         int,
-        Meta(ge=0, le=600_000, description="How long to wait for another process at the registry.", extra={"unit": "ms"}),
+        Meta(ge=0, le=600_000, description="How long to wait while another process uses the registry.", extra={"unit": "ms"}),
     ] = 5000
 
 
 class LogSettings(Struct, frozen=True, kw_only=True):
     """What is logged to stderr, and how."""
 
-    level: Annotated[LogLevel, Meta(description="Least severity that is logged; -v and -vv lower it.")] = "warning"
+    level: Annotated[LogLevel, Meta(description="Lowest severity that is logged; -v and -vv lower it.")] = "warning"
     format: Annotated[LogFormat, Meta(description="auto is text on a terminal, else JSON lines.")] = "auto"
 
 
@@ -261,8 +277,8 @@ class SemanticSettings(Struct, frozen=True, kw_only=True):
     endpoint: Annotated[
         Text,
         Meta(
-            description="http(s):// URL of a server that makes embeddings; text of your files and questions are sent there. "
-            "Empty sends nothing."
+            description="http(s):// URL of a server that makes embeddings; text of your files and of questions is sent there. "
+            "Empty: nothing is sent."
         ),
     ] = ""
     api: Annotated[EmbeddingApi, Meta(description="Its interface: openai is POST /v1/embeddings, ollama POST /api/embed.")] = (
@@ -274,20 +290,20 @@ class SemanticSettings(Struct, frozen=True, kw_only=True):
         Meta(ge=0, le=8_192, description="Length of the model's vectors; needed with an endpoint.", extra={"unit": "numbers"}),
     ] = 0
     request_dimensions: Annotated[
-        bool, Meta(description="Ask for vectors of that length, for models that can shorten theirs.")
+        bool, Meta(description="Request vectors of that length, from models that can shorten theirs.")
     ] = False
     api_key_env: Annotated[
         str,
-        Meta(max_length=200, description="Name of the environment variable that holds the key; a key is in no file."),
+        Meta(max_length=200, description="Name of the environment variable with the key; the key itself is never in a file."),
     ] = ""
     allow_plain_http: Annotated[
-        bool, Meta(description="Send to other machines over http:// too, where everybody on the way can read it.")
+        bool, Meta(description="Also send to other machines over http://, where it can be read on the way.")
     ] = False
     document_prefix: Annotated[
-        str, Meta(max_length=500, description="Put before each text, where the model wants that (search_document: ).")
+        str, Meta(max_length=500, description="Prefix of each text, if the model needs one (search_document: ).")
     ] = ""
     question_prefix: Annotated[
-        str, Meta(max_length=500, description="Put before each question, where the model wants that (search_query: ).")
+        str, Meta(max_length=500, description="Prefix of each question, if the model needs one (search_query: ).")
     ] = ""
     question_timeout_ms: Annotated[
         int,
@@ -301,16 +317,22 @@ class SemanticSettings(Struct, frozen=True, kw_only=True):
     timeout_ms: Annotated[
         int, Meta(ge=100, le=600_000, description="How long the vectors of one batch may take.", extra={"unit": "ms"})
     ] = 30_000
-    batch_size: Annotated[int, Meta(ge=1, le=256, description="Texts of one request.", extra={"unit": "texts"})] = 32
+    batch_size: Annotated[int, Meta(ge=1, le=256, description="Texts in one request.", extra={"unit": "texts"})] = 32
     requests_per_second: Annotated[
-        int, Meta(ge=1, le=1_000, description="Requests for texts, over all projects.", extra={"unit": "requests"})
+        int,
+        Meta(
+            ge=1,
+            le=1_000,
+            description="Maximum number of requests for vectors of texts, over all projects.",
+            extra={"unit": "requests"},
+        ),
     ] = 5
     max_texts: Annotated[
         int,
         Meta(
             ge=1,
             le=200_000,
-            description="Texts of one project that have vectors, product code first; the others are found by their words.",
+            description="Maximum number of a project's texts with vectors, product code first; others are found by their words.",
             extra={"unit": "texts"},
         ),
     ] = 20_000
@@ -318,7 +340,8 @@ class SemanticSettings(Struct, frozen=True, kw_only=True):
         int, Meta(ge=100, le=20_000, description="Longer texts are cut.", extra={"unit": "characters"})
     ] = 2_000
     min_similarity: Annotated[
-        float, Meta(ge=0.0, le=1.0, description="Cosine below which a text is no answer; what is usual depends on the model.")
+        float,
+        Meta(ge=0.0, le=1.0, description="Cosine similarity below which a text is not a hit; usual values depend on the model."),
     ] = 0.2
 
 
@@ -327,7 +350,7 @@ class ClusterSettings(Struct, frozen=True, kw_only=True):
 
     url: Annotated[
         tuple[Text, ...],
-        Meta(max_length=MAX_ITEMS, description="http(s):// addresses of nodes of OpenSearch; each may be asked for everything."),
+        Meta(max_length=MAX_ITEMS, description="http(s):// addresses of OpenSearch nodes; any node may get any request."),
     ] = ()
     prefix: Annotated[
         str,
@@ -335,7 +358,7 @@ class ClusterSettings(Struct, frozen=True, kw_only=True):
             min_length=1,
             max_length=100,
             pattern="^[a-z0-9][a-z0-9-]*$",
-            description="What the names of the indexes in it begin with: lower-case letters, digits and hyphens.",
+            description="Prefix of the names of its indexes: lower-case letters, digits and hyphens.",
         ),
     ] = "codecompass"
     protocols: Annotated[
@@ -344,14 +367,14 @@ class ClusterSettings(Struct, frozen=True, kw_only=True):
     ] = ("https", "ssh", "git")
     poll_seconds: Annotated[
         int,
-        Meta(ge=1, le=86_400, description="How often some worker asks a remote whether it has moved.", extra={"unit": "s"}),
+        Meta(ge=1, le=86_400, description="How often a worker checks each remote for changes.", extra={"unit": "s"}),
     ] = 60
     max_repository_size: Annotated[
         int,
         Meta(
             ge=1 * MIB,
             le=1024 * GIB,
-            description="What the copy of one repository on a worker's disk may take; a larger one is not fetched.",
+            description="Maximum size of a repository's copy on a worker's disk; larger ones are not fetched.",
             extra={"unit": "bytes"},
         ),
     ] = 20 * GIB
@@ -363,8 +386,8 @@ class OrganisationSettings(Struct, frozen=True, kw_only=True):
     url: Annotated[
         Text,
         Meta(
-            description="https:// URL of that server. Questions about several projects are sent there too, and those about "
-            "repositories that are not known here; the token is in CODECOMPASS_ORGANISATION_TOKEN. Empty sends nothing."
+            description="https:// URL of that server. Questions about several projects, or about repositories unknown here, are "
+            "sent there; the token is in CODECOMPASS_ORGANISATION_TOKEN. Empty: nothing is sent."
         ),
     ] = ""
     timeout_ms: Annotated[
@@ -372,7 +395,7 @@ class OrganisationSettings(Struct, frozen=True, kw_only=True):
         Meta(
             ge=100,
             le=MAX_TIMEOUT_MS,
-            description="How long a question about several projects waits for its part.",
+            description="How long a question about several projects waits for its answer.",
             extra={"unit": "ms"},
         ),
     ] = 3_000

@@ -12,7 +12,8 @@ from bench.lexicon.records import DefinitionWords
 from codecompass.languages import SYMBOL_LANGUAGES, load
 from codecompass.languages.detect import language_of
 from codecompass.languages.extract import extract, parse
-from codecompass.languages.language import CLASS_LIKE, Language
+from codecompass.languages.language import Language
+from codecompass.languages.records import CLASS_LIKE
 
 MAX_BODY_WORDS: Final = 40
 MAX_BODY_LINES: Final = 150

@@ -27,7 +27,7 @@ from bench.quality.harness import WorkTree, find_trees
 from bench.table import plain_table
 from codecompass.errors import CodeCompassError
 from codecompass.identity import canonical_root, project_id
-from codecompass.languages.language import FUNCTION_LIKE
+from codecompass.languages.records import FUNCTION_LIKE
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import TypeHierarchyReply
 from codecompass.protocol.requests import MAX_REFERENCES, FindReferences, GetSymbolHierarchy

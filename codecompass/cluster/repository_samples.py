@@ -128,7 +128,7 @@ class Across:
     def _of(self, generations: Mapping[str, str]) -> dict[str, _Part]:
         """Returns the parts of the generations, by repository. Generations that no longer exist are left out."""
         with self._lock:
-            found = {repo_id: part for repo_id, name in generations.items() if (part := self._parts.get(name)) is not None}
+            found = {repo_id: self._parts[name] for repo_id, name in generations.items() if name in self._parts}
         missing = [repo_id for repo_id in generations if repo_id not in found]
         for start in range(0, len(missing), MANIFESTS_AT_ONCE):
             batch = missing[start : start + MANIFESTS_AT_ONCE]
@@ -141,6 +141,7 @@ class Across:
         with self._lock:
             for repo_id, part in found.items():
                 self._parts[generations[repo_id]] = part
+                self._parts.move_to_end(generations[repo_id])
             while len(self._parts) > MAX_REPOSITORIES:
                 self._parts.popitem(last=False)
         return found

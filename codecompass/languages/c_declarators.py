@@ -5,8 +5,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.languages.language import CLASS_LIKE, Node, RuleContext
-from codecompass.languages.records import Visibility
+from codecompass.languages.language import Node, RuleContext
+from codecompass.languages.records import CLASS_LIKE, Visibility
 from codecompass.languages.source_text import plain_code
 
 _NAMES: Final = frozenset(

@@ -8,7 +8,6 @@ from typing import Final
 
 from codecompass.languages.ecmascript_modules import EXPORTED, text_of_string
 from codecompass.languages.language import (
-    CLASS_LIKE,
     Definition,
     Descend,
     Found,
@@ -19,7 +18,7 @@ from codecompass.languages.language import (
     head_without_comments,
     leading_comment,
 )
-from codecompass.languages.records import SymbolKind, Visibility
+from codecompass.languages.records import CLASS_LIKE, SymbolKind, Visibility
 
 FUNCTIONS: Final = frozenset({"arrow_function", "function_expression", "generator_function"})
 

@@ -7,19 +7,9 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.languages.block_tests import DOUBLE_QUOTED, BlockTestSyntax
-from codecompass.languages.language import (
-    CLASS_LIKE,
-    DESCEND,
-    FUNCTION_LIKE,
-    Definition,
-    Descend,
-    Found,
-    Language,
-    Node,
-    RuleContext,
-)
+from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, Node, RuleContext
 from codecompass.languages.preparation import blank, blank_matches, masked
-from codecompass.languages.records import Import, SymbolKind, Visibility
+from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Import, SymbolKind, Visibility
 from codecompass.languages.source_text import (
     MAX_VALUE_BYTES,
     comment_above,

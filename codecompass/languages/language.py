@@ -101,9 +101,6 @@ RuleFunction = Callable[[Node, RuleContext], Iterable[Found]]
 DESCEND: Final = "descend"
 Rule = RuleFunction | Literal["descend"]
 
-CLASS_LIKE: Final[frozenset[SymbolKind]] = frozenset({"class", "struct", "enum", "trait", "interface", "impl"})
-FUNCTION_LIKE: Final[frozenset[SymbolKind]] = frozenset({"fn", "method"})
-
 MAX_COMMENTS: Final = 1_000
 """Comment nodes (often lines) read above one definition. Each step to a previous sibling takes time in the number of siblings."""
 

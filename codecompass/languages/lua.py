@@ -11,7 +11,6 @@ from typing import Final
 from codecompass.languages.block_tests import QUOTED, BlockTestSyntax
 from codecompass.languages.language import (
     DESCEND,
-    FUNCTION_LIKE,
     HEAD_BYTES,
     Definition,
     Descend,
@@ -28,7 +27,7 @@ from codecompass.languages.language import (
     lines_of,
 )
 from codecompass.languages.path_modules import lua_module
-from codecompass.languages.records import Import, SymbolKind, Visibility
+from codecompass.languages.records import FUNCTION_LIKE, Import, SymbolKind, Visibility
 from codecompass.languages.source_text import enter_if_marked, holds_marker, offsets
 
 MARKERS: Final = (b"function", b"require", b"dofile")

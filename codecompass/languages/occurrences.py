@@ -24,9 +24,8 @@ from codecompass.languages.expressions import (
     typed,
     with_member,
 )
-from codecompass.languages.language import FUNCTION_LIKE
 from codecompass.languages.lexical_rules import LEXICAL_RULES, Declaration, LexicalRules
-from codecompass.languages.records import NameUses, Symbol, Usage, Use
+from codecompass.languages.records import FUNCTION_LIKE, NameUses, Symbol, Usage, Use
 from codecompass.languages.supertypes import supertype_names
 from codecompass.languages.words import word_set
 

@@ -6,7 +6,6 @@ from typing import Final
 
 from codecompass.languages.block_tests import QUOTED, BlockTestSyntax
 from codecompass.languages.language import (
-    CLASS_LIKE,
     DESCEND,
     Definition,
     Descend,
@@ -20,7 +19,7 @@ from codecompass.languages.language import (
     head_without_comments,
     lines_of,
 )
-from codecompass.languages.records import Import, SymbolKind, Visibility
+from codecompass.languages.records import CLASS_LIKE, Import, SymbolKind, Visibility
 from codecompass.languages.source_text import enter_if_marked, holds_marker, marker_finder
 from codecompass.languages.words import word_set
 

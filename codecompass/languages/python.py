@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from codecompass.languages.language import (
-    CLASS_LIKE,
     DESCEND,
     Definition,
     Found,
@@ -23,7 +22,7 @@ from codecompass.languages.language import (
     without_comments,
 )
 from codecompass.languages.path_modules import python_module
-from codecompass.languages.records import Import, SymbolKind, Visibility
+from codecompass.languages.records import CLASS_LIKE, Import, SymbolKind, Visibility
 
 DECORATABLE: Final = frozenset({"function_definition", "class_definition"})
 PATTERNS: Final = frozenset({"pattern_list", "tuple_pattern", "list_pattern", "list_splat_pattern"})

@@ -11,6 +11,9 @@ from msgspec import Struct
 from codecompass.protocol.kinds import SYMBOL_KINDS as SYMBOL_KINDS
 from codecompass.protocol.kinds import SymbolKind as SymbolKind
 
+CLASS_LIKE: Final[frozenset[SymbolKind]] = frozenset({"class", "struct", "enum", "trait", "interface", "impl"})
+FUNCTION_LIKE: Final[frozenset[SymbolKind]] = frozenset({"fn", "method"})
+
 Visibility = Literal["", "public", "private", "protected", "internal"]
 """Empty if the language has no visibility for the symbol."""
 

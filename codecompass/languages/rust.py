@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from codecompass.languages.language import (
-    CLASS_LIKE,
     DESCEND,
     Definition,
     Descend,
@@ -25,7 +24,7 @@ from codecompass.languages.language import (
     lines_of,
 )
 from codecompass.languages.path_modules import rust_module
-from codecompass.languages.records import Import, SymbolKind, Visibility
+from codecompass.languages.records import CLASS_LIKE, Import, SymbolKind, Visibility
 from codecompass.languages.words import word_set
 
 _WRAPPER = re.compile(

@@ -6,9 +6,8 @@ from functools import cache
 from itertools import islice
 from typing import Final
 
-from codecompass.languages.language import CLASS_LIKE
 from codecompass.languages.lexical_rules import LexicalRules
-from codecompass.languages.records import Symbol
+from codecompass.languages.records import CLASS_LIKE, Symbol
 
 MAX_HEAD: Final = 2_000
 """Characters of the head of a type."""

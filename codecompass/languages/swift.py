@@ -6,21 +6,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from codecompass.languages.language import (
-    CLASS_LIKE,
-    DESCEND,
-    FUNCTION_LIKE,
-    Definition,
-    Descend,
-    Found,
-    Language,
-    Node,
-    RuleContext,
-    by_path,
-)
+from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, Node, RuleContext, by_path
 from codecompass.languages.path_modules import swift_module
 from codecompass.languages.preparation import blank_matches, masked, resolve_conditionals
-from codecompass.languages.records import Import, SymbolKind, Visibility
+from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Import, SymbolKind, Visibility
 from codecompass.languages.source_text import (
     MAX_VALUE_BYTES,
     comment_above,

@@ -16,9 +16,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from codecompass.languages.expressions import LITERAL, parameters
-from codecompass.languages.language import CLASS_LIKE, FUNCTION_LIKE
 from codecompass.languages.lexical_rules import LexicalRules
-from codecompass.languages.records import Use
+from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Use
 from codecompass.languages.words import word_set
 from codecompass.query.definitions import (
     ELSEWHERE,

@@ -10,9 +10,8 @@ from typing import Final, Protocol
 import msgspec
 from msgspec import Struct
 
-from codecompass.languages.language import CLASS_LIKE, FUNCTION_LIKE
 from codecompass.languages.lexical_rules import LEXICAL_RULES
-from codecompass.languages.records import SymbolKind
+from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, SymbolKind
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import CodeContextReply, ContextItem, Excerpt, MatchedLine
 from codecompass.protocol.requests import GetCodeContext, SearchCode, Strategy

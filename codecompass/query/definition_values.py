@@ -12,8 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.languages.language import CLASS_LIKE
-from codecompass.languages.records import SymbolKind
+from codecompass.languages.records import CLASS_LIKE, SymbolKind
 from codecompass.languages.words import split_identifier
 from codecompass.query.asked_roles import OTHER_KIND, AskedRoles
 from codecompass.query.query_words import WantedWords, compound_words

@@ -12,8 +12,7 @@ from msgspec import Struct
 
 from codecompass import identity
 from codecompass.errors import SymbolNotFound
-from codecompass.languages.language import CLASS_LIKE, FUNCTION_LIKE
-from codecompass.languages.records import SymbolKind, Visibility
+from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, SymbolKind, Visibility
 from codecompass.protocol.decode import well_formed
 from codecompass.query.filters import has_kind, passes
 from codecompass.query.query_words import name_parts

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from msgspec import Struct
 
 from codecompass.languages.expressions import LITERAL, UNKNOWN, expression_of, parameters
-from codecompass.languages.language import CLASS_LIKE, FUNCTION_LIKE
+from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE
 from codecompass.languages.words import word_set
 from codecompass.query.definitions import (
     ELSEWHERE,

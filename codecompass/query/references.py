@@ -15,9 +15,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.languages.language import CLASS_LIKE
 from codecompass.languages.path_modules import python_module
-from codecompass.languages.records import Use
+from codecompass.languages.records import CLASS_LIKE, Use
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import (
     FindReferencesReply,

@@ -9,9 +9,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.languages.language import CLASS_LIKE
 from codecompass.languages.lexical_rules import LEXICAL_RULES
-from codecompass.languages.records import Use
+from codecompass.languages.records import CLASS_LIKE, Use
 from codecompass.protocol.requests import Confidence, ReferenceRole
 from codecompass.query.binding import Binder
 from codecompass.query.definitions import FileNames, code_around, entity, family_of

@@ -116,9 +116,9 @@ class Run:
                 n_crashes = 8 if self.random.random() < 0.15 else self.random.randint(1, 2)
                 self.world.crashes_due[target.project_id] = n_crashes
                 # A client that leaves between the order of the crash and its end.
-                with trio.move_on_after(0.001):
+                with trio.move_on_after(0.001) as scope:
                     await self.ask(supervisor, target)
-                self.outcomes["left"] += 1
+                self.outcomes["left"] += scope.cancelled_caught
             elif (chance < 0.8 or round_ == 10) and await supervisor.evict(target.project_id):
                 self.outcomes["evicted"] += 1
             self.check(supervisor)

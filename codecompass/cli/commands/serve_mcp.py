@@ -88,11 +88,11 @@ _SETTINGS: Final = {
 @asyncclick.option(
     "--store",
     type=asyncclick.Choice(get_args(Store)),
-    help="What answers: embedded indexes of this machine, or an organisation's code in opensearch.",
+    help="Where the indexes are: embedded on this machine, or an organisation's in opensearch.",
 )
 @asyncclick.option("--cluster-url", metavar="URLS", help="Nodes of that OpenSearch, with commas.")
 @asyncclick.option("--cluster-prefix", metavar="NAME", help="What the names of its indexes begin with; codecompass.")
-@asyncclick.option("--tools", metavar="LIST", help="Tools to list: default, core, all, or names with commas.")
+@asyncclick.option("--tools", metavar="LIST", help="Tools to list: default, core, all, or names separated by commas.")
 @asyncclick.option(
     "--answers", type=asyncclick.Choice(get_args(AnswerForm)), help="Form of the answers: json for programs, text for models."
 )
