@@ -175,7 +175,6 @@ BASH = Language(
         "declaration_command": declaration,
         "command": command,
         "for_statement": loop,
-        "c_style_for_statement": loop,
         "while_statement": loop,
         **dict.fromkeys(
             word_set(

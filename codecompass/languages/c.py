@@ -372,8 +372,6 @@ C_RULES: Final[Mapping[str, Rule]] = {
     "linkage_specification": DESCEND,
     "declaration_list": DESCEND,
     "ERROR": DESCEND,
-    # Preparation blanks conditional directives; these rules are for a directive that it could not pair.
-    **dict.fromkeys(word_set("preproc_if preproc_ifdef preproc_elif preproc_elifdef preproc_else"), DESCEND),
     # Blocks in functions that hold a definition.
     "compound_statement": block,
     **dict.fromkeys(

@@ -118,8 +118,6 @@ CPP_RULES: Final[Mapping[str, Rule]] = {
     "template_declaration": template,
     "export_declaration": DESCEND,
     "import_declaration": module_import,
-    "try_statement": DESCEND,
-    "catch_clause": DESCEND,
     "for_range_loop": DESCEND,
 }
 

@@ -259,12 +259,7 @@ CSHARP = Language(
         "file_scoped_namespace_declaration": namespace,
         "using_directive": using,
         "global_statement": DESCEND,
-        "declaration_list": DESCEND,
         "ERROR": DESCEND,
-        # Preparation blanks conditional directives; these rules are for a directive that it could not pair.
-        "preproc_if": DESCEND,
-        "preproc_elif": DESCEND,
-        "preproc_else": DESCEND,
     },
     prepare=prepare,
     module=module_of,

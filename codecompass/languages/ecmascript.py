@@ -293,8 +293,8 @@ def static_block(node: Node, _context: RuleContext) -> Iterator[Found]:
 TRANSPARENT: Final = (
     *("ERROR", "arguments", "await_expression", "binary_expression", "catch_clause", "else_clause", "finally_clause"),
     *("if_statement", "labeled_statement", "member_expression", "new_expression", "parenthesized_expression"),
-    *("sequence_expression", "spread_element", "switch_body", "switch_case", "switch_default", "switch_statement"),
-    *("ternary_expression", "try_statement", "unary_expression", "assignment_expression", "yield_expression"),
+    *("sequence_expression", "switch_body", "switch_case", "switch_statement"),
+    *("ternary_expression", "try_statement", "unary_expression", "assignment_expression"),
 )
 
 COMMON_RULES: Final[Mapping[str, Rule]] = {
@@ -305,10 +305,7 @@ COMMON_RULES: Final[Mapping[str, Rule]] = {
     "expression_statement": expression_statement,
     "return_statement": returned,
     "statement_block": block,
-    "for_statement": loop,
     "for_in_statement": loop,
-    "while_statement": loop,
-    "do_statement": loop,
     "method_definition": method,
     "class_static_block": static_block,
     "call_expression": call,

@@ -201,12 +201,10 @@ def imports(node: Node, context: RuleContext) -> Iterator[Found]:
 
 
 TRANSPARENT: Final = (
-    *("ERROR", "argument_list", "assignment_expression", "block", "cast_expression", "catch_clause"),
-    *("do_statement", "enhanced_for_statement", "enum_body_declarations", "expression_statement", "finally_clause"),
-    *("for_statement", "if_statement", "labeled_statement", "lambda_expression", "method_invocation"),
-    *("parenthesized_expression", "return_statement", "static_initializer", "switch_block", "switch_expression"),
-    *("switch_block_statement_group", "switch_rule", "synchronized_statement", "throw_statement"),
-    *("try_statement", "try_with_resources_statement", "while_statement", "class_body"),
+    *("ERROR", "argument_list", "assignment_expression", "block", "cast_expression", "enhanced_for_statement"),
+    *("enum_body_declarations", "expression_statement", "for_statement", "if_statement", "lambda_expression"),
+    *("method_invocation", "parenthesized_expression", "return_statement", "static_initializer", "try_statement"),
+    "while_statement",
 )
 
 JAVA = Language(

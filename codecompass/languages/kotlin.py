@@ -346,9 +346,8 @@ def imports(node: Node, context: RuleContext) -> Iterator[Found]:
 
 
 _ENTERED_IF_MARKED: Final = word_set(
-    "annotated_lambda assignment call_expression call_suffix catch_block control_structure_body finally_block for_statement "
-    "if_expression jump_expression navigation_expression try_expression value_argument value_arguments when_entry "
-    "when_expression while_statement"
+    "annotated_lambda assignment call_expression call_suffix control_structure_body for_statement if_expression jump_expression "
+    "navigation_expression try_expression value_argument value_arguments when_entry when_expression while_statement"
 )
 """Expressions that may hold a class or object in the body of a function."""
 

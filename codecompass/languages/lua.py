@@ -372,7 +372,7 @@ LUA = Language(
         "field": table_field,
         "function_call": call,
         "comment": annotation,
-        **dict.fromkeys(("function_definition", "for_statement", "while_statement", "repeat_statement"), inside_body),
+        **dict.fromkeys(("function_definition", "for_statement", "while_statement"), inside_body),
         **dict.fromkeys(
             ("arguments", "binary_expression", "expression_list", "parenthesized_expression", "return_statement"),
             enter_if_marked,
@@ -380,7 +380,7 @@ LUA = Language(
         **dict.fromkeys(
             ("dot_index_expression", "method_index_expression", "table_constructor", "unary_expression"), enter_if_marked
         ),
-        **dict.fromkeys(("do_statement", "else_statement", "elseif_statement", "if_statement"), branch),
+        **dict.fromkeys(("do_statement", "else_statement", "if_statement"), branch),
         "block": DESCEND,
         "ERROR": DESCEND,
     },

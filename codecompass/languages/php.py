@@ -123,8 +123,8 @@ KIND_OF: Final[dict[str, SymbolKind]] = {
 }
 EXPRESSIONS: Final = word_set(
     "anonymous_function argument arguments array_creation_expression array_element_initializer arrow_function "
-    "assignment_expression binary_expression conditional_expression function_call_expression member_call_expression "
-    "object_creation_expression parenthesized_expression return_statement scoped_call_expression"
+    "assignment_expression function_call_expression member_call_expression object_creation_expression "
+    "parenthesized_expression return_statement scoped_call_expression"
 )
 
 
@@ -299,11 +299,7 @@ PHP = Language(
         **dict.fromkeys(INCLUDES, include),
         **dict.fromkeys(EXPRESSIONS, enter_if_marked),
         **dict.fromkeys(
-            word_set(
-                "case_statement catch_clause colon_block compound_statement declare_statement default_statement do_statement "
-                "else_clause else_if_clause finally_clause for_statement foreach_statement if_statement switch_block "
-                "switch_statement try_statement while_statement ERROR"
-            ),
+            word_set("compound_statement else_clause foreach_statement if_statement try_statement ERROR"),
             DESCEND,
         ),
     },

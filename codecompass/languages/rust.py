@@ -301,9 +301,9 @@ RUST = Language(
         "extern_crate_declaration": extern_crate,
         **dict.fromkeys(
             word_set(
-                "foreign_mod_item declaration_list expression_statement let_declaration block unsafe_block async_block "
-                "if_expression else_clause match_expression match_block match_arm loop_expression for_expression "
-                "while_expression call_expression arguments closure_expression await_expression ERROR"
+                "foreign_mod_item declaration_list expression_statement let_declaration block async_block if_expression "
+                "else_clause match_expression match_block match_arm loop_expression for_expression call_expression arguments "
+                "closure_expression await_expression ERROR"
             ),
             DESCEND,
         ),

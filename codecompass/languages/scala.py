@@ -313,9 +313,9 @@ def _imported(path: str, selectors: list[Node], first: int, last: int, context: 
 
 
 _ENTERED_IF_MARKED: Final = word_set(
-    "arguments assignment_expression block call_expression case_block case_clause catch_clause colon_argument field_expression "
-    "for_expression generic_function if_expression indented_block indented_cases infix_expression instance_expression "
-    "lambda_expression match_expression parenthesized_expression return_expression try_expression"
+    "arguments assignment_expression block call_expression case_block case_clause colon_argument field_expression for_expression "
+    "generic_function if_expression indented_block infix_expression instance_expression lambda_expression match_expression "
+    "parenthesized_expression try_expression"
 )
 
 TESTS: Final = BlockTestSyntax(
@@ -348,7 +348,6 @@ SCALA = Language(
         "given_definition": given,
         "extension_definition": extension,
         "template_body": anonymous_class,
-        "with_template_body": DESCEND,
         **dict.fromkeys(_ENTERED_IF_MARKED, enter_if_marked),
         "ERROR": DESCEND,
     },

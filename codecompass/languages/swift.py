@@ -250,9 +250,8 @@ def imports(node: Node, context: RuleContext) -> Iterator[Found]:
 
 
 _ENTERED_IF_MARKED: Final = word_set(
-    "assignment await_expression call_expression call_suffix catch_block control_transfer_statement do_statement else "
-    "for_statement guard_statement if_statement navigation_expression switch_entry switch_statement try_expression "
-    "value_argument value_arguments while_statement"
+    "assignment await_expression call_expression call_suffix control_transfer_statement if_statement try_expression "
+    "value_argument"
 )
 
 SWIFT = Language(

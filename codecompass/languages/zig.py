@@ -285,9 +285,9 @@ def recover(root: Node, context: RuleContext) -> Iterator[Definition]:
 
 
 _ENTERED_IF_MARKED: Final = word_set(
-    "AssignExpr BinaryExpr Block BlockExpr BlockExprStatement ErrorUnionExpr FieldInit FieldOrFnCall FnCallArguments ForExpr "
-    "ForStatement IfExpr IfStatement InitList LabeledStatement LabeledTypeExpr LoopExpr LoopStatement LoopTypeExpr ParamDecl "
-    "ParamDeclList ParamType Statement SuffixExpr SwitchExpr SwitchProng WhileExpr WhileStatement"
+    "AssignExpr BinaryExpr Block BlockExpr ErrorUnionExpr FieldInit FieldOrFnCall FnCallArguments ForStatement IfStatement "
+    "InitList LabeledStatement LabeledTypeExpr LoopStatement ParamDecl ParamDeclList ParamType Statement SuffixExpr SwitchExpr "
+    "SwitchProng"
 )
 
 ZIG = Language(
