@@ -23,8 +23,8 @@ from tree_sitter_language_pack import get_language
 
 from bench.corpus import trees_in
 from bench.table import plain_table
-from bench.truth import sample
-from codecompass.languages import SYMBOL_LANGUAGES, load
+from bench.truth import add_sample_options, sample
+from codecompass.languages import load
 from codecompass.languages.extract import extract, parse
 from codecompass.languages.language import Language
 
@@ -71,15 +71,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="bench.rules", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--trees", type=Path, nargs="+", required=True, help="source trees, or directories of them")
-    parser.add_argument("--files", type=int, default=500, help="files of each language")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--languages", help="only these, with commas")
+    add_sample_options(parser, files=500)
     options = parser.parse_args(arguments)
-    wanted = SYMBOL_LANGUAGES if options.languages is None else tuple(options.languages.split(","))
     with TemporaryDirectory(prefix="codecompass-rules-") as directory:
         root = Path(directory)
-        files = sample(trees_in(options.trees), wanted, options.files, options.seed, root)
+        files = sample(trees_in(options.trees), options.languages, options.files, options.seed, root)
         for language, paths in files.items():
             worth = rule_worths(load(language), {path: (root / path).read_bytes() for path in paths}, options.seed)
             print(f"{language}, {len(paths):,} files\n\n{worth_table(worth)}\n", flush=True)

@@ -52,19 +52,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="bench.truth", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--trees", type=Path, nargs="+", required=True, help="source trees, or directories of them")
-    parser.add_argument("--files", type=int, default=200, help="files of each language")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--languages", help="only these, with commas")
+    add_sample_options(parser, files=200)
     parser.add_argument("--examples", type=int, default=3, help="examples of each class of disagreement")
     options = parser.parse_args(arguments)
-    wanted = SYMBOL_LANGUAGES if options.languages is None else tuple(options.languages.split(","))
     ctags = other_programs.ctags()
     if ctags is None:
         print("Universal Ctags is not installed: Python alone can be compared", file=sys.stderr)
     with TemporaryDirectory(prefix="codecompass-truth-") as directory:
         root = Path(directory) / "tree"
-        files = sample(trees_in(options.trees), wanted, options.files, options.seed, root)
+        files = sample(trees_in(options.trees), options.languages, options.files, options.seed, root)
         print(f"{sum(map(len, files.values())):,} files: " + ", ".join(f"{len(files[name])} {name}" for name in sorted(files)))
         _, done = index(root, Path(directory) / "home")
         if done.skipped:
@@ -82,6 +78,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("\nwhat they define and we do not, or elsewhere:", disagreement_table(compared, options.examples), sep="\n\n")
     print("\nPython: what we define and ast does not:", disagreement_table(extra, options.examples), sep="\n\n")
     return 0
+
+
+def add_sample_options(parser: argparse.ArgumentParser, *, files: int) -> None:
+    """Adds the options that say what `sample` takes. `files` is the default for each language."""
+    parser.add_argument("--trees", type=Path, nargs="+", required=True, help="source trees, or directories of them")
+    parser.add_argument("--files", type=int, default=files, help="files of each language")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--languages", type=lambda text: tuple(text.split(",")), default=SYMBOL_LANGUAGES, help="only these, separated by commas"
+    )
 
 
 def sample(trees: Iterable[Path], languages: Sequence[str], count: int, seed: int, target: Path) -> dict[str, list[str]]:

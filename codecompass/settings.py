@@ -188,7 +188,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     ] = 1_000
     active_project_cache_seconds: Annotated[
         int,
-        Meta(ge=10, le=300, description="How long its answer, or its failure to answer, is cached.", extra={"unit": "s"}),
+        Meta(ge=10, le=300, description="How long its answer, or the lack of one, is cached.", extra={"unit": "s"}),
     ] = 60
     tools: Annotated[Text, Meta(min_length=1, description="Tools to list: default, core, all, or names separated by commas.")] = (
         "default"
@@ -244,7 +244,7 @@ class StorageSettings(Struct, frozen=True, kw_only=True):
         Meta(
             ge=0,
             le=1024 * 1024 * GIB,
-            description="Maximum size of all indexes; beyond it, indexes made by auto_workspace are deleted. 0 means no limit.",
+            description="Maximum size of all indexes; beyond it, those of projects that nobody registered are deleted. 0 means no limit.",
             extra={"unit": "bytes"},
         ),
     ] = 20 * GIB
@@ -323,7 +323,7 @@ class SemanticSettings(Struct, frozen=True, kw_only=True):
         Meta(
             ge=1,
             le=1_000,
-            description="Maximum number of requests for vectors of texts, over all projects.",
+            description="Maximum requests a second for vectors of texts, over all projects.",
             extra={"unit": "requests"},
         ),
     ] = 5
@@ -395,7 +395,7 @@ class OrganisationSettings(Struct, frozen=True, kw_only=True):
         Meta(
             ge=100,
             le=MAX_TIMEOUT_MS,
-            description="How long a question about several projects waits for its answer.",
+            description="How long a question about several projects waits for that server.",
             extra={"unit": "ms"},
         ),
     ] = 3_000

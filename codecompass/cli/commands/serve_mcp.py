@@ -55,7 +55,7 @@ _SETTINGS: Final = {
 @asyncclick.option(
     "--transport", type=asyncclick.Choice(get_args(Transport)), help="How clients reach the server: stdio unless set otherwise."
 )
-@asyncclick.option("--port", type=int, metavar="N", help="HTTP port, 9100 unless set otherwise; 0 takes a free one.")
+@asyncclick.option("--port", type=int, metavar="N", help="HTTP port, 9100 unless set otherwise; 0 means any free one.")
 @asyncclick.option("--bind", metavar="ADDR", help="HTTP address to listen on, 127.0.0.1 unless set otherwise.")
 @asyncclick.option(
     "--workspace",
@@ -65,7 +65,7 @@ _SETTINGS: Final = {
     type=asyncclick.Path(),
     help="Answer for this project, whatever the client has open. More of them are made known only.",
 )
-@asyncclick.option("--auto-workspace/--no-auto-workspace", default=None, help="Take up unknown projects below the allowed roots.")
+@asyncclick.option("--auto-workspace/--no-auto-workspace", default=None, help="Accept new projects below the allowed roots.")
 @asyncclick.option(
     "--allowed-root",
     "allowed_roots",
@@ -74,9 +74,9 @@ _SETTINGS: Final = {
     type=asyncclick.Path(),
     help="Answer for nothing outside of this directory. Can be given several times.",
 )
-@asyncclick.option("--max-auto-workspaces", type=int, metavar="N", help="Projects taken up by themselves, at most; 10.")
-@asyncclick.option("--warmset-capacity", type=int, metavar="N", help="Recent projects made ready at the start; 3.")
-@asyncclick.option("--prewarm/--no-prewarm", default=None, help="Make recent projects ready at the start, or do not.")
+@asyncclick.option("--max-auto-workspaces", type=int, metavar="N", help="Maximum number of projects accepted in this way; 10.")
+@asyncclick.option("--warmset-capacity", type=int, metavar="N", help="Number of recent projects opened at the start; 3.")
+@asyncclick.option("--prewarm/--no-prewarm", default=None, help="Open recent projects at the start, or do not.")
 @asyncclick.option("--project-from-cwd/--no-project-from-cwd", default=None, help="Let the current directory choose the project.")
 @asyncclick.option(
     "--allowed-origin", "allowed_origins", metavar="ORIGIN", multiple=True, help="Web origin that may connect over HTTP."
@@ -90,8 +90,8 @@ _SETTINGS: Final = {
     type=asyncclick.Choice(get_args(Store)),
     help="Where the indexes are: embedded on this machine, or an organisation's in opensearch.",
 )
-@asyncclick.option("--cluster-url", metavar="URLS", help="Nodes of that OpenSearch, with commas.")
-@asyncclick.option("--cluster-prefix", metavar="NAME", help="What the names of its indexes begin with; codecompass.")
+@asyncclick.option("--cluster-url", metavar="URLS", help="Nodes of that OpenSearch, separated by commas.")
+@asyncclick.option("--cluster-prefix", metavar="NAME", help="Prefix of the names of its indexes; codecompass.")
 @asyncclick.option("--tools", metavar="LIST", help="Tools to list: default, core, all, or names separated by commas.")
 @asyncclick.option(
     "--answers", type=asyncclick.Choice(get_args(AnswerForm)), help="Form of the answers: json for programs, text for models."
@@ -99,7 +99,7 @@ _SETTINGS: Final = {
 @asyncclick.option(
     "--log-file", metavar="FILE", type=asyncclick.Path(dir_okay=False), help="Append the log to this file instead of stderr."
 )
-@asyncclick.option("--log-level", type=asyncclick.Choice(get_args(LogLevel)), help="Least severity that is logged.")
+@asyncclick.option("--log-level", type=asyncclick.Choice(get_args(LogLevel)), help="Lowest severity that is logged.")
 def serve_mcp(
     invocation: Invocation, /, workspaces: tuple[str, ...], log_file: str | None, connect: str | None, **options: object
 ) -> int:
