@@ -244,7 +244,7 @@ class StorageSettings(Struct, frozen=True, kw_only=True):
         Meta(
             ge=0,
             le=1024 * 1024 * GIB,
-            description="Maximum size of all indexes; beyond it, those of projects that nobody registered are deleted. 0 means no limit.",
+            description="Maximum size of all indexes; beyond it, those of unregistered projects are deleted. 0 means no limit.",
             extra={"unit": "bytes"},
         ),
     ] = 20 * GIB
