@@ -146,7 +146,10 @@ class RepositoryWorkspace:
                 )
             return query(snapshot, request, state, options, thread_time_limit(min(limit, seconds or limit)))
 
-        return await self._library.read(repository, head, work, limit + GRACE_SECONDS if seconds is None else seconds)
+        # Scores of several repositories are hardly comparable anyway, and there is less time for each.
+        is_exact = not asked.is_for_merging
+        longest = limit + GRACE_SECONDS if seconds is None else seconds
+        return await self._library.read(repository, head, work, longest, is_exact=is_exact)
 
     def _without_index(self, asked: Query, repository: Repository, ref: str) -> Reply:
         if isinstance(asked.request, IndexStatus):

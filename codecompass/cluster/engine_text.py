@@ -54,6 +54,8 @@ AT_LEAST_MORE: Final = 20
 """The engine is asked for more documents than are wanted, because it ranks with other averages than those of the repository: the
 factor, and the number added to it."""
 
+NEARLY: Final = 1.0 - 1e-5
+
 TEXTS_AT_ONCE: Final = 200
 """Chunk texts fetched in one request: 300 kB."""
 
@@ -61,6 +63,8 @@ COPIES_ASKED: Final = 4
 """Attempts to find an up-to-date copy, each on another node. One of three may be behind."""
 
 NO_PIECE: Final = Piece("")
+
+NOTHING: Final[JsonObject] = {"match_none": {}}
 
 _BEHIND_ALL: Final = (1 << LENGTH_BITS) - 1
 
@@ -81,8 +85,12 @@ class _Found(Struct, frozen=True):
 class EngineText:
     """The text index of a generation. Not thread-safe, like the snapshot that it is part of."""
 
-    def __init__(self, engine: Engine, manifest: Manifest, counts: TermCounts, rarities: EngineRarities) -> None:
+    def __init__(
+        self, engine: Engine, manifest: Manifest, counts: TermCounts, rarities: EngineRarities, *, is_exact: bool = True
+    ) -> None:
+        """Without `is_exact` scores are the engine's: nearly the same, and no text has to be fetched for them."""
         self._engine = engine
+        self._is_exact = is_exact
         self._manifest = manifest
         self._counts = counts
         self._rarities = rarities
@@ -125,8 +133,13 @@ class EngineText:
         """See `TextIndex`."""
         if not worth or limit < 1 or where.file_ids == ():
             return []
-        should = [constant_score({"term": {"body": word}}, weight) for word, weight in worth.items()]
-        found = self._search({"bool": {"filter": self._filters(where), "must": [{"bool": {"should": should}}]}}, limit)
+        known = {word: weight for word, weight in worth.items() if self._counts.count("body", word)}
+        should = [constant_score({"term": {"body": word}}, weight) for word, weight in known.items()]
+        if not should:
+            return []
+        query: JsonObject = {"bool": {"filter": self._filters(where), "must": [{"bool": {"should": should}}]}}
+        # The engine's scores have fewer digits.
+        found = self._found({**search_body(query, limit, (), "score"), "min_score": least * NEARLY})
         return _chunk_hits([each for each in found if each.score >= least])
 
     def search_symbols(self, words: Sequence[WordQuery], limit: int, where: Filter = Filter()) -> list[SymbolHit]:  # noqa: B008 (frozen)
@@ -216,7 +229,7 @@ class EngineText:
         if not words or limit < 1 or where.file_ids == ():
             return []
         found = self._found(self._ranked_body(words, limit, where, fields, is_constant=is_constant))
-        if is_constant:
+        if is_constant or not self._is_exact:
             return found
         scorer = Scorer(words, self._manifest.averages, self._counts.count)
         sought = frozenset(word.word for word in words)
@@ -229,8 +242,10 @@ class EngineText:
     ) -> JsonObject:
         if is_constant:
             return search_body(self._ranking(words, where, {}), limit, (), "score")
-        wanted = int(limit * MORE_THAN_WANTED) + AT_LEAST_MORE
-        return search_body(self._ranking(words, where, self._rarities_of(words)), wanted, fields, "about")
+        ranking = self._ranking(words, where, self._rarities_of(words))
+        if not self._is_exact:
+            return search_body(ranking, limit, (), "score")
+        return search_body(ranking, int(limit * MORE_THAN_WANTED) + AT_LEAST_MORE, fields, "about")
 
     def _rarities_of(self, words: Sequence[WordQuery]) -> dict[tuple[str, str], float]:
         """Returns the engine's inverse document frequencies of words."""
@@ -254,12 +269,20 @@ class EngineText:
         must: list[JsonObject] = []
         should: list[JsonObject] = []
         for word in words:
-            clauses = [self._clause(item.field, item.boost, word, theirs) for item in word.fields]
+            # Looking up a word that no document has would take as long as one that some have: half the time of a question.
+            fields = [item for item in word.fields if self._counts.count(item.field, word.word)]
+            clauses = [self._clause(item.field, item.boost, word, theirs) for item in fields]
+            if not clauses:
+                if word.is_required:
+                    return NOTHING
+                continue
             best = clauses[0] if len(clauses) == 1 else {"dis_max": {"queries": clauses, "tie_breaker": word.tie_breaker}}
             clause = constant_score(best, word.boost) if word.is_constant else best
             (must if word.is_required else should).append(clause)
         if should:
             must.append({"bool": {"should": should}})
+        elif not all(word.is_required for word in words):
+            return NOTHING
         return {"bool": {"filter": self._filters(where), "must": must}}
 
     def _clause(self, field: str, boost: float, word: WordQuery, theirs: Mapping[tuple[str, str], float]) -> JsonObject:

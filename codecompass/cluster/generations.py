@@ -73,8 +73,9 @@ class Generations:
         return self._kept_or_read(generation)[0]
 
     @contextmanager
-    def snapshot(self, generation: str) -> Iterator[Snapshot]:
-        """Yields a snapshot of a generation, which is not thread-safe. Raises what `manifest` and `FactsCache.files_of` raise."""
+    def snapshot(self, generation: str, *, is_exact: bool = True) -> Iterator[Snapshot]:
+        """Yields a snapshot of a generation, which is not thread-safe; `is_exact` as for `EngineText`. Raises what `manifest` and
+        `FactsCache.files_of` raise."""
         manifest, tables = self._kept_or_read(generation)
         with (
             self.cache.files_of(manifest) as directory,
@@ -85,7 +86,7 @@ class Generations:
                 project_id=manifest.project_id,
                 generation=manifest.meta.generation,
                 facts=FactsReader(connection),
-                text=EngineText(self._engine, manifest, counts, self._rarities),
+                text=EngineText(self._engine, manifest, counts, self._rarities, is_exact=is_exact),
                 meta=manifest.meta,
                 tables=tables,
             )

@@ -65,11 +65,11 @@ class Libraries:
         found = await self.lookups.run(lambda: self._repositories.get(repo_id))
         return None if found is None or found.is_removed else found
 
-    async def read(self, generation: str, work: Callable[[Snapshot], T], seconds: float) -> T:
-        """Runs `work` on a snapshot of a generation in a thread and returns its result."""
+    async def read(self, generation: str, work: Callable[[Snapshot], T], seconds: float, *, is_exact: bool) -> T:
+        """Runs `work` on a snapshot of a generation in a thread and returns its result; `is_exact` as for `EngineText`."""
 
         def in_thread() -> T:
-            with self._generations.snapshot(generation) as snapshot:
+            with self._generations.snapshot(generation, is_exact=is_exact) as snapshot:
                 return work(snapshot)
 
         return await self.questions.run(panics_as_errors(in_thread), seconds)
@@ -108,21 +108,23 @@ class Library:
         """Returns what `newest` has returned for a repository, or None if it was not called. Never waits."""
         return self._newest.get(repo_id)
 
-    async def read(self, repository: Repository, head: RefHead, work: Callable[[Snapshot], T], seconds: float) -> T:
-        """Runs `work` on a snapshot of one head in a thread and returns its result.
+    async def read(
+        self, repository: Repository, head: RefHead, work: Callable[[Snapshot], T], seconds: float, *, is_exact: bool = True
+    ) -> T:
+        """Runs `work` on a snapshot of one head in a thread and returns its result; `is_exact` as for `EngineText`.
 
         If the generation was replaced and removed meanwhile, its successor is read instead. Raises what `Generations.snapshot`
         and `work` raise, EngineUnavailable after `seconds`, ProjectNotFound as `newest` does.
         """
         self._require_visible(repository, head)
         try:
-            return await self._libraries.read(head.generation, work, seconds)
+            return await self._libraries.read(head.generation, work, seconds, is_exact=is_exact)
         except (IndexNotReady, IndexDamaged):
             self._newest.pop(repository.repo_id, None)
             again = _successor(repository, head, await self.newest(repository.repo_id))
             if again is None or again.generation == head.generation:
                 raise
-            return await self._libraries.read(again.generation, work, seconds)
+            return await self._libraries.read(again.generation, work, seconds, is_exact=is_exact)
 
     async def sample(self, repositories: Iterable[Repository], words: str, seconds: float) -> Mapping[str, SearchEvidence]:
         """Returns samples of the repositories that match the words of a question best, by id. Raises EngineUnavailable."""
