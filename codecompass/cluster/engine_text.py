@@ -43,6 +43,7 @@ from codecompass.store.snapshot import (
     Passage,
     Search,
     SymbolHit,
+    WeighedSearch,
     unpack_chunk_key,
 )
 from codecompass.store.term_counts import TermCounts
@@ -105,15 +106,17 @@ class EngineText:
 
     # ranked search
 
-    def expect_searches(self, searches: Iterable[Search]) -> None:
+    def expect_searches(self, searches: Iterable[Search | WeighedSearch]) -> None:
         """Sends all searches in one request, so that the engine works on them in parallel."""
-        made = [each for each in searches if each.words and each.limit > 0 and each.where.file_ids != ()]
-        scored = [each for each in made if not _are_constant(each.words)]
+        made = [each for each in searches if each.limit > 0 and each.where.file_ids != ()]
+        ranked = [each for each in made if isinstance(each, Search) and each.words]
+        scored = [each for each in ranked if not _are_constant(each.words)]
         self._rarities_of([word for each in scored for word in each.words])
         bodies = [
             self._ranked_body(each.words, each.limit, each.where, _FIELDS[each.of], is_constant=_are_constant(each.words))
-            for each in made
+            for each in ranked
         ]
+        bodies += [self._weighed_body(each) for each in made if isinstance(each, WeighedSearch)]
         if len(bodies) > 1:
             answers = self._asked(bodies)
             self._ahead |= {msgspec.json.encode(body): said for body, said in zip(bodies, answers, strict=True)}
@@ -123,24 +126,19 @@ class EngineText:
         found = self._ranked(words, limit, where, _FIELDS["chunks"], is_constant=_are_constant(words))
         return _chunk_hits(found)[:limit]
 
-    def weighed_chunks(
-        self,
-        worth: Mapping[str, float],
-        limit: int,
-        least: float,
-        where: Filter = Filter(),  # noqa: B008 (frozen)
-    ) -> list[ChunkHit]:
+    def weighed_chunks(self, search: WeighedSearch) -> list[ChunkHit]:
         """See `TextIndex`."""
-        if not worth or limit < 1 or where.file_ids == ():
+        if search.limit < 1 or search.where.file_ids == ():
             return []
-        known = {word: weight for word, weight in worth.items() if self._counts.count("body", word)}
+        found = self._found(self._weighed_body(search))
+        return _chunk_hits([each for each in found if each.score >= search.least])
+
+    def _weighed_body(self, search: WeighedSearch) -> JsonObject:
+        known = {word: weight for word, weight in search.worth.items() if self._counts.count("body", word)}
         should = [constant_score({"term": {"body": word}}, weight) for word, weight in known.items()]
-        if not should:
-            return []
-        query: JsonObject = {"bool": {"filter": self._filters(where), "must": [{"bool": {"should": should}}]}}
+        query = {"bool": {"filter": self._filters(search.where), "must": [{"bool": {"should": should}}]}} if should else NOTHING
         # The engine's scores have fewer digits.
-        found = self._found({**search_body(query, limit, (), "score"), "min_score": least * NEARLY})
-        return _chunk_hits([each for each in found if each.score >= least])
+        return {**search_body(query, search.limit, (), "score"), "min_score": search.least * NEARLY}
 
     def search_symbols(self, words: Sequence[WordQuery], limit: int, where: Filter = Filter()) -> list[SymbolHit]:  # noqa: B008 (frozen)
         """See `TextIndex`."""
@@ -173,18 +171,17 @@ class EngineText:
         if known is not None:
             return known
         least, behind = keys_with_lines(file_id, line_start, line_end)
-        keys: JsonObject = {"range": {"key": {"gte": least, "lt": behind}}}
-        found = self._search(
-            {"bool": {"filter": [*self._visible, record_filter(CHUNK_RECORD), keys]}}, MAX_CANDIDATES, ("text",), order="key"
-        )
-        chunks = []
-        for each in sorted(found, key=lambda each: each.key):
-            text = each.fields["text"][0]
-            self._texts.keep(each.key, text)
-            hit = unpack_chunk_key(each.key, 0.0)
-            if hit.line_end >= line_start:
-                chunks.append(Chunk(hit.line_start, hit.line_end, text))
-        return tuple(chunks)
+        keys = self._read_chunks({"range": {"key": {"gte": least, "lt": behind}}})
+        chunks = (_chunk(key, self._texts[key]) for key in sorted(keys))
+        return tuple(chunk for chunk in chunks if chunk.line_end >= line_start)
+
+    def _read_chunks(self, keys: JsonObject, *, is_checked: bool = True) -> list[int]:
+        """Reads the texts of the chunks that a query finds, and returns their keys; `is_checked` as in `_asked`."""
+        query = {"bool": {"filter": [*self._visible, record_filter(CHUNK_RECORD), keys]}}
+        found = self._found(search_body(query, MAX_CANDIDATES, ("text",), "key"), is_checked=is_checked)
+        for each in found:
+            self._texts.keep(each.key, each.fields["text"][0])
+        return [each.key for each in found]
 
     def chunk_text(self, hit: ChunkHit) -> str:
         """See `TextIndex`."""
@@ -195,6 +192,13 @@ class EngineText:
     def expect_texts(self, hits: Iterable[ChunkHit]) -> None:
         """See `TextIndex`."""
         self._texts_of(hit.address for hit in hits if isinstance(hit.address, int))
+
+    def expect_lines(self, places: Iterable[tuple[int, int, int]]) -> None:
+        """See `TextIndex`."""
+        missing = [place for place in dict.fromkeys(places) if self._texts.between(*place) is None]
+        if len(missing) > 1:
+            ranges = [keys_with_lines(*place) for place in missing]
+            self._read_chunks(any_of([{"range": {"key": {"gte": least, "lt": behind}}} for least, behind in ranges]))
 
     def chunks_holding(self, narrowing: Narrowing, where: Filter = Filter()) -> "EngineCandidates":  # noqa: B008 (frozen)
         """See `TextIndex`."""
@@ -211,12 +215,11 @@ class EngineText:
     def _texts_of(self, keys: Iterable[int]) -> dict[int, str]:
         """Returns the texts of chunks by their keys. Raises IndexNotReady if one is missing."""
         wanted = list(keys)
-        missing = self._texts.missing(wanted)
-        for batch in batched_keys(missing, TEXTS_AT_ONCE):
-            query = {"bool": {"filter": [*self._visible, record_filter(CHUNK_RECORD), {"terms": {"key": batch}}]}}
-            for each in self._search(query, len(batch), ("text",), order="key"):
-                self._texts.keep(each.key, each.fields["text"][0])
-        if self._texts.missing(missing):
+        # A copy that has all of them need not be checked.
+        for is_checked in (False, True):
+            for batch in batched_keys(self._texts.missing(wanted), TEXTS_AT_ONCE):
+                self._read_chunks({"terms": {"key": batch}}, is_checked=is_checked)
+        if self._texts.missing(wanted):
             raise _gone()
         return {key: self._texts[key] for key in wanted}
 
@@ -311,22 +314,24 @@ class EngineText:
         """Returns the documents that a query finds, see `search_body`."""
         return self._found(search_body(query, limit, fields, order))
 
-    def _found(self, body: JsonObject) -> list[_Found]:
-        """Returns the documents that a search finds, with their scores if it sorts by score."""
+    def _found(self, body: JsonObject, *, is_checked: bool = True) -> list[_Found]:
+        """Returns the documents that a search finds, with their scores if it sorts by score; `is_checked` as in `_asked`."""
         said = self._ahead.pop(msgspec.json.encode(body), None) if self._ahead else None
         if said is None:
-            said = self._asked([body])[0]
+            said = self._asked([body], is_checked=is_checked)[0]
         has_score = body.get("sort") == BY_SCORE
         hits = said["hits"]["hits"]
         return [_Found(hit["fields"]["key"][0], hit["sort"][0] if has_score else 0.0, hit["fields"]) for hit in hits]
 
-    def _asked(self, bodies: Sequence[JsonObject]) -> list[JsonObject]:
-        """Returns the answers of one copy of the shard that has the whole generation.
+    def _asked(self, bodies: Sequence[JsonObject], *, is_checked: bool = True) -> list[JsonObject]:
+        """Returns the answers of one copy of the shard that has the whole generation, or of any copy unless `is_checked`.
 
         A node that was paused, and does not know yet that others went on without it, answers from an outdated copy. So each
         request also counts the documents of the newest piece: a copy with all of these has all earlier ones too. Raises
         IndexNotReady if no copy has them.
         """
+        if not is_checked:
+            return self._engine.search_all(self._engine.names.text, bodies, routing=self._manifest.repo_id)
         newest = self._manifest.pieces[-1] if self._manifest.pieces else NO_PIECE
         count: JsonObject = {"query": {"term": {"piece": newest.id}}, "size": 0, "track_total_hits": True}
         for _ in range(COPIES_ASKED):

@@ -23,7 +23,7 @@ from codecompass.query.retrieval import inverse_frequency, n_chunks
 from codecompass.query.search_hits import RankedPlace, Signals, as_symbol, enclosing_symbol, narrowest
 from codecompass.scan.path_roles import is_history, role_of
 from codecompass.store.schema import index_tokens
-from codecompass.store.snapshot import ChunkHit, Snapshot
+from codecompass.store.snapshot import ChunkHit, Snapshot, WeighedSearch
 from codecompass.store.text_queries import Filter
 
 MIN_WORDS: Final = 3
@@ -104,30 +104,44 @@ class FoundMessage(Struct, frozen=True, kw_only=True):
     """Whether it contains the message literally."""
 
 
-def find_messages(
-    snapshot: Snapshot,
-    text: str,
-    where: Filter,
-    is_expired: Callable[[], bool] = no_deadline,
-) -> list[FoundMessage]:
-    """Returns where `text` occurs in the source, best first; empty for a name, for few words, or if the time is up.
+class SoughtMessage(Struct, frozen=True):
+    """A message and the search for the chunks that may contain it."""
 
-    `is_expired` is called before each chunk that is read or compared, which takes up to a millisecond.
-    """
+    message: Message
+    worth: Mapping[str, float]
+    wanted: PreparedMessage
+    most: float
+    """The worth of the whole message."""
+    may_be_template: bool
+    search: WeighedSearch
+
+
+def sought_message(snapshot: Snapshot, text: str, where: Filter) -> SoughtMessage | None:
+    """Returns `text` as a message; None for a name, for few words, or if no word is in the index."""
     message = read_message(well_formed(text))
     if message.word_count < MIN_WORDS:
-        return []
+        return None
     total = n_chunks(snapshot)
     worth = _token_worth(snapshot, message, total)
     wanted = _wanted(message, worth, total)
     if wanted.total <= 0.0:
-        return []
+        return None
     most = sum(worth.get(token, 0.0) for token in dict.fromkeys(piece.token for piece in message.pieces if piece.is_core))
     # A template with fewer words is never certain.
     may_be_template = len({piece.text for piece in message.pieces if piece.is_core}) >= SURE_WORDS
     least = LEAST_SHARE if may_be_template else ALL_OF_IT
-    chunks = snapshot.text.weighed_chunks(_sought(snapshot, message, worth, total), CANDIDATES, least * most, where)
-    part_of = _part_finder(message, worth, wanted.unit)
+    search = WeighedSearch(_sought(snapshot, message, worth, total), CANDIDATES, least * most, where)
+    return SoughtMessage(message, worth, wanted, most, may_be_template, search)
+
+
+def find_messages(snapshot: Snapshot, sought: SoughtMessage, is_expired: Callable[[], bool] = no_deadline) -> list[FoundMessage]:
+    """Returns where a message occurs in the source, best first; empty if the time is up.
+
+    `is_expired` is called before each chunk that is read or compared, which takes up to a millisecond.
+    """
+    message, wanted, most = sought.message, sought.wanted, sought.most
+    chunks = snapshot.text.weighed_chunks(sought.search)
+    part_of = _part_finder(message, sought.worth, wanted.unit)
     exact: list[_Part] = []
     others: list[_Part] = []
     is_settled = False
@@ -144,7 +158,7 @@ def find_messages(
             (exact if part.is_exact else others).append(part)
             is_settled = is_settled or (part.is_exact and _is_product_code(snapshot, part.hit.file_id))
     parts = exact[:COMPARED_IF_EXACT]
-    if not is_settled and may_be_template:
+    if not is_settled and sought.may_be_template:
         # Tests and documents may quote what a template in product code produces.
         others.sort(key=lambda part: (-part.pairs, -part.hit.score, part.hit.file_id, part.hit.line_start))
         parts += others[: COMPARED - len(parts)]

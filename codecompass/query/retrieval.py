@@ -19,7 +19,7 @@ from codecompass.query.lexicon import related_words
 from codecompass.query.query_words import QueryWord, WantedWords, could_name, identifiers, inflections, name_parts, query_words
 from codecompass.store.rows import IndexedFile, SymbolRow
 from codecompass.store.schema import CHUNK_RECORD
-from codecompass.store.snapshot import ChunkHit, Search, Snapshot
+from codecompass.store.snapshot import ChunkHit, Search, Snapshot, WeighedSearch
 from codecompass.store.text_queries import FieldBoost, Filter, WordQuery
 
 MAX_NAMESAKES: Final = 200
@@ -76,14 +76,15 @@ class Breadth(Struct, frozen=True, kw_only=True):
     """Chunks with most of the query's words, whatever their BM25 score."""
     symbols: int = 150
     files: int = 50
+    compared: int = 15
+    """Files, the best by their words, whose definitions compete."""
 
 
 BREADTH: Final = Breadth()
 """More do not change the first page, fewer do: with half as many chunks NDCG@10 is .005 lower."""
 
-BREADTH_FOR_MERGING: Final = Breadth(chunks=100, covering=300, symbols=75)
-"""For each of several workspaces, of which only the first hits are shown: of 333 messages asked of 32 repositories as many find
-their commit (`bench.quality.across`)."""
+BREADTH_FOR_MERGING: Final = Breadth(chunks=100, covering=150, symbols=75, compared=8)
+"""For each of several workspaces, of which only the first hits are shown. BLA"""
 
 
 def retrieve(
@@ -95,11 +96,12 @@ def retrieve(
     *,
     lexicon: bool = False,
     breadth: Breadth = BREADTH,
+    later: Sequence[WeighedSearch] = (),
 ) -> Candidates:
     """Returns the candidates for `query`, files in the order of their ids; `limit` is that of the page.
 
     `inflection` is the weight of other forms of the words; 0 leaves them out. With `lexicon`, related words, which programmers
-    use instead of those of the query, are searched too.
+    use instead of those of the query, are searched too. `later` are announced together with the searches made here.
     """
     asked = asked_roles(query)
     words = tuple(QueryWord(word.text, word.weight * asked.weight(word.text)) for word in query_words(query))
@@ -115,8 +117,9 @@ def retrieve(
         covering=breadth.covering,
         symbols=max(breadth.symbols, limit),
         files=max(breadth.files, limit),
+        compared=breadth.compared,
     )
-    text.expect_searches(_searches(words, searched, worth, breadth, where))
+    text.expect_searches([*_searches(words, searched, worth, breadth, where), *later])
     chunks = text.search_chunks(chunk_query(searched), breadth.chunks, where)
     symbols = _symbols(snapshot, query, searched, breadth.symbols, where)
     paths = {hit.file_id: hit.score for hit in text.search_files(file_query(words), breadth.files, where)}

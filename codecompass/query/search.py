@@ -4,7 +4,7 @@ explains why a file has its rank or is not found.
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -16,15 +16,15 @@ from codecompass.protocol.replies import NextAction, SearchCodeReply
 from codecompass.protocol.requests import SearchCode
 from codecompass.query import retrieval
 from codecompass.query.best_definitions import with_best_definitions
-from codecompass.query.direct_answers import named_definitions, relation_places
+from codecompass.query.direct_answers import SEARCHED_PLACES, named_definitions, relation_places
 from codecompass.query.exact_names import is_handle, outdated, symbol_of_handle
 from codecompass.query.exact_scan import scan
-from codecompass.query.excerpts import word_pattern
+from codecompass.query.excerpts import SEARCHED_LINES, word_pattern
 from codecompass.query.file_listing import list_files
 from codecompass.query.filters import changed_warnings, filter_warnings, index_filter, passes, symbol_kinds
 from codecompass.query.intent import QueryIntent, classify, listed, missing_names, unknown_words, unquoted
 from codecompass.query.merging import search_evidence
-from codecompass.query.message_search import find_messages, message_places
+from codecompass.query.message_search import find_messages, message_places, sought_message
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.named_locations import asked_lines, named_files
 from codecompass.query.options import QueryOptions, no_deadline
@@ -46,6 +46,9 @@ OTHERS_BESIDE_A_MESSAGE: Final = 2
 """Places that a text answer shows besides those of a message that was not found literally."""
 
 TIME_WAS_UP: Final = "the time was up before everything was searched; pass a larger timeout_ms, or fewer words"
+
+MOST_EXPECTED: Final = 50
+"""Places whose lines are read together; an explanation asks for thousands."""
 
 WEIGHED_FILES: Final = 40
 """Files, the best by their text, whose importers are counted."""
@@ -103,8 +106,18 @@ def _find_by_words(
     query = unquoted(text)
     weights = retrieval.weights_for(intent, options.without_signals)
     breadth = BREADTH_FOR_MERGING if options.is_for_merging else BREADTH
-    found = retrieve(snapshot, query, page, where, weights.inflection, lexicon=weights.lexicon > 0.0, breadth=breadth)
-    messages = [] if "phrase" in options.without_signals else find_messages(snapshot, query, where, is_expired)
+    sought = None if "phrase" in options.without_signals else sought_message(snapshot, query, where)
+    found = retrieve(
+        snapshot,
+        query,
+        page,
+        where,
+        weights.inflection,
+        lexicon=weights.lexicon > 0.0,
+        breadth=breadth,
+        later=() if sought is None else (sought.search,),
+    )
+    messages = [] if sought is None else find_messages(snapshot, sought, is_expired)
     # The rest is quick, and without it there would be no answer at all.
     is_partial = is_expired()
     phrases = {(item.file_id, item.chunk_start): item.share for item in reversed(messages)} if weights.phrase else NO_PHRASES
@@ -117,13 +130,16 @@ def _find_by_words(
     if unknown:
         ranked = []
     if kinds is None and weights.best and not is_partial:
-        ranked = with_best_definitions(snapshot, ranked, found, weights, max(COMPARED_FILES, page), is_expired)
+        # A page of several workspaces shows few of each.
+        n_files = breadth.compared if options.is_for_merging else max(breadth.compared, page)
+        ranked = with_best_definitions(snapshot, ranked, found, weights, n_files, is_expired)
     meaning_warnings: tuple[str, ...] = ()
     if options.meaning is not None:
         from codecompass.query.semantic_search import with_meaning  # only where search by meaning is on
 
         ranked, meaning_warnings = with_meaning(snapshot, ranked, options.meaning, where, kinds, found)
     best = _highest(ranked)
+    _expect_lines(snapshot, ranked[: max(limit, SEARCHED_PLACES)])
     if kinds is None:
         ranked = _merged(named_definitions(snapshot, query, intent, ranked, where), ranked)
     # The frames of a trace are more precise than the message above them; a single location beside a message is not.
@@ -170,6 +186,14 @@ def _find_by_words(
         wanted=found.wanted,
         warnings=(*warnings, *word_warnings, *meaning_warnings, *((TIME_WAS_UP,) if is_partial else ())),
         is_partial=is_partial,
+    )
+
+
+def _expect_lines(snapshot: Snapshot, places: Iterable[RankedPlace]) -> None:
+    """Announces that the lines of the first places are read next."""
+    places = itertools.islice((place for place in places if place.type != "file"), MOST_EXPECTED)
+    snapshot.text.expect_lines(
+        (place.file.id, place.line_start, min(place.line_end, place.line_start + SEARCHED_LINES - 1)) for place in places
     )
 
 
@@ -220,9 +244,6 @@ def _is_around(place: RankedPlace, quoted: Sequence[RankedPlace]) -> bool:
         place.file.id == other.file.id and other.line_start <= place.focus <= other.line_end for other in quoted
     )
 
-
-COMPARED_FILES: Final = 15
-"""Files, the best by their words, whose definitions compete."""
 
 ALL: Final = 100_000
 """More places than a search ever finds: it retrieves a few hundred candidates."""
@@ -316,6 +337,7 @@ def search_code(
     limit = request.limit or options.default_limit
     request = relative_request(request, state.workspace)
     hits = find(snapshot, request, limit, options, is_expired, root=state.workspace)
+    _expect_lines(snapshot, (hit.place for hit in hits.shown))
     page = shape(
         snapshot,
         hits.shown,

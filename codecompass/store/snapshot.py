@@ -104,6 +104,15 @@ class Search(Struct, frozen=True):
     where: Filter
 
 
+class WeighedSearch(Struct, frozen=True):
+    """The arguments of `weighed_chunks`: the chunks whose words have the largest sums of `worth`, at least `least`."""
+
+    worth: Mapping[str, float]
+    limit: int
+    least: float
+    where: Filter
+
+
 class ChunkCandidates(Protocol):
     """The candidates of a scan, numbered by file and line. Their texts are read on demand, from the same generation."""
 
@@ -152,14 +161,14 @@ class TextIndex(Protocol):
     def document_frequency(self, field: str, word: str) -> int:
         """Returns how many documents have `word` in `field` (deleted ones may count)."""
 
-    def expect_searches(self, searches: Iterable[Search]) -> None:
+    def expect_searches(self, searches: Iterable[Search | WeighedSearch]) -> None:
         """Announces the searches that follow, so that a remote text index can send them all at once."""
 
     def search_chunks(self, words: Sequence[WordQuery], limit: int, where: Filter = ...) -> list[ChunkHit]:
         """Returns the best chunks by BM25."""
 
-    def weighed_chunks(self, worth: Mapping[str, float], limit: int, least: float, where: Filter = ...) -> list[ChunkHit]:
-        """Returns the chunks whose words have the largest sums of `worth`, if at least `least`; each word counts once."""
+    def weighed_chunks(self, search: WeighedSearch) -> list[ChunkHit]:
+        """Returns the chunks with the largest sums; each word counts once."""
 
     def search_symbols(self, words: Sequence[WordQuery], limit: int, where: Filter = ...) -> list[SymbolHit]:
         """Returns the best symbols by name parts, signature and doc."""
@@ -181,6 +190,9 @@ class TextIndex(Protocol):
 
     def expect_texts(self, hits: Iterable[ChunkHit]) -> None:
         """Announces the hits of the `chunk_text` calls that follow, so that a remote text index can read them all at once."""
+
+    def expect_lines(self, places: Iterable[tuple[int, int, int]]) -> None:
+        """Announces the file ids, first and last lines of the `file_chunks` calls that follow, for the same reason."""
 
     def chunks_holding(self, narrowing: Narrowing, where: Filter = ...) -> ChunkCandidates:
         """Returns the candidates of a scan: all chunks that can match, and some others."""

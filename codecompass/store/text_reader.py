@@ -29,6 +29,7 @@ from codecompass.store.snapshot import (
     Passage,
     Search,
     SymbolHit,
+    WeighedSearch,
     unpack_chunk_key,
 )
 from codecompass.store.text_queries import Filter, Narrowing, QueryBuilder, WordQuery
@@ -101,7 +102,7 @@ class TextReader:
         with self._guard:
             return self._searcher.doc_freq(field, word)
 
-    def expect_searches(self, searches: Iterable[Search]) -> None:
+    def expect_searches(self, searches: Iterable[Search | WeighedSearch]) -> None:
         """Does nothing: local searches are fast one by one."""
 
     def search_chunks(self, words: Sequence[WordQuery], limit: int, where: Filter = Filter()) -> list[ChunkHit]:  # noqa: B008 (frozen)
@@ -110,19 +111,12 @@ class TextReader:
         hits.sort(key=lambda hit: (-hit.score, hit.file_id, hit.line_start))
         return hits
 
-    def weighed_chunks(
-        self,
-        worth: Mapping[str, float],
-        limit: int,
-        least: float,
-        where: Filter = Filter(),  # noqa: B008 (frozen)
-    ) -> list[ChunkHit]:
-        """Returns the chunks whose words have the largest sums of `worth`, at least `least`, best first; each word counts
-        once."""
-        if not worth or limit < 1 or where.file_ids == ():
+    def weighed_chunks(self, search: WeighedSearch) -> list[ChunkHit]:
+        """Returns the chunks with the largest sums, best first; each word counts once."""
+        if not search.worth or search.limit < 1 or search.where.file_ids == ():
             return []
-        found = self._keys(self._queries.weighed(worth, where), limit)
-        hits = [unpack_chunk_key(key, score, address) for key, score, address in found if score >= least]
+        found = self._keys(self._queries.weighed(search.worth, search.where), search.limit)
+        hits = [unpack_chunk_key(key, score, address) for key, score, address in found if score >= search.least]
         hits.sort(key=lambda hit: (-hit.score, hit.file_id, hit.line_start))
         return hits
 
@@ -166,6 +160,9 @@ class TextReader:
 
     def expect_texts(self, hits: Iterable[ChunkHit]) -> None:
         """Does nothing: local texts are read one by one."""
+
+    def expect_lines(self, places: Iterable[tuple[int, int, int]]) -> None:
+        """Does nothing, for the same reason."""
 
     def chunks_holding(self, narrowing: Narrowing, where: Filter = Filter()) -> "TantivyCandidates":  # noqa: B008 (frozen)
         """Returns the candidates of a scan: all chunks that can match, and some others."""
