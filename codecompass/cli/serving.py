@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import stat
+import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -43,6 +44,10 @@ if TYPE_CHECKING:
 
 BRIDGE_SETTINGS: Final = frozenset({"server.project_from_cwd", "log.level"})
 """The settings that apply to a bridge, which only forwards messages."""
+
+ORGANISATION_SWITCH_SECONDS: Final = 0.001
+"""How long a thread of an organisation's server computes while another one waits for its turn. Each question waits for the engine
+about four times, and after each time for its turn again: a twelfth of the time of questions to all repositories."""
 
 END_SECONDS: Final = 15.0
 """How long the shutdown may take: pending calls, then workspaces 5 s, the job log 10 s at most."""
@@ -163,6 +168,7 @@ def _serve_organisation(
             stack.callback(each.close)
         stack.enter_context(_log_to(log_file))
         _announce(invocation, settings, bound_url(sockets), greet)
+        sys.setswitchinterval(ORGANISATION_SWITCH_SECONDS)
         trio.run(_serve_library, invocation, settings, sockets)
     return failure.DONE
 

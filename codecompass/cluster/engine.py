@@ -221,19 +221,27 @@ class Engine:
             found = self._request("GET", f"/{index}/_doc/{quote(key, safe='')}")
         except _Missing:
             return None
-        return Document(found["_id"], msgspec.json.encode(found["_source"]), found["_seq_no"], found["_primary_term"])
+        return _document(found)
 
     def get_many(self, index: str, keys: Sequence[str], fields: Sequence[str] = ()) -> dict[str, JsonObject]:
         """Returns the contents of the documents `keys`, by key, without those that do not exist; only `fields` if any are given.
         Raises EngineUnavailable if one cannot be read now."""
+        return {each["_id"]: each["_source"] for each in self._many(index, keys, fields)}
+
+    def get_documents(self, index: str, keys: Sequence[str]) -> list[Document]:
+        """Returns the current states of the documents `keys`, without those that do not exist. Raises EngineUnavailable as
+        `get_many` does."""
+        return [_document(each) for each in self._many(index, keys)]
+
+    def _many(self, index: str, keys: Sequence[str], fields: Sequence[str] = ()) -> list[JsonObject]:
         if not keys:
-            return {}
+            return []
         params = {"_source_includes": ",".join(fields)} if fields else {}
         said = self._request("POST", f"/{index}/_mget", {"ids": list(keys)}, params=params)
         for each in said["docs"]:
             if "error" in each:
                 raise EngineUnavailable(f"the search engine could not read ({_reason(each)}). Ask again in a moment.")
-        return {each["_id"]: each["_source"] for each in said["docs"] if each.get("found")}
+        return [each for each in said["docs"] if each.get("found")]
 
     def put(self, index: str, key: str, source: bytes, *, expected: Document | None) -> Document:
         """Writes a document if it is still `expected` (None: if it does not exist), and returns it.
@@ -266,7 +274,7 @@ class Engine:
         """Returns the documents that a query finds, as of the last refresh, in no particular order."""
         body = {"query": query, "size": min(limit, MAX_LISTED), "seq_no_primary_term": True}
         hits = self.search(index, body)["hits"]["hits"]
-        return [Document(hit["_id"], msgspec.json.encode(hit["_source"]), hit["_seq_no"], hit["_primary_term"]) for hit in hits]
+        return [_document(hit) for hit in hits]
 
     # search
 
@@ -421,6 +429,10 @@ class Engine:
 
 class _Missing(Exception):
     """There is no such document or index."""
+
+
+def _document(found: JsonObject) -> Document:
+    return Document(found["_id"], msgspec.json.encode(found["_source"]), found["_seq_no"], found["_primary_term"])
 
 
 def _refusal(status: object, info: JsonObject) -> Exception:

@@ -65,6 +65,11 @@ class Libraries:
         found = await self.lookups.run(lambda: self._repositories.get(repo_id))
         return None if found is None or found.is_removed else found
 
+    async def find_several(self, repo_ids: Sequence[str]) -> list[Repository]:
+        """Returns the current states of repositories, as `find` does, without those that have to be asked for alone."""
+        found = await self.lookups.run(lambda: self._repositories.get_several(repo_ids))
+        return [each for each in found if not each.is_removed]
+
     async def read(self, generation: str, work: Callable[[Snapshot], T], seconds: float, *, is_exact: bool) -> T:
         """Runs `work` on a snapshot of a generation in a thread and returns its result; `is_exact` as for `EngineText`."""
 
@@ -129,7 +134,13 @@ class Library:
     async def sample(self, repositories: Iterable[Repository], words: str, seconds: float) -> Mapping[str, SearchEvidence]:
         """Returns samples of the repositories that match the words of a question best, by id. Raises EngineUnavailable."""
         generations = self._generations_of(repositories)
-        return await self._libraries.ask_across(lambda across: across.sample(generations, words), seconds) if generations else {}
+        if not generations:
+            return {}
+        found = await self._libraries.ask_across(lambda across: across.sample(generations, words), seconds)
+        # Some of them are read next.
+        newest = await self._libraries.find_several(list(found))
+        self._newest.update({each.repo_id: each for each in visible(self.viewer, newest)})
+        return found
 
     async def defining(self, repositories: Iterable[Repository], names: Sequence[str], seconds: float) -> Collection[str]:
         """Returns the ids of the repositories that define one of these names, ignoring case. Raises EngineUnavailable."""

@@ -8,6 +8,7 @@ machines are never compared: counters show what is pending, and times are for pe
     retired                   generations and attempts that nothing refers to any more: removed once no reader can use them
 """
 
+import contextlib
 import difflib
 import random
 import re
@@ -170,14 +171,28 @@ class Repositories:
             document = self._engine.get(self._index, repo_id)
             if document is None:
                 return None
-            version = (document.primary_term, document.seq_no)
-            with self._lock:
-                is_old = version < self._newest.get(repo_id, version)
-                if not is_old:
-                    self._newest[repo_id] = version
-            if not is_old:
+            if self._is_newest(document):
                 return _decoded(document)
         raise EngineUnavailable("a part of the search engine is behind. Ask again in a moment.")
+
+    def get_several(self, repo_ids: Sequence[str]) -> tuple[Repository, ...]:
+        """Returns the current states of repositories, read at once. Those for which it got an outdated document, none, or one
+        that cannot be read are left out; ask for each of them alone."""
+        found = []
+        for document in self._engine.get_documents(self._index, repo_ids):
+            if self._is_newest(document):
+                with contextlib.suppress(DamagedRepository):
+                    found.append(_decoded(document))
+        return tuple(found)
+
+    def _is_newest(self, document: Document) -> bool:
+        """Whether no newer version of the document was seen before."""
+        version = (document.primary_term, document.seq_no)
+        with self._lock:
+            is_old = version < self._newest.get(document.id, version)
+            if not is_old:
+                self._newest[document.id] = version
+        return not is_old
 
     def health(self) -> EngineHealth:
         """Returns the health of the engine."""
