@@ -28,7 +28,7 @@ from codecompass.query.search import search_code
 from codecompass.store.index import WorkspaceIndex
 from codecompass.transport.tools.several_projects import FULL_SEARCHES
 
-FOR_MERGING: Final = QueryOptions(is_for_merging=True)
+FOR_MERGING: Final = QueryOptions(n_merged=FULL_SEARCHES)
 
 
 class _Asked(Struct, frozen=True):

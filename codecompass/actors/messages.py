@@ -75,8 +75,8 @@ class Query(Struct, frozen=True, kw_only=True):
     """Called from another task with the job that the question has to wait for, if any; it must not block."""
     is_internal: bool = False
     """Whether the server itself asks, to have work done: nothing of the question leaves the machine."""
-    is_for_merging: bool = False
-    """Whether the answer is to be merged with those of other workspaces."""
+    n_merged: int = 0
+    """How many workspaces' answers are to be merged, this one among them; 0 if it stands alone."""
     imported: ImportedSymbol | None = None
     """A definition of another workspace whose uses are asked for."""
     answers: AnswerForm | None = None

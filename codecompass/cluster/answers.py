@@ -147,7 +147,7 @@ class RepositoryWorkspace:
             return query(snapshot, request, state, options, thread_time_limit(min(limit, seconds or limit)))
 
         # Scores of several repositories are hardly comparable anyway, and there is less time for each.
-        is_exact = not asked.is_for_merging
+        is_exact = not asked.n_merged
         longest = limit + GRACE_SECONDS if seconds is None else seconds
         return await self._library.read(repository, head, work, longest, is_exact=is_exact)
 

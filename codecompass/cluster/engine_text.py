@@ -175,10 +175,10 @@ class EngineText:
         chunks = (_chunk(key, self._texts[key]) for key in sorted(keys))
         return tuple(chunk for chunk in chunks if chunk.line_end >= line_start)
 
-    def _read_chunks(self, keys: JsonObject, *, is_checked: bool = True) -> list[int]:
+    def _read_chunks(self, keys: JsonObject, limit: int = MAX_CANDIDATES, *, is_checked: bool = True) -> list[int]:
         """Reads the texts of the chunks that a query finds, and returns their keys; `is_checked` as in `_asked`."""
         query = {"bool": {"filter": [*self._visible, record_filter(CHUNK_RECORD), keys]}}
-        found = self._found(search_body(query, MAX_CANDIDATES, ("text",), "key"), is_checked=is_checked)
+        found = self._found(search_body(query, limit, ("text",), "key"), is_checked=is_checked)
         for each in found:
             self._texts.keep(each.key, each.fields["text"][0])
         return [each.key for each in found]
@@ -218,7 +218,7 @@ class EngineText:
         # A copy that has all of them need not be checked.
         for is_checked in (False, True):
             for batch in batched_keys(self._texts.missing(wanted), TEXTS_AT_ONCE):
-                self._read_chunks({"terms": {"key": batch}}, is_checked=is_checked)
+                self._read_chunks({"terms": {"key": batch}}, len(batch), is_checked=is_checked)
         if self._texts.missing(wanted):
             raise _gone()
         return {key: self._texts[key] for key in wanted}

@@ -52,10 +52,15 @@ class QueryOptions(Struct, frozen=True, kw_only=True):
     """The files that differ from the ref named by `changed_since`."""
     imported: "ImportedSymbol | None" = None
     """The definition in another workspace whose uses are searched for."""
-    is_for_merging: bool = False
-    """Whether the answer will be merged with those of other workspaces."""
+    n_merged: int = 0
+    """How many workspaces' answers will be merged, this one among them; 0 if it stands alone."""
     without_signals: frozenset[str] = frozenset()
     """Signals (`retrieval.SIGNALS`) left out of the ranking, to measure what each contributes."""
+
+    @property
+    def is_for_merging(self) -> bool:
+        """Whether the answer will be merged with others."""
+        return self.n_merged > 0
 
     def result_bytes(self, limit: int | None) -> int:
         """Returns how many bytes the results may take for a request with this `limit`, None if it sets none."""

@@ -83,8 +83,16 @@ class Breadth(Struct, frozen=True, kw_only=True):
 BREADTH: Final = Breadth()
 """More do not change the first page, fewer do: with half as many chunks NDCG@10 is .005 lower."""
 
-BREADTH_FOR_MERGING: Final = Breadth(chunks=100, covering=150, symbols=75, compared=8)
-"""For each of several workspaces, of which only the first hits are shown. BLA"""
+BREADTH_OF_TWO: Final = Breadth(chunks=100, covering=150, symbols=75, compared=8)
+BREADTH_OF_MORE: Final = Breadth(chunks=60, covering=100, symbols=45, files=30, compared=5)
+"""For each of one or two workspaces, and of more, whose answers are merged: the page shows only the first hits of each."""
+
+
+def breadth_for(n_merged: int) -> Breadth:
+    """Returns the breadth for each of `n_merged` workspaces whose answers are merged, or for an answer that stands alone (0)."""
+    if n_merged == 0:
+        return BREADTH
+    return BREADTH_OF_TWO if n_merged <= 2 else BREADTH_OF_MORE
 
 
 def retrieve(

@@ -31,7 +31,7 @@ from codecompass.query.options import QueryOptions, no_deadline
 from codecompass.query.path_globs import plain_path, relative_request
 from codecompass.query.query_words import QueryWord, query_words
 from codecompass.query.ranking import MAX_IMPORTERS, NO_PHRASES, rank, with_importers
-from codecompass.query.retrieval import BREADTH, BREADTH_FOR_MERGING, retrieve
+from codecompass.query.retrieval import breadth_for, retrieve
 from codecompass.query.search_hits import Hit, Hits, RankedPlace, definition_place, fit_to_definition
 from codecompass.query.shaping import ResultShape, ranking_reasons, shape
 from codecompass.query.traces_and_signatures import frames
@@ -105,7 +105,7 @@ def _find_by_words(
     intent = classify(text)
     query = unquoted(text)
     weights = retrieval.weights_for(intent, options.without_signals)
-    breadth = BREADTH_FOR_MERGING if options.is_for_merging else BREADTH
+    breadth = breadth_for(options.n_merged)
     sought = None if "phrase" in options.without_signals else sought_message(snapshot, query, where)
     found = retrieve(
         snapshot,

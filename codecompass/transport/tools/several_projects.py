@@ -139,7 +139,7 @@ async def ask_all(
         async with turns:
             state = states[each.project.project_id]
             seconds = deadline - trio.current_time()
-            answers[each.project.project_id] = await _answer(call, own, each, state, seconds, imported)
+            answers[each.project.project_id] = await _answer(call, own, each, state, seconds, len(ready), imported)
 
     with trio.move_on_at(deadline):
         states = await _prepared(call, request, selected, deadline, answers)
@@ -147,7 +147,7 @@ async def ask_all(
         if isinstance(request, SearchCode) and request.mode == "auto":
             ready = await _to_search(call, request.query, ready, states, deadline, answers)
         elif len(ready) > FULL_SEARCHES:
-            query = Query(request=own, is_for_merging=True, imported=imported)
+            query = Query(request=own, n_merged=len(ready), imported=imported)
             ready = await _concerned(call, query, ready, states, deadline, answers)
         async with trio.open_nursery() as nursery:
             for each in ready:
@@ -259,6 +259,7 @@ async def _answer(
     selected: SelectedProject,
     state: _State,
     seconds: float,
+    n_asked: int,
     imported: ImportedSymbol | None,
 ) -> ProjectAnswer:
     services, project = call.services, selected.project
@@ -268,7 +269,7 @@ async def _answer(
         if state == "changing" and not isinstance(request, FindReferences) and request.freshness_policy != "strict":
             # It has already waited for changes.
             request = replace(request, freshness_policy="best_effort")
-        query = Query(request=request, is_for_merging=True, imported=imported, answers=call.answers)
+        query = Query(request=request, n_merged=n_asked, imported=imported, answers=call.answers)
         if state == "changing":
             reply = await services.workspaces.route(project).ask(query, request_id=call.caller.request_id)
         else:
