@@ -300,6 +300,12 @@ class Engine:
         said = self._request("GET", f"/{index}/_search_shards", params={"routing": routing})
         return sorted({copy["node"] for shard in said["shards"] for copy in shard if copy["state"] != "INITIALIZING"})
 
+    def shard(self, index: str, routing: str) -> int:
+        """Returns the number of the shard with the documents of this routing, which never changes."""
+        said = self._request("GET", f"/{index}/_search_shards", params={"routing": routing})
+        number: int = said["shards"][0][0]["shard"]
+        return number
+
     def search_all(
         self, index: str, bodies: Sequence[JsonObject], *, routing: str | Sequence[str] = "", is_of_one_copy: bool = False
     ) -> list[JsonObject]:

@@ -252,9 +252,9 @@ class EngineText:
 
     def _rarities_of(self, words: Sequence[WordQuery]) -> dict[tuple[str, str], float]:
         """Returns the engine's inverse document frequencies of words."""
-        if not words:
-            return {}
-        return self._rarities.of(self._manifest.repo_id, {item.field: None for word in words for item in word.fields}, words)
+        fields = {item.field: None for word in words for item in word.fields}
+        known = [word for word in words if any(self._counts.count(item.field, word.word) for item in word.fields)]
+        return self._rarities.of(self._manifest.repo_id, fields, known) if known else {}
 
     def _document(self, found: _Found, fields: Sequence[str], sought: frozenset[str]) -> Counts:
         document = {}

@@ -92,6 +92,9 @@ class Scorer:
 KEPT_WORDS: Final = 200_000
 """Cached words of all shards: 30 MB."""
 
+KEPT_SHARDS: Final = 10_000
+"""Cached numbers of shards: one for each repository that a prefix can have."""
+
 KEPT_SECONDS: Final = 10 * MINUTES
 """Rarities change slowly, and only the choice of candidates depends on them."""
 
@@ -105,27 +108,41 @@ class EngineRarities:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[str, str, str], tuple[float, float]] = OrderedDict()
+        self._shards: dict[str, int] = {}
+        """By routing."""
+        self._kept: OrderedDict[tuple[int, str, str], tuple[float, float]] = OrderedDict()
 
     def of(self, routing: str, fields: Iterable[str], words: Sequence[WordQuery]) -> dict[tuple[str, str], float]:
         """Returns the inverse document frequencies in the shard of `routing`, by field and word."""
         now = time.monotonic()
         names = list(fields)
         sought = list(dict.fromkeys(word.word for word in words))
+        shard = self._shard(routing)
         found: dict[tuple[str, str], float] = {}
         with self._lock:
             for field in names:
                 for word in sought:
-                    kept = self._kept.get((routing, field, word))
+                    kept = self._kept.get((shard, field, word))
                     if kept is not None and now - kept[1] < KEPT_SECONDS:
                         found[field, word] = kept[0]
-        if len(found) < len(names) * len(sought):
-            found |= self._read(routing, names, sought)
+        missing = [word for word in sought if any((field, word) not in found for field in names)]
+        if missing:
+            read = self._read(routing, names, missing)
+            found |= read
             with self._lock:
-                for (field, word), value in found.items():
-                    self._kept[routing, field, word] = (value, now)
+                for (field, word), value in read.items():
+                    self._kept[shard, field, word] = (value, now)
                 while len(self._kept) > KEPT_WORDS:
                     self._kept.popitem(last=False)
+        return found
+
+    def _shard(self, routing: str) -> int:
+        found = self._shards.get(routing)
+        if found is None:
+            found = self._engine.shard(self._engine.names.text, routing)
+            if len(self._shards) >= KEPT_SHARDS:
+                self._shards.clear()
+            self._shards[routing] = found
         return found
 
     def _read(self, routing: str, fields: Sequence[str], words: Sequence[str]) -> dict[tuple[str, str], float]:
