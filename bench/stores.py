@@ -12,6 +12,7 @@ import secrets
 import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -39,6 +40,7 @@ from codecompass.store.registry import open_registry
 from codecompass.store.snapshot import Snapshot
 
 FIRST: Final = 10
+DELETE_SECONDS: Final = 60
 KINDS: Final = ("semble", "nav", "refs", "messages")
 
 Place = tuple[str, int]
@@ -79,6 +81,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     engine = Engine(options.urls.split(","), prefix=f"bench{secrets.token_hex(4)}")
     engine.prepare()
+    try:
+        tallies, literals = _measured(engine, options)
+    finally:
+        engine.close()
+        gone = urllib.request.Request(f"{options.urls.split(',')[0]}/{engine.names.all}", method="DELETE")
+        urllib.request.urlopen(gone, timeout=DELETE_SECONDS).close()
+    print(_table(tallies))
+    print(f"literal and regular expression searches with the same matches: {literals[0]} of {literals[1]}")
+    return 0
+
+
+def _measured(engine: Engine, options: argparse.Namespace) -> tuple[dict[str, Tally], list[int]]:
+    """Returns the results by kind of question, and how many scans had the same matches, of how many."""
     tallies: dict[str, Tally] = {}
     literals = [0, 0]
     with tempfile.TemporaryDirectory() as directory:
@@ -93,9 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                             literals[1] += 1
                             literals[0] += _is_same_scan(question.query, stores)
             print(name, file=sys.stderr, flush=True)
-    print(_table(tallies))
-    print(f"literal and regular expression searches with the same matches: {literals[0]} of {literals[1]}")
-    return 0
+    return tallies, literals
 
 
 def _projects(home: Path, repos: str) -> Iterator[tuple[str, str]]:

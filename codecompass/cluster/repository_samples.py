@@ -24,7 +24,7 @@ from codecompass.store.text_queries import Narrowing
 
 SAMPLED_REPOSITORIES: Final = 8
 """Repositories whose best chunks are compared: twice as many as are then searched in full. With 16 as many of 893 questions to 30
-repositories find their file, and it takes twice the time."""
+repositories find their file (measured 2026-11-25), and it takes twice the time."""
 
 MAX_REPOSITORIES: Final = 10_000
 MANIFESTS_AT_ONCE: Final = 500

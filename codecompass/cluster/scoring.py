@@ -108,22 +108,26 @@ class EngineRarities:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._lock = threading.Lock()
-        self._shards: dict[str, int] = {}
-        """By routing."""
+        self._shards: dict[str, tuple[int, float]] = {}
+        """By routing: the shard, and when it was first asked about."""
         self._kept: OrderedDict[tuple[int, str, str], tuple[float, float]] = OrderedDict()
 
     def of(self, routing: str, fields: Iterable[str], words: Sequence[WordQuery]) -> dict[tuple[str, str], float]:
-        """Returns the inverse document frequencies in the shard of `routing`, by field and word."""
-        now = time.monotonic()
+        """Returns the inverse document frequencies in the shard of `routing`, by field and word.
+
+        None of them is from before the first call for this routing: a new repository can be most of its shard.
+        """
         names = list(fields)
         sought = list(dict.fromkeys(word.word for word in words))
-        shard = self._shard(routing)
+        shard, first_asked = self._shard(routing)
+        now = time.monotonic()
+        oldest = max(first_asked, now - KEPT_SECONDS)
         found: dict[tuple[str, str], float] = {}
         with self._lock:
             for field in names:
                 for word in sought:
                     kept = self._kept.get((shard, field, word))
-                    if kept is not None and now - kept[1] < KEPT_SECONDS:
+                    if kept is not None and kept[1] >= oldest:
                         found[field, word] = kept[0]
         missing = [word for word in sought if any((field, word) not in found for field in names)]
         if missing:
@@ -136,10 +140,10 @@ class EngineRarities:
                     self._kept.popitem(last=False)
         return found
 
-    def _shard(self, routing: str) -> int:
+    def _shard(self, routing: str) -> tuple[int, float]:
         found = self._shards.get(routing)
         if found is None:
-            found = self._engine.shard(self._engine.names.text, routing)
+            found = self._engine.shard(self._engine.names.text, routing), time.monotonic()
             if len(self._shards) >= KEPT_SHARDS:
                 self._shards.clear()
             self._shards[routing] = found

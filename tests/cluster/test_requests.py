@@ -147,11 +147,13 @@ async def test_a_word_is_looked_up_once_in_each_shard(engine, generation, genera
     assert 0 < len(same) < len(others), "the numbers are spread"
     engine.requests.clear()
 
+    rarities.of(same[0], ["body"], words[:1])
     first = rarities.of(REPO, ["body"], words[:1])
     second = rarities.of(same[0], ["body"], words)
 
     assert second["body", "wheel"] == first["body", "wheel"]
-    assert [body["doc"] for body in engine.sent("_termvectors")] == [{"body": "wheel"}, {"body": "engine"}]
+    # What was read before the first question about a repository may be from before the repository was there.
+    assert [body["doc"] for body in engine.sent("_termvectors")] == [{"body": "wheel"}, {"body": "wheel"}, {"body": "engine"}]
 
 
 async def test_a_copy_without_all_texts_is_replaced_by_another_one(engine, generation, generations):
