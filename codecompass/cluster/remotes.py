@@ -310,16 +310,17 @@ _CAUSES: Final = (
 
 
 def _failure(url: str, ended_for: str, errors: str) -> RemoteError:
-    lines = [line for line in re.split(r"[\r\n]+", without_credentials(errors)) if line.strip()]
+    # A remote may send control characters, also where git ends a line.
+    lines = [line for line in re.split(r"[\x00-\x08\x0a-\x1f\x7f]+", without_credentials(errors)) if line.strip()]
     said = [line.strip() for line in lines if re.match(r"\s*(?:fatal|error|remote|ssh|.*denied|.*failed)", line, re.IGNORECASE)]
     cause = ended_for or ": ".join((said or lines or ["git ended without a message"])[-3:])
     remedy = next((remedy for pattern, remedy in _CAUSES if not ended_for and pattern.search(cause)), "")
     is_remotes = bool(ended_for or remedy)
     if not url:
         return RemoteError(
-            f"the mirror on the worker's machine cannot be used: {cause[:500]}. It is made anew by the next attempt."
+            f"the mirror on the worker's machine cannot be used: {cause[:500].rstrip('.')}. It is made anew by the next attempt."
         )
     shown = without_credentials(url)
     if not remedy:
         remedy = f"Workers try again by themselves; on such a machine this shows the same: git ls-remote {shown}"
-    return RemoteError(f"{shown} could not be read: {cause[:500]}. {remedy}.", url=shown, is_remotes=is_remotes)
+    return RemoteError(f"{shown} could not be read: {cause[:500].rstrip('.')}. {remedy}.", url=shown, is_remotes=is_remotes)

@@ -235,6 +235,19 @@ async def test_what_goes_wrong_says_what_to_do(url, said):
     assert said in failed.value.message
 
 
+async def test_the_message_about_a_damaged_remote_is_one_line_of_text(remote, mirror):
+    remote.push({"big.py": os.urandom(20_000).hex()})
+    blob = remote.git("rev-parse", "HEAD:big.py", cwd=remote.work).strip()
+    (remote.bare / "objects" / blob[:2] / blob[2:]).unlink()
+
+    with pytest.raises(RemoteError) as failed:
+        await mirror.fetch(remote.url, (await selected(remote)).refs)
+
+    assert "corruption" in failed.value.message
+    assert failed.value.message.isprintable()
+    assert ".." not in failed.value.message.replace(remote.url, "")
+
+
 async def test_nothing_that_the_environment_or_the_remote_configures_is_run(tmp_path, remote, mirror, monkeypatch):
     ran = tmp_path / "ran"
     program = tmp_path / "program"
