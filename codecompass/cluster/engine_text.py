@@ -117,6 +117,7 @@ class EngineText:
             for each in ranked
         ]
         bodies += [self._weighed_body(each) for each in made if isinstance(each, WeighedSearch)]
+        bodies = [body for body in bodies if body["query"] != NOTHING]
         if len(bodies) > 1:
             answers = self._asked(bodies)
             self._ahead |= {msgspec.json.encode(body): said for body, said in zip(bodies, answers, strict=True)}
@@ -316,6 +317,8 @@ class EngineText:
 
     def _found(self, body: JsonObject, *, is_checked: bool = True) -> list[_Found]:
         """Returns the documents that a search finds, with their scores if it sorts by score; `is_checked` as in `_asked`."""
+        if body["query"] == NOTHING:
+            return []
         said = self._ahead.pop(msgspec.json.encode(body), None) if self._ahead else None
         if said is None:
             said = self._asked([body], is_checked=is_checked)[0]

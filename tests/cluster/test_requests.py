@@ -131,11 +131,13 @@ async def test_words_that_a_repository_lacks_are_not_sent(engine, generation, ge
         assert not any(b"zeppelin" in msgspec.json.encode(body) for body in engine.sent("_termvectors"))
         assert both == snapshot.text.search_chunks([known], 5) != []
         assert not any(b"zeppelin" in body for body in engine.sent("_msearch"))
+        engine.requests.clear()
         assert snapshot.text.search_chunks([unknown], 5) == []
         # Of a required word and another one both have to be there.
         required = msgspec.structs.replace(unknown, is_required=True)
         assert snapshot.text.search_chunks([known, required], 5) == []
         assert snapshot.text.search_chunks([msgspec.structs.replace(known, is_required=True), unknown], 5) == []
+        assert not engine.requests, "nothing is asked for"
 
 
 async def test_a_word_is_looked_up_once_in_each_shard(engine, generation, generations):
