@@ -16,7 +16,6 @@ from codecompass.cluster.engine import Engine
 from codecompass.cluster.engine_queries import (
     BY_SCORE,
     KEYS_ONLY,
-    Order,
     any_of,
     batched_keys,
     constant_score,
@@ -56,6 +55,7 @@ AT_LEAST_MORE: Final = 20
 factor, and the number added to it."""
 
 NEARLY: Final = 1.0 - 1e-5
+"""Factor for the least score of a search: the engine's scores have seven digits."""
 
 TEXTS_AT_ONCE: Final = 200
 """Chunk texts fetched in one request: 300 kB."""
@@ -138,7 +138,6 @@ class EngineText:
         known = {word: weight for word, weight in search.worth.items() if self._counts.count("body", word)}
         should = [constant_score({"term": {"body": word}}, weight) for word, weight in known.items()]
         query = {"bool": {"filter": self._filters(search.where), "must": [{"bool": {"should": should}}]}} if should else NOTHING
-        # The engine's scores have fewer digits.
         return {**search_body(query, search.limit, (), "score"), "min_score": search.least * NEARLY}
 
     def search_symbols(self, words: Sequence[WordQuery], limit: int, where: Filter = Filter()) -> list[SymbolHit]:  # noqa: B008 (frozen)
@@ -308,12 +307,8 @@ class EngineText:
         return filters
 
     def _symbol_ids(self, query: JsonObject, limit: int) -> list[int]:
-        found = self._search({"bool": {"filter": [*self._visible, query]}}, limit, order="key")
+        found = self._found(search_body({"bool": {"filter": [*self._visible, query]}}, limit, (), "key"))
         return sorted(each.key for each in found)
-
-    def _search(self, query: JsonObject, limit: int, fields: Sequence[str] = (), *, order: Order = "score") -> list[_Found]:
-        """Returns the documents that a query finds, see `search_body`."""
-        return self._found(search_body(query, limit, fields, order))
 
     def _found(self, body: JsonObject, *, is_checked: bool = True) -> list[_Found]:
         """Returns the documents that a search finds, with their scores if it sorts by score; `is_checked` as in `_asked`."""

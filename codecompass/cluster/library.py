@@ -132,12 +132,12 @@ class Library:
             return await self._libraries.read(again.generation, work, seconds, is_exact=is_exact)
 
     async def sample(self, repositories: Iterable[Repository], words: str, seconds: float) -> Mapping[str, SearchEvidence]:
-        """Returns samples of the repositories that match the words of a question best, by id. Raises EngineUnavailable."""
+        """Returns samples of the repositories that match the words of a question best, by id, and reads the states of these at
+        once, for `newest`. Raises EngineUnavailable."""
         generations = self._generations_of(repositories)
         if not generations:
             return {}
         found = await self._libraries.ask_across(lambda across: across.sample(generations, words), seconds)
-        # Some of them are read next.
         newest = await self._libraries.find_several(list(found))
         self._newest.update({each.repo_id: each for each in visible(self.viewer, newest)})
         return found

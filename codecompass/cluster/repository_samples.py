@@ -23,8 +23,8 @@ from codecompass.store.schema import CHUNK_RECORD, SYMBOL_RECORD
 from codecompass.store.text_queries import Narrowing
 
 SAMPLED_REPOSITORIES: Final = 8
-"""Repositories whose best chunks are compared: twice as many as are then searched in full. With 16 as many of 893 questions to 30
-repositories find their file (measured 2026-11-25), and it takes twice the time."""
+"""Repositories whose best chunks are compared: twice as many as are then searched in full. With 16, two
+more of 893 questions to 30 repositories find their file (measured 2026-11-25), in twice the time."""
 
 MAX_REPOSITORIES: Final = 10_000
 MANIFESTS_AT_ONCE: Final = 500

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from codecompass.cluster.generations import Generations
 from tests.cluster.cluster import Cluster
 from tests.cluster.distribution import FetchFailed, Missing, distribution, java_home
 from tests.cluster.nodes import QUICK_START, running_nodes
@@ -39,6 +40,14 @@ def engine_cluster(startable: None) -> Iterator[Cluster]:
     """Three running nodes. Tests share them, so use unique index names and break nothing."""
     with running_nodes(3, java_options=QUICK_START) as cluster:
         yield cluster
+
+
+@pytest.fixture
+def generations(engine, tmp_path) -> Iterator[Generations]:
+    """A reader through the `engine` of the test's own module."""
+    opened = Generations(engine, tmp_path / "facts")
+    yield opened
+    opened.close()
 
 
 @pytest.fixture

@@ -51,13 +51,6 @@ def engine(engine_cluster) -> Iterator[Engine]:
     client.close()
 
 
-@pytest.fixture
-def generations(engine, tmp_path) -> Iterator[Generations]:
-    opened = Generations(engine, tmp_path / "facts")
-    yield opened
-    opened.close()
-
-
 def published(
     engine: Engine, generations: Generations, workspace: TestWorkspace, previous: Manifest | None = None, repo_id: str = REPO
 ) -> Published:

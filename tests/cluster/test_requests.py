@@ -91,13 +91,6 @@ async def generation(engine, tmp_path) -> str:
     return made.manifest.generation
 
 
-@pytest.fixture
-def generations(engine, tmp_path) -> Iterator[Generations]:
-    opened = Generations(engine, tmp_path / "facts")
-    yield opened
-    opened.close()
-
-
 def places(snapshot: Snapshot, query: str, **options: object) -> Sequence[tuple[str, int]]:
     state = AnswerState(workspace="/w", project_id=snapshot.project_id, ref="")
     reply = search_code(snapshot, SearchCode(query=query), state, QueryOptions(answers="text", **options))
