@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from typing import Final, overload
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from codecompass.actors.answering import options_for, query, timeout_seconds
 from codecompass.actors.index_answers import thread_time_limit
@@ -135,7 +136,7 @@ class RepositoryWorkspace:
         head = repository.heads.get(ref)
         if head is None:
             return self._without_index(asked, repository, ref)
-        options = options_for(asked, self._settings.options)
+        options = replace(options_for(asked, self._settings.options), saves_work=True)
         limit = timeout_seconds(request, self._settings.timeout)
         state = self._state(asked, repository, ref, head)
 

@@ -54,6 +54,8 @@ class QueryOptions(Struct, frozen=True, kw_only=True):
     """The definition in another workspace whose uses are searched for."""
     n_merged: int = 0
     """How many workspaces' answers will be merged, this one among them; 0 if it stands alone."""
+    saves_work: bool = False
+    """Whether an answer that will be merged considers few candidates, because each of them costs work of another machine."""
     without_signals: frozenset[str] = frozenset()
     """Signals (`retrieval.SIGNALS`) left out of the ranking, to measure what each contributes."""
 

@@ -105,7 +105,7 @@ def _find_by_words(
     intent = classify(text)
     query = unquoted(text)
     weights = retrieval.weights_for(intent, options.without_signals)
-    breadth = breadth_for(options.n_merged)
+    breadth = breadth_for(options.n_merged, saves_work=options.saves_work)
     sought = None if "phrase" in options.without_signals else sought_message(snapshot, query, where)
     found = retrieve(
         snapshot,
@@ -131,7 +131,8 @@ def _find_by_words(
         ranked = []
     if kinds is None and weights.best and not is_partial:
         # A page of several workspaces shows few of each.
-        n_files = breadth.compared if options.is_for_merging else max(breadth.compared, page)
+        is_short = options.is_for_merging and options.saves_work
+        n_files = breadth.compared if is_short else max(breadth.compared, page)
         ranked = with_best_definitions(snapshot, ranked, found, weights, n_files, is_expired)
     meaning_warnings: tuple[str, ...] = ()
     if options.meaning is not None:
