@@ -26,6 +26,7 @@ from codecompass.protocol.metadata import AnswerState, BareMetadata
 from codecompass.protocol.replies import Reply, SearchEvidence
 from codecompass.protocol.requests import DiffContext, FindReferences, IndexStatus, ListRefs, LocateSymbol, SearchCode
 from codecompass.protocol.state_replies import IndexedRef, ListedRef, ListRefsReply, WorkingTree
+from codecompass.query.exact_names import is_handle
 from codecompass.query.exact_scan import scan_narrowing
 from codecompass.query.options import QueryOptions
 from codecompass.query.regex_terms import regex_terms
@@ -51,8 +52,6 @@ NOT_INDEXED: Final = "no worker has indexed it yet"
 _DEFAULT_NAMES: Final = frozenset({"HEAD", NO_REF, ""})
 
 _PLAIN_NAME: Final = re.compile(r"\w+", re.ASCII)
-
-_NO_NAME: Final = re.compile(r"[^\w$]+")
 
 
 class AnswerSettings(Struct, frozen=True, kw_only=True):
@@ -301,16 +300,17 @@ class LibraryAnswers:
 
     async def concerned(self, projects: Sequence[Project], asked: Query, seconds: float) -> Collection[str] | None:
         """Returns the ids of the repositories that can have an answer, found by one query of the engine, or None if every
-        repository has to be asked: for a list of files, and for a name that none defines as it was typed."""
+        repository has to be asked. Of a name that none defines, or words that no path has, these are a few with similar ones."""
         wanted = {project.project_id for project in projects}
         repositories = [each for each in await self._library.repositories() if each.repo_id in wanted]
         found: Collection[str] | None = None
         narrowing = _narrowing(asked)
         if narrowing is not None:
             found = await self._library.holding(repositories, narrowing, seconds)
-        elif (name := _defined_name(asked)) and (last := last_name(name)):
-            # If none defines the name, each repository suggests similar names.
-            found = await self._library.defining(repositories, [name, last], seconds) or None
+        elif (name := _defined_name(asked)) and not is_handle(name):
+            found = await self._library.defining(repositories, name, seconds)
+        elif isinstance(asked.request, SearchCode) and asked.request.mode == "files":
+            found = await self._library.listing(repositories, asked.request.query, seconds)
         # A repository without an index is asked too: its answer says so.
         others = wanted - {each.repo_id for each in repositories if each.default_head is not None}
         return None if found is None else {*found, *others}
@@ -348,8 +348,3 @@ def _defined_name(asked: Query) -> str:
     if isinstance(request, LocateSymbol):
         return request.name
     return request.symbol_name if isinstance(request, FindReferences) and asked.imported is None else ""
-
-
-def last_name(name: str) -> str:
-    """Returns the last part of a name qualified in any language's notation: `close` of `Session.close`."""
-    return next((part for part in reversed(_NO_NAME.split(name)) if part), name)

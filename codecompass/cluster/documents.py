@@ -11,11 +11,14 @@ from typing import Final
 import msgspec
 
 from codecompass.cluster.engine import Engine
+from codecompass.cluster.schema import LONG_WORD_MARK, SCORED
+from codecompass.cluster.trigrams import trigrams
 from codecompass.languages.records import Chunk
-from codecompass.languages.words import WordSplitter, split_identifier
+from codecompass.languages.words import ODD_WORD_MARK, WordSplitter, odd_words, split_identifier
 from codecompass.store.rows import IndexedFile, SymbolRow
 from codecompass.store.schema import CHUNK_RECORD, FILE_RECORD, SYMBOL_RECORD, index_tokens, name_analyzer
 from codecompass.store.snapshot import pack_chunk_key
+from codecompass.store.term_counts import FIELDS as COUNTED
 from codecompass.store.term_counts import TermTally
 from codecompass.store.text_writer import SEARCHED_KINDS_EXCLUDED
 from codecompass.units import MIB, SECONDS
@@ -44,7 +47,8 @@ class DocumentMaker:
     def of_file(self, file: IndexedFile, chunks: Sequence[Chunk], symbols: Sequence[SymbolRow]) -> Iterator[bytes]:
         """Yields each document as two lines of a bulk request: the action and the document."""
         path_words = split_identifier(file.path)
-        yield self._action(FILE_RECORD, file, file.id, {"file_words": _tokens(" ".join(path_words))})
+        fields = {"file_words": _tokens(" ".join(path_words)), "path_trigrams": trigrams(file.path)}
+        yield self._action(FILE_RECORD, file, file.id, fields)
         for chunk in chunks:
             words = self._splitter.words_of_text(chunk.text)
             key = pack_chunk_key(file.id, chunk.line_start, chunk.line_end)
@@ -52,7 +56,7 @@ class DocumentMaker:
                 "body": index_tokens(chunk.text),
                 "parts": _tokens(words.parts),
                 "path_words": _tokens(" ".join(path_words)),
-                "names": self._names.analyze(words.names),
+                **self._names_of(chunk.text, words.names),
             }
             yield self._action(CHUNK_RECORD, file, key, fields, text=chunk.text)
         by_id = {symbol.id: symbol for symbol in symbols}
@@ -65,6 +69,14 @@ class DocumentMaker:
                     "doc": index_tokens(symbol.doc),
                 }
                 yield self._action(SYMBOL_RECORD, file, symbol.id, fields, name=symbol.name.lower())
+
+    def _names_of(self, text: str, names: str) -> dict[str, list[str]]:
+        tokens = self._names.analyze(names)
+        odd = odd_words(text) if ODD_WORD_MARK in tokens else []
+        if not odd or not all(word.isascii() for word in odd):
+            return {"names": tokens}
+        tokens[tokens.index(ODD_WORD_MARK)] = LONG_WORD_MARK
+        return {"names": tokens, "long_trigrams": list(dict.fromkeys(group for word in odd for group in trigrams(word)))}
 
     def _action(self, record: str, file: IndexedFile, key: int, fields: Mapping[str, list[str]], **texts: str) -> bytes:
         document: dict[str, object] = {
@@ -82,8 +94,9 @@ class DocumentMaker:
         for field, tokens in fields.items():
             if tokens:
                 document[field] = " ".join(tokens)
-                self.tally.add(field, tokens)
-                if field != "names":
+                if field in COUNTED:
+                    self.tally.add(field, tokens)
+                if field in SCORED:
                     document[f"n_{field}"] = len(tokens)
         action = {"index": {"_id": f"{self._piece}{record}{key:x}"}}
         return msgspec.json.encode(action) + b"\n" + msgspec.json.encode(document) + b"\n"

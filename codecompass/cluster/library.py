@@ -142,10 +142,15 @@ class Library:
         self._newest.update({each.repo_id: each for each in visible(self.viewer, newest)})
         return found
 
-    async def defining(self, repositories: Iterable[Repository], names: Sequence[str], seconds: float) -> Collection[str]:
-        """Returns the ids of the repositories that define one of these names, ignoring case. Raises EngineUnavailable."""
+    async def defining(self, repositories: Iterable[Repository], name: str, seconds: float) -> Collection[str]:
+        """Returns the ids of repositories as `Across.defining` does."""
         generations = self._generations_of(repositories)
-        return await self._libraries.ask_across(lambda across: across.defining(generations, names), seconds)
+        return await self._libraries.ask_across(lambda across: across.defining(generations, name), seconds)
+
+    async def listing(self, repositories: Iterable[Repository], query: str, seconds: float) -> Collection[str] | None:
+        """Returns the ids of repositories as `Across.listing` does."""
+        generations = self._generations_of(repositories)
+        return await self._libraries.ask_across(lambda across: across.listing(generations, query), seconds)
 
     async def holding(self, repositories: Iterable[Repository], narrowing: Narrowing, seconds: float) -> Collection[str]:
         """Returns the ids of the repositories with chunks that an exact scan would read. Raises EngineUnavailable."""

@@ -4,22 +4,28 @@ The facts of a repository are not read, because there may be thousands: rarities
 come from the engine.
 """
 
+import re
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 from typing import Any, Final
 
 from msgspec import Struct
 
 from codecompass.cluster.engine import Engine
-from codecompass.cluster.engine_queries import narrowed_filters
+from codecompass.cluster.engine_queries import any_of, constant_score, narrowed_filters
 from codecompass.cluster.schema import JsonObject
 from codecompass.cluster.scoring import EngineRarities
+from codecompass.cluster.trigrams import with_trigrams
+from codecompass.languages.words import split_identifier
 from codecompass.protocol.replies import SearchEvidence
+from codecompass.query.file_listing import path_texts
 from codecompass.query.merging import SAMPLED_CHUNKS, evidence_of
-from codecompass.query.query_words import query_words
+from codecompass.query.name_lookup import NameLikeness, likeness_to, sought_names
+from codecompass.query.query_words import name_parts, query_words
 from codecompass.query.retrieval import coverage_query
-from codecompass.store.schema import CHUNK_RECORD, SYMBOL_RECORD
+from codecompass.store.schema import CHUNK_RECORD, FILE_RECORD, SYMBOL_RECORD
 from codecompass.store.text_queries import Narrowing
 
 SAMPLED_REPOSITORIES: Final = 8
@@ -27,10 +33,17 @@ SAMPLED_REPOSITORIES: Final = 8
 more of 893 questions to 30 repositories find their file (measured 2026-11-25), in twice the time."""
 
 MAX_REPOSITORIES: Final = 10_000
+SAME_WORDS: Final = 4.0
+ALIKE: Final = 2.0
+MOST_WORDS: Final = 1.0
+"""Scores of names with the same words, of names with typing errors or longer ones, and of names with most of the words."""
+
 MANIFESTS_AT_ONCE: Final = 500
 MAX_PIECES_IN_FILTER: Final = 60_000
 
 _FIELDS: Final = ("body", "parts")
+
+_WORDS: Final = re.compile(r"[\w$]+")
 
 
 class _Part(Struct, frozen=True):
@@ -65,7 +78,7 @@ class Across:
             {"constant_score": {"filter": _has(item.word, [each.field for each in item.fields]), "boost": item.boost}}
             for item in coverage_query(worth)
         ]
-        names = self._with_most(parts, should)
+        names = self._with_most(parts, CHUNK_RECORD, should)
         if not names:
             return {}
         # One query for each of these repositories, in its own shard. In one query for all of them every shard would look for the
@@ -91,10 +104,10 @@ class Across:
             found[name] = evidence_of(query, frequencies, parts[name].n_chunks, best[:SAMPLED_CHUNKS])
         return found
 
-    def _with_most(self, parts: Mapping[str, _Part], should: Sequence[JsonObject]) -> list[str]:
-        """Returns the repositories whose best chunk scores highest, the best first."""
+    def _with_most(self, parts: Mapping[str, _Part], record: str, should: Sequence[JsonObject]) -> list[str]:
+        """Returns the SAMPLED_REPOSITORIES whose best record scores highest, the best first."""
         body = {
-            "query": {"bool": {"filter": _pieces(parts, CHUNK_RECORD), "must": [{"bool": {"should": should}}]}},
+            "query": {"bool": {"filter": _pieces(parts, record), "must": [{"bool": {"should": should}}]}},
             "size": SAMPLED_REPOSITORIES,
             "track_total_hits": False,
             "_source": False,
@@ -105,9 +118,40 @@ class Across:
         said = self._engine.search(self._engine.names.text, body)
         return [hit["fields"]["repo_id"][0] for hit in said["hits"]["hits"]]
 
-    def defining(self, generations: Mapping[str, str], names: Sequence[str]) -> set[str]:
-        """Returns the repositories that define one of these names, ignoring case. Raises EngineUnavailable."""
-        return self._repositories(generations, SYMBOL_RECORD, {"terms": {"name": [name.lower() for name in names]}})
+    def defining(self, generations: Mapping[str, str], text: str) -> Collection[str]:
+        """Returns the repositories that can define the name that `text` is or contains, ignoring case; if none does, those with
+        the most similar names. Of a qualified name, the part before the last is in the scope or in a path, if that is so
+        anywhere. Raises EngineUnavailable."""
+        names = sought_names(text)
+        named = _named(names)
+        found = self._repositories(generations, SYMBOL_RECORD, named)
+        if not found:
+            known, similar = self._of(generations), _similar(likeness_to(text))
+            return self._with_most(known, SYMBOL_RECORD, similar) if known and similar else ()
+        owner = name_parts(names[-1])[-2:-1]
+        words = [word for part in owner for word in split_identifier(part)] if len(names) == 1 else []
+        if len(found) <= SAMPLED_REPOSITORIES or not words:
+            return found
+        in_scope = {"bool": {"filter": [named, *({"term": {"name_words": word}} for word in words)]}}
+        in_path = {"bool": {"filter": [{"term": {"file_words": word}} for word in words]}}
+        with_owner = self._repositories(generations, SYMBOL_RECORD, in_scope)
+        with_owner |= found & self._repositories(generations, FILE_RECORD, in_path)
+        return with_owner or found
+
+    def listing(self, generations: Mapping[str, str], query: str) -> Collection[str] | None:
+        """Returns the repositories whose files a query in mode `files` can list, None if that is not known; if no path has the
+        words, those whose paths have most of them. Raises EngineUnavailable, InvalidInput for a glob that is too large."""
+        readings = path_texts(query)
+        for alternatives in readings:
+            choices = [with_trigrams("path_trigrams", texts) for texts in alternatives]
+            if not all(choices):
+                return None
+            found = self._repositories(generations, FILE_RECORD, any_of([{"bool": {"filter": each}} for each in choices]))
+            if found:
+                return found
+        words = [constant_score({"term": {"file_words": word}}, 1.0) for texts in readings[-1] for word in texts]
+        known = self._of(generations)
+        return self._with_most(known, FILE_RECORD, words) if known and words else ()
 
     def holding(self, generations: Mapping[str, str], narrowing: Narrowing) -> set[str]:
         """Returns the repositories with chunks that an exact scan would read. Raises EngineUnavailable."""
@@ -153,6 +197,28 @@ def _pieces(parts: Mapping[str, _Part], record: str) -> list[JsonObject]:
     pieces = [piece for part in parts.values() for piece in part.pieces]
     batches = [pieces[start : start + MAX_PIECES_IN_FILTER] for start in range(0, len(pieces), MAX_PIECES_IN_FILTER)]
     return [{"term": {"record": record}}, {"bool": {"should": [{"terms": {"piece": batch}} for batch in batches]}}]
+
+
+def _named(names: Sequence[str]) -> JsonObject:
+    """Returns the query for definitions with one of the names, or with its last part."""
+    lasts = [name_parts(name)[-1:] for name in names] + [_WORDS.findall(name)[-1:] for name in names]
+    return {"terms": {"name": list(dict.fromkeys(name.lower() for name in (*names, *chain.from_iterable(lasts))))}}
+
+
+def _similar(likeness: NameLikeness) -> list[JsonObject]:
+    """Returns the queries for names like one that was typed, in the order in which `find_named` prefers these."""
+    found: list[JsonObject] = []
+    words: list[JsonObject] = [{"terms": {"name_words": list(variants)}} for variants in likeness.words]
+    if words:
+        found.append(constant_score({"bool": {"filter": words}}, SAME_WORDS))
+    if likeness.bare:
+        fuzzy = {"value": likeness.bare, "fuzziness": likeness.n_errors, "max_expansions": 1024, "rewrite": "constant_score"}
+        found.append(
+            constant_score({"bool": {"should": [{"fuzzy": {"name": fuzzy}}, {"prefix": {"name": likeness.bare}}]}}, ALIKE)
+        )
+    if len(words) > 1:
+        found.append(constant_score({"bool": {"should": words, "minimum_should_match": -(-len(words) // 2)}}, MOST_WORDS))
+    return found
 
 
 def _has(word: str, fields: Sequence[str]) -> JsonObject:

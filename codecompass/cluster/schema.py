@@ -11,7 +11,7 @@ from msgspec import Struct
 
 JsonObject = dict[str, Any]
 
-CLUSTER_VERSION: Final = 1
+CLUSTER_VERSION: Final = 2
 """Version of everything below, part of the names of indexes: programs of other versions use other indexes."""
 
 K1: Final = 1.2
@@ -50,6 +50,9 @@ TEXT_SHARDS: Final = 6
 SMALL_SHARDS: Final = 1
 COPIES: Final = 1
 """Replicas of each shard, so that any one machine may be lost."""
+
+LONG_WORD_MARK: Final = "!long"
+"""In `names`, replaces ODD_WORD_MARK for a chunk whose odd words are all too long and of ASCII: `long_trigrams` has these."""
 
 MAX_PATTERN: Final = 10_000
 """Characters of a regular expression over tokens. The engine's default of 1,000 is too small for patterns with long names."""
@@ -120,6 +123,7 @@ TEXT_FIELDS: Final[JsonObject] = {
     "text": {"type": "keyword", "index": False, "doc_values": False, "store": True},
     "body": _tokens("body", is_stored=False),
     "names": _FLAGS,
+    "long_trigrams": _FLAGS,
     "parts": _tokens("parts"),
     "path_words": _tokens("path_words"),
     # symbols
@@ -129,6 +133,7 @@ TEXT_FIELDS: Final[JsonObject] = {
     "doc": _tokens("doc"),
     # files
     "file_words": _tokens("file_words"),
+    "path_trigrams": _FLAGS,
     # how many tokens each field has, for the averages of a generation
     **{f"n_{field}": {"type": "integer", "index": False} for field in SCORED},
 }

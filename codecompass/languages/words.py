@@ -36,11 +36,9 @@ MAX_MARK_BYTES: Final = 2
 ODD_WORD_MARK: Final = "!odd"
 """Replaces a word that cannot be found by its letters: it is too long for the index, or has one of the letters below."""
 
-_OTHER_CASE: Final = re.compile("[\u017f\u212a]")
+_OTHER_CASE_BYTES: Final = re.compile("\u017f|\u212a".encode())
 """Letters outside ASCII that are `s` and `k` in another case: a pattern that ignores case matches them, although `\\b` and `\\w`
 do not count them as letters."""
-
-_OTHER_CASE_BYTES: Final = re.compile("\u017f|\u212a".encode())
 
 MEMO_LIMIT: Final = 50_000
 """Distinct identifiers that one splitter remembers, 7 MB. Four times as many save 1 % of the indexing time (2026-11-21)."""
@@ -111,20 +109,28 @@ def _identifiers(text: str) -> list[bytes]:
     return data.replace(b"(", b"( ").split()
 
 
+def odd_words(text: str) -> list[str]:
+    """Returns the words of `text` because of which it has ODD_WORD_MARK, each once."""
+    found = (identifier.removesuffix(b"(") for identifier in set(_identifiers(text)) if _is_odd(identifier))
+    return [word.decode("utf-8", "replace") for word in found]
+
+
+def _is_odd(identifier: bytes) -> bool:
+    return len(identifier) >= MAX_TOKEN_BYTES or _OTHER_CASE_BYTES.search(identifier) is not None
+
+
 def _word(identifier: bytes) -> _Word | None:
     is_called = identifier.endswith(b"(")
     text = identifier.removesuffix(b"(").decode("utf-8", "replace")
     if is_called and text.isascii() and _is_plain(identifier[:-1]):
         return ((), CALL_MARK + text) if text else None
-    is_unsearchable = len(identifier) >= MAX_TOKEN_BYTES
     if text.isascii():
         pieces = [] if text.islower() else [text]
         names = _names(text, is_called)
     else:
         pieces = _POSSIBLE_SEPARATOR.sub(_blank_for_separator, text).split()
         names = [name for number, piece in enumerate(pieces, 1) for name in _names_in(piece, is_called and number == len(pieces))]
-        is_unsearchable = is_unsearchable or _OTHER_CASE.search(text) is not None
-    if is_unsearchable:
+    if _is_odd(identifier):
         names.append(ODD_WORD_MARK)
     camel = [(run, parts) for piece in pieces for run in piece.split("_") if (parts := _parts(run))]
     return (tuple(camel), " ".join(names)) if camel or names else None

@@ -7,7 +7,7 @@ directory, the end of one, or words. Case counts only if the query has an upper-
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import groupby, islice
 from typing import Final
 
 import re2
@@ -18,6 +18,7 @@ from codecompass.protocol.decode import SHOWN_VALUE_LENGTH
 from codecompass.protocol.requests import SearchCode
 from codecompass.query.filters import ChangedFiles, chosen_files, filter_warnings, languages_meant, nothing_fits
 from codecompass.query.path_globs import WILDCARDS, expression_of, path_globs, plain_path
+from codecompass.query.regex_branches import Branch, branches_of
 from codecompass.query.search_hits import Hit, Hits, RankedPlace, Signals, file_place, score_in_order
 from codecompass.store.file_table import FileTable
 from codecompass.store.rows import IndexedFile
@@ -71,6 +72,40 @@ def list_files(snapshot: Snapshot, request: SearchCode, limit: int, changed: Cha
     return Hits(shown=shown, intent="path", total=total, warnings=warnings)
 
 
+PathTexts = tuple[tuple[str, ...], ...]
+"""Alternatives of texts: a path has all texts of at least one of them, ignoring case. An empty alternative says nothing."""
+
+
+def path_texts(query: str) -> tuple[PathTexts, ...]:
+    """Returns what the paths have that `list_files` finds for a query, for each of its readings, the strictest first. Pure.
+
+    Raises InvalidInput for a glob that is too large.
+    """
+    path = plain_path(query)
+    if WILDCARDS.intersection(path):
+        expressions = [expression_of(glob) for glob in path_globs(path).wanted]
+        branches = [branch for expression in expressions for branch in branches_of(expression).branches]
+        # Brackets may be part of a name.
+        return ((*(_known_runs(branch) for branch in branches or [()]), (path,)),)
+    words = _words_of(path)
+    return (tuple(words),), (tuple(_parts_of(words)),)
+
+
+def _known_runs(branch: Branch) -> tuple[str, ...]:
+    """Returns the texts of adjacent known characters."""
+    runs = groupby(branch, key=lambda item: isinstance(item, str))
+    return tuple("".join(map(str, items)) for is_known, items in runs if is_known)
+
+
+def _words_of(path: str) -> list[str]:
+    """Returns the words of a query in mode `files`."""
+    return list(dict.fromkeys(word for word in _BETWEEN.split(_LINE.sub("", path).strip("/")) if word))[:MAX_WORDS]
+
+
+def _parts_of(words: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(part for word in words for part in split_identifier(word)))[:MAX_WORDS]
+
+
 def _allowed(files: FileTable, request: SearchCode) -> bytearray:
     """Returns for each file 1 if it passes the filters by path and language, else 0."""
     allowed = bytearray(b"\1" * len(files)) if request.path is None else chosen_files(files, request.path)
@@ -113,14 +148,14 @@ def _by_words(files: FileTable, query: str, allowed: bytearray, limit: int) -> t
     """Returns the files with the words, in the order of `FileTable.ranks`; the best of them; whether they have all words."""
     text = _LINE.sub("", query).strip("/")
     has_case = text != text.lower()
-    words = list(dict.fromkeys(word for word in _BETWEEN.split(text) if word))[:MAX_WORDS]
+    words = _words_of(query)
     if not words:
         return [], [], True
     paths = files.paths if has_case else files.lower_paths
     numbers = _with_all_words(paths, words, allowed)
     if not numbers:
         # `UserController` finds user_controller.rb if no path contains it literally.
-        words = list(dict.fromkeys(part for word in words for part in split_identifier(word)))[:MAX_WORDS]
+        words = _parts_of(words)
         paths = files.lower_paths
         numbers = _with_all_words(paths, words, allowed) if words else []
     is_whole = bool(numbers)

@@ -89,6 +89,14 @@ def merged_results(parts: Sequence[WorkspacePart], limit: int) -> MergedResults:
     return MergedResults(tuple(results), tuple(reasons))
 
 
+def hits_of_the_best_kind(reply: SearchCodeReply | LocateSymbolReply) -> int:
+    """Returns how many hits no hit of another workspace can precede unless that workspace comes first: definitions with
+    exactly the name that was asked for, and all literals, patterns and files."""
+    if isinstance(reply, LocateSymbolReply):
+        return sum(result.match == NAME_MATCHES[0] for result in reply.results)
+    return len(reply.results) if reply.evidence is None else 0
+
+
 def in_turns(first: MergedResults, second: MergedResults, limit: int) -> MergedResults:
     """Returns the first `limit` results of two pages that cannot be compared: alternating, each in its own order."""
     pages = [[(page, index) for index in range(len(page.results))] for page in (first, second)]

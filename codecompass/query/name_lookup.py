@@ -5,6 +5,8 @@ signature, the name in another scope, the same words, typing errors.
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from codecompass.errors import AmbiguousSymbol, SymbolNotFound
 from codecompass.languages.records import SymbolKind
 from codecompass.languages.words import split_identifier
@@ -25,7 +27,7 @@ from codecompass.query.exact_names import (
 )
 from codecompass.query.options import no_deadline
 from codecompass.query.query_words import name_parts, query_words, same_word, word_bag
-from codecompass.query.traces_and_signatures import declared_name, frames, locate_frames
+from codecompass.query.traces_and_signatures import StackFrame, declared_name, frames, locate_frames
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import FieldBoost, Filter, WordQuery
@@ -87,7 +89,7 @@ def fuzzily(snapshot: Snapshot, parts: Sequence[str], where: Filter, kinds: froz
     bare = (parts or ("",))[-1].lower()
     if not MIN_FUZZY_LENGTH <= len(bare) <= MAX_FUZZY_LENGTH or not query_words(bare):
         return []
-    distance = 2 if len(bare) >= TWO_ERRORS_FROM else 1
+    distance = _typing_errors(bare)
     ids = snapshot.text.fuzzy_symbols(bare, distance, LOOSE_LIMIT) + snapshot.text.prefix_symbols(bare, LOOSE_LIMIT)
     rows = ordered(allowed(snapshot.facts.symbols_by_id(ids).values(), where, kinds))
     rows.sort(key=lambda row: edit_distance(bare, row.name.lower(), cap=distance + 1))
@@ -109,6 +111,31 @@ def by_similar_words(snapshot: Snapshot, name: str, where: Filter, kinds: frozen
         if shared >= MIN_SHARED_WORDS or (shared >= 0.5 and not foreign):
             shares[row.id] = -shared, foreign
     return sorted((row for row in rows if row.id in shares), key=lambda row: shares[row.id])
+
+
+class NameLikeness(Struct, frozen=True):
+    """What a definition has whose name is like one that was typed; lower-case."""
+
+    words: tuple[tuple[str, ...], ...]
+    """The words of the name, each with its other grammatical number."""
+    bare: str
+    """The last part of the name; empty if nothing is searched for by its letters."""
+    n_errors: int
+    """Typing errors that the last part may have."""
+
+
+def likeness_to(text: str) -> NameLikeness:
+    """Returns what definitions have that `find_named` finds if none has one of the names that it looks up exactly. Pure."""
+    name = (*sought_names(text)[1:], well_formed(text).strip())[0]
+    words = list(dict.fromkeys(split_identifier(name)))[:MAX_NAME_WORDS]
+    bare = (name_parts(name) or ("",))[-1].lower()
+    has_letters = MIN_FUZZY_LENGTH <= len(bare) <= MAX_FUZZY_LENGTH and bool(query_words(bare))
+    variants = tuple(tuple(dict.fromkeys((word, _other_number(word)))) for word in words)
+    return NameLikeness(variants, bare if has_letters else "", _typing_errors(bare))
+
+
+def _typing_errors(bare: str) -> int:
+    return 2 if len(bare) >= TWO_ERRORS_FROM else 1
 
 
 def _variants(words: list[str]) -> list[list[str]]:
@@ -198,14 +225,25 @@ def find_named(
     rows = allowed(located, where, kinds)
     if rows:
         return [NamedDefinition(row, "frame") for row in rows]
-    names = [frame.name for frame in places if frame.name] or [declared_name(text)]
+    names = _names_in(text, places)
     for name in names:
         if is_expired():
             return []
-        found = exactly(snapshot, name, where, kinds) if name else []
+        found = exactly(snapshot, name, where, kinds)
         if found:
             return _like_the_signature(found, text)
-    return _loosely(snapshot, names[0] or text, where, kinds, is_expired)
+    return _loosely(snapshot, (*names, text)[0], where, kinds, is_expired)
+
+
+def _names_in(text: str, places: Sequence[StackFrame]) -> list[str]:
+    return [frame.name for frame in places if frame.name] or [name for name in (declared_name(text),) if name]
+
+
+def sought_names(text: str) -> tuple[str, ...]:
+    """Returns the names that `find_named` looks up exactly: the text itself, and the names of its stack frames or the one that it
+    declares. Pure."""
+    text = well_formed(text).strip()
+    return tuple(dict.fromkeys((text, *_names_in(text, frames(text)))))
 
 
 def _like_the_signature(found: list[NamedDefinition], text: str) -> list[NamedDefinition]:

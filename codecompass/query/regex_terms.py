@@ -51,16 +51,23 @@ def regex_terms(pattern: str) -> Narrowing:
 
 def _narrowing(read: Branches) -> Narrowing:
     alternatives = []
+    may_be_one_long_word = False
     for branch in read.branches:
         runs = list(_runs(branch))
         if any(sum(map(len, run.pieces)) + 1 >= MAX_TOKEN_BYTES for run in runs):
             # It matches only texts with a word that long, and these are always candidates.
+            may_be_one_long_word = True
             continue
         needs = _useful([need for run in runs for need in _needs(run, has_case=read.has_case)])
         if not needs:
             return Narrowing()
         alternatives.append(needs)
-    return Narrowing(tuple(dict.fromkeys(alternatives)), is_everything=False, is_by_ascii=read.is_by_ascii)
+    return Narrowing(
+        tuple(dict.fromkeys(alternatives)),
+        is_everything=False,
+        is_by_ascii=read.is_by_ascii,
+        may_be_one_long_word=may_be_one_long_word,
+    )
 
 
 def _runs(branch: Branch) -> Iterator[_Run]:

@@ -38,12 +38,13 @@ class Narrowing(Struct, frozen=True):
     """Selects the candidates: texts with all needs of one alternative, or with a word that cannot be found by its letters.
 
     With `is_everything` every text is a candidate. With `is_by_ascii` a token with a closed end may be followed by a non-ASCII
-    letter.
+    letter. `may_be_one_long_word` if a text can match that has none of the alternatives, in a word that is too long to be found.
     """
 
     alternatives: tuple[tuple[Need, ...], ...] = ()
     is_everything: bool = True
     is_by_ascii: bool = False
+    may_be_one_long_word: bool = False
 
 
 class FieldBoost(Struct, frozen=True):

@@ -1,11 +1,30 @@
-"""The answers to a question about several projects: one of each local project, and those of another server."""
+"""The answers to a question about several projects: one of each local project, and those of another server; when they fill the
+page; and the metadata and warnings of the merged answer."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
 
 from msgspec import Struct
 
-from codecompass.errors import CodeCompassError
+from codecompass.errors import CodeCompassError, WorkspaceBusy
 from codecompass.projects.selection import SelectedProject
+from codecompass.protocol.decode import several_projects
+from codecompass.protocol.metadata import PROTOCOL_VERSION, Metadata, ProjectPart
 from codecompass.protocol.replies import FindReferencesReply, LocateSymbolReply, SearchCodeReply
-from codecompass.protocol.requests import FindReferences, LocateSymbol, SearchCode
+from codecompass.protocol.requests import ALL_PROJECTS, FindReferences, LocateSymbol, SearchCode
+from codecompass.query.merging import hits_of_the_best_kind
+from codecompass.transport.tools.call import ToolCall
+from codecompass.units import MILLISECONDS, SECONDS
+
+ALWAYS_ASKED: Final = 32
+"""Projects that may have hits and are all asked, so that all their hits are counted. Of more, later ones are passed over once
+the page is full: what they could add would not be shown. Of a thousand repositories most have a README."""
+
+ASKED_FOR_BETTER: Final = 128
+"""Projects that are asked even if the page is full of hits that later ones could precede, such as similar names."""
+
+NAMED_SILENT: Final = 10
+"""Projects without an answer that a warning names; it counts the others."""
 
 SharedRequest = SearchCode | LocateSymbol | FindReferences
 SharedReply = SearchCodeReply | LocateSymbolReply | FindReferencesReply
@@ -21,7 +40,8 @@ class Asked(Struct, frozen=True):
 
 
 class ProjectAnswer(Struct, frozen=True):
-    """The answer of one project: its reply or its failure; neither if it was not searched because others match better.
+    """The answer of one project: its reply or its failure; neither if it was not searched because others match better, or, with
+    `is_passed_over`, because the hits of those before it fill the page.
 
     If another server has answered, the project's root names that server, and is not a directory of this machine.
     """
@@ -31,6 +51,7 @@ class ProjectAnswer(Struct, frozen=True):
     is_checked: bool = False
     """Whether its index was compared with its tree."""
     failure: CodeCompassError | None = None
+    is_passed_over: bool = False
 
     @property
     def is_fresh(self) -> bool:
@@ -66,3 +87,117 @@ class Answers(Struct, frozen=True):
     def each(self) -> tuple[ProjectAnswer, ...]:
         """All answers, local ones first."""
         return (*self.here, *self.other.answers)
+
+
+class PageFill:
+    """Decides when the projects after those that were asked cannot add anything to the page."""
+
+    def __init__(self, limit: int | None) -> None:
+        """`limit` is the number of hits that are shown; None for an answer that counts all."""
+        self._limit = limit
+        self._n_asked = 0
+        self._n_with_hits = 0
+        self._n_with_best_hits = 0
+
+    def needs_no_more(self) -> bool:
+        """Returns False, and counts one more project as asked, unless it and all later ones need not be asked.
+
+        The first hits of all projects precede their second ones, so as many projects with hits as are shown fill the page.
+        """
+        if self._limit is not None and self._n_asked >= ALWAYS_ASKED:
+            enough = self._n_with_best_hits if self._n_asked < ASKED_FOR_BETTER else self._n_with_hits
+            if enough >= self._limit:
+                return True
+        self._n_asked += 1
+        return False
+
+    def add(self, answer: ProjectAnswer) -> None:
+        """Takes the answer of a project into account."""
+        if isinstance(answer.reply, SearchCodeReply | LocateSymbolReply):
+            self._n_with_hits += bool(answer.reply.results)
+            self._n_with_best_hits += bool(hits_of_the_best_kind(answer.reply))
+
+
+def several_metadata(call: ToolCall, request: SharedRequest, answers: Answers, shown: Collection[str | None]) -> Metadata:
+    """Returns the metadata of the merged answer; `shown` are the labels of the projects that have hits in it."""
+    is_fresh = all(each.is_fresh for each in answers.here) and answers.other.is_fresh
+    is_complete = all(
+        each.is_fresh and (each.reply is None or each.reply.metadata.result_completeness == "complete") for each in answers.here
+    )
+    return Metadata(
+        codecompass_protocol_version=PROTOCOL_VERSION,
+        freshness_status="fresh" if is_fresh else "stale",
+        indexing_status="ready",
+        result_completeness="complete" if is_complete and answers.other.is_complete else "partial",
+        ref="live",
+        schema_status="compatible",
+        workspace=", ".join(several_projects(request.workspace) or (request.workspace or ALL_PROJECTS,)),
+        project_id="",
+        projects=tuple(
+            ProjectPart(
+                name=each.selected.label,
+                root=str(each.selected.project.root),
+                commit=each.reply.metadata.commit,
+                freshness_status=each.reply.metadata.freshness_status if each.is_checked else "unchecked",
+                total_candidates=each.reply.total if isinstance(each.reply, FindReferencesReply) else each.reply.total_candidates,
+            )
+            for each in answers.each
+            if each.reply is not None and each.selected.label in shown
+        ),
+        n_projects=len(answers.here) + answers.other.n_projects,
+        warnings=(*call.warnings, *_warnings(answers.here), *answers.other.warnings),
+    )
+
+
+def _warnings(answers: Sequence[ProjectAnswer]) -> list[str]:
+    warnings: list[str] = []
+    reasons: dict[str, list[str]] = {}
+    for each in answers:
+        if each.failure is not None:
+            reasons.setdefault(_reason(each.failure), []).append(each.selected.label)
+    for reason, names in reasons.items():
+        more = f" and {len(names) - NAMED_SILENT:,} more" if len(names) > NAMED_SILENT else ""
+        warnings.append(f"no answer from {', '.join(names[:NAMED_SILENT])}{more}: {reason}")
+    passed_over = sum(each.is_passed_over for each in answers)
+    if passed_over:
+        warnings.append(
+            f"{passed_over:,} more projects may have hits and were not searched, because the page is full and their hits would "
+            "come after these; total_candidates is without them. Name a group or some projects, or be more specific"
+        )
+    unchecked = sum(not each.is_checked and each.failure is None for each in answers)
+    if unchecked:
+        warnings.append(
+            f"{unchecked:,} of {len(answers):,} projects were answered from their indexes as they are, and only "
+            "the files shown were compared with the disk; name one alone for its newest state"
+        )
+    return warnings
+
+
+_REASONS: Final[Mapping[str, str]] = {
+    "index_not_ready": "it has no index yet; index_repo makes one",
+    "deadline_exceeded": "not in time; pass a larger timeout_ms, or name fewer",
+}
+
+
+def _reason(failure: CodeCompassError) -> str:
+    return _REASONS.get(failure.code, failure.message.rstrip("."))
+
+
+def require_an_answer(answers: Answers) -> None:
+    """Raises the reason if all projects failed."""
+    other = answers.other
+    failed = [(each, each.failure) for each in answers.here if each.failure is not None]
+    if len(failed) < len(answers.here) or (other.failure is None and other.n_projects):
+        return
+    if not failed:
+        if other.failure is not None:
+            raise other.failure
+        return
+    first, failure = failed[0]
+    if len(failed) == 1:
+        raise failure
+    names = ", ".join(each.selected.label for each, _ in failed[:NAMED_SILENT])
+    raise WorkspaceBusy(
+        f"none of {len(failed):,} projects answered ({names}); the first, {first.selected.label}: {failure.message}",
+        retry_after_ms=int(SECONDS / MILLISECONDS),
+    )

@@ -9,25 +9,25 @@ Projects outside the allowed roots never take part, and the root of each project
 projects that are not on this machine is queried at the same time.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 import trio
 from msgspec.structs import replace
 
 from codecompass.actors.messages import Query, Settle
-from codecompass.errors import CodeCompassError, DeadlineExceeded, InvalidInput, WorkspaceBusy
+from codecompass.errors import CodeCompassError, DeadlineExceeded, InvalidInput
 from codecompass.projects.selection import SelectedProject
-from codecompass.protocol.decode import asked_elsewhere, several_projects
-from codecompass.protocol.metadata import PROTOCOL_VERSION, Metadata, ProjectPart
-from codecompass.protocol.replies import FindReferencesReply, ImportedSymbol, SearchEvidence
-from codecompass.protocol.requests import ALL_PROJECTS, FindReferences, SearchCode
+from codecompass.protocol.decode import asked_elsewhere
+from codecompass.protocol.replies import ImportedSymbol, SearchEvidence
+from codecompass.protocol.requests import ALL_PROJECTS, FindReferences, LocateSymbol, SearchCode
 from codecompass.query.merging import most_promising
 from codecompass.transport.tools.call import ToolCall
 from codecompass.transport.tools.project_answers import (
     Answers,
     Asked,
     OtherAnswers,
+    PageFill,
     ProjectAnswer,
     SharedReply,
     SharedRequest,
@@ -47,9 +47,6 @@ MAX_AT_ONCE: Final = 8
 FULL_SEARCHES: Final = 4
 """Projects that are searched by words: those that match most of the question by their samples, which take a tenth of the time.
 With six no more messages find their commit among ten (`bench.quality.across`)."""
-
-NAMED_SILENT: Final = 10
-"""Projects without an answer that a warning names; it counts the others."""
 
 _ABOUT_ONE: Final = ("project_id", "ref", "changed_since", "why_not")
 """Arguments that only have a meaning in one project."""
@@ -133,13 +130,20 @@ async def ask_all(
     """Asks all projects, and returns their answers until `deadline`, in the order of `selected`; `imported` as in `Query`."""
     own = replace(request, workspace=None)
     answers: dict[str, ProjectAnswer] = {}
-    turns = trio.CapacityLimiter(MAX_AT_ONCE)
+    # A search by words asks few anyway, and a page of uses has those of all projects.
+    is_in_order = isinstance(request, LocateSymbol) or (isinstance(request, SearchCode) and request.mode != "auto")
+    limit = request.limit or call.services.default_limit if is_in_order else None
 
-    async def ask(each: SelectedProject) -> None:
-        async with turns:
-            state = states[each.project.project_id]
+    async def ask_in_turn(waiting: Iterator[SelectedProject], page: PageFill) -> None:
+        for each in waiting:
+            project_id = each.project.project_id
+            state = states[project_id]
+            if page.needs_no_more():
+                answers[project_id] = ProjectAnswer(each, is_checked=state == "fresh", is_passed_over=True)
+                continue
             seconds = deadline - trio.current_time()
-            answers[each.project.project_id] = await _answer(call, own, each, state, seconds, len(ready), imported)
+            answers[project_id] = await _answer(call, own, each, state, seconds, len(ready), imported)
+            page.add(answers[project_id])
 
     with trio.move_on_at(deadline):
         states = await _prepared(call, request, selected, deadline, answers)
@@ -149,9 +153,10 @@ async def ask_all(
         elif len(ready) > FULL_SEARCHES:
             query = Query(request=own, n_merged=len(ready), imported=imported)
             ready = await _concerned(call, query, ready, states, deadline, answers)
+        waiting, page = iter(ready), PageFill(limit)
         async with trio.open_nursery() as nursery:
-            for each in ready:
-                nursery.start_soon(ask, each)
+            for _ in range(min(MAX_AT_ONCE, len(ready))):
+                nursery.start_soon(ask_in_turn, waiting, page)
     late = DeadlineExceeded("it did not answer in time")
     return [answers.get(each.project.project_id, ProjectAnswer(each, failure=late)) for each in selected]
 
@@ -280,82 +285,3 @@ async def _answer(
         return ProjectAnswer(selected, failure=error)
     assert isinstance(reply, SharedReply)
     return ProjectAnswer(selected, reply, is_checked=state != "cold")
-
-
-def several_metadata(call: ToolCall, request: SharedRequest, answers: Answers, shown: Collection[str | None]) -> Metadata:
-    """Returns the metadata of the merged answer; `shown` are the labels of the projects that have hits in it."""
-    is_fresh = all(each.is_fresh for each in answers.here) and answers.other.is_fresh
-    is_complete = all(
-        each.is_fresh and (each.reply is None or each.reply.metadata.result_completeness == "complete") for each in answers.here
-    )
-    return Metadata(
-        codecompass_protocol_version=PROTOCOL_VERSION,
-        freshness_status="fresh" if is_fresh else "stale",
-        indexing_status="ready",
-        result_completeness="complete" if is_complete and answers.other.is_complete else "partial",
-        ref="live",
-        schema_status="compatible",
-        workspace=", ".join(several_projects(request.workspace) or (request.workspace or ALL_PROJECTS,)),
-        project_id="",
-        projects=tuple(
-            ProjectPart(
-                name=each.selected.label,
-                root=str(each.selected.project.root),
-                commit=each.reply.metadata.commit,
-                freshness_status=each.reply.metadata.freshness_status if each.is_checked else "unchecked",
-                total_candidates=each.reply.total if isinstance(each.reply, FindReferencesReply) else each.reply.total_candidates,
-            )
-            for each in answers.each
-            if each.reply is not None and each.selected.label in shown
-        ),
-        n_projects=len(answers.here) + answers.other.n_projects,
-        warnings=(*call.warnings, *_warnings(answers.here), *answers.other.warnings),
-    )
-
-
-def _warnings(answers: Sequence[ProjectAnswer]) -> list[str]:
-    warnings: list[str] = []
-    reasons: dict[str, list[str]] = {}
-    for each in answers:
-        if each.failure is not None:
-            reasons.setdefault(_reason(each.failure), []).append(each.selected.label)
-    for reason, names in reasons.items():
-        more = f" and {len(names) - NAMED_SILENT:,} more" if len(names) > NAMED_SILENT else ""
-        warnings.append(f"no answer from {', '.join(names[:NAMED_SILENT])}{more}: {reason}")
-    unchecked = sum(not each.is_checked and each.failure is None for each in answers)
-    if unchecked:
-        warnings.append(
-            f"{unchecked:,} of {len(answers):,} projects were answered from their indexes as they are, and only "
-            "the files shown were compared with the disk; name one alone for its newest state"
-        )
-    return warnings
-
-
-_REASONS: Final[Mapping[str, str]] = {
-    "index_not_ready": "it has no index yet; index_repo makes one",
-    "deadline_exceeded": "not in time; pass a larger timeout_ms, or name fewer",
-}
-
-
-def _reason(failure: CodeCompassError) -> str:
-    return _REASONS.get(failure.code, failure.message.rstrip("."))
-
-
-def require_an_answer(answers: Answers) -> None:
-    """Raises the reason if all projects failed."""
-    other = answers.other
-    failed = [(each, each.failure) for each in answers.here if each.failure is not None]
-    if len(failed) < len(answers.here) or (other.failure is None and other.n_projects):
-        return
-    if not failed:
-        if other.failure is not None:
-            raise other.failure
-        return
-    first, failure = failed[0]
-    if len(failed) == 1:
-        raise failure
-    names = ", ".join(each.selected.label for each, _ in failed[:NAMED_SILENT])
-    raise WorkspaceBusy(
-        f"none of {len(failed):,} projects answered ({names}); the first, {first.selected.label}: {failure.message}",
-        retry_after_ms=int(SECONDS / MILLISECONDS),
-    )

@@ -27,14 +27,20 @@ from codecompass.query.merging import MergedResults, WorkspacePart, in_turns, me
 from codecompass.query.references import FAMILIES
 from codecompass.transport.calls import CallOutcome
 from codecompass.transport.tools.call import ToolCall, ask_index
-from codecompass.transport.tools.project_answers import Answers, Asked, OtherAnswers, ProjectAnswer, SharedRequest
+from codecompass.transport.tools.project_answers import (
+    Answers,
+    Asked,
+    OtherAnswers,
+    ProjectAnswer,
+    SharedRequest,
+    require_an_answer,
+    several_metadata,
+)
 from codecompass.transport.tools.several_projects import (
     ask_all,
     ask_everybody,
     asked_projects,
     deadline_of,
-    require_an_answer,
-    several_metadata,
 )
 
 SHOWN_CANDIDATES: Final = 20

@@ -1,0 +1,134 @@
+"""Which of many repositories a question is put to: those that can have an answer, and no more of them than fill the page."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from codecompass.cluster.engine import Engine
+from codecompass.cluster.repository_samples import SAMPLED_REPOSITORIES, Across
+from codecompass.cluster.scoring import EngineRarities
+from codecompass.query.regex_terms import literal_terms, regex_terms
+from codecompass.transport.tools import project_answers, several_projects
+from tests.cluster.organisation import files_of, organisation, serving_library
+from tests.transport.http.client import ask, call
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
+
+DATA = "QmFzZTY0" * 40
+
+OWN_FILES = {
+    "one": {"pkg/session.py": "def close():\n    pass\n"},
+    "two": {"pkg/door.py": "class Session:\n    def close(self):\n        pass\n"},
+    "three": {"data.py": f"BLOB = '{DATA}getUserName{DATA}'\n"},
+    "four": {"data.py": f"BLOB = '{DATA}'\n"},
+    "five": {"docs/Release Notes.md": "notes\n", "app/[id].tsx": "export const page = 1;\n"},
+}
+NAMES = (*OWN_FILES, *(f"more{number}" for number in range(SAMPLED_REPOSITORIES)))
+
+
+async def published(house) -> dict[str, str]:
+    """Publishes the repositories, and returns the generation of each by its id."""
+    generations = {}
+    for name in NAMES:
+        own = OWN_FILES.get(name, {"misc.py": "def close():\n    pass\n"})
+        repository = await house.publish(name, {**files_of(name), **own}, groups=["everyone"])
+        generations[repository.repo_id] = repository.default_head.generation
+    return generations
+
+
+@pytest.fixture
+def house(engine_cluster, tmp_path):
+    with organisation(engine_cluster.urls, tmp_path / "house") as made:
+        yield made
+
+
+@pytest.fixture
+def across(house) -> Iterator[Across]:
+    engine = Engine(house.urls, prefix=house.prefix)
+    yield Across(engine, EngineRarities(engine))
+    engine.close()
+
+
+async def test_only_repositories_that_can_answer_are_asked(house, across):
+    generations = await published(house)
+    ids = {name: house.published[name].repo_id for name in NAMES}
+
+    def names(found):
+        return None if found is None else {name for name in NAMES if ids[name] in found}
+
+    def defining(text):
+        return names(across.defining(generations, text))
+
+    def listing(query):
+        return names(across.listing(generations, query))
+
+    for text in ("turn_one", "TURN_ONE", "OneEngine.turn_one", "def turn_one(self, wheel)", "turn_one(wheel)"):
+        assert defining(text) == {"one"}, text
+    assert defining('  File "src/one_engine.py", line 7, in turn_one') == {"one"}
+    # The scope of a name can be a definition or a file.
+    assert defining("Session.close") == {"one", "two"}
+    assert defining("close") == set(NAMES) - {"three", "four", "five"}
+    assert defining("nowhere.close") == defining("close")
+    # No one has the name: a few are asked for similar ones.
+    assert "one" in defining("tern_one")
+    assert "one" in defining("turns_one")
+    assert 0 < len(defining("turn_wheel")) <= SAMPLED_REPOSITORIES
+    assert defining("qqqzzzxxx") == set()
+
+    for query in (
+        "src/one_engine.py",
+        "one_engine",
+        "ONE_ENGINE.PY",
+        "src/one*",
+        "**/one_*.py",
+        "{one,none}_engine.py",
+        "OneEngine",
+    ):
+        assert listing(query) == {"one"}, query
+    assert listing("release notes") == listing("docs/Release Notes.md") == {"five"}
+    assert listing("[id].tsx") == listing("app/[id].tsx") == {"five"}
+    assert listing("README") == listing("*.py") == set(NAMES)
+    # Most of the words, if no path has all.
+    assert "one" in listing("one unheard engine")
+    assert listing("qqqzzzxxx") == set()
+    # Too short for the engine to know.
+    assert listing("a?") is listing("id") is listing("*") is None
+
+    # Of long words, those that may have the text.
+    assert names(across.holding(generations, literal_terms("getUserName"))) == {"three"}
+    assert names(across.holding(generations, regex_terms(r"getUser\w+Z"))) == {"three"}
+    assert names(across.holding(generations, literal_terms(DATA[:200]))) == {"three", "four"}
+
+
+async def said(served, headers, tool, **arguments):
+    answer = await ask(served.port, "POST", "/", call(tool, {**arguments, "timeout_ms": 60_000}), **headers)
+    assert answer.status == 200, answer.body
+    return answer.said()
+
+
+def hits(answer):
+    return [(hit["project"], hit["path"], hit["line_start"]) for hit in answer["results"]]
+
+
+async def test_repositories_after_those_that_fill_the_page_are_passed_over_and_counted(house, tmp_path, monkeypatch):
+    await published(house)
+    headers = {"authorization": f"Bearer {house.tokens.add('anna', ['everyone'])}"}
+    asked = {"tool": "search_code", "workspace": "*", "limit": 4}
+    many, few = {**asked, "query": "README", "mode": "files"}, {**asked, "query": "onesecret", "mode": "literal"}
+    async with serving_library(house.settings(), tmp_path / "cache") as served:
+        everything = await said(served, headers, **many)
+        monkeypatch.setattr(project_answers, "ALWAYS_ASKED", 1)
+        monkeypatch.setattr(several_projects, "MAX_AT_ONCE", 1)
+        enough = await said(served, headers, **many)
+        rare = await said(served, headers, **few)
+
+    # The page is the same, and what was not counted is said.
+    assert hits(enough) == hits(everything)
+    assert len({project for project, *_ in hits(enough)}) == 4
+    assert everything["total_candidates"] == len(NAMES)
+    assert enough["total_candidates"] == 4
+    (warning,) = enough["metadata"]["warnings"]
+    assert warning.startswith(f"{len(NAMES) - 4} more projects may have hits")
+    assert "warnings" not in everything["metadata"]
+    assert "warnings" not in rare["metadata"]
+    assert {project for project, *_ in hits(rare)} == {"one"}

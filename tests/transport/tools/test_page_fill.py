@@ -1,0 +1,110 @@
+"""When the page of a question about many projects is full, so that later projects need not be asked."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codecompass.identity import ProjectId
+from codecompass.projects.selection import SelectedProject
+from codecompass.protocol.metadata import PROTOCOL_VERSION, Metadata
+from codecompass.protocol.replies import LocateSymbolReply, Result, SearchCodeReply, SearchEvidence
+from codecompass.query.merging import NAME_MATCHES, WorkspacePart, merged_results
+from codecompass.store.registry import Project
+from codecompass.transport.tools import project_answers
+from codecompass.transport.tools.project_answers import PageFill, ProjectAnswer
+
+ALWAYS_ASKED = 3
+ASKED_FOR_BETTER = 8
+
+METADATA = Metadata(
+    codecompass_protocol_version=PROTOCOL_VERSION,
+    freshness_status="fresh",
+    indexing_status="ready",
+    result_completeness="complete",
+    ref="main",
+    schema_status="compatible",
+    workspace="/w",
+    project_id="0123456789abcdef",
+)
+
+
+@pytest.fixture(autouse=True)
+def few_are_enough(monkeypatch):
+    monkeypatch.setattr(project_answers, "ALWAYS_ASKED", ALWAYS_ASKED)
+    monkeypatch.setattr(project_answers, "ASKED_FOR_BETTER", ASKED_FOR_BETTER)
+
+
+def answer(reply):
+    project = Project(
+        project_id=ProjectId("0123456789abcdef"),
+        alias=None,
+        root=Path("/w"),
+        is_auto_discovered=False,
+        is_default=False,
+        created_at=0.0,
+        last_used_at=0.0,
+    )
+    return ProjectAnswer(SelectedProject(project, "w"), reply)
+
+
+def located(*matches):
+    results = tuple(Result(path=f"{number}.py", line_start=1, line_end=1, match=match) for number, match in enumerate(matches))
+    return LocateSymbolReply(results=results, total_candidates=len(matches), metadata=METADATA)
+
+
+def found(n_hits, evidence=None):
+    results = tuple(Result(path=f"{number}.py", line_start=1, line_end=1) for number in range(n_hits))
+    return SearchCodeReply(results=results, query_intent="literal", total_candidates=n_hits, metadata=METADATA, evidence=evidence)
+
+
+def asked(replies, limit):
+    """Returns the replies of the projects that are asked, one after the other."""
+    page, given_ = PageFill(limit), []
+    for reply in replies:
+        if page.needs_no_more():
+            break
+        page.add(answer(reply))
+        given_.append(reply)
+    return given_
+
+
+def page_of(replies, limit):
+    parts = [WorkspacePart(str(number), reply) for number, reply in enumerate(replies)]
+    return merged_results(parts, limit).results
+
+
+names = st.lists(st.sampled_from(NAME_MATCHES), max_size=3).map(lambda matches: located(*sorted(matches, key=NAME_MATCHES.index)))
+lines = st.integers(0, 3).map(found)
+
+
+@given(st.one_of(st.lists(names, max_size=20), st.lists(lines, max_size=20)), st.integers(1, 6))
+def test_the_page_is_that_of_all_projects(replies, limit):
+    those = asked(replies, limit)
+
+    if len(those) < ASKED_FOR_BETTER:
+        assert page_of(those, limit) == page_of(replies, limit)
+
+
+def test_enough_projects_with_hits_fill_the_page_and_no_fewer():
+    assert len(asked([found(1)] * 20, limit=5)) == 5
+    assert len(asked([found(9)] * 20, limit=5)) == 5
+    assert len(asked([found(0), found(1)] * 20, limit=5)) == 10
+
+
+def test_some_are_asked_even_if_the_page_is_full():
+    assert len(asked([found(9)] * 20, limit=1)) == ALWAYS_ASKED
+
+
+def test_after_hits_that_others_could_precede_some_more_projects_are_asked():
+    assert len(asked([located("similar")] * 20, limit=2)) == ASKED_FOR_BETTER
+    assert len(asked([located("exact")] * 20, limit=4)) == 4
+    assert len(asked([*[located("similar")] * 4, *[located("exact")] * 20], limit=2)) == 6
+
+
+def test_all_are_asked_if_there_is_no_page_or_their_hits_are_compared():
+    evidence = SearchEvidence(n_texts=1, words=(), hits=())
+
+    assert len(asked([found(1)] * 20, limit=None)) == 20
+    assert len(asked([found(1, evidence)] * ASKED_FOR_BETTER, limit=1)) == ASKED_FOR_BETTER
