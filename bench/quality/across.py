@@ -25,6 +25,7 @@ from codecompass.protocol.requests import SearchCode
 from codecompass.query.merging import WorkspacePart, merged_results, most_promising, sample_evidence
 from codecompass.query.options import QueryOptions
 from codecompass.query.search import search_code
+from codecompass.store.epochs import compatibility
 from codecompass.store.index import WorkspaceIndex
 from codecompass.transport.tools.several_projects import FULL_SEARCHES
 
@@ -56,7 +57,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked: list[list[_Asked]] = [[] for _ in commits]
     for tree in trees:
         root = canonical_root(tree.path)
-        index = WorkspaceIndex(layout_for(root, options.index), project_id(root))
+        layout = layout_for(root, options.index)
+        if compatibility(layout).status != "compatible":
+            print(f"{tree.repository.repo}: no index, left out", file=sys.stderr, flush=True)
+            continue
+        index = WorkspaceIndex(layout, project_id(root))
         state = AnswerState(workspace=str(root), project_id=project_id(root), ref="")
         with index.snapshot() as snapshot:
             for commit, answers in zip(commits, asked, strict=True):

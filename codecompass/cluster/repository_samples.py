@@ -87,7 +87,7 @@ class Across:
         bodies = [
             {
                 "query": {"bool": {"filter": _pieces({name: parts[name]}, CHUNK_RECORD), "must": [{"bool": {"should": should}}]}},
-                # Twice as many, because files of some may be dead.
+                # Twice as many, because files of some may be dead, and a message may be in a later one.
                 "size": 2 * SAMPLED_CHUNKS,
                 "_source": False,
                 "stored_fields": ["text"],
@@ -101,7 +101,7 @@ class Across:
         for name, said in zip(names, self._engine.search_all(self._engine.names.text, bodies, routing=names), strict=True):
             frequencies = {word.text: said["aggregations"][f"w{number}"]["doc_count"] for number, word in enumerate(words)}
             best = _texts(parts[name], said["hits"]["hits"])
-            found[name] = evidence_of(query, frequencies, parts[name].n_chunks, best[:SAMPLED_CHUNKS])
+            found[name] = evidence_of(query, frequencies, parts[name].n_chunks, best)
         return found
 
     def _with_most(self, parts: Mapping[str, _Part], record: str, should: Sequence[JsonObject]) -> list[str]:

@@ -150,11 +150,15 @@ class HitEvidence(Struct, frozen=True):
 
 class SearchEvidence(Struct, frozen=True):
     """The data that makes the hits of one workspace comparable with those of others: its number of texts, the words of the
-    question, and how well each hit matches them."""
+    question, and how well each hit matches them.
+
+    `quoted` is only in samples: how much of the question one of their texts has word for word, 0..1.
+    """
 
     n_texts: int
     words: tuple[WordEvidence, ...]
     hits: tuple[HitEvidence, ...]
+    quoted: float = 0.0
 
 
 class SearchCodeReply(Struct, frozen=True, kw_only=True, omit_defaults=True):

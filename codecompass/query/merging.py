@@ -14,7 +14,7 @@ workspaces, because none of their hits is better than another.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Final, get_args
 
@@ -26,6 +26,7 @@ from codecompass.protocol.metadata import RankingReason
 from codecompass.protocol.replies import HitEvidence, LocateSymbolReply, Result, SearchCodeReply, SearchEvidence, WordEvidence
 from codecompass.query.exact_names import NameMatch
 from codecompass.query.query_words import WantedWords, query_words
+from codecompass.query.quotation import quotation_of
 from codecompass.query.retrieval import coverage_query, inverse_frequency, n_chunks, word_frequency
 from codecompass.query.search_hits import Hit, RankedPlace
 from codecompass.query.source_lines import lines_of
@@ -40,6 +41,9 @@ FIRST_HITS: Final = 5
 LEAST_PROSPECT: Final = 0.7
 """Least promise of a workspace to be searched, as a share of the best one's. Four searches of 32 repositories become 2.1 on
 average, and of 333 messages as many find their commit (`bench.quality.across`); from .85 on fewer do."""
+
+QUOTED: Final = 1.0
+"""How much more promising a workspace is that has all of the question word for word."""
 
 SAMPLED_CHUNKS: Final = 5
 
@@ -140,12 +144,12 @@ def _worth(evidence: Sequence[SearchEvidence]) -> Mapping[str, float]:
 def most_promising(evidence: Sequence[SearchEvidence], count: int) -> list[int]:
     """Returns the up to `count` workspaces with most of the question, as indexes of their evidence, best first: those to search.
     Fewer if the others have less than LEAST_PROSPECT of what the best one has. The measure is that of a search without the
-    scores: known * best."""
+    scores: known * best; more with a text that has much of the question word for word, as the origin of a message does."""
     worth = _worth(evidence)
     prospects = []
     for number, each in enumerate(evidence):
         known, own = _shares(each, worth)
-        prospects.append((-known * max(own[:FIRST_HITS], default=0.0), number))
+        prospects.append((-known * max(own[:FIRST_HITS], default=0.0) * (1.0 + QUOTED * each.quoted), number))
     prospects.sort()
     least = LEAST_PROSPECT * -prospects[0][0] if prospects else 0.0
     return [number for prospect, number in prospects[:count] if prospect < 0.0 and -prospect >= least]
@@ -179,25 +183,29 @@ def search_evidence(snapshot: Snapshot, query: str, hits: Sequence[Hit]) -> Sear
 def sample_evidence(snapshot: Snapshot, query: str) -> SearchEvidence:
     """Returns the same evidence for the chunks with most of the query, at a tenth of the cost of a search."""
     words = _words(snapshot, query)
-    wanted = WantedWords({word.text: word.weight for word in words})
     n_texts = n_chunks(snapshot)
     worth = {word.text: word.weight * inverse_frequency(word.frequency, n_texts) for word in words if word.frequency}
     chunks = snapshot.text.search_chunks(coverage_query(worth), SAMPLED_CHUNKS)
     snapshot.text.expect_texts(chunks)
+    best = [(hit.score, snapshot.text.chunk_text(hit)) for hit in chunks]
+    return _sample(query, words, n_texts, best)
+
+
+def evidence_of(query: str, frequencies: Mapping[str, int], n_texts: int, best: Sequence[tuple[float, str]]) -> SearchEvidence:
+    """Returns the same evidence for an index known only by numbers: how many of its `n_texts` have each word, and the scores and
+    texts with most of the query, best first: SAMPLED_CHUNKS or more."""
+    words = tuple(WordEvidence(word.text, word.weight, frequencies.get(word.text, 0)) for word in query_words(query))
+    return _sample(query, words, n_texts, best)
+
+
+def _sample(query: str, words: tuple[WordEvidence, ...], n_texts: int, best: Sequence[tuple[float, str]]) -> SearchEvidence:
+    wanted = WantedWords({word.text: word.weight for word in words})
+    quotation = quotation_of(query)
     return SearchEvidence(
         n_texts=n_texts,
         words=words,
-        hits=tuple(HitEvidence(hit.score, _matches(wanted, snapshot.text.chunk_text(hit))) for hit in chunks),
-    )
-
-
-def evidence_of(query: str, frequencies: Mapping[str, int], n_texts: int, best: Iterable[tuple[float, str]]) -> SearchEvidence:
-    """Returns the same evidence for an index known only by numbers: how many of its `n_texts` have each word, and the scores and
-    texts with most of the query, best first."""
-    words = tuple(WordEvidence(word.text, word.weight, frequencies.get(word.text, 0)) for word in query_words(query))
-    wanted = WantedWords({word.text: word.weight for word in words})
-    return SearchEvidence(
-        n_texts=n_texts, words=words, hits=tuple(HitEvidence(score, _matches(wanted, text)) for score, text in best)
+        hits=tuple(HitEvidence(score, _matches(wanted, text)) for score, text in best[:SAMPLED_CHUNKS]),
+        quoted=max((quotation.share_in(text) for _, text in best), default=0.0),
     )
 
 

@@ -122,3 +122,10 @@ def test_a_workspace_with_much_less_of_the_question_than_the_best_one_is_not_sea
 
 def test_a_workspace_that_has_no_word_of_the_question_is_not_searched():
     assert most_promising([evidence(frequencies=(0, 0))], 5) == []
+
+
+def test_of_workspaces_with_all_words_the_one_with_the_text_itself_is_the_most_promising():
+    whole = evidence((3.0, (1.0, 1.0)))
+
+    assert most_promising([whole, replace(whole, quoted=1.0)], 2) == [1]
+    assert most_promising([whole, replace(whole, quoted=0.2)], 2) == [1, 0]
