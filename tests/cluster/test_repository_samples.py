@@ -2,30 +2,14 @@
 
 import pytest
 
-from codecompass.cluster.engine import Engine
 from codecompass.cluster.repository_samples import SAMPLED_REPOSITORIES, Across
 from codecompass.cluster.scoring import EngineRarities
 from tests.cluster.organisation import files_of, organisation
+from tests.cluster.recording import RecordingEngine
 
 pytestmark = pytest.mark.cluster
 
 NAMES = ("one", "two", "three", "four", "five", "six", "seven", "eight")
-
-
-class CountingEngine(Engine):
-    """Records the number of searches in each request."""
-
-    def __init__(self, urls, prefix):
-        super().__init__(urls, prefix=prefix)
-        self.requests = []
-
-    def search(self, index, body, **options):
-        self.requests.append(1)
-        return super().search(index, body, **options)
-
-    def search_all(self, index, bodies, **options):
-        self.requests.append(len(bodies))
-        return super().search_all(index, bodies, **options)
 
 
 @pytest.fixture
@@ -40,7 +24,7 @@ async def test_each_of_many_repositories_is_judged_as_if_it_were_asked_alone(hou
         files = {**files_of(name), "more.md": "wheels turn\n" * number or "nothing\n"}
         published = await house.publish(name, files, groups=["everyone"])
         generations[published.repo_id] = published.default_head.generation
-    engine = CountingEngine(house.urls, house.prefix)
+    engine = RecordingEngine(house.urls, prefix=house.prefix)
     try:
         across = Across(engine, EngineRarities(engine))
 
@@ -54,9 +38,10 @@ async def test_each_of_many_repositories_is_judged_as_if_it_were_asked_alone(hou
         assert len({str(facts(each)) for each in found.values()}) > 1
         assert across.sample(generations, "quitecertainlynowhere") == {}
         # One query for all, then queries for the best, at once.
-        assert engine.requests[:2] == [1, len(NAMES)]
-        assert engine.requests[-1] == 1
-        assert max(engine.requests) <= SAMPLED_REPOSITORIES
+        numbers = engine.numbers_of_searches()
+        assert numbers[:2] == [1, len(NAMES)]
+        assert numbers[-1] == 1
+        assert max(numbers) <= SAMPLED_REPOSITORIES
     finally:
         engine.close()
 

@@ -8,7 +8,6 @@ import msgspec
 import pytest
 
 from codecompass.cluster.access import Viewer
-from codecompass.cluster.engine import Engine
 from codecompass.cluster.engine_text import COPIES_ASKED
 from codecompass.cluster.generations import Generations
 from codecompass.cluster.library import Libraries
@@ -24,6 +23,7 @@ from codecompass.query.search import search_code
 from codecompass.store.snapshot import MAX_LINE, Snapshot, WeighedSearch
 from codecompass.store.text_queries import FieldBoost, Filter, WordQuery
 from tests.cluster.organisation import files_of, organisation
+from tests.cluster.recording import RecordingEngine
 from tests.support.workspace import TestWorkspace
 
 pytestmark = pytest.mark.cluster
@@ -34,32 +34,6 @@ BODY = (FieldBoost("body", 1.0),)
 MOST_REQUESTS = 5
 """For a question in words: the searches, the texts of possible messages and of definitions, the lines of the page, and one more
 where these continue in another chunk."""
-
-
-class RecordingEngine(Engine):
-    """Records all requests, and can leave documents out of answers as a copy does that is behind."""
-
-    def __init__(self, urls, **options):
-        super().__init__(urls, **options)
-        self.requests: list[tuple[str, str, object]] = []
-        self.is_behind = 0
-        """For how many more requests for texts."""
-
-    def _request(self, method, path, body=None, **options):
-        self.requests.append((method, path.split("/")[-1] if "/_doc/" not in path else "_doc", body))
-        said = super()._request(method, path, body, **options)
-        if self.is_behind and path.endswith("_msearch") and b'"stored_fields":["text"]' in body:
-            self.is_behind -= 1
-            for answer in said["responses"]:
-                answer["hits"]["hits"] = []
-                answer["hits"].get("total", {})["value"] = 0
-        return said
-
-    def sent(self, kind: str) -> list[object]:
-        """Returns the bodies of the requests of a kind since the last call, and forgets all."""
-        found = [body for _, path, body in self.requests if path == kind]
-        self.requests.clear()
-        return found
 
 
 @pytest.fixture
