@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from codecompass.cluster.engine import Engine
-from codecompass.cluster.schema import LONG_WORD_MARK, SCORED
+from codecompass.cluster.schema import SCORED
 from codecompass.cluster.trigrams import trigrams
 from codecompass.languages.records import Chunk
 from codecompass.languages.words import ODD_WORD_MARK, WordSplitter, odd_words, split_identifier
@@ -73,10 +73,7 @@ class DocumentMaker:
     def _names_of(self, text: str, names: str) -> dict[str, list[str]]:
         tokens = self._names.analyze(names)
         odd = odd_words(text) if ODD_WORD_MARK in tokens else []
-        if not odd or not all(word.isascii() for word in odd):
-            return {"names": tokens}
-        tokens[tokens.index(ODD_WORD_MARK)] = LONG_WORD_MARK
-        return {"names": tokens, "long_trigrams": list(dict.fromkeys(group for word in odd for group in trigrams(word)))}
+        return {"names": tokens, "odd_trigrams": list(dict.fromkeys(group for word in odd for group in trigrams(word)))}
 
     def _action(self, record: str, file: IndexedFile, key: int, fields: Mapping[str, list[str]], **texts: str) -> bytes:
         document: dict[str, object] = {

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
 from codecompass.cluster.manifests import Manifest
-from codecompass.cluster.schema import LONG_WORD_MARK, MAX_CANDIDATES, JsonObject
+from codecompass.cluster.schema import MAX_CANDIDATES, JsonObject
 from codecompass.cluster.trigrams import with_trigrams
 from codecompass.languages.words import ASCII_MARK, ODD_WORD_MARK
 from codecompass.store.text_queries import BETWEEN_PIECES, TOKEN_MARKS, Narrowing, Need, TermPattern
@@ -19,7 +19,7 @@ MAX_IDS: Final = 60_000
 _RESERVED: Final = re.compile(r'[.?+*|(){}\[\]"\\#@&<>~^$-]')
 """Special characters of the engine's regular expressions."""
 
-_LONG_WORD: Final[JsonObject] = {"term": {"names": LONG_WORD_MARK}}
+_ODD_WORD: Final[JsonObject] = {"term": {"names": ODD_WORD_MARK}}
 
 Order = Literal["key", "score", "about"]
 
@@ -62,9 +62,9 @@ def narrowed_filters(narrowing: Narrowing) -> list[JsonObject]:
     if narrowing.is_everything:
         return []
     choices = [_all_needs(needs, narrowing.is_by_ascii) for needs in narrowing.alternatives]
-    if narrowing.may_be_one_long_word:
-        choices.append(_LONG_WORD)
-    return [any_of([{"term": {"names": ODD_WORD_MARK}}, *choices])]
+    if narrowing.may_be_one_long_word or not choices:
+        choices.append(_ODD_WORD)
+    return [any_of(choices)]
 
 
 def batched_keys(keys: Sequence[int], size: int) -> Iterator[list[int]]:
@@ -99,18 +99,7 @@ def _all_needs(needs: Sequence[Need], is_by_ascii: bool) -> JsonObject:
 
 def _need(need: Need, is_by_ascii: bool) -> JsonObject:
     found = [query for term in need for query in _of_term(term, is_by_ascii)]
-    # The parts of a long word are not in the index, and a closed token is a whole word.
-    in_long_words = [term for term in need if term.field == "parts" or not is_one_word(term)]
-    return any_of([*found, *(_in_long_word(term) for term in in_long_words)])
-
-
-def is_one_word(term: TermPattern) -> bool:
-    """Whether only a token of these letters has the term."""
-    return len(term.pieces) == 1 and not (term.is_start_open or term.is_end_open)
-
-
-def _in_long_word(term: TermPattern) -> JsonObject:
-    return {"bool": {"filter": [_LONG_WORD, *with_trigrams("long_trigrams", term.pieces)]}}
+    return any_of([*found, *({"bool": {"filter": [_ODD_WORD, *with_trigrams("odd_trigrams", term.pieces)]}} for term in need)])
 
 
 def _of_term(term: TermPattern, is_by_ascii: bool) -> list[JsonObject]:
@@ -123,7 +112,7 @@ def _of_term(term: TermPattern, is_by_ascii: bool) -> list[JsonObject]:
 
 
 def _of_token(field: str, mark: str, term: TermPattern) -> JsonObject:
-    if is_one_word(term):
+    if len(term.pieces) == 1 and not (term.is_start_open or term.is_end_open):
         return {"term": {field: mark + term.pieces[0]}}
     # Pieces are letters, digits and underscores alone, so nothing in them needs to be escaped.
     pattern = (".*" if term.is_start_open else "") + BETWEEN_PIECES[term.field].join(term.pieces)

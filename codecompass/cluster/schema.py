@@ -51,9 +51,6 @@ SMALL_SHARDS: Final = 1
 COPIES: Final = 1
 """Replicas of each shard, so that any one machine may be lost."""
 
-LONG_WORD_MARK: Final = "!long"
-"""In `names`, replaces ODD_WORD_MARK for a chunk whose odd words are all too long and of ASCII: `long_trigrams` has these."""
-
 MAX_PATTERN: Final = 10_000
 """Characters of a regular expression over tokens. The engine's default of 1,000 is too small for patterns with long names."""
 
@@ -123,7 +120,8 @@ TEXT_FIELDS: Final[JsonObject] = {
     "text": {"type": "keyword", "index": False, "doc_values": False, "store": True},
     "body": _tokens("body", is_stored=False),
     "names": _FLAGS,
-    "long_trigrams": _FLAGS,
+    # of words that are not among the tokens as they are written (`words.ODD_WORD_MARK`)
+    "odd_trigrams": _FLAGS,
     "parts": _tokens("parts"),
     "path_words": _tokens("path_words"),
     # symbols

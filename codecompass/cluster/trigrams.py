@@ -1,7 +1,8 @@
 """Trigrams: groups of three adjacent characters by which the engine finds a text inside longer ones.
 
-Two fields have them: `path_trigrams` of files, and `long_trigrams` of chunks with words that are too long to be tokens. A text
-that contains another has all trigrams of that; whoever asks checks the rest. Only ASCII is used: its lower case is certain.
+Two fields have them: `path_trigrams` of files, and `odd_trigrams` of chunks with words that cannot be found by their letters,
+most of them too long to be tokens. A text that contains another has all trigrams of that, whatever the case of its letters;
+whoever asks checks the rest. Only ASCII is used, which is all that a scan looks up.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +18,8 @@ MAX_LOOKED_UP: Final = 32
 
 def trigrams(text: str) -> list[str]:
     """Returns the different trigrams of `text`, lower-case and in order; none with blanks or characters outside ASCII."""
-    lower = text.lower()
+    # Of all letters outside ASCII, these two are the same as one of ASCII if case is ignored.
+    lower = text.replace("\u017f", "s").lower()
     groups = (lower[start : start + LENGTH] for start in range(len(lower) - LENGTH + 1))
     return list(dict.fromkeys(group for group in groups if group.isascii() and group.isprintable() and " " not in group))
 
