@@ -17,6 +17,7 @@ from codecompass.actors.index_answers import thread_time_limit
 from codecompass.actors.job_state import JobView
 from codecompass.actors.messages import CancelJob, Query, Settle, Settled, StartJob
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
+from codecompass.cluster.concerned import concerned
 from codecompass.cluster.library import Library, unknown
 from codecompass.cluster.repositories import RefHead, Repository
 from codecompass.cluster.routing import indexed_by_workers, needs_clone, shown_names
@@ -24,19 +25,15 @@ from codecompass.errors import CodeCompassError, IndexNotReady, RefNotIndexed
 from codecompass.formatting import iso_time
 from codecompass.protocol.metadata import AnswerState, BareMetadata
 from codecompass.protocol.replies import Reply, SearchEvidence
-from codecompass.protocol.requests import DiffContext, FindReferences, IndexStatus, ListRefs, LocateSymbol, SearchCode
+from codecompass.protocol.requests import DiffContext, IndexStatus, ListRefs
 from codecompass.protocol.state_replies import IndexedRef, ListedRef, ListRefsReply, WorkingTree
-from codecompass.query.exact_names import is_handle
-from codecompass.query.exact_scan import scan_narrowing
 from codecompass.query.options import QueryOptions
-from codecompass.query.regex_terms import regex_terms
 from codecompass.query.status import index_status
 from codecompass.scan.git_repository import NO_REF
 from codecompass.scan.git_revisions import NamedCommit
 from codecompass.store.registry import Project
 from codecompass.store.schema import SCHEMA_VERSION
 from codecompass.store.snapshot import Snapshot
-from codecompass.store.text_queries import Narrowing
 from codecompass.units import SECONDS
 
 GRACE_SECONDS: Final = 5 * SECONDS
@@ -303,14 +300,7 @@ class LibraryAnswers:
         repository has to be asked. Of a name that none defines, or words that no path has, these are a few with similar ones."""
         wanted = {project.project_id for project in projects}
         repositories = [each for each in await self._library.repositories() if each.repo_id in wanted]
-        found: Collection[str] | None = None
-        narrowing = _narrowing(asked)
-        if narrowing is not None:
-            found = await self._library.holding(repositories, narrowing, seconds)
-        elif (name := _defined_name(asked)) and not is_handle(name):
-            found = await self._library.defining(repositories, name, seconds)
-        elif isinstance(asked.request, SearchCode) and asked.request.mode == "files":
-            found = await self._library.listing(repositories, asked.request.query, seconds)
+        found = await concerned(self._library, repositories, asked, seconds)
         # A repository without an index is asked too: its answer says so.
         others = wanted - {each.repo_id for each in repositories if each.default_head is not None}
         return None if found is None else {*found, *others}
@@ -329,22 +319,3 @@ class LibraryAnswers:
             has_nothing = SearchEvidence(n_texts=0, words=(), hits=())
             is_indexed = each.default_head is not None
             found[each.repo_id] = told.get(each.repo_id, has_nothing) if is_indexed else IndexNotReady(NOT_INDEXED)
-
-
-def _narrowing(asked: Query) -> Narrowing | None:
-    """Returns the narrowing to the texts that an answer can come from, or None if words do not narrow them."""
-    request = asked.request
-    narrowing = None
-    if isinstance(request, SearchCode) and request.mode in ("literal", "regex"):
-        narrowing = scan_narrowing(request)
-    elif asked.imported is not None and _PLAIN_NAME.fullmatch(asked.imported.name):
-        narrowing = regex_terms(rf"\b{asked.imported.name}\b")
-    return None if narrowing is None or narrowing.is_everything else narrowing
-
-
-def _defined_name(asked: Query) -> str:
-    """Returns the name whose definitions a question asks for, empty if it asks for something else."""
-    request = asked.request
-    if isinstance(request, LocateSymbol):
-        return request.name
-    return request.symbol_name if isinstance(request, FindReferences) and asked.imported is None else ""

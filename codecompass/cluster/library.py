@@ -147,6 +147,11 @@ class Library:
         generations = self._generations_of(repositories)
         return await self._libraries.ask_across(lambda across: across.defining(generations, name), seconds)
 
+    async def resembling(self, repositories: Iterable[Repository], name: str, seconds: float) -> Collection[str]:
+        """Returns the ids of repositories as `Across.resembling` does."""
+        generations = self._generations_of(repositories)
+        return await self._libraries.ask_across(lambda across: across.resembling(generations, name), seconds)
+
     async def listing(self, repositories: Iterable[Repository], query: str, seconds: float) -> Collection[str] | None:
         """Returns the ids of repositories as `Across.listing` does."""
         generations = self._generations_of(repositories)

@@ -119,15 +119,11 @@ class Across:
         return [hit["fields"]["repo_id"][0] for hit in said["hits"]["hits"]]
 
     def defining(self, generations: Mapping[str, str], text: str) -> Collection[str]:
-        """Returns the repositories that can define the name that `text` is or contains, ignoring case; if none does, those with
-        the most similar names. Of a qualified name, the part before the last is in the scope or in a path, if that is so
-        anywhere. Raises EngineUnavailable."""
+        """Returns the repositories that can define the name that `text` is or contains, ignoring case. Of a qualified name, the
+        part before the last is in the scope or in a path, if that is so anywhere. Raises EngineUnavailable."""
         names = sought_names(text)
         named = _named(names)
         found = self._repositories(generations, SYMBOL_RECORD, named)
-        if not found:
-            known, similar = self._of(generations), _similar(likeness_to(text))
-            return self._with_most(known, SYMBOL_RECORD, similar) if known and similar else ()
         owner = name_parts(names[-1])[-2:-1]
         words = [word for part in owner for word in split_identifier(part)] if len(names) == 1 else []
         if len(found) <= SAMPLED_REPOSITORIES or not words:
@@ -137,6 +133,11 @@ class Across:
         with_owner = self._repositories(generations, SYMBOL_RECORD, in_scope)
         with_owner |= found & self._repositories(generations, FILE_RECORD, in_path)
         return with_owner or found
+
+    def resembling(self, generations: Mapping[str, str], text: str) -> Collection[str]:
+        """Returns a few repositories, those with definitions named most like the name in `text`. Raises EngineUnavailable."""
+        known, similar = self._of(generations), _similar(likeness_to(text))
+        return self._with_most(known, SYMBOL_RECORD, similar) if known and similar else ()
 
     def listing(self, generations: Mapping[str, str], query: str) -> Collection[str] | None:
         """Returns the repositories whose files a query in mode `files` can list, None if that is not known; if no path has the

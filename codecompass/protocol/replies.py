@@ -148,7 +148,7 @@ class HitEvidence(Struct, frozen=True):
     has: tuple[float, ...]
 
 
-class SearchEvidence(Struct, frozen=True):
+class SearchEvidence(Struct, frozen=True, omit_defaults=True):
     """The data that makes the hits of one workspace comparable with those of others: its number of texts, the words of the
     question, and how well each hit matches them.
 

@@ -3,6 +3,7 @@
 Many workspaces have all words of `does not support flag` somewhere, but only that of the message has them next to each other.
 """
 
+import math
 import re
 from functools import lru_cache
 from itertools import pairwise
@@ -34,7 +35,7 @@ class Quotation:
         pairs = {pair: _worth(pair[0]) + _worth(pair[1]) for pair in pairwise(tokens) if all(pair)}
         self._pairs = pairs if message.word_count >= MIN_WORDS else {}
         self._firsts = frozenset(first for first, _ in self._pairs)
-        self._total = sum(pairs.values())
+        self._total = math.fsum(pairs.values())
 
     def share_in(self, text: str) -> float:
         """Returns how much of the pairs of adjacent words is adjacent in `text` too, 0..1; 0 for a text of few words."""
@@ -42,7 +43,8 @@ class Quotation:
             return 0.0
         firsts, words = self._firsts, _WORD.findall(text.lower())
         found = {pair for pair in pairwise(words) if pair[0] in firsts}
-        return sum(self._pairs[pair] for pair in found & self._pairs.keys()) / self._total
+        # Exact, as the order of a set differs from run to run.
+        return math.fsum(self._pairs[pair] for pair in found & self._pairs.keys()) / self._total
 
 
 @lru_cache(maxsize=16)

@@ -21,7 +21,11 @@ OWN_FILES = {
     "two": {"pkg/door.py": "class Session:\n    def close(self):\n        pass\n"},
     "three": {"data.py": f"BLOB = '{DATA}getUserName{DATA}'\n"},
     "four": {"data.py": f"BLOB = '{DATA}'\n"},
-    "five": {"docs/Release Notes.md": "notes\n", "app/[id].tsx": "export const page = 1;\n"},
+    "five": {
+        "docs/Release Notes.md": "notes\n",
+        "app/[id].tsx": "export const page = 1;\n",
+        "web/page.test.js": "import { shell } from 'turtle';\n\ntest('the page turns', () => {\n  expect(page()).toBe(1);\n});\n",
+    },
 }
 NAMES = (*OWN_FILES, *(f"more{number}" for number in range(SAMPLED_REPOSITORIES)))
 
@@ -59,6 +63,9 @@ async def test_only_repositories_that_can_answer_are_asked(house, across):
     def defining(text):
         return names(across.defining(generations, text))
 
+    def resembling(text):
+        return names(across.resembling(generations, text))
+
     def listing(query):
         return names(across.listing(generations, query))
 
@@ -70,10 +77,11 @@ async def test_only_repositories_that_can_answer_are_asked(house, across):
     assert defining("close") == set(NAMES) - {"three", "four", "five"}
     assert defining("nowhere.close") == defining("close")
     # No one has the name: a few are asked for similar ones.
-    assert "one" in defining("tern_one")
-    assert "one" in defining("turns_one")
-    assert 0 < len(defining("turn_wheel")) <= SAMPLED_REPOSITORIES
-    assert defining("qqqzzzxxx") == set()
+    assert defining("tern_one") == defining("turns_one") == set()
+    assert "one" in resembling("tern_one")
+    assert "one" in resembling("turns_one")
+    assert 0 < len(resembling("turn_wheel")) <= SAMPLED_REPOSITORIES
+    assert resembling("qqqzzzxxx") == set()
 
     for query in (
         "src/one_engine.py",
@@ -101,7 +109,7 @@ async def test_only_repositories_that_can_answer_are_asked(house, across):
 
 
 async def said(served, headers, tool, **arguments):
-    answer = await ask(served.port, "POST", "/", call(tool, {**arguments, "timeout_ms": 60_000}), **headers)
+    answer = await ask(served.port, "POST", "/", call(tool, arguments), **headers)
     assert answer.status == 200, answer.body
     return answer.said()
 
@@ -110,10 +118,35 @@ def hits(answer):
     return [(hit["project"], hit["path"], hit["line_start"]) for hit in answer["results"]]
 
 
+async def test_whatever_form_a_definition_is_asked_in_it_is_found_wherever_it_is(house, tmp_path):
+    await published(house)
+    headers = {"authorization": f"Bearer {house.tokens.add('anna', ['everyone'])}"}
+    async with serving_library(house.settings(), tmp_path / "cache") as served:
+
+        async def located(name, **arguments):
+            answer = await said(served, headers, "locate_symbol", name=name, workspace="*", **arguments)
+            return [(hit["project"], hit["path"]) for hit in answer["results"]], answer["metadata"].get("warnings", [])
+
+        by_id = (await said(served, headers, "locate_symbol", name="turn_two", workspace="two"))["results"][0]["symbol_id"]
+        for name in ("src/two_engine.py:7", "turn_two", "TwoEngine.turn_two", "def turn_two(self, wheel):"):
+            assert await located(name) == ([("two", "src/two_engine.py")], []), name
+        assert (await located(by_id))[0] == [("two", "src/two_engine.py")]
+        for trace in ('File "/srv/two/src/two_engine.py", line 8, in turn_two', "at /srv/x/src/two_engine.py:8"):
+            assert (await located(trace))[0] == [("two", "src/two_engine.py")], trace
+        assert await located("shell", kind="use") == ([("five", "web/page.test.js")], [])
+        assert await located("the page turns", kind="test") == ([("five", "web/page.test.js")], [])
+        similar, _ = await located("tern_two")
+        assert ("two", "src/two_engine.py") in similar
+        nothing, said_so = await located("qqqzzzxxx")
+
+    assert nothing == []
+    assert any("search_code looks for it" in warning for warning in said_so)
+
+
 async def test_repositories_after_those_that_fill_the_page_are_passed_over_and_counted(house, tmp_path, monkeypatch):
     await published(house)
     headers = {"authorization": f"Bearer {house.tokens.add('anna', ['everyone'])}"}
-    asked = {"tool": "search_code", "workspace": "*", "limit": 4}
+    asked = {"tool": "search_code", "workspace": "*", "limit": 4, "timeout_ms": 60_000}
     many, few = {**asked, "query": "README", "mode": "files"}, {**asked, "query": "onesecret", "mode": "literal"}
     async with serving_library(house.settings(), tmp_path / "cache") as served:
         everything = await said(served, headers, **many)
