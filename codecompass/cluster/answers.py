@@ -5,7 +5,6 @@ by the same query core as everywhere else. There are no pending changes to wait 
 question to many repositories, one query of the engine first selects those that can answer.
 """
 
-import re
 from collections.abc import Collection, Sequence
 from typing import Final, overload
 
@@ -47,8 +46,6 @@ SHORTEST_COMMIT: Final = 7
 NOT_INDEXED: Final = "no worker has indexed it yet"
 
 _DEFAULT_NAMES: Final = frozenset({"HEAD", NO_REF, ""})
-
-_PLAIN_NAME: Final = re.compile(r"\w+", re.ASCII)
 
 
 class AnswerSettings(Struct, frozen=True, kw_only=True):
@@ -296,8 +293,8 @@ class LibraryAnswers:
         return await RepositoryWorkspace(self._library, self._settings, project).answer(asked, seconds)
 
     async def concerned(self, projects: Sequence[Project], asked: Query, seconds: float) -> Collection[str] | None:
-        """Returns the ids of the repositories that can have an answer, found by one query of the engine, or None if every
-        repository has to be asked. Of a name that none defines, or words that no path has, these are a few with similar ones."""
+        """Returns the ids of the repositories that can have an answer (see `concerned.concerned`), and of those without an
+        index; None if every repository has to be asked."""
         wanted = {project.project_id for project in projects}
         repositories = [each for each in await self._library.repositories() if each.repo_id in wanted]
         found = await concerned(self._library, repositories, asked, seconds)

@@ -1,4 +1,5 @@
-"""Which of many repositories a question is put to: those that the engine's answer to a query over all says can have an answer."""
+"""Which of many repositories a question is put to: those of which a query of the engine over all says that they can have an
+answer."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -48,11 +49,6 @@ async def concerned(library: Library, repositories: Sequence[Repository], asked:
     return None
 
 
-def _one(repositories: Sequence[Repository]) -> Collection[str]:
-    """Returns one repository, whose answer says that there is nothing, and what else to do."""
-    return [each.repo_id for each in repositories[:1]]
-
-
 async def _locating(
     library: Library, repositories: Sequence[Repository], request: LocateSymbol, seconds: float
 ) -> Collection[str] | None:
@@ -77,6 +73,11 @@ async def _holding(
     library: Library, repositories: Sequence[Repository], narrowing: Narrowing, seconds: float
 ) -> Collection[str] | None:
     return None if narrowing.is_everything else await library.holding(repositories, narrowing, seconds)
+
+
+def _one(repositories: Sequence[Repository]) -> Collection[str]:
+    """Returns one repository, whose answer says that there is nothing, and what else to do."""
+    return [each.repo_id for each in repositories[:1]]
 
 
 def _whole_word(name: str) -> Narrowing:

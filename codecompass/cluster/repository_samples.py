@@ -43,7 +43,8 @@ MAX_PIECES_IN_FILTER: Final = 60_000
 
 _FIELDS: Final = ("body", "parts")
 
-_WORDS: Final = re.compile(r"[\w$]+")
+_NAME: Final = re.compile(r"[\w$]+")
+"""A name among any punctuation."""
 
 
 class _Part(Struct, frozen=True):
@@ -202,7 +203,7 @@ def _pieces(parts: Mapping[str, _Part], record: str) -> list[JsonObject]:
 
 def _named(names: Sequence[str]) -> JsonObject:
     """Returns the query for definitions with one of the names, or with its last part."""
-    lasts = [name_parts(name)[-1:] for name in names] + [_WORDS.findall(name)[-1:] for name in names]
+    lasts = [name_parts(name)[-1:] for name in names] + [_NAME.findall(name)[-1:] for name in names]
     return {"terms": {"name": list(dict.fromkeys(name.lower() for name in (*names, *chain.from_iterable(lasts))))}}
 
 

@@ -93,12 +93,12 @@ def merged_results(parts: Sequence[WorkspacePart], limit: int) -> MergedResults:
     return MergedResults(tuple(results), tuple(reasons))
 
 
-def hits_of_the_best_kind(reply: SearchCodeReply | LocateSymbolReply) -> int:
-    """Returns how many hits no hit of another workspace can precede unless that workspace comes first: definitions with
-    exactly the name that was asked for, and all literals, patterns and files."""
+def has_best_hit(reply: SearchCodeReply | LocateSymbolReply) -> bool:
+    """Whether a reply has a hit that only hits of earlier workspaces can precede: a definition with exactly the name that was
+    asked for, and any literal, pattern or file."""
     if isinstance(reply, LocateSymbolReply):
-        return sum(result.match == NAME_MATCHES[0] for result in reply.results)
-    return len(reply.results) if reply.evidence is None else 0
+        return any(result.match == NAME_MATCHES[0] for result in reply.results)
+    return bool(reply.results) and reply.evidence is None
 
 
 def in_turns(first: MergedResults, second: MergedResults, limit: int) -> MergedResults:

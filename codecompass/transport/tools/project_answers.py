@@ -12,7 +12,7 @@ from codecompass.protocol.decode import several_projects
 from codecompass.protocol.metadata import PROTOCOL_VERSION, Metadata, ProjectPart
 from codecompass.protocol.replies import FindReferencesReply, LocateSymbolReply, SearchCodeReply
 from codecompass.protocol.requests import ALL_PROJECTS, FindReferences, LocateSymbol, SearchCode
-from codecompass.query.merging import hits_of_the_best_kind
+from codecompass.query.merging import has_best_hit
 from codecompass.transport.tools.call import ToolCall
 from codecompass.units import MILLISECONDS, SECONDS
 
@@ -115,7 +115,7 @@ class PageFill:
         """Takes the answer of a project into account."""
         if isinstance(answer.reply, SearchCodeReply | LocateSymbolReply):
             self._n_with_hits += bool(answer.reply.results)
-            self._n_with_best_hits += bool(hits_of_the_best_kind(answer.reply))
+            self._n_with_best_hits += has_best_hit(answer.reply)
 
 
 def several_metadata(call: ToolCall, request: SharedRequest, answers: Answers, shown: Collection[str | None]) -> Metadata:

@@ -8,26 +8,15 @@ from hypothesis import strategies as st
 
 from codecompass.identity import ProjectId
 from codecompass.projects.selection import SelectedProject
-from codecompass.protocol.metadata import PROTOCOL_VERSION, Metadata
 from codecompass.protocol.replies import LocateSymbolReply, Result, SearchCodeReply, SearchEvidence
 from codecompass.query.merging import NAME_MATCHES, WorkspacePart, merged_results
 from codecompass.store.registry import Project
 from codecompass.transport.tools import project_answers
 from codecompass.transport.tools.project_answers import PageFill, ProjectAnswer
+from tests.transport.sample_tools import METADATA
 
 ALWAYS_ASKED = 3
 ASKED_FOR_BETTER = 8
-
-METADATA = Metadata(
-    codecompass_protocol_version=PROTOCOL_VERSION,
-    freshness_status="fresh",
-    indexing_status="ready",
-    result_completeness="complete",
-    ref="main",
-    schema_status="compatible",
-    workspace="/w",
-    project_id="0123456789abcdef",
-)
 
 
 @pytest.fixture(autouse=True)
@@ -61,13 +50,13 @@ def found(n_hits, evidence=None):
 
 def asked(replies, limit):
     """Returns the replies of the projects that are asked, one after the other."""
-    page, given_ = PageFill(limit), []
+    page, those = PageFill(limit), []
     for reply in replies:
         if page.needs_no_more():
             break
         page.add(answer(reply))
-        given_.append(reply)
-    return given_
+        those.append(reply)
+    return those
 
 
 def page_of(replies, limit):
