@@ -79,12 +79,11 @@ PATTERNS = (
 )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=1000, deadline=None)
 @given(st.sampled_from(PATTERNS), texts)
 def test_every_text_that_a_pattern_matches_is_a_candidate(pattern, text):
-    assume(re2.compile(pattern).search(text))
-
-    assert is_candidate(text, regex_terms(pattern))
+    if re2.compile(pattern).search(text):
+        assert is_candidate(text, regex_terms(pattern))
 
 
 @pytest.mark.parametrize("inside", ["getUserName", "get_user", "user"])
