@@ -62,9 +62,13 @@ def beside(first: TestWorkspace, name: str) -> TestWorkspace:
 
 
 def let_git_trust(workspace: TestWorkspace) -> None:
-    """Makes git record stamps older than its index: a file that was just written is never trusted."""
+    """Makes git record stamps older than its index: a file that was just written is never trusted.
+
+    All stamps are recorded anew, since git sees no difference in those of a file that was moved within the second it was written in.
+    """
     index = Path(workspace.git("rev-parse", "--git-path", "index").strip())
     index = index if index.is_absolute() else workspace.root / index
+    workspace.git("read-tree", "HEAD")
     workspace.git("update-index", "-q", "--refresh")
     written = max(path.lstat().st_ctime_ns for path in workspace.root.rglob("*") if path.is_file() and ".git" not in path.parts)
     os.utime(index, ns=(written + 10**9, written + 10**9))
