@@ -104,6 +104,10 @@ class EngineText:
         """Returns the number of documents with `word` in `field`."""
         return self._counts.count(field, word)
 
+    def expect_words(self, words: Iterable[str]) -> None:
+        """See `TextIndex`."""
+        self._counts.expect(words)
+
     # ranked search
 
     def expect_searches(self, searches: Iterable[Search | WeighedSearch]) -> None:

@@ -250,7 +250,6 @@ class WantedWords:
         for index, word in enumerate(self._words):
             self._stems.setdefault(stem(word), []).append(index)
         self._known: dict[str, tuple[tuple[int, float], ...]] = {}
-        self._runs: dict[str, tuple[tuple[int, float], ...]] = {}
         self._places: dict[tuple[str, bool], tuple[tuple[int, float], ...]] = {}
         self._names: dict[str, Mapping[int, float]] = {}
 
@@ -286,18 +285,14 @@ class WantedWords:
                 best[index] = max(best.get(index, 0.0), match * weight)
         return best
 
-    def recall(self, line: str) -> float:
-        """Returns how much of the query's worth is in a line of text, 0..1, including words inside identifiers."""
-        best: dict[int, float] = {}
-        runs = self._runs
-        for run in _RUN.findall(line):
-            matches = runs.get(run)
-            if matches is None:
-                matches = runs[run] = self._run_matches(run)
+    def recalls(self, lines: Sequence[str]) -> list[float]:
+        """Returns how much of the query's worth is in each line of a text, 0..1, including words inside identifiers."""
+        best: list[dict[int, float]] = [{} for _ in lines]
+        for line, matches in self.places_in("\n".join(lines)):
             for index, match in matches:
-                if best.get(index, 0.0) < match:
-                    best[index] = match
-        return self._recall(best)
+                if best[line].get(index, 0.0) < match:
+                    best[line][index] = match
+        return [self._recall(each) for each in best]
 
     def places_in(self, text: str) -> Iterator[tuple[int, tuple[tuple[int, float], ...]]]:
         """Yields where words of the query occur in a text, including those inside identifiers, each once and in no order: the
@@ -362,13 +357,6 @@ class WantedWords:
 
     def _recall(self, best: Mapping[int, float]) -> float:
         return sum(self._worth[index] * degree for index, degree in best.items()) / self._total if best else 0.0
-
-    def _run_matches(self, run: str) -> tuple[tuple[int, float], ...]:
-        lower = run.lower()
-        found = list(self._compare(lower))
-        if lower != run:
-            found += [match for part in split_identifier(run) for match in self._compare(part)]
-        return tuple(found)
 
     def _compare(self, word: str) -> tuple[tuple[int, float], ...]:
         # A stem is at least three letters long and begins its word, so words that begin differently cannot share one.

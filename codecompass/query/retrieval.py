@@ -6,7 +6,7 @@ figures on a flat optimum: halving or doubling any of them changes NDCG@10 by ab
 """
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -121,6 +121,7 @@ def retrieve(
     asked = asked_roles(query)
     words = tuple(QueryWord(word.text, word.weight * asked.weight(word.text)) for word in query_words(query))
     text = snapshot.text
+    text.expect_words(_counted(words, with_inflections=inflection > 0.0, with_related=lexicon))
     worth = _worth(snapshot, words)
     searched = words + (_inflected(snapshot, query, words, inflection) if inflection else ())
     related: Mapping[str, Sequence[tuple[int, float]]] = {}
@@ -166,6 +167,16 @@ def retrieve(
         asked=asked,
         query=query,
     )
+
+
+def _counted(words: Sequence[QueryWord], *, with_inflections: bool, with_related: bool) -> Iterator[str]:
+    """Yields the words whose frequencies a question needs."""
+    for word in words:
+        yield word.text
+        if with_inflections:
+            yield from inflections(word.text)
+        if with_related:
+            yield from (related.word for related in related_words(word.text)[:SEARCHED_RELATED])
 
 
 def _searches(

@@ -170,7 +170,7 @@ def fit_to_definition(
         return place
     lines = lines_of(snapshot, place.file.id, place.line_start, place.line_end)
     # Squared, so that a line with half of the query outweighs several lines with one word of it.
-    worth = [wanted.recall(line) ** 2 for line in lines]
+    worth = [share**2 for share in wanted.recalls(lines)]
     focus = place.line_start + max(range(len(worth)), key=lambda index: (worth[index], -index), default=0)
     around = snapshot.facts.symbols_around(place.file.id, place.line_start, place.line_end)
     symbol = narrowest(around, place.line_start, worth, kinds)

@@ -161,6 +161,9 @@ class TextIndex(Protocol):
     def document_frequency(self, field: str, word: str) -> int:
         """Returns how many documents have `word` in `field` (deleted ones may count)."""
 
+    def expect_words(self, words: Iterable[str]) -> None:
+        """Announces the words of the `document_frequency` calls that follow, so that a copy of the counts is read once."""
+
     def expect_searches(self, searches: Iterable[Search | WeighedSearch]) -> None:
         """Announces the searches that follow, so that a remote text index can send them all at once."""
 

@@ -102,8 +102,11 @@ class TextReader:
         with self._guard:
             return self._searcher.doc_freq(field, word)
 
+    def expect_words(self, words: Iterable[str]) -> None:
+        """See `TextIndex`. Does nothing: the counts are read from the dictionary of the index."""
+
     def expect_searches(self, searches: Iterable[Search | WeighedSearch]) -> None:
-        """Does nothing: local searches are fast one by one."""
+        """See `TextIndex`. Does nothing: local searches are fast one by one."""
 
     def search_chunks(self, words: Sequence[WordQuery], limit: int, where: Filter = Filter()) -> list[ChunkHit]:  # noqa: B008 (frozen)
         """Returns the best chunks, best first; ties by file and line, so that equal indexes give equal pages."""

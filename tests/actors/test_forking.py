@@ -64,7 +64,7 @@ def beside(first: TestWorkspace, name: str) -> TestWorkspace:
 def let_git_trust(workspace: TestWorkspace) -> None:
     """Makes git record stamps older than its index: a file that was just written is never trusted.
 
-    All stamps are recorded anew, since git sees no difference in those of a file that was moved within the second it was written in.
+    All stamps are recorded anew: git sees no change in those of a file that moves within the second in which it was written.
     """
     index = Path(workspace.git("rev-parse", "--git-path", "index").strip())
     index = index if index.is_absolute() else workspace.root / index

@@ -2,6 +2,7 @@
 
 import random
 import secrets
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import msgspec
 import pytest
 
 from codecompass.cluster.engine import Engine
-from codecompass.cluster.generations import Generations
+from codecompass.cluster.generations import Databases, Generations
 from codecompass.cluster.manifests import Manifest
 from codecompass.cluster.publishing import Published, publish
 from codecompass.cluster.repository_samples import Across
@@ -254,6 +255,50 @@ async def test_facts_beyond_the_bound_go_and_come_again(engine, generations, tmp
                 with small.snapshot(workspaces[0].generation):
                     assert snapshot.facts.symbols_named(f"name_{number}", 5)
             assert len(list((tmp_path / "small").iterdir())) == 1
+
+
+async def test_facts_stay_open_between_questions_while_they_are_cached(engine, generations, tmp_path, monkeypatch):
+    made = []
+    for number in range(2):
+        workspace = TestWorkspace(tmp_path / f"tree{number}", tmp_path / "home")
+        workspace.write({"a.py": f"def name_{number}():\n    return 1\n"})
+        await workspace.sync()
+        made.append(published(engine, generations, workspace, repo_id=f"{number:016x}").manifest)
+    cache = Generations(engine, tmp_path / "small", max_bytes=made[0].facts_bytes + 1).cache
+
+    with cache.opened(made[0]) as one, cache.opened(made[0]) as other:
+        assert one is not other, "two questions at a time"
+    with cache.opened(made[0]) as again:
+        assert again is one, "used last"
+        with cache.opened(made[0]) as once_more:
+            assert once_more is other
+
+    with pytest.raises(ZeroDivisionError), cache.opened(made[0]) as failed:
+        raise ZeroDivisionError
+    assert is_closed(failed), "its state is unknown"
+    with cache.opened(made[0]) as left, cache.opened(made[0]) as new:
+        assert left is not failed
+        assert new is not failed
+    monkeypatch.setattr("codecompass.cluster.generations.KEPT_OPEN", 1)
+    with cache.opened(made[0]) as last:
+        pass
+    assert last is left
+    assert is_closed(new), "one too many"
+    assert not is_closed(last)
+
+    with cache.opened(made[1]) as second:
+        assert second.facts.execute("SELECT name FROM symbols").fetchall() == [("name_1",)]
+    assert is_closed(last), "its files were evicted"
+    cache.close()
+    assert is_closed(second)
+
+
+def is_closed(databases: Databases) -> bool:
+    try:
+        databases.facts.execute("SELECT 1")
+    except sqlite3.ProgrammingError:
+        return True
+    return False
 
 
 async def test_a_broken_block_is_told_and_not_read(engine, generations, tmp_path):

@@ -114,9 +114,9 @@ def test_coverage_says_how_much_of_the_name_and_how_much_of_the_query_agree():
 def test_a_line_says_the_words_inside_its_identifiers_too():
     wanted = WantedWords({"rate": 1.0, "limiter": 1.0})
 
-    assert wanted.recall("x = RateLimiter()") == 1.0
-    assert wanted.recall("rate = 3") == 0.5
-    assert wanted.recall("nothing here") == 0.0
+    assert wanted.recalls(["x = RateLimiter()"])[0] == 1.0
+    assert wanted.recalls(["rate = 3"])[0] == 0.5
+    assert wanted.recalls(["nothing here"])[0] == 0.0
 
 
 @given(

@@ -45,8 +45,8 @@ def test_a_name_is_never_taken_for_another(snapshot, state):
 def test_a_related_word_counts_less_than_the_word_itself():
     wanted = WantedWords({"directory": 1.0}, {"dir": [(0, 0.3)]})
 
-    assert wanted.recall("a directory") == 1.0
-    assert wanted.recall("a dir") == pytest.approx(0.3)
+    assert wanted.recalls(["a directory"])[0] == 1.0
+    assert wanted.recalls(["a dir"])[0] == pytest.approx(0.3)
     assert dict(wanted.numbers_of("scan_dir")) == {0: 0.3}
 
 
