@@ -46,8 +46,8 @@ class DocumentMaker:
 
     def of_file(self, file: IndexedFile, chunks: Sequence[Chunk], symbols: Sequence[SymbolRow]) -> Iterator[bytes]:
         """Yields each document as two lines of a bulk request: the action and the document."""
-        path_words = split_identifier(file.path)
-        fields = {"file_words": _tokens(" ".join(path_words)), "path_trigrams": trigrams(file.path)}
+        path_words = _tokens(" ".join(split_identifier(file.path)))
+        fields = {"file_words": path_words, "path_trigrams": trigrams(file.path)}
         yield self._action(FILE_RECORD, file, file.id, fields)
         for chunk in chunks:
             words = self._splitter.words_of_text(chunk.text)
@@ -55,7 +55,7 @@ class DocumentMaker:
             fields = {
                 "body": index_tokens(chunk.text),
                 "parts": _tokens(words.parts),
-                "path_words": _tokens(" ".join(path_words)),
+                "path_words": path_words,
                 **self._names_of(chunk.text, words.names),
             }
             yield self._action(CHUNK_RECORD, file, key, fields, text=chunk.text)

@@ -163,4 +163,8 @@ def name_analyzer() -> tantivy.TextAnalyzer:
 
 def index_tokens(text: str) -> list[str]:
     """Returns the tokens that `word_analyzer` makes of `text`, in order: lower case, without those of 128 bytes and more."""
-    return word_analyzer().analyze(text)
+    return _WORD_ANALYZER.analyze(text)
+
+
+_WORD_ANALYZER: Final = word_analyzer()
+"""Kept, because making one takes longer than a short text. It never lets another thread run while it works."""
