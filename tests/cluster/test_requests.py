@@ -35,6 +35,9 @@ MOST_REQUESTS = 5
 """For a question in words: the searches, the texts of possible messages and of definitions, the lines of the page, and one more
 where these continue in another chunk."""
 
+MOST_OF_SEVERAL = 2
+"""For each of several repositories: the searches, with the texts of the best chunks, and the other lines of the page."""
+
 
 @pytest.fixture
 def engine(engine_cluster) -> Iterator[RecordingEngine]:
@@ -71,15 +74,15 @@ def places(snapshot: Snapshot, query: str, **options: object) -> Sequence[tuple[
     return [(each.path, each.line_start) for each in reply.results]
 
 
-@pytest.mark.parametrize("n_merged", [0, 1, 4])
-async def test_a_question_in_words_takes_few_requests(engine, generation, generations, n_merged):
+@pytest.mark.parametrize(("n_merged", "most"), [(0, MOST_REQUESTS), (1, MOST_OF_SEVERAL), (4, MOST_OF_SEVERAL)])
+async def test_a_question_in_words_takes_few_requests(engine, generation, generations, n_merged, most):
     with generations.snapshot(generation, is_exact=not n_merged) as snapshot:
         engine.requests.clear()
 
         found = places(snapshot, "where is the engine started that turns a wheel slowly", n_merged=n_merged)
 
     assert len(found) > 5
-    assert 1 <= len(engine.sent("_msearch")) <= MOST_REQUESTS
+    assert 1 <= len(engine.sent("_msearch")) <= most
 
 
 async def test_scores_of_the_engine_find_the_same_places(engine, generation, generations):
