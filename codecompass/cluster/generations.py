@@ -7,7 +7,6 @@ that are already in the cache.
 
 import os
 import shutil
-import sqlite3
 import threading
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable, Iterator
@@ -34,6 +33,7 @@ from codecompass.cluster.manifests import (
 )
 from codecompass.cluster.scoring import EngineRarities
 from codecompass.errors import IndexIncompatible, IndexNotReady
+from codecompass.store.databases import ReadConnection
 from codecompass.store.facts import FactsReader
 from codecompass.store.file_table import TableCache
 from codecompass.store.layout import make_private_directory
@@ -86,7 +86,7 @@ class Generations:
             yield Snapshot(
                 project_id=manifest.project_id,
                 generation=manifest.meta.generation,
-                facts=FactsReader(databases.facts),
+                facts=FactsReader(databases.facts.connection),
                 text=EngineText(self._engine, manifest, databases.counts, self._rarities, is_exact=is_exact),
                 meta=manifest.meta,
                 tables=tables,
@@ -128,12 +128,12 @@ async def open_generations(engine: Engine, directory: Path, max_bytes: int = DEF
 class Databases(Struct, frozen=True):
     """The open databases of a generation. For one thread at a time."""
 
-    facts: sqlite3.Connection
+    facts: ReadConnection
     counts: TermCounts
 
     def close(self) -> None:
         """Closes both."""
-        self.facts.close()
+        self.facts.connection.close()
         self.counts.close()
 
 
@@ -283,11 +283,11 @@ class FactsCache:
 
 
 def _open(directory: Path) -> Databases:
-    facts = connect_to_facts(directory / FACTS_FILE).connection
+    facts = connect_to_facts(directory / FACTS_FILE)
     try:
         return Databases(facts, TermCounts(directory / TERMS_FILE))
     except BaseException:
-        facts.close()
+        facts.connection.close()
         raise
 
 

@@ -287,7 +287,7 @@ async def test_facts_stay_open_between_questions_while_they_are_cached(engine, g
     assert not is_closed(last)
 
     with cache.opened(made[1]) as second:
-        assert second.facts.execute("SELECT name FROM symbols").fetchall() == [("name_1",)]
+        assert second.facts.connection.execute("SELECT name FROM symbols").fetchall() == [("name_1",)]
     assert is_closed(last), "its files were evicted"
     cache.close()
     assert is_closed(second)
@@ -295,7 +295,7 @@ async def test_facts_stay_open_between_questions_while_they_are_cached(engine, g
 
 def is_closed(databases: Databases) -> bool:
     try:
-        databases.facts.execute("SELECT 1")
+        databases.facts.connection.execute("SELECT 1")
     except sqlite3.ProgrammingError:
         return True
     return False
