@@ -185,8 +185,7 @@ class EngineText:
     def _read_chunks(self, keys: JsonObject, limit: int = MAX_CANDIDATES, *, is_checked: bool = True) -> list[int]:
         """Reads the texts of the chunks that a query finds, and returns their keys; `is_checked` as in `_asked`."""
         query = {"bool": {"filter": [*self._visible, record_filter(CHUNK_RECORD), keys]}}
-        found = self._found(search_body(query, limit, TEXT, "key"), is_checked=is_checked)
-        return [each.key for each in found]
+        return [each.key for each in self._found(search_body(query, limit, TEXT, "key"), is_checked=is_checked)]
 
     def chunk_text(self, hit: ChunkHit) -> str:
         """See `TextIndex`."""

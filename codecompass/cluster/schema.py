@@ -11,7 +11,7 @@ from msgspec import Struct
 
 JsonObject = dict[str, Any]
 
-CLUSTER_VERSION: Final = 2
+CLUSTER_VERSION: Final = 3
 """Version of everything below, part of the names of indexes: programs of other versions use other indexes."""
 
 K1: Final = 1.2

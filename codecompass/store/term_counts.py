@@ -22,10 +22,8 @@ FIELDS: Final = (
 Term = tuple[int, str]
 """The position of a field in FIELDS, and a word."""
 
-MAX_KNOWN: Final = 5_000
-"""Words whose counts are cached, about 1 MB. A question has some hundred, with their inflections and related words."""
-
-_NOWHERE: Final = (0,) * len(FIELDS)
+MAX_KNOWN: Final = 2_000
+"""Words whose counts are cached, less than 0.5 MB. A question has some hundred, with their inflections and related words."""
 
 
 def write_term_counts(path: Path, counts: Mapping[Term, int]) -> None:
@@ -68,7 +66,7 @@ class TermCounts:
     def __init__(self, path: Path) -> None:
         """Opens the database. Raises sqlite3.OperationalError if the file is missing."""
         self._connection = connect(path, mode="ro", immutable=True)
-        self._known: dict[str, list[int] | tuple[int, ...]] = {}
+        self._known: dict[str, list[int]] = {}
         """A cache, because a question looks up its words many times: the counts of each word, in the order of FIELDS."""
 
     def count(self, field: str, word: str) -> int:
@@ -85,16 +83,14 @@ class TermCounts:
         missing = [word for word in dict.fromkeys(words) if word not in self._known]
         if not missing:
             return
-        if len(self._known) + len(missing) > MAX_KNOWN:
-            self._known.clear()
-        self._known.update(dict.fromkeys(missing, _NOWHERE))
+        found = {word: [0] * len(FIELDS) for word in missing}
         with facts_guard():
             rows = self._connection.execute(_COUNTS_OF, (msgspec.json.encode(missing).decode(),)).fetchone()[0]
-            for word, field, n in msgspec.json.decode(rows, type=list[tuple[str, int, int]]):
-                counts = self._known[word]
-                if isinstance(counts, tuple):
-                    counts = self._known[word] = list(_NOWHERE)
-                counts[field] = n
+        for word, field, n in msgspec.json.decode(rows, type=list[tuple[str, int, int]]):
+            found[word][field] = n
+        if len(self._known) + len(found) > MAX_KNOWN:
+            self._known.clear()
+        self._known |= found
 
     def close(self) -> None:
         """Closes the database."""

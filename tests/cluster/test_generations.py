@@ -238,32 +238,33 @@ def read_anew(engine: Engine, directory: Path, generation: str) -> list[object]:
         generations.close()
 
 
-async def test_facts_beyond_the_bound_go_and_come_again(engine, generations, tmp_path):
-    workspaces = []
-    for number in range(3):
+async def published_apart(engine: Engine, generations: Generations, tmp_path: Path, count: int) -> list[Manifest]:
+    """Publishes repositories, each with one function, `name_0` in the first."""
+    manifests = []
+    for number in range(count):
         workspace = TestWorkspace(tmp_path / f"tree{number}", tmp_path / "home")
         workspace.write({"a.py": f"def name_{number}():\n    return 1\n"})
         await workspace.sync()
-        workspaces.append(published(engine, generations, workspace, repo_id=f"{number:016x}").manifest)
-    small = Generations(engine, tmp_path / "small", max_bytes=workspaces[0].facts_bytes + 1)
+        manifests.append(published(engine, generations, workspace, repo_id=f"{number:016x}").manifest)
+    return manifests
+
+
+async def test_facts_beyond_the_bound_go_and_come_again(engine, generations, tmp_path):
+    manifests = await published_apart(engine, generations, tmp_path, 3)
+    small = Generations(engine, tmp_path / "small", max_bytes=manifests[0].facts_bytes + 1)
 
     for _ in range(2):
-        for number, manifest in enumerate(workspaces):
+        for number, manifest in enumerate(manifests):
             with small.snapshot(manifest.generation) as snapshot:
                 assert [row.name for row in snapshot.facts.symbols_named(f"name_{number}", 5)] == [f"name_{number}"]
                 # Facts in use stay, however little room there is.
-                with small.snapshot(workspaces[0].generation):
+                with small.snapshot(manifests[0].generation):
                     assert snapshot.facts.symbols_named(f"name_{number}", 5)
             assert len(list((tmp_path / "small").iterdir())) == 1
 
 
 async def test_facts_stay_open_between_questions_while_they_are_cached(engine, generations, tmp_path, monkeypatch):
-    made = []
-    for number in range(2):
-        workspace = TestWorkspace(tmp_path / f"tree{number}", tmp_path / "home")
-        workspace.write({"a.py": f"def name_{number}():\n    return 1\n"})
-        await workspace.sync()
-        made.append(published(engine, generations, workspace, repo_id=f"{number:016x}").manifest)
+    made = await published_apart(engine, generations, tmp_path, 2)
     cache = Generations(engine, tmp_path / "small", max_bytes=made[0].facts_bytes + 1).cache
 
     with cache.opened(made[0]) as one, cache.opened(made[0]) as other:
