@@ -21,6 +21,7 @@ from bench.agent.burners import busy
 from bench.agent.freshness import FreshAnswer, FreshnessRun
 from bench.agent.report import agent_table, first_table, fresh_table
 from bench.agent.tasks import SETS, Task, draw, read_tasks
+from bench.agent.tokens import TokenAnswer, ask_tokens, draw_tokens, tokens_table
 from bench.client import ServerFailed
 from bench.corpus import OUT
 from bench.edits import editable
@@ -29,7 +30,7 @@ from bench.quality.harness import WorkTree, find_trees
 from codecompass.scan.rules import ScanRules
 from codecompass.scan.walk import scan
 
-PARTS: Final = (*SETS, "first", "freshness")
+PARTS: Final = (*SETS, "first", "freshness", "tokens")
 
 FRESHNESS_TREES: Final = 2
 """Number of repositories to edit if none are named: those with the most editable files."""
@@ -59,12 +60,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         {tree.repository.repo: _questions(options, tree) for tree in trees}, options.runs if "first" in parts else 0
     )
     fresh = run.freshness(options.edit_repos, options.rounds if "freshness" in parts else 0, options.seed, options.busy)
-    if not asked and not first and not fresh:
+    tokens = run.tokens(options.tokens if "tokens" in parts else 0, options.seed)
+    if not asked and not first and not fresh and not tokens:
         print("nothing to measure", file=sys.stderr)
         return 1
     print(f"answers: {options.answers}; {len(trees)} repositories; {options.busy} processors kept busy beside edits\n")
-    print(agent_table([*asked, *first], fresh))
+    print(agent_table([*asked, *first], fresh) if asked or first or fresh else "")
     print(f"\n{first_table(first)}" if first else "", f"\n{fresh_table(fresh)}" if fresh else "", sep="\n")
+    print(f"{tokens_table(tokens)}\n" if tokens else "", end="")
     print(f"Answers: {out}")
     return 0
 
@@ -127,6 +130,20 @@ class _Run:
                     FreshnessRun(tree.path, self._home("edited"), self._form, self._ripgrep, keep).run(rounds, seed)
         return rows
 
+    def tokens(self, count: int, seed: int) -> list[TokenAnswer]:
+        """Returns our answers to `count` tokens, the same number of each repository."""
+        rows: list[TokenAnswer] = []
+        home = self._home("tokens") if count else self._out
+        with _lines(self._out / "tokens.jsonl", count > 0) as file:
+            for number, tree in enumerate(self._trees if count else ()):
+                own = count * (number + 1) // len(self._trees) - count * number // len(self._trees)
+                with _saying(tree.repository.repo, f"{own} tokens"):
+                    drawn = draw_tokens(self._ripgrep, tree.repository.repo, tree.path, own, seed)
+                    for answer in ask_tokens(tree.path, home, self._form, drawn):
+                        _write(file, [answer])
+                        rows.append(answer)
+        return rows
+
     def _edited(self, names: str | None) -> list[WorkTree]:
         if names is not None:
             wanted = frozenset(names.split(","))
@@ -152,7 +169,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=int, default=5, help="rounds of edits")
     parser.add_argument("--edit-repos", help="repositories to edit copies of, with commas (default: the two largest)")
     parser.add_argument("--busy", type=int, default=0, help="processes that burn CPU beside the edits")
-    parser.add_argument("--seed", type=int, default=1, help="of the edits")
+    parser.add_argument("--tokens", type=int, default=300, help="tokens in all, drawn from the repositories")
+    parser.add_argument("--seed", type=int, default=1, help="of the edits and of the tokens")
     parser.add_argument("--out", type=Path, help="default: bench/out/agent/<answers>")
     parser.add_argument("--ripgrep", default="rg")
     return parser

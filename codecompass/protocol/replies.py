@@ -4,6 +4,8 @@ This module has the replies about code; those about indexes, jobs and the server
 inclusive, paths relative to the workspace root.
 """
 
+from typing import Literal
+
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from codecompass.errors import ErrorBody
@@ -121,6 +123,10 @@ class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whether the file has changed since it was indexed."""
 
 
+HitUnit = Literal["place", "line", "file"]
+"""What the limit, the offset and the total of an answer count."""
+
+
 class NextAction(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A suggested next call: the tool and its arguments."""
 
@@ -130,6 +136,7 @@ class NextAction(Struct, frozen=True, kw_only=True, omit_defaults=True):
     path: str = ""
     mode: str = ""
     limit: int = 0
+    offset: int = 0
 
 
 class WordEvidence(Struct, frozen=True):
@@ -162,22 +169,36 @@ class SearchEvidence(Struct, frozen=True, omit_defaults=True):
 
 
 class SearchCodeReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Hits, best first. `total_candidates` counts the matches before the page was cut. `evidence` is present if the answer will
-    be merged with those of other workspaces; clients never get it."""
+    """Hits, best first. `total_candidates` counts the matches of all pages, in `unit`: places are candidates, of which some may
+    turn out to be none; lines and files are exact if `is_counted`, else at least so many. `evidence` is present if the answer
+    will be merged with those of other workspaces; clients never get it."""
 
+    notice: str = ""
+    """What comes before the hits: how the query was read, or that nothing has it as it was asked."""
     results: tuple[Result, ...]
     query_intent: str
     total_candidates: int
+    unit: HitUnit = "place"
+    is_counted: bool = True
+    offset: int = 0
+    next_offset: int = 0
+    """The `offset` with which the same call gives the next page; absent if there is none."""
+    is_verbatim: bool = False
+    """Whether the hits have the query as it was asked."""
     suggested_next_actions: tuple[NextAction, ...] = ()
     metadata: Metadata
     evidence: SearchEvidence | None = None
 
 
 class LocateSymbolReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Definitions, best first. An empty list, not an error, if nothing is found."""
+    """Definitions, best first. An empty list, not an error, if nothing is found. `notice` and the offsets are as in
+    SearchCodeReply; `total_candidates` is exact."""
 
+    notice: str = ""
     results: tuple[Result, ...]
     total_candidates: int
+    offset: int = 0
+    next_offset: int = 0
     suggested_next_actions: tuple[NextAction, ...] = ()
     metadata: Metadata
 

@@ -120,6 +120,15 @@ HitLimit = Annotated[
         },
     ),
 ]
+HitOffset = Annotated[
+    int,
+    Meta(
+        ge=0,
+        le=MAX_OFFSET,
+        description="leaves out the first ones, for the next page: an answer that has one says with which `offset`",
+        extra={"unit": "hits", "help": "Leave out so many first."},
+    ),
+]
 HitDetail = Annotated[
     DetailLevel,
     Meta(
@@ -243,6 +252,7 @@ class SearchCode(Request, frozen=True, kw_only=True):
     workspace: Annotated[Workspaces, Meta(extra={"listed": "*: all"})] | None = None
     query: Annotated[QueryText, Meta(description="what to look for")]
     limit: HitLimit | None = None
+    offset: HitOffset = 0
     mode: Annotated[
         SearchMode,
         Meta(
@@ -310,6 +320,7 @@ class LocateSymbol(Request, frozen=True, kw_only=True):
     language: Languages | None = None
     path: Globs | None = None
     limit: HitLimit | None = None
+    offset: HitOffset = 0
     detail_level: HitDetail = "signature"
     docs: WithDocs = False
     compact: Compact = False

@@ -19,7 +19,7 @@ from codecompass.protocol.requests import SearchCode
 from codecompass.query.filters import ChangedFiles, chosen_files, filter_warnings, languages_meant, nothing_fits
 from codecompass.query.path_globs import WILDCARDS, expression_of, path_globs, plain_path
 from codecompass.query.regex_branches import Branch, branches_of
-from codecompass.query.search_hits import Hit, Hits, RankedPlace, Signals, file_place, score_in_order
+from codecompass.query.search_hits import Hit, Hits, LinePage, RankedPlace, Signals, file_place, score_in_order
 from codecompass.store.file_table import FileTable
 from codecompass.store.rows import IndexedFile
 from codecompass.store.snapshot import Snapshot
@@ -36,8 +36,8 @@ _BETWEEN: Final = re.compile(r"[\s/\\,;]+")
 _NO_LETTERS: Final = re.compile(r"[\W_]+")
 
 
-def list_files(snapshot: Snapshot, request: SearchCode, limit: int, changed: ChangedFiles | None = None) -> Hits:
-    """Returns the first `limit` files that match the query and the filters, restricted to `changed` if given; `total` counts all.
+def list_files(snapshot: Snapshot, request: SearchCode, page: LinePage, changed: ChangedFiles | None = None) -> Hits:
+    """Returns a page of the files that match the query and the filters, restricted to `changed` if given; `total` counts all.
 
     Raises InvalidInput for a glob or filter that is too large.
     """
@@ -51,25 +51,28 @@ def list_files(snapshot: Snapshot, request: SearchCode, limit: int, changed: Cha
     numbers: Sequence[int]
     if WILDCARDS.intersection(query) and files.number(query) is None:
         numbers = _by_glob(files, query, allowed)
-        total, page = len(numbers), numbers[:limit]
+        total, best = len(numbers), numbers[: page.end]
         if not numbers and any(allowed):
             warnings = (nothing_fits(files, query, "query"),)
     elif (directory := query.strip("/")) and "/" in query and (inside := files.below(directory)):
         numbers = [number for number in inside if allowed[number]]
-        total, page = len(numbers), numbers[:limit]
+        total, best = len(numbers), numbers[: page.end]
     else:
-        numbers, page, is_whole = _by_words(files, query, allowed, limit)
+        numbers, best, is_whole = _by_words(files, query, allowed, page.end)
         total = len(numbers)
-        if page and not is_whole:
+        if best and not is_whole:
             warnings = ("no path has all of these words; the files listed have most of them",)
     if request.kind is not None:
         warnings += ("kind was not used: mode files lists files, not definitions",)
-    if not page:
+    if not best:
         # Warnings about the filters alone, which do not depend on the ids of the files.
         where = Filter(languages_meant(request.language), None if any(allowed) else ())
         warnings += filter_warnings(snapshot, where, request.language, request.path, None)
-    shown = tuple(Hit(place=_place(files, number, index)) for index, number in enumerate(page))
-    return Hits(shown=shown, intent="path", total=total, warnings=warnings)
+    shown = tuple(Hit(place=_place(files, number, index)) for index, number in enumerate(best))[page.offset :]
+    end = page.offset + len(shown)
+    return Hits(
+        shown=shown, intent="path", total=total, unit="file", next_offset=end if shown and total > end else 0, warnings=warnings
+    )
 
 
 PathTexts = tuple[tuple[str, ...], ...]

@@ -69,14 +69,15 @@ def locate_symbol(
     request = relative_request(request, state.workspace)
     where = index_filter(snapshot, request.language, request.path, options.changed)
     kinds = symbol_kinds(request.kind)
-    found, warnings = _found(snapshot, request, state.workspace, where, kinds, is_expired)
+    found, notice, warnings = _found(snapshot, request, state.workspace, where, kinds, is_expired)
     if options.changed is not None:
         found = [hit for hit in found if options.changed.overlaps(hit.place.file.path, hit.place.line_start, hit.place.line_end)]
+        notice = notice if found else ""
         warnings = (*changed_warnings(options.changed, is_empty=not found), *(warnings if found else ()))
     is_partial = is_expired()
     if is_partial:
         warnings = (*warnings, TIME_WAS_UP)
-    shown = found[:limit]
+    shown = found[request.offset : request.offset + limit]
     page = shape(
         snapshot,
         shown,
@@ -91,10 +92,14 @@ def locate_symbol(
     )
     level = request.ranking_explain_level or options.ranking_explain_level
     metadata = answer_metadata(snapshot, state, warnings=warnings, is_truncated=page.is_cut, is_partial=is_partial)
+    end = request.offset + len(page.results)
     return LocateSymbolReply(
+        notice=notice,
         results=page.results,
         total_candidates=len(found),
-        suggested_next_actions=_next_actions(request, limit, is_cut=page.is_cut, is_empty=not shown),
+        offset=request.offset,
+        next_offset=end if page.results and len(found) > end else 0,
+        suggested_next_actions=_next_actions(request, end, is_cut=page.is_cut, is_empty=not found),
         metadata=msgspec.structs.replace(
             metadata,
             safety_limit_applied=page.is_cut,
@@ -110,16 +115,16 @@ def _found(
     where: Filter,
     kinds: frozenset[SymbolKind] | None,
     is_expired: Callable[[], bool],
-) -> tuple[list[Hit], tuple[str, ...]]:
-    """Returns all hits in order, and the warnings about them."""
+) -> tuple[list[Hit], str, tuple[str, ...]]:
+    """Returns all hits in order, what must be said before them, and the warnings about them."""
     if kinds == ONLY_IMPORTS:
         imports = _imports(snapshot, request.name, where)
         warnings = () if imports else filter_warnings(snapshot, where, request.language, request.path, request.kind)
-        return [Hit(place=place, match="exact") for place in imports], warnings
+        return [Hit(place=place, match="exact") for place in imports], "", warnings
     asked = asked_lines(request.name)
     places = [] if asked is None else places_of_lines(snapshot, asked, root, where, kinds)
     if places:
-        return [Hit(place=place, match="exact") for place in places], _short_file_warnings(asked, places)
+        return [Hit(place=place, match="exact") for place in places], "", _short_file_warnings(asked, places)
     known = symbol_of_handle(snapshot, request.name)
     named = (
         [NamedDefinition(known, "exact")] if known is not None else find_named(snapshot, request.name, where, kinds, is_expired)
@@ -132,24 +137,25 @@ def _found(
     if matches == GUESSES:
         named = named[:MAX_GUESSES]
     shown = [Hit(place=_place(each, index), match=NAME_MATCH[each.reading]) for index, each in enumerate(named)]
-    return shown, _name_warnings(snapshot, request, where, kinds, matches)
+    return shown, *_name_notes(snapshot, request, where, kinds, matches)
 
 
-def _name_warnings(
+def _name_notes(
     snapshot: Snapshot, request: LocateSymbol, where: Filter, kinds: frozenset[SymbolKind] | None, matches: set[NameMatch]
-) -> tuple[str, ...]:
+) -> tuple[str, tuple[str, ...]]:
+    """Returns what is said before the hits if nothing has the name, and the warnings about filters."""
     if matches and matches != GUESSES:
-        return ()
+        return "", ()
     name = well_formed(request.name).strip()
     filtered = () if matches else filter_warnings(snapshot, where, request.language, request.path, request.kind)
     if filtered:
-        return filtered
+        return "", filtered
     is_filtered = kinds is not None or request.language is not None or request.path is not None
     elsewhere = len(find_exactly(snapshot, name)) if is_filtered else 0
     if elsewhere:
-        return (f"{elsewhere} of this name are left out by kind, language or path: {listed((name,))}",)
-    found = "; these are only similar" if matches else ""
-    return (f"no symbol of this name: {listed((name,))}{found}. search_code looks for it in all text.",)
+        return "", (f"{elsewhere} of this name are left out by kind, language or path: {listed((name,))}",)
+    similar = "; similar:" if matches else "; search_code finds it in all text"
+    return f"nothing is named {listed((name,))}{similar}", ()
 
 
 def _short_file_warnings(asked: AskedLines | None, places: Sequence[RankedPlace]) -> tuple[str, ...]:
@@ -207,8 +213,8 @@ def _is_from(row: ImportRow, module: tuple[str, ...]) -> bool:
     return not module or spec[-len(module) :] == module
 
 
-def _next_actions(request: LocateSymbol, limit: int, *, is_cut: bool, is_empty: bool) -> tuple[NextAction, ...]:
+def _next_actions(request: LocateSymbol, offset: int, *, is_cut: bool, is_empty: bool) -> tuple[NextAction, ...]:
     search = NextAction(tool="search_code", query=request.name, limit=SEARCH_INSTEAD_LIMIT)
     if is_cut:
-        return (NextAction(tool="locate_symbol", name=request.name, limit=limit // 2 + 1), search)
+        return (NextAction(tool="locate_symbol", name=request.name, offset=offset), search)
     return (search,) if is_empty else ()

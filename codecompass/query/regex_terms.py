@@ -39,9 +39,11 @@ class _Run(Struct, frozen=True):
     is_called: bool
 
 
-def literal_terms(text: str) -> Narrowing:
-    """Returns the terms that every text containing `text` must contain."""
-    return _narrowing(Branches((tuple(text),), is_by_ascii=False, has_case=True))
+def text_terms(text: str, *, is_whole: bool = False, has_case: bool = True) -> Narrowing:
+    """Returns the terms that every text containing `text` must contain; with `is_whole` no letter, digit or underscore may
+    continue it."""
+    edge = (Gap.EDGE,) if is_whole else ()
+    return _narrowing(Branches(((*edge, *text, *edge),), is_by_ascii=False, has_case=has_case))
 
 
 def regex_terms(pattern: str) -> Narrowing:

@@ -3,13 +3,11 @@ explains why a file has its rank or is not found.
 """
 
 import itertools
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
-from codecompass.languages.records import SymbolKind
 from codecompass.protocol.decode import well_formed
 from codecompass.protocol.metadata import AnswerState, PathExplanation, Verdict
 from codecompass.protocol.replies import NextAction, SearchCodeReply
@@ -18,29 +16,35 @@ from codecompass.query import retrieval
 from codecompass.query.best_definitions import with_best_definitions
 from codecompass.query.direct_answers import SEARCHED_PLACES, named_definitions, relation_places
 from codecompass.query.exact_names import is_handle, outdated, symbol_of_handle
-from codecompass.query.exact_scan import scan
+from codecompass.query.exact_scan import FoundLine, scan
 from codecompass.query.excerpts import SEARCHED_LINES, word_pattern
 from codecompass.query.file_listing import list_files
 from codecompass.query.filters import changed_warnings, filter_warnings, index_filter, passes, symbol_kinds
-from codecompass.query.intent import QueryIntent, classify, listed, missing_names, unknown_words, unquoted
+from codecompass.query.intent import classify, listed, missing_names, unknown_words, unquoted
+from codecompass.query.line_matchers import escaped
 from codecompass.query.merging import search_evidence
-from codecompass.query.message_search import find_messages, message_places, sought_message
+from codecompass.query.message_search import FoundMessage, SoughtMessage, find_messages, message_places, sought_message
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.named_locations import asked_lines, named_files
 from codecompass.query.options import QueryOptions, no_deadline
 from codecompass.query.path_globs import plain_path, relative_request
-from codecompass.query.query_words import QueryWord, query_words
+from codecompass.query.query_words import QueryWord, WantedWords, query_words
 from codecompass.query.ranking import MAX_IMPORTERS, NO_PHRASES, rank, with_importers
-from codecompass.query.retrieval import breadth_for, retrieve
-from codecompass.query.search_hits import Hit, Hits, RankedPlace, definition_place, fit_to_definition
-from codecompass.query.shaping import ResultShape, ranking_reasons, shape
+from codecompass.query.readings import Asked, read_after_words, read_before_words, template_lines
+from codecompass.query.retrieval import Candidates, ChunkKey, breadth_for, retrieve
+from codecompass.query.search_hits import Hit, Hits, LinePage, RankedPlace, definition_place, fit_to_definition, n_items
+from codecompass.query.shaping import Page, ResultShape, ranking_reasons, shape
 from codecompass.query.traces_and_signatures import frames
+from codecompass.query.verbatim import MAX_LENGTH, HeldText, find_verbatim, held_text, with_held_tokens
 from codecompass.store.rows import FileRow
-from codecompass.store.snapshot import Snapshot
+from codecompass.store.snapshot import Snapshot, WeighedSearch
 from codecompass.store.text_queries import Filter
 
 SURE_SCORE: Final = 20.0
 """The score of a definition requested by its `symbol_id`, like that of an exact name in `locate_symbol`."""
+
+MAX_SIMILAR: Final = 3
+"""Similar places of a token that stands nowhere: more would look like an answer."""
 
 OTHERS_BESIDE_A_MESSAGE: Final = 2
 """Places that a text answer shows besides those of a message that was not found literally."""
@@ -64,130 +68,233 @@ def find(
     page: int | None = None,
     root: str = "",
 ) -> Hits:
-    """Returns the first `limit` hits for a request, unshaped, ranked as for a page of `page` (default: `limit`).
+    """Returns up to `limit` hits for a request from its offset on, unshaped, ranked as for a page of `page` (default: `limit`).
 
     A query that is a `symbol_id` finds only that definition, one that is `path:line` the definitions around the line. `root` is
     that of the workspace, for absolute paths.
     """
-    page = page or limit
+    own = LinePage(request.offset, limit)
     if options.changed is not None and not options.changed.lines:
         return Hits(shown=(), intent="path" if request.mode == "files" else classify(well_formed(request.query)), total=0)
     if request.mode == "files":
-        return list_files(snapshot, request, limit, options.changed)
+        return list_files(snapshot, request, own, options.changed)
     where = index_filter(snapshot, request.language, request.path, options.changed)
     kinds = symbol_kinds(request.kind)
     if request.mode != "auto":
-        hits = scan(snapshot, request, limit, where, kinds, options, is_expired)
-        if hits.shown:
+        hits = scan(snapshot, request, own, where, kinds, options, is_expired)
+        if hits.total:
             return hits
         why = filter_warnings(snapshot, where, request.language, request.path, request.kind)
         return msgspec.structs.replace(hits, warnings=(*hits.warnings, *why))
     text = well_formed(request.query)
     known = symbol_of_handle(snapshot, text)
     if known is not None and (options.changed is None or known.path in options.changed.lines):
-        return Hits(shown=(Hit(place=definition_place(known, SURE_SCORE)),), intent="symbol", total=1)
-    return _find_by_words(snapshot, request, text, limit, page, where, kinds, options, is_expired, root)
+        place = definition_place(known, SURE_SCORE)
+        return Hits(shown=(Hit(place=place),) if not request.offset else (), intent="symbol", total=1)
+    asked = Asked(snapshot, request, text, own, where, kinds, options, is_expired, root)
+    return _WordSearch(asked, page or limit).hits()
 
 
-def _find_by_words(
-    snapshot: Snapshot,
-    request: SearchCode,
-    text: str,
-    limit: int,
-    page: int,
-    where: Filter,
-    kinds: frozenset[SymbolKind] | None,
-    options: QueryOptions,
-    is_expired: Callable[[], bool],
-    root: str,
-) -> Hits:
-    """Returns the hits of mode `auto`: places ranked by words and meaning, and above them those that answer directly."""
-    intent = classify(text)
-    query = unquoted(text)
-    weights = retrieval.weights_for(intent, options.without_signals)
-    breadth = breadth_for(options.n_merged, saves_work=options.saves_work)
-    sought = None if "phrase" in options.without_signals else sought_message(snapshot, query, where)
-    found = retrieve(
-        snapshot,
-        query,
-        page,
-        where,
-        weights.inflection,
-        lexicon=weights.lexicon > 0.0,
-        breadth=breadth,
-        later=() if sought is None else (sought.search,),
-    )
-    messages = [] if sought is None else find_messages(snapshot, sought, is_expired)
-    # The rest is quick, and without it there would be no answer at all.
-    is_partial = is_expired()
-    phrases = {(item.file_id, item.chunk_start): item.share for item in reversed(messages)} if weights.phrase else NO_PHRASES
-    ranked = rank(found, weights, kinds, phrases)
-    languages = dict(
-        itertools.islice({place.file.path: place.file.language for place in ranked}.items(), max(WEIGHED_FILES, page))
-    )
-    ranked = with_importers(ranked, snapshot.facts.importer_counts(languages, MAX_IMPORTERS), weights.importers)
-    unknown = unknown_words(snapshot, query)
-    if unknown:
-        ranked = []
-    if kinds is None and weights.best and not is_partial:
-        # A page of several workspaces shows few of each.
-        is_short = options.is_for_merging and options.saves_work
-        n_files = breadth.compared if is_short else max(breadth.compared, page)
-        ranked = with_best_definitions(snapshot, ranked, found, weights, n_files, is_expired)
-    meaning_warnings: tuple[str, ...] = ()
-    if options.meaning is not None:
-        from codecompass.query.semantic_search import with_meaning  # only where search by meaning is on
+class _WordSearch:
+    """Mode `auto`: a query that is read as it stands, else places ranked by words and meaning, and above them those that answer
+    directly."""
 
-        ranked, meaning_warnings = with_meaning(snapshot, ranked, options.meaning, where, kinds, found)
-    best = _highest(ranked)
-    _expect_lines(snapshot, ranked[: max(limit, SEARCHED_PLACES)])
-    if kinds is None:
-        ranked = _merged(named_definitions(snapshot, query, intent, ranked, where), ranked)
-    # The frames of a trace are more precise than the message above them; a single location beside a message is not.
-    quoted = message_places(snapshot, messages, kinds, best if len(frames(query)) > 1 else _highest(ranked))
-    ranked = _merged(quoted, ranked)
-    if kinds is None and where == Filter():
-        ranked = relation_places(snapshot, query, _highest(ranked), is_expired) + ranked
-    warnings: tuple[str, ...] = ()
-    asked = asked_lines(query)
-    if (intent == "path" or asked is not None) and kinds is None:
-        named = named_files(snapshot, query, where, page, above=_highest(ranked), root=root)
-        if intent == "path" and not named:
-            warnings = (f"no indexed file has the path {listed((query if asked is None else asked.path,))}",)
-        # A requested line is the whole answer.
-        ranked = named if named and asked is not None else named + ranked
-    if request.limit is None and options.answers == "text" and quoted:
-        # A pasted message asks for the line that it comes from; other places with its words can be requested.
-        exact = any(item.is_exact and item.is_sure for item in messages)
-        limit = min(limit, len(quoted) + (0 if exact else OTHERS_BESIDE_A_MESSAGE))
-    shown: list[Hit] = []
-    seen: set[tuple[int, int, int]] = set()
-    duplicates = 0
-    for candidate in ranked:
-        if len(shown) == limit:
-            break
-        if shown and not is_partial and is_expired():
-            is_partial = True
-            break
-        place = candidate if candidate.focus else fit_to_definition(snapshot, candidate, found.wanted, kinds)
-        if place is None:
-            continue
-        key = (place.file.id, place.line_start, place.line_end)
-        if key in seen or (candidate not in quoted and _is_around(place, quoted)):
-            duplicates += 1
-            continue
-        seen.add(key)
-        shown.append(Hit(place=place))
-    word_warnings = _word_warnings(snapshot, request, query, intent, unknown, where, is_empty=not shown)
-    return Hits(
-        shown=tuple(_each_once(shown)),
-        intent=intent,
-        total=len(ranked) - duplicates,
-        duplicates=duplicates,
-        wanted=found.wanted,
-        warnings=(*warnings, *word_warnings, *meaning_warnings, *((TIME_WAS_UP,) if is_partial else ())),
-        is_partial=is_partial,
-    )
+    def __init__(self, asked: Asked, page: int) -> None:
+        self._asked = asked
+        self._snapshot = asked.snapshot
+        self._page = page
+        self._query = unquoted(asked.text)
+        self._intent = classify(asked.text)
+        self._weights = retrieval.weights_for(self._intent, asked.options.without_signals)
+        self._breadth = breadth_for(asked.options.n_merged, saves_work=asked.options.saves_work)
+
+    def hits(self) -> Hits:
+        """Returns the page."""
+        direct = read_before_words(self._asked, self._ranked_by_text, self._templates)
+        if direct is not None:
+            return direct
+        hits = self._by_words()
+        held = held_text(self._asked.text)
+        if held is None or (hits.shown and not (held.is_token and (held.is_certain or hits.notice))):
+            return hits
+        if hits.shown and self._is_name_of(hits.shown[0]):
+            return self._few_similar(hits, held)
+        return read_after_words(self._asked) or self._few_similar(hits, held)
+
+    def _is_name_of(self, hit: Hit) -> bool:
+        """Whether a hit is certainly what a misspelt or differently written name means."""
+        return hit.place.symbol is not None and hit.place.signals.qualified > 0.0
+
+    def _few_similar(self, hits: Hits, held: HeldText) -> Hits:
+        """Returns a token that stands nowhere as said so first, with few similar places."""
+        if not held.is_token or not held.is_certain:
+            return hits
+        shown = hits.shown[: max(0, MAX_SIMILAR - self._asked.page.offset)]
+        similar = "; similar:" if shown else ""
+        return msgspec.structs.replace(
+            hits,
+            shown=shown,
+            total=min(hits.total, MAX_SIMILAR),
+            next_offset=0,
+            notice=f"nowhere in the index: {listed((held.text,))}{similar}",
+        )
+
+    def _retrieve(self, later: tuple[WeighedSearch, ...] = ()) -> Candidates:
+        weights = self._weights
+        return retrieve(
+            self._snapshot,
+            self._query,
+            self._page,
+            self._asked.where,
+            weights.inflection,
+            lexicon=weights.lexicon > 0.0,
+            breadth=self._breadth,
+            later=later,
+        )
+
+    def _ranked(self, found: Candidates, phrases: Mapping[ChunkKey, float] = NO_PHRASES) -> list[RankedPlace]:
+        ranked = rank(found, self._weights, self._asked.kinds, phrases)
+        languages = dict(
+            itertools.islice({place.file.path: place.file.language for place in ranked}.items(), max(WEIGHED_FILES, self._page))
+        )
+        counts = self._snapshot.facts.importer_counts(languages, MAX_IMPORTERS)
+        return with_importers(ranked, counts, self._weights.importers)
+
+    def _ranked_by_text(self) -> list[RankedPlace]:
+        return self._ranked(self._retrieve())
+
+    def _templates(self) -> Sequence[FoundLine]:
+        """Returns the lines of code that produce a message."""
+        sought = sought_message(self._snapshot, self._query, self._asked.where)
+        return template_lines(self._snapshot, find_messages(self._snapshot, sought, self._asked.is_expired)) if sought else ()
+
+    def _by_words(self) -> Hits:
+        asked, snapshot, query, where, kinds = self._asked, self._snapshot, self._query, self._asked.where, self._asked.kinds
+        options, is_expired, intent, weights = asked.options, asked.is_expired, self._intent, self._weights
+        sought = None if "phrase" in options.without_signals else sought_message(snapshot, query, where)
+        found = self._retrieve(() if sought is None else (sought.search,))
+        messages = [] if sought is None else find_messages(snapshot, sought, is_expired)
+        if sought is not None and kinds is None and any(item.is_exact and item.is_sure for item in messages):
+            exact = self._exact_message(sought, messages)
+            if exact is not None:
+                return exact
+        # The rest is quick, and without it there would be no answer at all.
+        is_partial = is_expired()
+        phrases = {(item.file_id, item.chunk_start): item.share for item in reversed(messages)} if weights.phrase else NO_PHRASES
+        ranked = self._ranked(found, phrases)
+        unknown = unknown_words(snapshot, query)
+        if unknown:
+            ranked = []
+        if kinds is None and weights.best and not is_partial:
+            # A page of several workspaces shows few of each.
+            is_short = options.is_for_merging and options.saves_work
+            n_files = self._breadth.compared if is_short else max(self._breadth.compared, self._page)
+            ranked = with_best_definitions(snapshot, ranked, found, weights, n_files, is_expired)
+        meaning_warnings: tuple[str, ...] = ()
+        if options.meaning is not None:
+            from codecompass.query.semantic_search import with_meaning  # only where search by meaning is on
+
+            ranked, meaning_warnings = with_meaning(snapshot, ranked, options.meaning, where, kinds, found)
+        best = _highest(ranked)
+        _expect_lines(snapshot, ranked[: max(asked.page.end, SEARCHED_PLACES)])
+        if kinds is None:
+            ranked = _merged(named_definitions(snapshot, query, intent, ranked, where), ranked)
+        # The frames of a trace are more precise than the message above them; a single location beside a message is not.
+        quoted = message_places(snapshot, messages, kinds, best if len(frames(query)) > 1 else _highest(ranked))
+        ranked = _merged(quoted, ranked)
+        if kinds is None and where == Filter():
+            ranked = relation_places(snapshot, query, _highest(ranked), is_expired) + ranked
+        warnings: tuple[str, ...] = ()
+        asked_place = asked_lines(query)
+        if (intent == "path" or asked_place is not None) and kinds is None:
+            named = named_files(snapshot, query, where, self._page, above=_highest(ranked), root=asked.root)
+            if intent == "path" and not named:
+                path = query if asked_place is None else asked_place.path
+                warnings = (f"no indexed file has the path {listed((path,))}",)
+            # A requested line is the whole answer.
+            ranked = named if named and asked_place is not None else named + ranked
+        end = asked.page.end
+        if asked.request.limit is None and options.answers == "text" and quoted:
+            # A pasted message asks for the line that it comes from; other places with its words can be requested.
+            end = min(end, len(quoted) + OTHERS_BESIDE_A_MESSAGE)
+        shown, duplicates, has_more, is_late = self._fitted(ranked, found.wanted, quoted, end)
+        is_partial = is_partial or is_late
+        shown = list(_each_once(shown))[asked.page.offset :]
+        if kinds is None and not is_partial and len(query.split()) > 1:
+            shown = with_held_tokens(snapshot, query, shown, ranked, where, asked.page.limit, options, is_expired)
+        notice, word_warnings = self._word_notes(unknown, is_empty=not shown)
+        return Hits(
+            shown=tuple(shown),
+            intent=intent,
+            total=len(ranked) - duplicates,
+            next_offset=asked.page.offset + len(shown) if has_more and shown else 0,
+            duplicates=duplicates,
+            wanted=found.wanted,
+            notice=notice,
+            warnings=(*warnings, *word_warnings, *meaning_warnings, *((TIME_WAS_UP,) if is_partial else ())),
+            is_partial=is_partial,
+        )
+
+    def _exact_message(self, sought: SoughtMessage, messages: Sequence[FoundMessage]) -> Hits | None:
+        """Returns every line that has a message as it was pasted; None if it is spread over lines, or written with escapes."""
+        asked = self._asked
+        for text in dict.fromkeys((self._query, sought.message.core)):
+            if len(text) > MAX_LENGTH or "\n" in text:
+                continue
+            held = HeldText(text, is_token=False, is_certain=True)
+            found = find_verbatim(
+                self._snapshot,
+                held,
+                asked.page,
+                asked.where,
+                None,
+                asked.options,
+                asked.is_expired,
+                list,
+                templates=lambda: template_lines(self._snapshot, messages),
+            )
+            if found is not None:
+                return msgspec.structs.replace(found, intent=self._intent)
+        return None
+
+    def _fitted(
+        self, ranked: Sequence[RankedPlace], wanted: WantedWords, quoted: Sequence[RankedPlace], end: int
+    ) -> tuple[list[Hit], int, bool, bool]:
+        """Returns the first `end` hits without duplicates, how many places were duplicates, whether there is another hit, and
+        whether the time was up."""
+        asked = self._asked
+        shown: list[Hit] = []
+        seen: set[tuple[int, int, int]] = set()
+        duplicates = 0
+        for candidate in ranked:
+            if shown and asked.is_expired():
+                return shown[:end], duplicates, len(shown) > end, True
+            place = candidate if candidate.focus else fit_to_definition(self._snapshot, candidate, wanted, asked.kinds)
+            if place is None:
+                continue
+            key = (place.file.id, place.line_start, place.line_end)
+            if key in seen or (candidate not in quoted and _is_around(place, quoted)):
+                duplicates += 1
+                continue
+            if len(shown) == end:
+                return shown, duplicates, True, False
+            seen.add(key)
+            shown.append(Hit(place=place))
+        return shown, duplicates, False, False
+
+    def _word_notes(self, unknown: tuple[str, ...], *, is_empty: bool) -> tuple[str, tuple[str, ...]]:
+        """Returns what is said before the hits about the words of a query (that none is in the index, or that an identifier is
+        not), and the warnings about filters."""
+        asked, query, request = self._asked, self._query, self._asked.request
+        if is_empty and is_handle(query):
+            return "", (outdated(query).message,)
+        filtered = filter_warnings(self._snapshot, asked.where, request.language, request.path, request.kind) if is_empty else ()
+        if filtered:
+            return "", filtered
+        if unknown:
+            return f"no word of the query occurs in the index: {listed(unknown)}", ()
+        missing = missing_names(self._snapshot, query) if self._intent in ("symbol", "natural_language") else ()
+        return (f"nowhere in the index: {listed(missing)}" if missing else ""), ()
 
 
 def _expect_lines(snapshot: Snapshot, places: Iterable[RankedPlace]) -> None:
@@ -215,28 +322,6 @@ def _each_once(shown: Sequence[Hit]) -> Iterator[Hit]:
             yield hit
         else:
             yield msgspec.structs.replace(hit, place=msgspec.structs.replace(hit.place, also=also))
-
-
-def _word_warnings(
-    snapshot: Snapshot,
-    request: SearchCode,
-    query: str,
-    intent: QueryIntent,
-    unknown: tuple[str, ...],
-    where: Filter,
-    *,
-    is_empty: bool,
-) -> tuple[str, ...]:
-    """Returns the warnings about the words of a query: that none is in the index, or that an identifier is not."""
-    if is_empty and is_handle(query):
-        return (outdated(query).message,)
-    filtered = filter_warnings(snapshot, where, request.language, request.path, request.kind) if is_empty else ()
-    if filtered:
-        return filtered
-    if unknown:
-        return (f"no word of the query occurs in the index: {listed(unknown)}",)
-    missing = missing_names(snapshot, query) if intent in ("symbol", "natural_language") else ()
-    return (f"nowhere in the index: {listed(missing)}",) if missing else ()
 
 
 def _is_around(place: RankedPlace, quoted: Sequence[RankedPlace]) -> bool:
@@ -321,8 +406,6 @@ NEAR_MISS_LOOKS: Final = 1_000
 NEAR_MISS_LENGTH: Final = 1_000
 """Longest query, in characters, that is also tried ignoring case: longer ones are pasted, with the correct case."""
 
-_SPECIAL: Final = re.compile(r"[\\^$.|?*+()\[\]{}]")
-
 
 def search_code(
     snapshot: Snapshot,
@@ -337,9 +420,56 @@ def search_code(
     """
     limit = request.limit or options.default_limit
     request = relative_request(request, state.workspace)
-    hits = find(snapshot, request, limit, options, is_expired, root=state.workspace)
+    hits, page = _page(snapshot, request, limit, state.workspace, options, is_expired)
+    level = request.ranking_explain_level or options.ranking_explain_level
+    warnings = (*changed_warnings(options.changed, is_empty=not hits.shown), *hits.warnings)
+    metadata = answer_metadata(snapshot, state, warnings=warnings, is_truncated=page.is_cut, is_partial=hits.is_partial)
+    shown = hits.shown[: len(page.results)]
+    return SearchCodeReply(
+        notice=hits.notice,
+        results=page.results,
+        query_intent=hits.intent,
+        total_candidates=hits.total,
+        unit=hits.unit,
+        is_counted=hits.is_counted,
+        offset=request.offset,
+        next_offset=hits.next_offset,
+        is_verbatim=hits.is_verbatim,
+        suggested_next_actions=_next_actions(snapshot, request, hits, is_expired, is_cut=page.is_cut),
+        metadata=msgspec.structs.replace(
+            metadata,
+            safety_limit_applied=page.is_cut,
+            suppressed_duplicate_count=hits.duplicates,
+            ranking_reasons=ranking_reasons(snapshot, shown, level, hits.wanted, is_verbatim=hits.is_verbatim),
+            why_not=explain_path(snapshot, request, request.why_not, options, is_expired) if request.why_not else None,
+        ),
+        evidence=search_evidence(snapshot, request.query, shown)
+        if options.is_for_merging and request.mode == "auto" and not hits.is_verbatim
+        else None,
+    )
+
+
+def _page(
+    snapshot: Snapshot, request: SearchCode, limit: int, root: str, options: QueryOptions, is_expired: Callable[[], bool]
+) -> tuple[Hits, Page]:
+    """Returns the hits of a page and their results: fewer if they do not fit into the limit of bytes; then the next page begins
+    with the first one that is left out."""
+    size, is_cut = limit, False
+    while True:
+        hits = find(snapshot, request, size, options, is_expired, page=limit, root=root)
+        page = _shaped(snapshot, request, hits, options)
+        n_shown = sum(n_items(hit, hits.unit) for hit in hits.shown[: len(page.results)])
+        if not page.is_cut:
+            return hits, msgspec.structs.replace(page, is_cut=is_cut)
+        if hits.unit != "line" or n_shown >= size:
+            return msgspec.structs.replace(hits, next_offset=request.offset + n_shown), page
+        # Lines of one definition are one hit, wherever they are on the page, so the hits of fewer lines are others.
+        size, is_cut = n_shown, True
+
+
+def _shaped(snapshot: Snapshot, request: SearchCode, hits: Hits, options: QueryOptions) -> Page:
     _expect_lines(snapshot, (hit.place for hit in hits.shown))
-    page = shape(
+    return shape(
         snapshot,
         hits.shown,
         ResultShape(
@@ -350,47 +480,29 @@ def search_code(
             pattern=word_pattern(request.query) if options.answers == "text" and request.mode == "auto" else None,
             with_docs=request.docs,
             max_bytes=options.result_bytes(request.limit),
+            are_lines=hits.unit == "line",
         ),
-    )
-    level = request.ranking_explain_level or options.ranking_explain_level
-    warnings = (*changed_warnings(options.changed, is_empty=not hits.shown), *hits.warnings)
-    metadata = answer_metadata(snapshot, state, warnings=warnings, is_truncated=page.is_cut, is_partial=hits.is_partial)
-    return SearchCodeReply(
-        results=page.results,
-        query_intent=hits.intent,
-        total_candidates=hits.total,
-        suggested_next_actions=_next_actions(snapshot, request, hits, limit, is_expired, is_cut=page.is_cut),
-        metadata=msgspec.structs.replace(
-            metadata,
-            safety_limit_applied=page.is_cut,
-            suppressed_duplicate_count=hits.duplicates,
-            ranking_reasons=ranking_reasons(snapshot, hits.shown[: len(page.results)], level, hits.wanted),
-            why_not=explain_path(snapshot, request, request.why_not, options, is_expired) if request.why_not else None,
-        ),
-        evidence=search_evidence(snapshot, request.query, hits.shown[: len(page.results)])
-        if options.is_for_merging and request.mode == "auto"
-        else None,
     )
 
 
 def _next_actions(
-    snapshot: Snapshot, request: SearchCode, hits: Hits, limit: int, is_expired: Callable[[], bool], *, is_cut: bool
+    snapshot: Snapshot, request: SearchCode, hits: Hits, is_expired: Callable[[], bool], *, is_cut: bool
 ) -> tuple[NextAction, ...]:
     if is_cut:
         mode = "" if request.mode == "auto" else request.mode
-        return (NextAction(tool="search_code", query=request.query, mode=mode, limit=limit // 2 + 1),)
-    if hits.shown or request.mode == "files":
+        return (NextAction(tool="search_code", query=request.query, mode=mode, offset=hits.next_offset),)
+    if hits.shown or request.offset or request.mode == "files":
         return ()
     if request.mode != "auto" or request.kind or request.language or request.path:
         return (*_near_miss(snapshot, request, hits, is_expired), NextAction(tool="search_code", query=request.query))
-    return (NextAction(tool="search_code", query=request.query, mode="literal"),)
+    return ()
 
 
 def _near_miss(snapshot: Snapshot, request: SearchCode, hits: Hits, is_expired: Callable[[], bool]) -> tuple[NextAction, ...]:
     """Returns the same literal or pattern, ignoring case, if that finds something."""
     if request.mode in ("auto", "files") or hits.is_partial or "\n" in request.query or len(request.query) > NEAR_MISS_LENGTH:
         return ()
-    pattern = "(?i)" + (_SPECIAL.sub(r"\\\g<0>", request.query) if request.mode == "literal" else request.query)
+    pattern = "(?i)" + (escaped(request.query) if request.mode == "literal" else request.query)
     without_case = msgspec.structs.replace(request, mode="regex", query=pattern)
     looks = itertools.count()
     if not find(

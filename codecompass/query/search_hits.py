@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from codecompass.languages.records import SymbolKind
-from codecompass.protocol.replies import MatchedLine
+from codecompass.protocol.replies import HitUnit, MatchedLine
 from codecompass.query.filters import has_kind
 from codecompass.query.intent import QueryIntent
 from codecompass.query.query_words import WantedWords
@@ -112,6 +112,20 @@ class Hit(Struct, frozen=True, kw_only=True):
     """The lines that a literal or regular expression matched."""
     match: str = ""
     """How well the place matches the requested name (`exact_names.NameMatch`)."""
+    held: tuple[MatchedLine, ...] = ()
+    """Lines of the place that an answer must show: they have tokens of the question as they were asked."""
+
+
+class LinePage(Struct, frozen=True):
+    """A page of lines: it begins after `offset` of them and has up to `limit`."""
+
+    offset: int
+    limit: int
+
+    @property
+    def end(self) -> int:
+        """How many lines must be known to fill the page."""
+        return self.offset + self.limit
 
 
 class Hits(Struct, frozen=True, kw_only=True):
@@ -120,7 +134,17 @@ class Hits(Struct, frozen=True, kw_only=True):
     shown: tuple[Hit, ...]
     intent: QueryIntent
     total: int
-    """Places found before the limit was applied."""
+    """Places found before the limit was applied, or what `unit` counts."""
+    unit: HitUnit = "place"
+    """What `total`, the limit and the offset count."""
+    is_counted: bool = True
+    """Whether `total` is exact; else there are at least so many."""
+    next_offset: int = 0
+    """The offset of the next page, 0 if there is none."""
+    notice: str = ""
+    """What must be said before the hits: how the query was read, or that nothing has it as it was asked."""
+    is_verbatim: bool = False
+    """Whether the hits have the query as it was asked."""
     duplicates: int = 0
     """Places left out because another hit shows the same lines."""
     warnings: tuple[str, ...] = ()
@@ -128,6 +152,11 @@ class Hits(Struct, frozen=True, kw_only=True):
     """The words that were searched for, if any were."""
     is_partial: bool = False
     """Whether the search ended early."""
+
+
+def n_items(hit: Hit, unit: HitUnit) -> int:
+    """Returns how much of a limit a hit takes: its lines, if lines are counted, else 1."""
+    return max(1, len(hit.matched_lines)) if unit == "line" else 1
 
 
 def score_above(above: float, index: int) -> float:

@@ -16,7 +16,7 @@ from codecompass import identity
 from codecompass.languages.records import SymbolKind
 from codecompass.protocol.encode import encoded_size
 from codecompass.protocol.metadata import RankingReason
-from codecompass.protocol.replies import FurtherDefinition, Result, SymbolReference
+from codecompass.protocol.replies import Excerpt, FurtherDefinition, Result, SymbolReference
 from codecompass.protocol.requests import DetailLevel, ExplainLevel
 from codecompass.query.exact_names import symbol_handle
 from codecompass.query.excerpts import CONTEXT_LINES, Body, body_of, excerpt_of
@@ -70,6 +70,8 @@ class ResultShape(Struct, frozen=True, kw_only=True):
     """Matches the words of the query in a line, for excerpts."""
     with_docs: bool = False
     max_bytes: int
+    are_lines: bool = False
+    """Whether the answer consists of lines: then text shows them alone, and definitions without an excerpt."""
 
 
 class Page(Struct, frozen=True):
@@ -101,14 +103,26 @@ def shape(snapshot: Snapshot, shown: Sequence[Hit], wanted: ResultShape) -> Page
 
 
 def ranking_reasons(
-    snapshot: Snapshot, shown: Sequence[Hit], level: ExplainLevel, wanted: WantedWords | None = None
+    snapshot: Snapshot,
+    shown: Sequence[Hit],
+    level: ExplainLevel,
+    wanted: WantedWords | None = None,
+    *,
+    is_verbatim: bool = False,
 ) -> tuple[RankingReason, ...]:
-    """Returns one entry for each result, or none at level `off`. `wanted` are the words of the query."""
+    """Returns one entry for each result, or none at level `off`. `wanted` are the words of the query; with `is_verbatim` the
+    results have it as it was asked."""
     if level == "off":
         return ()
     is_full = level == "full"
     return tuple(
-        _reason(index, item.place, _related_words(snapshot, item.place, wanted) if is_full else (), is_full=is_full)
+        _reason(
+            index,
+            item.place,
+            _related_words(snapshot, item.place, wanted) if is_full else (),
+            is_full=is_full,
+            is_verbatim=is_verbatim,
+        )
         for index, item in enumerate(shown)
     )
 
@@ -182,7 +196,7 @@ def _result(snapshot: Snapshot, item: Hit, wanted: ResultShape) -> Result:
         result_type="" if is_brief or row else place.type,
         score=None if is_brief else place.final_score,
         snippet=_snippet(snapshot, place) if is_described and not (row or item.matched_lines) else "",
-        matched_lines=item.matched_lines,
+        matched_lines=item.matched_lines or item.held,
         asked_line=place.asked_first if is_described else 0,
         lines=lines_shown(snapshot, place) if is_described else (),
         body=body.text,
@@ -214,10 +228,30 @@ def _text_result(snapshot: Snapshot, item: Hit, wanted: ResultShape) -> Result:
         match=item.match,
         qualified_name=named.qualified_name if named else "",
         signature=row.signature if row and not is_brief else "",
-        result_type="symbol" if row else place.type,
-        excerpt=excerpt_of(snapshot, place, item.matched_lines, level, wanted.pattern, with_docs=wanted.with_docs),
+        result_type="lines"
+        if wanted.are_lines and item.matched_lines and level == "signature"
+        else "symbol"
+        if row
+        else place.type,
+        excerpt=_excerpt(snapshot, item, level, wanted),
         also=() if is_brief else _further(place),
     )
+
+
+def _type_of(place: RankedPlace) -> str:
+    return "symbol" if place.symbol is not None else place.type
+
+
+def _excerpt(snapshot: Snapshot, item: Hit, level: DetailLevel, wanted: ResultShape) -> Excerpt:
+    if wanted.are_lines and level == "signature" and not item.matched_lines:
+        # A definition among lines: its signature is its line.
+        return Excerpt()
+    excerpt = excerpt_of(snapshot, item.place, item.matched_lines, level, wanted.pattern, with_docs=wanted.with_docs)
+    known = {line.line for line in excerpt.lines}
+    further = [line for line in item.held if line.line not in known]
+    if not further or level != "signature":
+        return excerpt
+    return msgspec.structs.replace(excerpt, lines=tuple(sorted((*excerpt.lines, *further), key=lambda line: line.line)))
 
 
 def _further(place: RankedPlace) -> tuple[FurtherDefinition, ...]:
@@ -322,10 +356,11 @@ def _shared_start(path: str, other: str) -> int:
     return shared
 
 
-def _reason(index: int, place: RankedPlace, related: tuple[str, ...], *, is_full: bool) -> RankingReason:
+def _reason(index: int, place: RankedPlace, related: tuple[str, ...], *, is_full: bool, is_verbatim: bool) -> RankingReason:
     signals = place.signals
     return RankingReason(
         result_index=index,
+        verbatim=is_verbatim,
         exact_match_boost=signals.exact,
         qualified_name_boost=signals.qualified if is_full else None,
         path_affinity=signals.path,

@@ -15,7 +15,7 @@ from codecompass.cluster.schema import TEXT_FIELDS
 from codecompass.cluster.trigrams import MAX_LOOKED_UP, trigrams, with_trigrams
 from codecompass.languages.records import Chunk
 from codecompass.languages.words import MAX_TOKEN_BYTES
-from codecompass.query.regex_terms import literal_terms, regex_terms
+from codecompass.query.regex_terms import text_terms, regex_terms
 from codecompass.store.rows import IndexedFile
 
 FILE = IndexedFile(1, "src/app.py", "python", 1)
@@ -70,7 +70,7 @@ def test_every_text_with_a_literal_is_a_candidate(text, start, length):
     literal = text[start : start + length]
     assume(literal)
 
-    assert is_candidate(text, literal_terms(literal))
+    assert is_candidate(text, text_terms(literal))
 
 
 PATTERNS = (
@@ -91,10 +91,10 @@ def test_a_long_word_is_a_candidate_only_for_what_may_be_in_it(inside):
     data = "QmFzZTY0" * 40
     long = f"x = {data}{inside}{data}"
 
-    assert is_candidate(long, literal_terms(inside))
-    assert not is_candidate(f"x = {data}", literal_terms(inside))
-    assert is_candidate(f"{data}é—{inside}é", literal_terms(inside))
-    assert not is_candidate(f"x = {data}é", literal_terms(inside))
+    assert is_candidate(long, text_terms(inside))
+    assert not is_candidate(f"x = {data}", text_terms(inside))
+    assert is_candidate(f"{data}é—{inside}é", text_terms(inside))
+    assert not is_candidate(f"x = {data}é", text_terms(inside))
 
 
 @pytest.mark.parametrize(("letter", "twin"), [("s", "\u017f"), ("k", "\u212a")])

@@ -7,7 +7,7 @@ import pytest
 from codecompass.cluster.engine import Engine
 from codecompass.cluster.repository_samples import SAMPLED_REPOSITORIES, Across
 from codecompass.cluster.scoring import EngineRarities
-from codecompass.query.regex_terms import literal_terms, regex_terms
+from codecompass.query.regex_terms import text_terms, regex_terms
 from codecompass.transport.tools import project_answers, several_projects
 from tests.cluster.organisation import files_of, organisation, serving_library
 from tests.transport.http.client import ask, call
@@ -103,9 +103,9 @@ async def test_only_repositories_that_can_answer_are_asked(house, across):
     assert listing("a?") is listing("id") is listing("*") is None
 
     # Of long words, those that may have the text.
-    assert names(across.holding(generations, literal_terms("getUserName"))) == {"three"}
+    assert names(across.holding(generations, text_terms("getUserName"))) == {"three"}
     assert names(across.holding(generations, regex_terms(r"getUser\w+Z"))) == {"three"}
-    assert names(across.holding(generations, literal_terms(DATA[:200]))) == {"three", "four"}
+    assert names(across.holding(generations, text_terms(DATA[:200]))) == {"three", "four"}
 
 
 async def said(served, headers, tool, **arguments):

@@ -8,7 +8,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from codecompass.languages.words import ASCII_MARK, ODD_WORD_MARK, WordSplitter
-from codecompass.query.regex_terms import literal_terms, regex_terms
+from codecompass.query.regex_terms import text_terms, regex_terms
 from codecompass.store.schema import index_tokens
 from codecompass.store.text_queries import Narrowing, TermPattern
 
@@ -80,12 +80,12 @@ def shown(narrowing):
     ],
 )
 def test_terms_of_a_literal(literal, needs):
-    assert shown(literal_terms(literal)) == {frozenset(needs)}
+    assert shown(text_terms(literal)) == {frozenset(needs)}
 
 
 @pytest.mark.parametrize("literal", ["a.b", "::", "ab", "", "é"])
 def test_what_narrows_nothing(literal):
-    assert literal_terms(literal) == Narrowing()
+    assert text_terms(literal) == Narrowing()
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_terms_of_a_pattern(pattern, alternatives):
 
 
 def test_a_word_that_is_too_long_for_the_index_leaves_those_that_have_one():
-    narrowing = literal_terms("a" * 200)
+    narrowing = text_terms("a" * 200)
 
     assert narrowing == Narrowing(is_everything=False, may_be_one_long_word=True)
     assert is_candidate("x" + "a" * 200, narrowing)
@@ -130,7 +130,7 @@ def test_every_text_with_a_literal_is_a_candidate(text, start, length):
     literal = text[start : start + length]
     assume(literal)
 
-    assert is_candidate(text, literal_terms(literal))
+    assert is_candidate(text, text_terms(literal))
 
 
 ATOMS = r"a b ab Abc aB _ \. . \w \W \s \d \b ^ $ [ab] [Aa] [^a] (ab|c) (?:a) (b_|) é s 1 \( [_a-c] [^\w] \Qa(\E (?i:k)"
@@ -160,4 +160,4 @@ def test_every_text_that_a_pattern_matches_is_a_candidate(pattern, text):
 
 
 def test_terms_are_plain_values():
-    assert literal_terms("[x]").alternatives == (((TermPattern("body", ("x",)),),),)
+    assert text_terms("[x]").alternatives == (((TermPattern("body", ("x",)),),),)

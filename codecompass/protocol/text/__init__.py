@@ -38,6 +38,7 @@ from codecompass.protocol.text.code import (
     hierarchy_lines,
     hit_entries,
     location_lines,
+    n_items_shown,
     one_line,
     outline_lines,
     place_of,
@@ -133,20 +134,44 @@ def context_notes(reply: CodeContextReply) -> Iterator[str]:
 
 def _hits(reply: SearchCodeReply | LocateSymbolReply) -> Iterator[str]:
     results = reply.results
+    if reply.notice:
+        yield one_line(reply.notice)
     if not results:
-        yield NOTHING
+        if not reply.notice:
+            yield NOTHING
     elif all(result.excerpt is not None and not result.excerpt.lines and not result.signature for result in results):
         yield from location_lines(results)
     else:
         yield from grouped(hit_entries(results))
-    if results and len(results) < reply.total_candidates:
-        yield _more(len(results), reply.total_candidates)
+    tail = _tail(reply)
+    if tail:
+        yield tail
     for reason in reply.metadata.ranking_reasons:
         path = one_line(place_of(results[reason.result_index]))
         near = "" if reason.near_in_meaning is None else f", near in meaning {reason.near_in_meaning}"
-        yield f"{path}: score {reason.final_score}, exact {reason.exact_match_boost}, path {reason.path_affinity}{near}"
+        how = "verbatim" if reason.verbatim else f"exact {reason.exact_match_boost}, path {reason.path_affinity}{near}"
+        yield f"{path}: score {reason.final_score}, {how}"
     if not results:
         yield from next_lines(reply.suggested_next_actions)
+
+
+def _tail(reply: SearchCodeReply | LocateSymbolReply) -> str:
+    """Returns how many of the lines, files or definitions are shown, and how to get the others; empty if all are.
+
+    Ranked places are not counted: how many a search considers says nothing.
+    """
+    if not reply.next_offset and not reply.offset:
+        return ""
+    more = f"more: offset {reply.next_offset}" if reply.next_offset else ""
+    unit = reply.unit if isinstance(reply, SearchCodeReply) else "definition"
+    if unit == "place":
+        return more
+    n_shown = sum(n_items_shown(result, unit) for result in reply.results)
+    total = f"{reply.total_candidates:,}"
+    if isinstance(reply, SearchCodeReply) and not reply.is_counted:
+        total = f"at least {total}"
+    after = f" after the first {reply.offset:,}" if reply.offset else ""
+    return "; ".join(filter(None, [f"{n_shown:,} of {total} {unit}s{after}", more]))
 
 
 def _more(n_shown: int, total: int) -> str:

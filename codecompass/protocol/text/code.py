@@ -34,6 +34,9 @@ SIGNATURE_CHARACTERS: Final = 160
 """The longest heading; the rest is cut."""
 
 CUT: Final = "…"
+LINES: Final = "lines"
+"""The type of a result that consists of matching lines, each complete in itself."""
+
 STALE: Final = "warning: this file has changed since it was indexed; its lines may stand elsewhere now"
 
 _SEPARATOR: Final = re.compile(r"(::|[.#\\/:])")
@@ -57,6 +60,8 @@ class PlaceText(Struct, frozen=True):
     path: str
     lines: tuple[str, ...]
     is_stale: bool = False
+    is_alone: bool = False
+    """Whether it may be written on the line of its path."""
 
 
 def one_line(text: str) -> str:
@@ -65,16 +70,25 @@ def one_line(text: str) -> str:
 
 
 def grouped(entries: Iterable[PlaceText]) -> Iterator[str]:
-    """Yields the lines of all entries, grouped by path, in the order in which the paths first occur."""
+    """Yields the lines of all entries, grouped by path, in the order in which the paths first occur. A file with nothing but one
+    matching line takes one line: `path:line:text`."""
     by_path: dict[str, list[str]] = {}
-    stale = set()
+    stale, alone = set(), set()
     for entry in entries:
         by_path.setdefault(entry.path, []).extend(entry.lines)
+        if entry.is_alone:
+            alone.add(entry.path)
         if entry.is_stale:
             stale.add(entry.path)
+    is_after_block = False
     for index, (path, lines) in enumerate(by_path.items()):
-        if index:
+        is_line = len(lines) == 1 and path in alone and path not in stale
+        if index and (is_after_block or not is_line):
             yield ""
+        is_after_block = not is_line
+        if is_line:
+            yield f"{one_line(path)}:{lines[0]}"
+            continue
         yield one_line(path)
         if path in stale:
             yield STALE
@@ -89,7 +103,14 @@ def place_of(hit: Result | Reference) -> str:
 def hit_entries(results: Sequence[Result]) -> Iterator[PlaceText]:
     """Yields an entry for each hit."""
     for result in results:
-        yield PlaceText(place_of(result), tuple(_hit(result)), is_stale=result.stale)
+        is_alone = result.result_type == LINES
+        yield PlaceText(place_of(result), tuple(_hit(result)), is_stale=result.stale, is_alone=is_alone)
+
+
+def n_items_shown(result: Result, unit: str) -> int:
+    """Returns how many of what is counted a result shows: its matching lines, or itself."""
+    lines = () if result.excerpt is None or result.result_type != LINES else result.excerpt.lines
+    return max(1, len(lines), len(result.matched_lines)) if unit == "line" else 1
 
 
 def context_entries(items: Sequence[ContextItem]) -> Iterator[PlaceText]:
@@ -264,6 +285,9 @@ def gathered(nodes: Sequence[OutlineNode]) -> list[OutlineNode]:
 
 def _hit(result: Result) -> Iterator[str]:
     excerpt = result.excerpt or Excerpt()
+    if result.result_type == LINES:
+        yield from _numbered(excerpt)
+        return
     around = excerpt.enclosing
     if result.result_type == "symbol" or (result.name and around is None):
         signature = "" if excerpt.is_whole else result.signature

@@ -63,7 +63,7 @@ def next_lines(actions: tuple[NextAction, ...]) -> Iterator[str]:
     for action in actions:
         arguments = [
             *(f'{key} "{one_line(value)}"' for key in ("name", "query", "path", "mode") if (value := getattr(action, key))),
-            *([f"limit {action.limit}"] if action.limit else []),
+            *(f"{key} {value}" for key in ("limit", "offset") if (value := getattr(action, key))),
         ]
         yield f"try: {action.tool} {', '.join(arguments)}".rstrip()
 

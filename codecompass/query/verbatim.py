@@ -1,0 +1,361 @@
+"""What somebody already holds comes first: a token or phrase that stands in the index as it was asked is answered by its places,
+each line once, and by nothing else.
+
+    definitions of that name -> lines of code -> configuration -> tests -> documents -> catalogues, generated and vendored files
+
+Whole means that no letter, digit or underscore continues it: `max-time` is found in `--max-time`, not in `max-timeout`.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from codecompass.languages.records import SymbolKind
+from codecompass.protocol.replies import MatchedLine
+from codecompass.query.exact_names import exactly, without_declarations
+from codecompass.query.exact_scan import FoundLine, Scanned, hits_of_lines, in_order, scan_passages
+from codecompass.query.excerpts import SEARCHED_LINES
+from codecompass.query.intent import classify
+from codecompass.query.line_matchers import whole_matcher
+from codecompass.query.options import QueryOptions
+from codecompass.query.query_words import is_code_name
+from codecompass.query.regex_terms import text_terms
+from codecompass.query.search_hits import Hit, Hits, LinePage, RankedPlace, definition_place, score_in_order
+from codecompass.query.source_lines import lines_of
+from codecompass.scan.path_roles import PathReader, is_history
+from codecompass.store.rows import SymbolRow
+from codecompass.store.snapshot import ChunkCandidates, Snapshot
+from codecompass.store.text_queries import Filter
+
+MAX_LENGTH: Final = 300
+"""Characters of a text that is looked for as it was asked; longer ones are pasted with what surrounds them."""
+
+MAX_TOKENS: Final = 4
+"""Tokens of a longer question that are looked for one by one."""
+
+MAX_TOKEN_LINES: Final = 200
+"""A token of a longer question that stands on more lines says little."""
+
+FEW_LINES: Final = 40
+"""A plain word on more lines than this, such as `session`, is ranked like any other word."""
+
+MANY_FILES: Final = 3_000
+"""With more candidates than this, files are scanned in the order of the index, as their paths take too long to read."""
+
+PREFERRED_FILES: Final = 40
+"""Files, the best ranked, whose lines come first among those of the same role."""
+
+HEADER_LINES: Final = 5
+"""The name of a definition is on one of its first lines, after decorators and attributes."""
+
+_PAIRS: Final = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "«": "»"}
+_TRAILING: Final = re.compile(r"(?:\(\)?|[:,;])+$")
+_NAME: Final = re.compile(r"[@$#&*.:]{0,2}[^\W\d][\w$]*(?:(?:::|->|[.#\\/:])[^\W\d][\w$]*)*[!?]?")
+_LONG_OPTION: Final = re.compile(r"--?[A-Za-z]")
+_CODE_MARKS: Final = frozenset("_{}[]()<>=$@#&|\\^~%*+`")
+_PROSE_EDGES: Final = ".,;:!?()\"'`“”‘’«»"
+_NUMBER: Final = re.compile(r"[\d.,]+")
+
+_CODE, _CONFIGURATION, _TESTS, _DOCUMENTS, _CATALOGUES, _GENERATED, _VENDORED = range(7)
+_CATALOGUE_ENDS: Final = (".po", ".pot", ".xlf", ".arb", ".ftl")
+
+
+class HeldText(Struct, frozen=True):
+    """A text that somebody holds: one token, or a phrase of one line."""
+
+    text: str
+    is_token: bool
+    is_certain: bool
+    """Whether it cannot be meant as words: it was quoted, or has more than plain words."""
+
+
+def held_text(query: str) -> HeldText | None:
+    """Returns the text of a query without quotes and without the `(` or `:` behind a name; None for one that is too long, has
+    several lines, or is a plain question in words."""
+    text = query.strip()
+    bare = _unquoted(text)
+    is_quoted = bare != text
+    if not bare or len(bare) > MAX_LENGTH or "\n" in bare:
+        return None
+    if len(bare.split()) > 1:
+        is_certain = is_quoted or any(looks_like_code(word) for word in bare.split())
+        return HeldText(bare, is_token=False, is_certain=is_certain) if is_certain else None
+    token = _TRAILING.sub("", bare)
+    token = token if any(character.isalnum() for character in token) else bare
+    return HeldText(token, is_token=True, is_certain=is_quoted or token != bare or looks_like_code(token))
+
+
+def looks_like_code(word: str) -> bool:
+    """Whether a word of a question is certainly no word of a language: it has marks, digits or capitals that only code has."""
+    bare = word.strip(_PROSE_EDGES)
+    if not bare or _NUMBER.fullmatch(bare):
+        return any(mark in word for mark in "{}[]<>=")
+    if _LONG_OPTION.match(bare) is not None or word.startswith((":", ".")) or "`" in word:
+        return True
+    inner = bare[1:-1]
+    return (
+        is_code_name(bare)
+        or not _CODE_MARKS.isdisjoint(bare)
+        or any(mark in inner for mark in ("-", ".", "/", ":"))
+        or (len(bare) > 1 and bare.isupper())
+    )
+
+
+def find_verbatim(
+    snapshot: Snapshot,
+    held: HeldText,
+    page: LinePage,
+    where: Filter,
+    kinds: frozenset[SymbolKind] | None,
+    options: QueryOptions,
+    is_expired: Callable[[], bool],
+    ranked: Callable[[], Sequence[RankedPlace]],
+    *,
+    files: Sequence[RankedPlace] = (),
+    templates: Callable[[], Sequence[FoundLine]] = tuple,
+) -> Hits | None:
+    """Returns a page of the places of a text that stands in the index as it is; None if it stands nowhere, or is a plain word
+    that is better ranked.
+
+    `ranked` returns the places of an ordinary search, which order what does not fit a page. `files` come first: those that the
+    text names. `templates` returns lines of code that produce the text, called if no line of code has it as it is.
+    """
+    rows = _definitions(snapshot, held.text, where, kinds) if held.is_token else []
+    found = scan_whole(snapshot, held.text, where, kinds, options, is_expired)
+    if not rows and not found.total and not files:
+        return None
+    if not held.is_certain and not (rows and found.total <= FEW_LINES):
+        return None
+    prefer = _positions(ranked()) if len(rows) > 1 or found.total > page.limit else {}
+    if prefer and not found.is_counted:
+        found = _with_preferred(snapshot, held.text, found, prefer, where, kinds, options, is_expired)
+    rows.sort(key=lambda row: prefer.get(row.file_id, PREFERRED_FILES))
+    lines = in_reading_order(snapshot, _without_headers(found.lines, rows), prefer)
+    n_uncounted = found.total - len(found.lines)
+    if not held.is_token and not any(is_code_file(path) for path in _first_paths(snapshot, lines)):
+        known = set(lines)
+        lines = [line for line in templates() if line not in known] + lines
+    leading = [*files, *(_definition(row) for row in rows)]
+    return msgspec.structs.replace(
+        page_of_lines(snapshot, leading, lines, page, n_uncounted),
+        intent=classify(held.text),
+        is_counted=found.is_counted,
+        warnings=(found.warning,) if found.warning else (),
+        is_partial=found.is_partial,
+        is_verbatim=True,
+    )
+
+
+def page_of_lines(
+    snapshot: Snapshot, leading: Sequence[RankedPlace], lines: Sequence[FoundLine], page: LinePage, n_uncounted: int = 0
+) -> Hits:
+    """Returns a page of places, each of which counts as a line, and then of lines. `n_uncounted` lines follow that are not among
+    them."""
+    total = len(leading) + len(lines) + n_uncounted
+    first = leading[page.offset : page.end]
+    skipped = max(0, page.offset - len(leading))
+    rest = lines[skipped : skipped + page.limit - len(first)]
+    places = [*(Hit(place=place) for place in first), *hits_of_lines(snapshot, rest, None)]
+    shown = page.offset + len(first) + len(rest)
+    return Hits(
+        shown=tuple(_scored(hit, page.offset + index) for index, hit in enumerate(places)),
+        intent="natural_language",
+        total=total,
+        unit="line",
+        next_offset=shown if places and total > shown else 0,
+    )
+
+
+def scan_whole(
+    snapshot: Snapshot,
+    text: str,
+    where: Filter,
+    kinds: frozenset[SymbolKind] | None,
+    options: QueryOptions,
+    is_expired: Callable[[], bool],
+    *,
+    has_case: bool = True,
+) -> Scanned:
+    """Returns the lines that have `text` as a whole, at most as many as are counted."""
+    narrowing = text_terms(text, is_whole=True, has_case=has_case)
+    held = snapshot.text.chunks_holding(narrowing, where)
+    passages = held.passages(_numbers(snapshot, held))
+    matcher = whole_matcher(text, has_case=has_case)
+    return scan_passages(snapshot, passages, matcher, options.counted_lines, kinds, options, is_expired)
+
+
+def in_reading_order(
+    snapshot: Snapshot, lines: Collection[FoundLine], prefer: Mapping[int, int] | None = None
+) -> list[FoundLine]:
+    """Returns lines in the order in which they are read: code that can do it, configuration, tests, documents, catalogues; the
+    preferred files first in each, then by path and line."""
+    files = snapshot.facts.indexed_files(sorted({line.file_id for line in lines}))
+    roles = _Roles()
+    chosen = {} if prefer is None else prefer
+    places = {file_id: (roles.of(file.path), chosen.get(file_id, PREFERRED_FILES), file.path) for file_id, file in files.items()}
+    return sorted(lines, key=lambda line: (places[line.file_id], line.line))
+
+
+def code_tokens(query: str) -> tuple[str, ...]:
+    """Returns the words of a longer question that look like code, as they were written, without the punctuation of the
+    sentence."""
+    found: dict[str, None] = {}
+    for word in query.split():
+        bare = _TRAILING.sub("", word.strip(_PROSE_EDGES) if not word.startswith((":", ".", "{")) else word.rstrip(",;.!?\"'`"))
+        if looks_like_code(word) and 1 < len(bare) <= MAX_LENGTH and "://" not in bare:
+            found.setdefault(bare)
+    return tuple(found)[:MAX_TOKENS]
+
+
+def is_code_file(path: str) -> bool:
+    """Whether a file can do what its text says: product code, not a test, document, catalogue or copy."""
+    return _Roles().of(path) == _CODE
+
+
+def _unquoted(text: str) -> str:
+    while len(text) > 2 and _PAIRS.get(text[0]) == text[-1]:
+        text = text[1:-1].strip()
+    # A quote at one end is left from a longer text.
+    if len(text.split()) == 1 and len(text) > 1 and (text[0] in _PAIRS) != (text[-1] in _PAIRS.values()):
+        text = text[1:] if text[0] in _PAIRS else text[:-1]
+    return text
+
+
+def _definitions(snapshot: Snapshot, text: str, where: Filter, kinds: frozenset[SymbolKind] | None) -> list[SymbolRow]:
+    if _NAME.fullmatch(text) is None:
+        return []
+    rows = [named.row for named in exactly(snapshot, text, where, kinds) if named.reading in ("exact", "qualified")]
+    return [row for row in without_declarations(rows) if row.kind not in ("use", "test")]
+
+
+def _numbers(snapshot: Snapshot, held: ChunkCandidates) -> Iterator[int]:
+    """Yields the numbers of the candidates in the reading order of their files."""
+    if len(held.file_ids) > MANY_FILES:
+        yield from in_order(snapshot.facts, held, ())
+        return
+    files = snapshot.facts.indexed_files(sorted(held.file_ids))
+    roles = _Roles()
+    for _, _, file_id in sorted((roles.of(file.path), file.path, file_id) for file_id, file in files.items()):
+        yield from held.of(file_id)
+
+
+class _Roles:
+    """The order in which files are read, by their paths."""
+
+    def __init__(self) -> None:
+        self._paths = PathReader()
+
+    def of(self, path: str) -> int:
+        role = self._paths.role(path)
+        if role.is_vendored:
+            return _VENDORED
+        if role.is_generated:
+            return _GENERATED
+        if path.endswith(_CATALOGUE_ENDS) or is_history(path):
+            return _CATALOGUES
+        if role.is_test:
+            return _TESTS
+        if role.is_prose or role.is_example:
+            return _DOCUMENTS
+        return _CONFIGURATION if role.is_data else _CODE
+
+
+def _positions(ranked: Sequence[RankedPlace]) -> dict[int, int]:
+    ids = list(dict.fromkeys(place.file.id for place in ranked))[:PREFERRED_FILES]
+    return {file_id: position for position, file_id in enumerate(ids)}
+
+
+def _with_preferred(
+    snapshot: Snapshot,
+    text: str,
+    found: Scanned,
+    prefer: Mapping[int, int],
+    where: Filter,
+    kinds: frozenset[SymbolKind] | None,
+    options: QueryOptions,
+    is_expired: Callable[[], bool],
+) -> Scanned:
+    """Returns the lines with those of the preferred files, which a scan that ended early may have missed."""
+    best = msgspec.structs.replace(where, file_ids=tuple(sorted(prefer)), left_out=())
+    own = scan_whole(snapshot, text, best, kinds, options, is_expired)
+    lines = tuple(dict.fromkeys((*own.lines, *found.lines)))
+    return msgspec.structs.replace(found, lines=lines, total=max(found.total, len(lines)))
+
+
+def _without_headers(lines: Sequence[FoundLine], rows: Sequence[SymbolRow]) -> list[FoundLine]:
+    """Returns the lines without those on which the definitions are named, which are shown as definitions."""
+    headers: dict[int, list[SymbolRow]] = {}
+    for row in rows:
+        headers.setdefault(row.file_id, []).append(row)
+    named: set[tuple[int, int]] = set()
+    for file_id, own in headers.items():
+        numbers = sorted(line.line for line in lines if line.file_id == file_id)
+        for row in own:
+            last = min(row.line_end, row.line_start + HEADER_LINES)
+            first = next((number for number in numbers if row.line_start <= number <= last), None)
+            if first is not None:
+                named.add((file_id, first))
+    return [line for line in lines if (line.file_id, line.line) not in named]
+
+
+def _definition(row: SymbolRow) -> RankedPlace:
+    return definition_place(row, 0.0)
+
+
+def _first_paths(snapshot: Snapshot, lines: Sequence[FoundLine]) -> tuple[str, ...]:
+    """Returns the path of the first line, as lines of code come first."""
+    ids = [lines[0].file_id] if lines else []
+    return tuple(file.path for file in snapshot.facts.indexed_files(ids).values())
+
+
+def _scored(hit: Hit, index: int) -> Hit:
+    """Returns the hit with a score by its place on the page."""
+    signals = msgspec.structs.replace(hit.place.signals, exact=1.0)
+    return msgspec.structs.replace(hit, place=msgspec.structs.replace(hit.place, score=score_in_order(index), signals=signals))
+
+
+def with_held_tokens(
+    snapshot: Snapshot,
+    query: str,
+    shown: Sequence[Hit],
+    ranked: Sequence[RankedPlace],
+    where: Filter,
+    limit: int,
+    options: QueryOptions,
+    is_expired: Callable[[], bool],
+) -> list[Hit]:
+    """Returns the hits of a longer question so that each of its tokens that looks like code is shown with a line that has it: in
+    a hit that has one, else as a hit of its own, the last ones of up to `limit`."""
+    hits = list(shown)
+    further: list[FoundLine] = []
+    for token in code_tokens(query):
+        if is_expired() or any(hit.place.symbol is not None and hit.place.symbol.name == token for hit in hits):
+            continue
+        number, line = next(_holding(snapshot, token, hits), (0, None))
+        if line is not None:
+            hits[number] = msgspec.structs.replace(hits[number], held=(*hits[number].held, line))
+            continue
+        found = scan_whole(snapshot, token, where, None, options, is_expired)
+        if 0 < found.total <= MAX_TOKEN_LINES:
+            further += in_reading_order(snapshot, found.lines, _positions(ranked))[:1]
+    extra = hits_of_lines(snapshot, list(dict.fromkeys(further)), None) if further else []
+    kept = hits[: max(0, limit - len(extra))]
+    least = min((hit.place.score for hit in kept), default=1.0)
+    return kept + [msgspec.structs.replace(hit, place=msgspec.structs.replace(hit.place, score=least)) for hit in extra]
+
+
+def _holding(snapshot: Snapshot, token: str, hits: Sequence[Hit]) -> Iterator[tuple[int, MatchedLine]]:
+    """Yields the hits that have a token, by their numbers, with the first line that has it."""
+    matcher = whole_matcher(token)
+    for number, hit in enumerate(hits):
+        place = hit.place
+        last = min(place.line_end, place.line_start + SEARCHED_LINES - 1)
+        if place.type == "file":
+            continue
+        lines = lines_of(snapshot, place.file.id, place.line_start, last)
+        for index, _, _ in matcher("\n".join(lines)):
+            yield number, MatchedLine(line=place.line_start + index, text=lines[index].rstrip())
+            break
