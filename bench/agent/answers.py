@@ -37,7 +37,7 @@ _LISTS: Final = ("results", "context_items", "files")
 _SOURCE: Final = re.compile(r"\s*(?P<line>\d+)(?:  |:|\t|$)(?P<code>.*)")
 _HEADING: Final = re.compile(r"(?P<start>\d+)(?:-(?P<end>\d+))? (?!of \d)(?P<name>\S.*)")
 _ENCLOSING: Final = re.compile(r"in (?P<name>\S.*) \d+(?:-\d+)?")
-_LOCATED: Final = re.compile(r"(?P<path>\S+?):(?P<start>\d+)(?:-(?P<end>\d+))?(?::(?P<code>.*)|\s+(?P<named>.*))?")
+_LOCATED: Final = re.compile(r"(?P<path>\S+?|[^:]+(?=:\d+:)):(?P<start>\d+)(?:-(?P<end>\d+))?(?::(?P<code>.*)|\s+(?P<named>.*))?")
 _PATH_ALONE: Final = re.compile(r"(?=\S*[/.])[^\s:;,()]*[^\s:;,.()]")
 _ADMISSION: Final = re.compile(
     r"\b(?:stale|partial|partly|incomplete|syncing|out of date|outdated|not (?:yet )?(?:indexed|ready|complete|fresh|up to date)"

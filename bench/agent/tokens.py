@@ -42,6 +42,9 @@ MOST_LINES: Final = 30
 READ_FILES: Final = 1500
 """Files of a repository, drawn by the seed, from whose lines tokens are taken."""
 
+LONGEST_LINE: Final = 5_000
+"""Characters of a line; longer ones are data of programs."""
+
 READ_CHARACTERS: Final = 200_000
 
 DEFAULT_LIMIT: Final = 10
@@ -195,7 +198,10 @@ def _token(program: str, repo: str, root: Path, kind: str, text: str) -> Token |
         timeout=DEADLINE_SECONDS,
     )
     rows = [_ROW.fullmatch(row) for row in done.stdout.decode("utf-8", "replace").split("\n") if row]
-    lines = frozenset((row["path"].removeprefix("./"), int(row["line"])) for row in rows if row is not None)
+    known = [row for row in rows if row is not None]
+    if any(len(row["text"]) > LONGEST_LINE for row in known):
+        return None
+    lines = frozenset((row["path"].removeprefix("./"), int(row["line"])) for row in known)
     return Token(kind, repo, text, lines) if 0 < len(lines) <= MOST_LINES else None
 
 

@@ -162,7 +162,7 @@ def _of_part(asked: Asked, text: str, *, has_case: bool) -> Scanned:
 
 def _lines(asked: Asked, found: Scanned, notice: str, *, is_ordered: bool = False) -> Hits:
     lines = found.lines if is_ordered else in_reading_order(asked.snapshot, found.lines)
-    hits = page_of_lines(asked.snapshot, (), lines, asked.page, found.total - len(found.lines))
+    hits = page_of_lines(asked.snapshot, (), lines, asked.page, (), found.total - len(found.lines))
     return msgspec.structs.replace(
         hits,
         intent=classify(asked.text),

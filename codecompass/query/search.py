@@ -32,10 +32,19 @@ from codecompass.query.query_words import QueryWord, WantedWords, query_words
 from codecompass.query.ranking import MAX_IMPORTERS, NO_PHRASES, rank, with_importers
 from codecompass.query.readings import Asked, read_after_words, read_before_words, template_lines
 from codecompass.query.retrieval import Candidates, ChunkKey, breadth_for, retrieve
-from codecompass.query.search_hits import Hit, Hits, LinePage, RankedPlace, definition_place, fit_to_definition, n_items
+from codecompass.query.search_hits import (
+    Hit,
+    Hits,
+    LinePage,
+    RankedPlace,
+    definition_place,
+    fit_to_definition,
+    n_items,
+    score_above,
+)
 from codecompass.query.shaping import Page, ResultShape, ranking_reasons, shape
 from codecompass.query.traces_and_signatures import frames
-from codecompass.query.verbatim import MAX_LENGTH, HeldText, find_verbatim, held_text, with_held_tokens
+from codecompass.query.verbatim import MAX_LENGTH, HeldText, few_lines, find_verbatim, held_text, with_held_tokens
 from codecompass.store.rows import FileRow
 from codecompass.store.snapshot import Snapshot, WeighedSearch
 from codecompass.store.text_queries import Filter
@@ -217,7 +226,9 @@ class _WordSearch:
         if asked.request.limit is None and options.answers == "text" and quoted:
             # A pasted message asks for the line that it comes from; other places with its words can be requested.
             end = min(end, len(quoted) + OTHERS_BESIDE_A_MESSAGE)
-        shown, duplicates, has_more, is_late = self._fitted(ranked, found.wanted, quoted, end)
+        held = held_text(query) if kinds is None and not is_partial and not quoted else None
+        lines = [] if held is None or held.is_certain else few_lines(snapshot, held, where, options, is_expired, ranked)
+        shown, duplicates, has_more, is_late = self._fitted(lines, ranked, found.wanted, quoted, end)
         is_partial = is_partial or is_late
         shown = list(_each_once(shown))[asked.page.offset :]
         if kinds is None and not is_partial and len(query.split()) > 1:
@@ -258,14 +269,23 @@ class _WordSearch:
         return None
 
     def _fitted(
-        self, ranked: Sequence[RankedPlace], wanted: WantedWords, quoted: Sequence[RankedPlace], end: int
+        self,
+        lines: Sequence[Hit],
+        ranked: Sequence[RankedPlace],
+        wanted: WantedWords,
+        quoted: Sequence[RankedPlace],
+        end: int,
     ) -> tuple[list[Hit], int, bool, bool]:
-        """Returns the first `end` hits without duplicates, how many places were duplicates, whether there is another hit, and
-        whether the time was up."""
+        """Returns the first `end` hits without duplicates, those with the query as it was asked first, how many places were
+        duplicates, whether there is another hit, and whether the time was up."""
         asked = self._asked
-        shown: list[Hit] = []
-        seen: set[tuple[int, int, int]] = set()
+        best = _highest(ranked)
+        shown = [_above(hit, best, index) for index, hit in enumerate(lines)][:end]
+        seen = {(hit.place.file.id, hit.place.line_start, hit.place.line_end) for hit in lines}
+        quoted = (*quoted, *(hit.place for hit in lines))
         duplicates = 0
+        if len(lines) > end:
+            return shown, 0, True, False
         for candidate in ranked:
             if shown and asked.is_expired():
                 return shown[:end], duplicates, len(shown) > end, True
@@ -311,6 +331,11 @@ def _highest(ranked: Sequence[RankedPlace]) -> float:
 
 def _merged(places: list[RankedPlace], ranked: list[RankedPlace]) -> list[RankedPlace]:
     return sorted(places + ranked, key=lambda place: -place.score) if places else ranked
+
+
+def _above(hit: Hit, best: float, index: int) -> Hit:
+    signals = msgspec.structs.replace(hit.place.signals, exact=1.0)
+    return msgspec.structs.replace(hit, place=msgspec.structs.replace(hit.place, score=score_above(best, index), signals=signals))
 
 
 def _each_once(shown: Sequence[Hit]) -> Iterator[Hit]:

@@ -8,7 +8,7 @@ Whole means that no letter, digit or underscore continues it: `max-time` is foun
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -21,7 +21,7 @@ from codecompass.query.excerpts import SEARCHED_LINES
 from codecompass.query.intent import classify
 from codecompass.query.line_matchers import whole_matcher
 from codecompass.query.options import QueryOptions
-from codecompass.query.query_words import is_code_name
+from codecompass.query.query_words import is_code_name, name_parts
 from codecompass.query.regex_terms import text_terms
 from codecompass.query.search_hits import Hit, Hits, LinePage, RankedPlace, definition_place, score_in_order
 from codecompass.query.source_lines import lines_of
@@ -63,6 +63,9 @@ _CODE, _CONFIGURATION, _TESTS, _DOCUMENTS, _CATALOGUES, _GENERATED, _VENDORED = 
 _CATALOGUE_ENDS: Final = (".po", ".pot", ".xlf", ".arb", ".ftl")
 
 
+T = TypeVar("T")
+
+
 class HeldText(Struct, frozen=True):
     """A text that somebody holds: one token, or a phrase of one line."""
 
@@ -73,8 +76,8 @@ class HeldText(Struct, frozen=True):
 
 
 def held_text(query: str) -> HeldText | None:
-    """Returns the text of a query without quotes and without the `(` or `:` behind a name; None for one that is too long, has
-    several lines, or is a plain question in words."""
+    """Returns the text of a query without quotes and without the `(` or `:` behind a name; None for one that is too long or has
+    several lines."""
     text = query.strip()
     bare = _unquoted(text)
     is_quoted = bare != text
@@ -82,7 +85,7 @@ def held_text(query: str) -> HeldText | None:
         return None
     if len(bare.split()) > 1:
         is_certain = is_quoted or any(looks_like_code(word) for word in bare.split())
-        return HeldText(bare, is_token=False, is_certain=is_certain) if is_certain else None
+        return HeldText(bare, is_token=False, is_certain=is_certain)
     token = _TRAILING.sub("", bare)
     token = token if any(character.isalnum() for character in token) else bare
     return HeldText(token, is_token=True, is_certain=is_quoted or token != bare or looks_like_code(token))
@@ -117,17 +120,17 @@ def find_verbatim(
     files: Sequence[RankedPlace] = (),
     templates: Callable[[], Sequence[FoundLine]] = tuple,
 ) -> Hits | None:
-    """Returns a page of the places of a text that stands in the index as it is; None if it stands nowhere, or is a plain word
-    that is better ranked.
+    """Returns a page of the places of a text that stands in the index as it is; None if it stands nowhere, or can be meant as
+    words: then `few_lines` has its lines, and other places follow them.
 
     `ranked` returns the places of an ordinary search, which order what does not fit a page. `files` come first: those that the
     text names. `templates` returns lines of code that produce the text, called if no line of code has it as it is.
     """
-    rows = _definitions(snapshot, held.text, where, kinds) if held.is_token else []
-    found = scan_whole(snapshot, held.text, where, kinds, options, is_expired)
-    if not rows and not found.total and not files:
+    rows, others = _definitions(snapshot, held.text, where, kinds) if held.is_token else ([], [])
+    if not held.is_certain and not rows:
         return None
-    if not held.is_certain and not (rows and found.total <= FEW_LINES):
+    found = scan_whole(snapshot, held.text, where, kinds, options, is_expired)
+    if not (rows or others or found.total or files) or (not held.is_certain and found.total > FEW_LINES):
         return None
     prefer = _positions(ranked()) if len(rows) > 1 or found.total > page.limit else {}
     if prefer and not found.is_counted:
@@ -138,9 +141,11 @@ def find_verbatim(
     if not held.is_token and not any(is_code_file(path) for path in _first_paths(snapshot, lines)):
         known = set(lines)
         lines = [line for line in templates() if line not in known] + lines
-    leading = [*files, *(_definition(row) for row in rows)]
+    leading = [*files, *(definition_place(row, 0.0) for row in rows)]
+    # Once lines are not all known, nothing can follow them.
+    last = [definition_place(row, 0.0) for row in others] if not n_uncounted else []
     return msgspec.structs.replace(
-        page_of_lines(snapshot, leading, lines, page, n_uncounted),
+        page_of_lines(snapshot, leading, lines, page, last, n_uncounted),
         intent=classify(held.text),
         is_counted=found.is_counted,
         warnings=(found.warning,) if found.warning else (),
@@ -150,16 +155,21 @@ def find_verbatim(
 
 
 def page_of_lines(
-    snapshot: Snapshot, leading: Sequence[RankedPlace], lines: Sequence[FoundLine], page: LinePage, n_uncounted: int = 0
+    snapshot: Snapshot,
+    leading: Sequence[RankedPlace],
+    lines: Sequence[FoundLine],
+    page: LinePage,
+    last: Sequence[RankedPlace] = (),
+    n_uncounted: int = 0,
 ) -> Hits:
-    """Returns a page of places, each of which counts as a line, and then of lines. `n_uncounted` lines follow that are not among
-    them."""
-    total = len(leading) + len(lines) + n_uncounted
+    """Returns a page of places, each of which counts as a line, of lines, and of the last places. `n_uncounted` lines follow that
+    are not among them."""
+    total = len(leading) + len(lines) + len(last) + n_uncounted
     first = leading[page.offset : page.end]
-    skipped = max(0, page.offset - len(leading))
-    rest = lines[skipped : skipped + page.limit - len(first)]
-    places = [*(Hit(place=place) for place in first), *hits_of_lines(snapshot, rest, None)]
-    shown = page.offset + len(first) + len(rest)
+    rest = _part(lines, page, len(leading))
+    end = _part(last, page, len(leading) + len(lines))
+    places = [*_hits(first), *hits_of_lines(snapshot, rest, None), *_hits(end)]
+    shown = page.offset + len(first) + len(rest) + len(end)
     return Hits(
         shown=tuple(_scored(hit, page.offset + index) for index, hit in enumerate(places)),
         intent="natural_language",
@@ -167,6 +177,30 @@ def page_of_lines(
         unit="line",
         next_offset=shown if places and total > shown else 0,
     )
+
+
+def few_lines(
+    snapshot: Snapshot,
+    held: HeldText,
+    where: Filter,
+    options: QueryOptions,
+    is_expired: Callable[[], bool],
+    ranked: Sequence[RankedPlace],
+) -> list[Hit]:
+    """Returns the lines of a plain word or phrase as hits if they are few; else it is better ranked."""
+    found = scan_whole(snapshot, held.text, where, None, options, is_expired)
+    if not 0 < found.total <= FEW_LINES:
+        return []
+    return hits_of_lines(snapshot, in_reading_order(snapshot, found.lines, _positions(ranked)), None)
+
+
+def _part(items: Sequence[T], page: LinePage, n_before: int) -> Sequence[T]:
+    """Returns those of the items, before which `n_before` others come, that are on the page."""
+    return items[max(0, page.offset - n_before) : max(0, page.end - n_before)]
+
+
+def _hits(places: Sequence[RankedPlace]) -> Iterator[Hit]:
+    return (Hit(place=place) for place in places)
 
 
 def scan_whole(
@@ -224,11 +258,18 @@ def _unquoted(text: str) -> str:
     return text
 
 
-def _definitions(snapshot: Snapshot, text: str, where: Filter, kinds: frozenset[SymbolKind] | None) -> list[SymbolRow]:
+def _definitions(
+    snapshot: Snapshot, text: str, where: Filter, kinds: frozenset[SymbolKind] | None
+) -> tuple[list[SymbolRow], list[SymbolRow]]:
+    """Returns the definitions with this name or qualified name, and those that may be meant by it: the file has the name of its
+    first part."""
     if _NAME.fullmatch(text) is None:
-        return []
-    rows = [named.row for named in exactly(snapshot, text, where, kinds) if named.reading in ("exact", "qualified")]
-    return [row for row in without_declarations(rows) if row.kind not in ("use", "test")]
+        return [], []
+    named = [each for each in exactly(snapshot, text, where, kinds) if each.reading in ("exact", "qualified")]
+    rows = [row for row in without_declarations([each.row for each in named]) if row.kind not in ("use", "test")]
+    parts = name_parts(text)
+    sure = [row for row in rows if row.name == text or name_parts(row.qualified_name)[-len(parts) :] == parts]
+    return sure, [row for row in rows if row not in sure]
 
 
 def _numbers(snapshot: Snapshot, held: ChunkCandidates) -> Iterator[int]:
@@ -299,10 +340,6 @@ def _without_headers(lines: Sequence[FoundLine], rows: Sequence[SymbolRow]) -> l
             if first is not None:
                 named.add((file_id, first))
     return [line for line in lines if (line.file_id, line.line) not in named]
-
-
-def _definition(row: SymbolRow) -> RankedPlace:
-    return definition_place(row, 0.0)
 
 
 def _first_paths(snapshot: Snapshot, lines: Sequence[FoundLine]) -> tuple[str, ...]:
