@@ -92,15 +92,14 @@ def read_before_words(
     return _by_pattern(asked) or _by_marks(asked)
 
 
-def read_after_words(asked: Asked) -> Hits | None:
-    """Returns the answer to a token or phrase that stands nowhere as it is: in another case, or as a part of a word; None if
-    there is none of these either."""
-    held = held_text(asked.text)
-    if held is None:
-        return None
-    other_case = scan_whole(asked.snapshot, held.text, asked.where, asked.kinds, asked.options, asked.is_expired, has_case=False)
-    if other_case.total:
-        return _lines(asked, other_case, f"nothing has {_shown(held.text)} as written; ignoring case")
+def in_other_case(asked: Asked, held: HeldText) -> Hits | None:
+    """Returns the lines that have a text as a whole if case does not count; None if there are none."""
+    found = scan_whole(asked.snapshot, held.text, asked.where, asked.kinds, asked.options, asked.is_expired, has_case=False)
+    return _lines(asked, found, f"nothing has {_shown(held.text)} as written; ignoring case") if found.total else None
+
+
+def as_part_of_words(asked: Asked, held: HeldText) -> Hits | None:
+    """Returns the lines that have a text as a part of a word; None if there are none."""
     if len(held.text) < LEAST_PART:
         return None
     part = _of_part(asked, held.text, has_case=True)

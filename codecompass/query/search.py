@@ -30,7 +30,7 @@ from codecompass.query.options import QueryOptions, no_deadline
 from codecompass.query.path_globs import plain_path, relative_request
 from codecompass.query.query_words import QueryWord, WantedWords, query_words
 from codecompass.query.ranking import MAX_IMPORTERS, NO_PHRASES, rank, with_importers
-from codecompass.query.readings import Asked, read_after_words, read_before_words, template_lines
+from codecompass.query.readings import Asked, as_part_of_words, in_other_case, read_before_words, template_lines
 from codecompass.query.retrieval import Candidates, ChunkKey, breadth_for, retrieve
 from codecompass.query.search_hits import (
     Hit,
@@ -124,28 +124,30 @@ class _WordSearch:
             return direct
         hits = self._by_words()
         held = held_text(self._asked.text)
-        if held is None or (hits.shown and not (held.is_token and (held.is_certain or hits.notice))):
+        if held is None or (hits.shown and not (held.is_token and held.is_certain)) or hits.is_partial or hits.is_verbatim:
             return hits
-        if hits.shown and self._is_name_of(hits.shown[0]):
-            return self._few_similar(hits, held)
-        return read_after_words(self._asked) or self._few_similar(hits, held)
+        if not hits.shown or hits.shown[0].place.signals.qualified == 0.0:
+            other = in_other_case(self._asked, held)
+            if other is not None:
+                return other
+        part = as_part_of_words(self._asked, held)
+        if not hits.shown and part is not None:
+            return part
+        return self._similar(hits, held, part) if held.is_certain else hits
 
-    def _is_name_of(self, hit: Hit) -> bool:
-        """Whether a hit is certainly what a misspelt or differently written name means."""
-        return hit.place.symbol is not None and hit.place.signals.qualified > 0.0
-
-    def _few_similar(self, hits: Hits, held: HeldText) -> Hits:
-        """Returns a token that stands nowhere as said so first, with few similar places."""
-        if not held.is_token or not held.is_certain:
-            return hits
-        shown = hits.shown[: max(0, MAX_SIMILAR - self._asked.page.offset)]
-        similar = "; similar:" if shown else ""
+    def _similar(self, hits: Hits, held: HeldText, part: Hits | None) -> Hits:
+        """Returns what is similar to a token that stands nowhere, which is said first: few places found by its words, and those
+        that have it as a part of a word, which come first if they are as few."""
+        similar = hits.shown[:MAX_SIMILAR] if self._asked.page.offset == 0 else ()
+        parts = () if part is None or self._asked.page.offset else part.shown
+        both = (*parts, *similar) if len(parts) <= MAX_SIMILAR else (*similar, *parts)
+        shown = tuple({(hit.place.file.id, hit.place.line_start): hit for hit in both}.values())[: self._asked.page.limit]
         return msgspec.structs.replace(
             hits,
             shown=shown,
-            total=min(hits.total, MAX_SIMILAR),
+            total=len(shown),
             next_offset=0,
-            notice=f"nowhere in the index: {listed((held.text,))}{similar}",
+            notice=f"nowhere in the index: {listed((held.text,))}{'; similar:' if shown else ''}",
         )
 
     def _retrieve(self, later: tuple[WeighedSearch, ...] = ()) -> Candidates:

@@ -73,6 +73,7 @@ class HeldText(Struct, frozen=True):
     is_token: bool
     is_certain: bool
     """Whether it cannot be meant as words: it was quoted, or has more than plain words."""
+    is_quoted: bool = False
 
 
 def held_text(query: str) -> HeldText | None:
@@ -85,10 +86,11 @@ def held_text(query: str) -> HeldText | None:
         return None
     if len(bare.split()) > 1:
         is_certain = is_quoted or any(looks_like_code(word) for word in bare.split())
-        return HeldText(bare, is_token=False, is_certain=is_certain)
+        return HeldText(bare, is_token=False, is_certain=is_certain, is_quoted=is_quoted)
     token = _TRAILING.sub("", bare)
     token = token if any(character.isalnum() for character in token) else bare
-    return HeldText(token, is_token=True, is_certain=is_quoted or token != bare or looks_like_code(token))
+    is_certain = is_quoted or token != bare or looks_like_code(token)
+    return HeldText(token, is_token=True, is_certain=is_certain, is_quoted=is_quoted)
 
 
 def looks_like_code(word: str) -> bool:
@@ -138,9 +140,13 @@ def find_verbatim(
     rows.sort(key=lambda row: prefer.get(row.file_id, PREFERRED_FILES))
     lines = in_reading_order(snapshot, _without_headers(found.lines, rows), prefer)
     n_uncounted = found.total - len(found.lines)
-    if not held.is_token and not any(is_code_file(path) for path in _first_paths(snapshot, lines)):
+    role = _role_of_first(snapshot, lines)
+    if not held.is_token and role != _CODE:
         known = set(lines)
         lines = [line for line in templates() if line not in known] + lines
+        if lines and lines[0] in known and role >= _CATALOGUES and not held.is_quoted:
+            # What only a changelog says is the title of a change: the code that it is about is meant.
+            return None
     leading = [*files, *(definition_place(row, 0.0) for row in rows)]
     # Once lines are not all known, nothing can follow them.
     last = [definition_place(row, 0.0) for row in others] if not n_uncounted else []
@@ -187,11 +193,12 @@ def few_lines(
     is_expired: Callable[[], bool],
     ranked: Sequence[RankedPlace],
 ) -> list[Hit]:
-    """Returns the lines of a plain word or phrase as hits if they are few; else it is better ranked."""
+    """Returns the lines of a plain word or phrase as hits if they are few, and not of documents alone; else it is better ranked."""
     found = scan_whole(snapshot, held.text, where, None, options, is_expired)
     if not 0 < found.total <= FEW_LINES:
         return []
-    return hits_of_lines(snapshot, in_reading_order(snapshot, found.lines, _positions(ranked)), None)
+    lines = in_reading_order(snapshot, found.lines, _positions(ranked))
+    return hits_of_lines(snapshot, lines, None) if held.is_token or _role_of_first(snapshot, lines) < _DOCUMENTS else []
 
 
 def _part(items: Sequence[T], page: LinePage, n_before: int) -> Sequence[T]:
@@ -342,10 +349,11 @@ def _without_headers(lines: Sequence[FoundLine], rows: Sequence[SymbolRow]) -> l
     return [line for line in lines if (line.file_id, line.line) not in named]
 
 
-def _first_paths(snapshot: Snapshot, lines: Sequence[FoundLine]) -> tuple[str, ...]:
-    """Returns the path of the first line, as lines of code come first."""
-    ids = [lines[0].file_id] if lines else []
-    return tuple(file.path for file in snapshot.facts.indexed_files(ids).values())
+def _role_of_first(snapshot: Snapshot, lines: Sequence[FoundLine]) -> int:
+    """Returns the role of the file of the first line, as lines of code come first; the last role without lines."""
+    if not lines:
+        return _VENDORED
+    return _Roles().of(snapshot.facts.indexed_files([lines[0].file_id])[lines[0].file_id].path)
 
 
 def _scored(hit: Hit, index: int) -> Hit:
