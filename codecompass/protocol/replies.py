@@ -124,7 +124,7 @@ class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 HitUnit = Literal["place", "line", "file"]
-"""What the limit, the offset and the total of an answer count."""
+"""What the total of an answer counts."""
 
 
 class NextAction(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -2,12 +2,12 @@
 and texts that stand in the index as they were asked (`verbatim.py`).
 
 Chunks are scanned in the order of the answer, so that a scan can stop when the page is full and the lines are counted. A page is
-a slice of the lines: with the next offset it goes on exactly where it ended.
+a slice of that order: with the next offset it goes on exactly where it ended.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -21,7 +21,7 @@ from codecompass.query.intent import classify
 from codecompass.query.line_matchers import Matcher, literal_matcher, regex_matcher
 from codecompass.query.options import QueryOptions
 from codecompass.query.regex_terms import regex_terms, text_terms
-from codecompass.query.search_hits import Hit, Hits, LinePage, RankedPlace, Signals, as_symbol, enclosing_symbol, narrowest
+from codecompass.query.search_hits import Hit, HitPage, Hits, RankedPlace, Signals, as_symbol, enclosing_symbol, narrowest
 from codecompass.store.facts import FactsReader
 from codecompass.store.rows import IndexedFile, SymbolRow
 from codecompass.store.snapshot import ChunkCandidates, Passage, Snapshot
@@ -45,20 +45,70 @@ class FoundLine(Struct, frozen=True, gc=False):
 
 
 class Scanned(Struct, frozen=True):
-    """The matching lines of a scan, in the order of the answer. `lines` are the first ones, `total` counts all of them; with
-    `is_counted` False there may be more."""
+    """How many lines a scan has found; with `is_counted` False there may be more."""
 
-    lines: tuple[FoundLine, ...] = ()
-    total: int = 0
+    total: int
     is_counted: bool = True
     warning: str = ""
     is_partial: bool = False
 
 
+class FirstLines(Protocol):
+    """Collects the first lines of a scan. `is_full` once it needs no more."""
+
+    is_full: bool
+
+    def add(self, lines: Sequence[FoundLine]) -> None:
+        """Adds the next lines, which are of one chunk."""
+
+
+class Lines:
+    """The first lines of a scan: up to `most`, and all of the chunk in which that is reached."""
+
+    def __init__(self, most: int) -> None:
+        self.lines: list[FoundLine] = []
+        self.is_full = False
+        self._most = most
+
+    def add(self, lines: Sequence[FoundLine]) -> None:
+        """Adds the next lines."""
+        self.lines += lines
+        self.is_full = len(self.lines) >= self._most
+
+
+class _FirstHits:
+    """The first hits of a scan: one for each definition with matching lines, one for the other matching lines of a chunk.
+    `is_full` is set by the first hit beyond the limit."""
+
+    def __init__(self, snapshot: Snapshot, kinds: frozenset[SymbolKind] | None, limit: int) -> None:
+        self.hits: list[Hit] = []
+        self.is_full = False
+        self._snapshot = snapshot
+        self._kinds = kinds
+        self._limit = limit
+        self._by_symbol: dict[int, int] = {}
+
+    def add(self, lines: Sequence[FoundLine]) -> None:
+        """Adds the hits of the next lines, in the order of the answer."""
+        for hit in hits_of_lines(self._snapshot, lines, self._kinds, len(self.hits)):
+            symbol = hit.place.symbol
+            at = None if symbol is None else self._by_symbol.get(symbol.id)
+            if at is not None:
+                merged = sorted((*self.hits[at].matched_lines, *hit.matched_lines), key=lambda line: line.line)
+                self.hits[at] = msgspec.structs.replace(self.hits[at], matched_lines=tuple(merged))
+                continue
+            if len(self.hits) == self._limit:
+                self.is_full = True
+                return
+            if symbol is not None:
+                self._by_symbol[symbol.id] = len(self.hits)
+            self.hits.append(hit)
+
+
 def scan(
     snapshot: Snapshot,
     request: SearchCode,
-    page: LinePage,
+    page: HitPage,
     where: Filter,
     kinds: frozenset[SymbolKind] | None,
     options: QueryOptions,
@@ -66,7 +116,7 @@ def scan(
 ) -> Hits:
     """Returns the hits of mode `literal` or `regex`: product code before tests, definitions first, by path and line.
 
-    The page and the total count matching lines, the total up to the limit in `options`. The page does not depend on that limit.
+    `total` counts matching lines, up to the limit in `options`. The page, which counts hits, does not depend on that limit.
 
     Raises InvalidInput for a regular expression that RE2 rejects, with its reason.
     """
@@ -77,28 +127,38 @@ def scan(
     else:
         matcher = literal_matcher(query)
         passages = _literal_passages(snapshot, query, scan_narrowing(request), where)
-    found = scan_passages(snapshot, passages, matcher, page.end, kinds, options, is_expired)
-    return msgspec.structs.replace(hits_of_scan(snapshot, found, page, kinds), intent=classify(request.query))
+    first = _FirstHits(snapshot, kinds, page.end)
+    found = scan_passages(snapshot, passages, matcher, first, kinds, options, is_expired)
+    shown = first.hits[page.offset :]
+    return Hits(
+        shown=tuple(shown),
+        intent=classify(request.query),
+        total=found.total,
+        unit="line",
+        is_counted=found.is_counted,
+        next_offset=page.end if shown and first.is_full else 0,
+        warnings=(found.warning,) if found.warning else (),
+        is_partial=found.is_partial,
+    )
 
 
 def scan_passages(
     snapshot: Snapshot,
     passages: Iterable[Passage],
     matcher: Matcher,
-    enough: int,
+    first: "FirstLines",
     kinds: frozenset[SymbolKind] | None,
     options: QueryOptions,
     is_expired: Callable[[], bool],
 ) -> Scanned:
-    """Returns the matching lines of the passages, with `kinds` only those in definitions of these kinds: the first `enough`, and
-    how many there are."""
-    lines: list[FoundLine] = []
+    """Adds the matching lines of the passages to `first` until that is full, and returns how many there are. With `kinds` only
+    those in definitions of these kinds."""
     total = 0
     for looked, passage in enumerate(passages):
         # The check takes 1 us, a chunk 5 us, or 15 ms with a pattern that is made to be slow.
         if looked and is_expired():
             warning = f"the time was up after {looked} pieces of text; add a path or language filter"
-            return Scanned(tuple(lines), total, is_counted=False, warning=warning, is_partial=True)
+            return Scanned(total, is_counted=False, warning=warning, is_partial=True)
         text = passage.text.replace("\r\n", "\n") if "\r" in passage.text else passage.text
         matches = matcher(text)
         if not matches:
@@ -107,28 +167,14 @@ def scan_passages(
         if kinds is not None:
             found = _in_kinds(snapshot, found, kinds)
         total += len(found)
-        lines += found[: max(0, enough - len(lines))]
+        if found and not first.is_full:
+            first.add(found)
         if total >= options.max_matched_lines:
             warning = f"the scan ended after {total} matching lines; be more specific"
-            return Scanned(tuple(lines), total, is_counted=False, warning=warning, is_partial=True)
-        if total > enough and total >= options.counted_lines:
-            return Scanned(tuple(lines), total, is_counted=False)
-    return Scanned(tuple(lines), total)
-
-
-def hits_of_scan(snapshot: Snapshot, found: Scanned, page: LinePage, kinds: frozenset[SymbolKind] | None) -> Hits:
-    """Returns a page of the scanned lines as hits."""
-    shown = found.lines[page.offset : page.end]
-    return Hits(
-        shown=tuple(hits_of_lines(snapshot, shown, kinds)),
-        intent="natural_language",
-        total=found.total,
-        unit="line",
-        is_counted=found.is_counted,
-        next_offset=page.offset + len(shown) if found.total > page.offset + len(shown) else 0,
-        warnings=(found.warning,) if found.warning else (),
-        is_partial=found.is_partial,
-    )
+            return Scanned(total, is_counted=False, warning=warning, is_partial=True)
+        if first.is_full and total >= options.counted_lines:
+            return Scanned(total, is_counted=False)
+    return Scanned(total)
 
 
 def scan_narrowing(request: SearchCode) -> Narrowing:

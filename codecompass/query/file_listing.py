@@ -19,7 +19,7 @@ from codecompass.protocol.requests import SearchCode
 from codecompass.query.filters import ChangedFiles, chosen_files, filter_warnings, languages_meant, nothing_fits
 from codecompass.query.path_globs import WILDCARDS, expression_of, path_globs, plain_path
 from codecompass.query.regex_branches import Branch, branches_of
-from codecompass.query.search_hits import Hit, Hits, LinePage, RankedPlace, Signals, file_place, score_in_order
+from codecompass.query.search_hits import Hit, HitPage, Hits, RankedPlace, Signals, file_place, score_in_order
 from codecompass.store.file_table import FileTable
 from codecompass.store.rows import IndexedFile
 from codecompass.store.snapshot import Snapshot
@@ -36,7 +36,7 @@ _BETWEEN: Final = re.compile(r"[\s/\\,;]+")
 _NO_LETTERS: Final = re.compile(r"[\W_]+")
 
 
-def list_files(snapshot: Snapshot, request: SearchCode, page: LinePage, changed: ChangedFiles | None = None) -> Hits:
+def list_files(snapshot: Snapshot, request: SearchCode, page: HitPage, changed: ChangedFiles | None = None) -> Hits:
     """Returns a page of the files that match the query and the filters, restricted to `changed` if given; `total` counts all.
 
     Raises InvalidInput for a glob or filter that is too large.

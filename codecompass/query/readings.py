@@ -15,7 +15,7 @@ from msgspec import Struct
 from codecompass.errors import InvalidInput
 from codecompass.languages.records import SymbolKind
 from codecompass.protocol.requests import SearchCode
-from codecompass.query.exact_scan import FoundLine, Scanned, candidates_in_order, scan_passages
+from codecompass.query.exact_scan import FoundLine, candidates_in_order
 from codecompass.query.file_listing import list_files
 from codecompass.query.intent import classify
 from codecompass.query.line_matchers import any_case_matcher, literal_matcher, regex_matcher
@@ -24,15 +24,17 @@ from codecompass.query.named_locations import asked_lines, named_files
 from codecompass.query.options import QueryOptions
 from codecompass.query.pattern_notation import glob_meant, name_pattern, patterns_meant
 from codecompass.query.regex_terms import regex_terms, text_terms
-from codecompass.query.search_hits import Hits, LinePage, RankedPlace
+from codecompass.query.search_hits import HitPage, Hits, RankedPlace
 from codecompass.query.source_lines import cut, lines_of
 from codecompass.query.verbatim import (
+    FoundLines,
     HeldText,
     find_verbatim,
     held_text,
     in_reading_order,
     is_code_file,
     page_of_lines,
+    scan_lines,
     scan_whole,
 )
 from codecompass.store.snapshot import Snapshot
@@ -51,7 +53,7 @@ class Asked(Struct, frozen=True):
     snapshot: Snapshot
     request: SearchCode
     text: str
-    page: LinePage
+    page: HitPage
     where: Filter
     kinds: frozenset[SymbolKind] | None
     options: QueryOptions
@@ -134,7 +136,7 @@ def _by_pattern(asked: Asked) -> Hits | None:
         except InvalidInput:
             continue
         passages = candidates_in_order(asked.snapshot, regex_terms(pattern), asked.where, pattern)
-        found = scan_passages(asked.snapshot, passages, matcher, asked.page.end, asked.kinds, asked.options, asked.is_expired)
+        found = scan_lines(asked.snapshot, passages, matcher, asked.kinds, asked.options, asked.is_expired)
         if found.total:
             return _lines(asked, found, f"as a pattern: {_shown(pattern)}", is_ordered=True)
     return None
@@ -146,29 +148,26 @@ def _by_marks(asked: Asked) -> Hits | None:
     if not text or "\n" in text or any(character.isalnum() for character in text):
         return None
     passages = candidates_in_order(asked.snapshot, text_terms(text), asked.where, "")
-    found = scan_passages(
-        asked.snapshot, passages, literal_matcher(text), asked.page.end, asked.kinds, asked.options, asked.is_expired
-    )
+    found = scan_lines(asked.snapshot, passages, literal_matcher(text), asked.kinds, asked.options, asked.is_expired)
     return _lines(asked, found, "", is_ordered=True) if found.total else None
 
 
-def _of_part(asked: Asked, text: str, *, has_case: bool) -> Scanned:
+def _of_part(asked: Asked, text: str, *, has_case: bool) -> FoundLines:
     matcher = literal_matcher(text) if has_case else any_case_matcher(text)
     passages = candidates_in_order(asked.snapshot, text_terms(text, has_case=has_case), asked.where, "")
-    counted = asked.options.counted_lines
-    return scan_passages(asked.snapshot, passages, matcher, counted, asked.kinds, asked.options, asked.is_expired)
+    return scan_lines(asked.snapshot, passages, matcher, asked.kinds, asked.options, asked.is_expired)
 
 
-def _lines(asked: Asked, found: Scanned, notice: str, *, is_ordered: bool = False) -> Hits:
+def _lines(asked: Asked, found: FoundLines, notice: str, *, is_ordered: bool = False) -> Hits:
     lines = found.lines if is_ordered else in_reading_order(asked.snapshot, found.lines)
     hits = page_of_lines(asked.snapshot, (), lines, asked.page, (), found.total - len(found.lines))
     return msgspec.structs.replace(
         hits,
         intent=classify(asked.text),
-        is_counted=found.is_counted,
+        is_counted=found.scanned.is_counted,
         notice=notice,
-        warnings=(found.warning,) if found.warning else (),
-        is_partial=found.is_partial,
+        warnings=(found.scanned.warning,) if found.scanned.warning else (),
+        is_partial=found.scanned.is_partial,
     )
 
 

@@ -28,18 +28,17 @@ from codecompass.query.metadata import answer_metadata
 from codecompass.query.named_locations import asked_lines, named_files
 from codecompass.query.options import QueryOptions, no_deadline
 from codecompass.query.path_globs import plain_path, relative_request
-from codecompass.query.query_words import QueryWord, WantedWords, query_words
+from codecompass.query.query_words import QueryWord, WantedWords, name_parts, query_words
 from codecompass.query.ranking import MAX_IMPORTERS, NO_PHRASES, rank, with_importers
 from codecompass.query.readings import Asked, as_part_of_words, in_other_case, read_before_words, template_lines
 from codecompass.query.retrieval import Candidates, ChunkKey, breadth_for, retrieve
 from codecompass.query.search_hits import (
     Hit,
+    HitPage,
     Hits,
-    LinePage,
     RankedPlace,
     definition_place,
     fit_to_definition,
-    n_items,
     score_above,
 )
 from codecompass.query.shaping import Page, ResultShape, ranking_reasons, shape
@@ -82,7 +81,7 @@ def find(
     A query that is a `symbol_id` finds only that definition, one that is `path:line` the definitions around the line. `root` is
     that of the workspace, for absolute paths.
     """
-    own = LinePage(request.offset, limit)
+    own = HitPage(request.offset, limit)
     if options.changed is not None and not options.changed.lines:
         return Hits(shown=(), intent="path" if request.mode == "files" else classify(well_formed(request.query)), total=0)
     if request.mode == "files":
@@ -121,26 +120,35 @@ class _WordSearch:
         """Returns the page."""
         direct = read_before_words(self._asked, self._ranked_by_text, self._templates)
         if direct is not None:
-            return direct
+            return self._explained(direct)
         hits = self._by_words()
         held = held_text(self._asked.text)
         if held is None or (hits.shown and not (held.is_token and held.is_certain)) or hits.is_partial or hits.is_verbatim:
             return hits
-        if not hits.shown or hits.shown[0].place.signals.qualified == 0.0:
+        if not hits.shown or not _is_named(hits.shown[0], held.text):
             other = in_other_case(self._asked, held)
             if other is not None:
                 return other
         part = as_part_of_words(self._asked, held)
         if not hits.shown and part is not None:
             return part
-        return self._similar(hits, held, part) if held.is_certain else hits
+        return self._similar(hits, held, part) if held.is_token and held.is_certain else hits
+
+    def _explained(self, hits: Hits) -> Hits:
+        """Returns the hits with the scores of the text index, if they are requested: lines are found without them."""
+        if self._asked.request.ranking_explain_level != "full":
+            return hits
+        scores: dict[int, float] = {}
+        for place in self._ranked_by_text():
+            scores[place.file.id] = max(scores.get(place.file.id, 0.0), place.signals.bm25)
+        return msgspec.structs.replace(
+            hits, shown=tuple(_with_bm25(hit, scores.get(hit.place.file.id, 0.0)) for hit in hits.shown)
+        )
 
     def _similar(self, hits: Hits, held: HeldText, part: Hits | None) -> Hits:
-        """Returns what is similar to a token that stands nowhere, which is said first: few places found by its words, and those
-        that have it as a part of a word, which come first if they are as few."""
-        similar = hits.shown[:MAX_SIMILAR] if self._asked.page.offset == 0 else ()
-        parts = () if part is None or self._asked.page.offset else part.shown
-        both = (*parts, *similar) if len(parts) <= MAX_SIMILAR else (*similar, *parts)
+        """Returns what is similar to a token that stands nowhere, which is said first: few places found by its words, then those
+        that have it as a part of a word."""
+        both = () if self._asked.page.offset else (*hits.shown[:MAX_SIMILAR], *(() if part is None else part.shown))
         shown = tuple({(hit.place.file.id, hit.place.line_start): hit for hit in both}.values())[: self._asked.page.limit]
         return msgspec.structs.replace(
             hits,
@@ -185,7 +193,12 @@ class _WordSearch:
         sought = None if "phrase" in options.without_signals else sought_message(snapshot, query, where)
         found = self._retrieve(() if sought is None else (sought.search,))
         messages = [] if sought is None else find_messages(snapshot, sought, is_expired)
-        if sought is not None and kinds is None and any(item.is_exact and item.is_sure for item in messages):
+        if (
+            sought is not None
+            and kinds is None
+            and "\n" not in query
+            and any(item.is_exact and item.is_sure for item in messages)
+        ):
             exact = self._exact_message(sought, messages)
             if exact is not None:
                 return exact
@@ -230,8 +243,7 @@ class _WordSearch:
             end = min(end, len(quoted) + OTHERS_BESIDE_A_MESSAGE)
         held = held_text(query) if kinds is None and not is_partial and not quoted else None
         lines = [] if held is None or held.is_certain else few_lines(snapshot, held, where, options, is_expired, ranked)
-        shown, duplicates, has_more, is_late = self._fitted(lines, ranked, found.wanted, quoted, end)
-        is_partial = is_partial or is_late
+        shown, duplicates, has_more, is_partial = self._fitted(lines, ranked, found.wanted, quoted, end, is_late=is_partial)
         shown = list(_each_once(shown))[asked.page.offset :]
         if kinds is None and not is_partial and len(query.split()) > 1:
             shown = with_held_tokens(snapshot, query, shown, ranked, where, asked.page.limit, options, is_expired)
@@ -239,7 +251,7 @@ class _WordSearch:
         return Hits(
             shown=tuple(shown),
             intent=intent,
-            total=len(ranked) - duplicates,
+            total=len(lines) + len(ranked) - duplicates,
             next_offset=asked.page.offset + len(shown) if has_more and shown else 0,
             duplicates=duplicates,
             wanted=found.wanted,
@@ -249,10 +261,14 @@ class _WordSearch:
         )
 
     def _exact_message(self, sought: SoughtMessage, messages: Sequence[FoundMessage]) -> Hits | None:
-        """Returns every line that has a message as it was pasted; None if it is spread over lines, or written with escapes."""
+        """Returns every line that has a message as it was pasted; None if none has, as it is written with escapes or spread over
+        lines, or if the message is a part of a longer text."""
         asked = self._asked
+        is_message = any(item.is_exact and item.is_sure for item in messages)
+        if not is_message or asked.kinds is not None or "\n" in self._query or frames(self._query):
+            return None
         for text in dict.fromkeys((self._query, sought.message.core)):
-            if len(text) > MAX_LENGTH or "\n" in text:
+            if len(text) > MAX_LENGTH:
                 continue
             held = HeldText(text, is_token=False, is_certain=True)
             found = find_verbatim(
@@ -277,9 +293,11 @@ class _WordSearch:
         wanted: WantedWords,
         quoted: Sequence[RankedPlace],
         end: int,
+        *,
+        is_late: bool,
     ) -> tuple[list[Hit], int, bool, bool]:
         """Returns the first `end` hits without duplicates, those with the query as it was asked first, how many places were
-        duplicates, whether there is another hit, and whether the time was up."""
+        duplicates, whether there is another hit, and whether the time was up. With `is_late` it was already."""
         asked = self._asked
         best = _highest(ranked)
         shown = [_above(hit, best, index) for index, hit in enumerate(lines)][:end]
@@ -287,10 +305,10 @@ class _WordSearch:
         quoted = (*quoted, *(hit.place for hit in lines))
         duplicates = 0
         if len(lines) > end:
-            return shown, 0, True, False
+            return shown, 0, True, is_late
         for candidate in ranked:
-            if shown and asked.is_expired():
-                return shown[:end], duplicates, len(shown) > end, True
+            if shown and not is_late and asked.is_expired():
+                return shown, duplicates, False, True
             place = candidate if candidate.focus else fit_to_definition(self._snapshot, candidate, wanted, asked.kinds)
             if place is None:
                 continue
@@ -299,10 +317,10 @@ class _WordSearch:
                 duplicates += 1
                 continue
             if len(shown) == end:
-                return shown, duplicates, True, False
+                return shown, duplicates, True, is_late
             seen.add(key)
             shown.append(Hit(place=place))
-        return shown, duplicates, False, False
+        return shown, duplicates, False, is_late
 
     def _word_notes(self, unknown: tuple[str, ...], *, is_empty: bool) -> tuple[str, tuple[str, ...]]:
         """Returns what is said before the hits about the words of a query (that none is in the index, or that an identifier is
@@ -333,6 +351,19 @@ def _highest(ranked: Sequence[RankedPlace]) -> float:
 
 def _merged(places: list[RankedPlace], ranked: list[RankedPlace]) -> list[RankedPlace]:
     return sorted(places + ranked, key=lambda place: -place.score) if places else ranked
+
+
+def _with_bm25(hit: Hit, score: float) -> Hit:
+    signals = msgspec.structs.replace(hit.place.signals, bm25=score)
+    return msgspec.structs.replace(hit, place=msgspec.structs.replace(hit.place, signals=signals))
+
+
+def _is_named(hit: Hit, text: str) -> bool:
+    """Whether a hit is the definition that a misspelt name, or the name of a member of another scope, means."""
+    symbol = hit.place.symbol
+    return symbol is not None and (
+        hit.place.signals.qualified > 0.0 or symbol.name.lower() == (name_parts(text) or ("",))[-1].lower()
+    )
 
 
 def _above(hit: Hit, best: float, index: int) -> Hit:
@@ -485,10 +516,11 @@ def _page(
     while True:
         hits = find(snapshot, request, size, options, is_expired, page=limit, root=root)
         page = _shaped(snapshot, request, hits, options)
-        n_shown = sum(n_items(hit, hits.unit) for hit in hits.shown[: len(page.results)])
+        kept = hits.shown[: len(page.results)]
+        n_shown = sum(max(1, len(hit.matched_lines)) for hit in kept) if hits.are_lines_paged else len(kept)
         if not page.is_cut:
             return hits, msgspec.structs.replace(page, is_cut=is_cut)
-        if hits.unit != "line" or n_shown >= size:
+        if not hits.are_lines_paged or n_shown >= size:
             return msgspec.structs.replace(hits, next_offset=request.offset + n_shown), page
         # Lines of one definition are one hit, wherever they are on the page, so the hits of fewer lines are others.
         size, is_cut = n_shown, True

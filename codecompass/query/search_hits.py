@@ -116,15 +116,15 @@ class Hit(Struct, frozen=True, kw_only=True):
     """Lines of the place that an answer must show: they have tokens of the question as they were asked."""
 
 
-class LinePage(Struct, frozen=True):
-    """A page of lines: it begins after `offset` of them and has up to `limit`."""
+class HitPage(Struct, frozen=True):
+    """A page of hits, or of lines: it begins after `offset` of them and has up to `limit`."""
 
     offset: int
     limit: int
 
     @property
     def end(self) -> int:
-        """How many lines must be known to fill the page."""
+        """How many must be known to fill the page."""
         return self.offset + self.limit
 
 
@@ -136,7 +136,9 @@ class Hits(Struct, frozen=True, kw_only=True):
     total: int
     """Places found before the limit was applied, or what `unit` counts."""
     unit: HitUnit = "place"
-    """What `total`, the limit and the offset count."""
+    """What `total` counts."""
+    are_lines_paged: bool = False
+    """Whether the limit and the offset count lines, and not hits."""
     is_counted: bool = True
     """Whether `total` is exact; else there are at least so many."""
     next_offset: int = 0
@@ -152,11 +154,6 @@ class Hits(Struct, frozen=True, kw_only=True):
     """The words that were searched for, if any were."""
     is_partial: bool = False
     """Whether the search ended early."""
-
-
-def n_items(hit: Hit, unit: HitUnit) -> int:
-    """Returns how much of a limit a hit takes: its lines, if lines are counted, else 1."""
-    return max(1, len(hit.matched_lines)) if unit == "line" else 1
 
 
 def score_above(above: float, index: int) -> float:

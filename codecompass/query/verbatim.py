@@ -7,7 +7,7 @@ Whole means that no letter, digit or underscore continues it: `max-time` is foun
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeVar
 
 import msgspec
@@ -16,18 +16,18 @@ from msgspec import Struct
 from codecompass.languages.records import SymbolKind
 from codecompass.protocol.replies import MatchedLine
 from codecompass.query.exact_names import exactly, without_declarations
-from codecompass.query.exact_scan import FoundLine, Scanned, hits_of_lines, in_order, scan_passages
+from codecompass.query.exact_scan import FoundLine, Lines, Scanned, hits_of_lines, in_order, scan_passages
 from codecompass.query.excerpts import SEARCHED_LINES
 from codecompass.query.intent import classify
-from codecompass.query.line_matchers import whole_matcher
+from codecompass.query.line_matchers import Matcher, whole_matcher
 from codecompass.query.options import QueryOptions
-from codecompass.query.query_words import is_code_name, name_parts
+from codecompass.query.query_words import is_code_name, name_parts, word_bag
 from codecompass.query.regex_terms import text_terms
-from codecompass.query.search_hits import Hit, Hits, LinePage, RankedPlace, definition_place, score_in_order
+from codecompass.query.search_hits import Hit, HitPage, Hits, RankedPlace, definition_place, score_in_order
 from codecompass.query.source_lines import lines_of
 from codecompass.scan.path_roles import PathReader, is_history
 from codecompass.store.rows import SymbolRow
-from codecompass.store.snapshot import ChunkCandidates, Snapshot
+from codecompass.store.snapshot import ChunkCandidates, Passage, Snapshot
 from codecompass.store.text_queries import Filter
 
 MAX_LENGTH: Final = 300
@@ -53,10 +53,11 @@ HEADER_LINES: Final = 5
 
 _PAIRS: Final = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "«": "»"}
 _TRAILING: Final = re.compile(r"(?:\(\)?|[:,;])+$")
-_NAME: Final = re.compile(r"[@$#&*.:]{0,2}[^\W\d][\w$]*(?:(?:::|->|[.#\\/:])[^\W\d][\w$]*)*[!?]?")
+_NAME: Final = re.compile(r"(?:->|[@$#&*.:]{0,2})[^\W\d][\w$]*(?:(?:::|->|[.#\\/:])[^\W\d][\w$]*)*[!?]?")
 _LONG_OPTION: Final = re.compile(r"--?[A-Za-z]")
 _CODE_MARKS: Final = frozenset("_{}[]()<>=$@#&|\\^~%*+`")
 _PROSE_EDGES: Final = ".,;:!?()\"'`“”‘’«»"
+_WORDS: Final = re.compile(r"[a-z ]+")
 _NUMBER: Final = re.compile(r"[\d.,]+")
 
 _CODE, _CONFIGURATION, _TESTS, _DOCUMENTS, _CATALOGUES, _GENERATED, _VENDORED = range(7)
@@ -64,6 +65,18 @@ _CATALOGUE_ENDS: Final = (".po", ".pot", ".xlf", ".arb", ".ftl")
 
 
 T = TypeVar("T")
+
+
+class FoundLines(Struct, frozen=True):
+    """Lines that match, and how the scan for them ended."""
+
+    lines: tuple[FoundLine, ...]
+    scanned: Scanned
+
+    @property
+    def total(self) -> int:
+        """How many lines match."""
+        return self.scanned.total
 
 
 class HeldText(Struct, frozen=True):
@@ -112,7 +125,7 @@ def looks_like_code(word: str) -> bool:
 def find_verbatim(
     snapshot: Snapshot,
     held: HeldText,
-    page: LinePage,
+    page: HitPage,
     where: Filter,
     kinds: frozenset[SymbolKind] | None,
     options: QueryOptions,
@@ -135,7 +148,7 @@ def find_verbatim(
     if not (rows or others or found.total or files) or (not held.is_certain and found.total > FEW_LINES):
         return None
     prefer = _positions(ranked()) if len(rows) > 1 or found.total > page.limit else {}
-    if prefer and not found.is_counted:
+    if prefer and not found.scanned.is_counted:
         found = _with_preferred(snapshot, held.text, found, prefer, where, kinds, options, is_expired)
     rows.sort(key=lambda row: prefer.get(row.file_id, PREFERRED_FILES))
     lines = in_reading_order(snapshot, _without_headers(found.lines, rows), prefer)
@@ -153,9 +166,9 @@ def find_verbatim(
     return msgspec.structs.replace(
         page_of_lines(snapshot, leading, lines, page, last, n_uncounted),
         intent=classify(held.text),
-        is_counted=found.is_counted,
-        warnings=(found.warning,) if found.warning else (),
-        is_partial=found.is_partial,
+        is_counted=found.scanned.is_counted,
+        warnings=(found.scanned.warning,) if found.scanned.warning else (),
+        is_partial=found.scanned.is_partial,
         is_verbatim=True,
     )
 
@@ -164,7 +177,7 @@ def page_of_lines(
     snapshot: Snapshot,
     leading: Sequence[RankedPlace],
     lines: Sequence[FoundLine],
-    page: LinePage,
+    page: HitPage,
     last: Sequence[RankedPlace] = (),
     n_uncounted: int = 0,
 ) -> Hits:
@@ -181,6 +194,7 @@ def page_of_lines(
         intent="natural_language",
         total=total,
         unit="line",
+        are_lines_paged=True,
         next_offset=shown if places and total > shown else 0,
     )
 
@@ -193,15 +207,24 @@ def few_lines(
     is_expired: Callable[[], bool],
     ranked: Sequence[RankedPlace],
 ) -> list[Hit]:
-    """Returns the lines of a plain word or phrase as hits if they are few, and not of documents alone; else it is better ranked."""
+    """Returns the lines of a plain word or phrase as hits if they are few; else it is better ranked.
+
+    So are lower-case words in a row that name a definition, as `rate limiter` does `RateLimiter`, or that no code has: they are a
+    question as well.
+    """
+    is_words = not held.is_token and _WORDS.fullmatch(held.text) is not None
+    if is_words and ranked and ranked[0].symbol is not None and word_bag(ranked[0].symbol.name) == set(held.text.split()):
+        return []
     found = scan_whole(snapshot, held.text, where, None, options, is_expired)
     if not 0 < found.total <= FEW_LINES:
         return []
     lines = in_reading_order(snapshot, found.lines, _positions(ranked))
-    return hits_of_lines(snapshot, lines, None) if held.is_token or _role_of_first(snapshot, lines) < _DOCUMENTS else []
+    first = _role_of_first(snapshot, lines)
+    leads = held.is_token or first < (_TESTS if is_words else _CATALOGUES)
+    return hits_of_lines(snapshot, lines, None) if leads else []
 
 
-def _part(items: Sequence[T], page: LinePage, n_before: int) -> Sequence[T]:
+def _part(items: Sequence[T], page: HitPage, n_before: int) -> Sequence[T]:
     """Returns those of the items, before which `n_before` others come, that are on the page."""
     return items[max(0, page.offset - n_before) : max(0, page.end - n_before)]
 
@@ -219,13 +242,26 @@ def scan_whole(
     is_expired: Callable[[], bool],
     *,
     has_case: bool = True,
-) -> Scanned:
+) -> FoundLines:
     """Returns the lines that have `text` as a whole, at most as many as are counted."""
     narrowing = text_terms(text, is_whole=True, has_case=has_case)
     held = snapshot.text.chunks_holding(narrowing, where)
     passages = held.passages(_numbers(snapshot, held))
-    matcher = whole_matcher(text, has_case=has_case)
-    return scan_passages(snapshot, passages, matcher, options.counted_lines, kinds, options, is_expired)
+    return scan_lines(snapshot, passages, whole_matcher(text, has_case=has_case), kinds, options, is_expired)
+
+
+def scan_lines(
+    snapshot: Snapshot,
+    passages: Iterable[Passage],
+    matcher: Matcher,
+    kinds: frozenset[SymbolKind] | None,
+    options: QueryOptions,
+    is_expired: Callable[[], bool],
+) -> FoundLines:
+    """Returns the matching lines of the passages, at most as many as are counted."""
+    first = Lines(options.counted_lines)
+    found = scan_passages(snapshot, passages, matcher, first, kinds, options, is_expired)
+    return FoundLines(tuple(first.lines), found)
 
 
 def in_reading_order(
@@ -319,18 +355,19 @@ def _positions(ranked: Sequence[RankedPlace]) -> dict[int, int]:
 def _with_preferred(
     snapshot: Snapshot,
     text: str,
-    found: Scanned,
+    found: FoundLines,
     prefer: Mapping[int, int],
     where: Filter,
     kinds: frozenset[SymbolKind] | None,
     options: QueryOptions,
     is_expired: Callable[[], bool],
-) -> Scanned:
+) -> FoundLines:
     """Returns the lines with those of the preferred files, which a scan that ended early may have missed."""
     best = msgspec.structs.replace(where, file_ids=tuple(sorted(prefer)), left_out=())
     own = scan_whole(snapshot, text, best, kinds, options, is_expired)
     lines = tuple(dict.fromkeys((*own.lines, *found.lines)))
-    return msgspec.structs.replace(found, lines=lines, total=max(found.total, len(lines)))
+    scanned = msgspec.structs.replace(found.scanned, total=max(found.total, len(lines)))
+    return FoundLines(lines, scanned)
 
 
 def _without_headers(lines: Sequence[FoundLine], rows: Sequence[SymbolRow]) -> list[FoundLine]:

@@ -239,7 +239,7 @@ def test_ranking_reasons_are_absent_by_default(answer):
 
 @pytest.mark.parametrize("request_type", [SearchCode, LocateSymbol])
 def test_full_ranking_reasons_have_the_eight_fields_and_basic_ones_fewer(answer, request_type):
-    subject = {"query": "validate_token"} if request_type is SearchCode else {"name": "validate_token"}
+    subject = {"query": "how are tokens validated"} if request_type is SearchCode else {"name": "validate_token"}
 
     full = answer(request_type(**subject, ranking_explain_level="full"))
     basic = answer(request_type(**subject, ranking_explain_level="basic"))
@@ -258,6 +258,7 @@ def test_the_bm25_score_of_a_search_is_the_engines_own(answer):
 
     assert reason["bm25_score"] > 1.0
     assert reason["exact_match_boost"] == 1.0
+    assert reason["verbatim"] is True
 
 
 def test_an_outline_nests_children_in_their_impl_and_shows_imports_as_use(answer):

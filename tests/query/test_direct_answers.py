@@ -73,4 +73,4 @@ def test_what_is_meant_comes_before_what_has_the_words(query, expected, project,
 def test_of_a_name_that_nothing_has_the_words_are_searched(project, state):
     whole = search_code(project, SearchCode(query="who calls nobody_at_all"), state)
 
-    assert "nobody_at_all" in whole.metadata.warnings[0]
+    assert "nobody_at_all" in whole.notice

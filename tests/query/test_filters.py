@@ -176,8 +176,9 @@ def test_a_filter_that_nothing_can_pass_is_said(shop, state, mode, filters, said
 def test_filters_that_something_passes_are_not_warned_of(shop, state):
     """The query itself may still find nothing."""
     for filters in ({"path": "src/**"}, {"language": "py,cobol"}, {"kind": "class,macro"}, {"kind": "method", "language": "rs"}):
-        (warning,) = locate_symbol(shop, LocateSymbol(name="zzqqzz", **filters), state).metadata.warnings
-        assert warning.startswith("no symbol of this name: zzqqzz")
+        reply = locate_symbol(shop, LocateSymbol(name="zzqqzz", **filters), state)
+        assert reply.metadata.warnings == ()
+        assert reply.notice.startswith("nothing is named zzqqzz")
 
 
 def test_languages_and_kinds_come_in_lists(shop, state):

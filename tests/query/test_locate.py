@@ -284,19 +284,15 @@ def test_guesses_alone_are_three_at_most_and_the_answer_says_what_they_are(index
 
     assert {hit.match for hit in reply.results} == {"similar"}
     assert len(reply.results) == reply.total_candidates == 3
-    assert reply.metadata.warnings == (
-        "no symbol of this name: settl_invoice_1; these are only similar. search_code looks for it in all text.",
-    )
+    assert reply.notice == "nothing is named settl_invoice_1; similar:"
 
 
 def test_no_symbol_of_the_name_is_said_and_so_is_one_that_a_filter_leaves_out(locate):
-    assert locate("frobnicate").metadata.warnings == (
-        "no symbol of this name: frobnicate. search_code looks for it in all text.",
-    )
+    assert locate("frobnicate").notice == "nothing is named frobnicate; search_code finds it in all text"
     assert locate("RateLimiter", kind="enum").metadata.warnings == (
         "2 of this name are left out by kind, language or path: RateLimiter",
     )
-    assert locate("RateLimiter").metadata.warnings == ()
+    assert (locate("RateLimiter").notice, locate("RateLimiter").metadata.warnings) == ("", ())
 
 
 def test_a_place_of_an_import_is_exact(locate):

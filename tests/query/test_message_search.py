@@ -275,7 +275,7 @@ def test_a_trace_begins_with_its_frames_and_a_message_beside_one_place_with_the_
 def test_the_snippet_of_a_message_outside_of_definitions_is_its_line(ask):
     result = ask("🔔 the bell has a crack in it")[0]
 
-    assert "crack" in result.snippet
+    assert "crack" in result.matched_lines[0].text
 
 
 def test_filters_hold_for_messages_too(ask):

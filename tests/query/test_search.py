@@ -114,9 +114,9 @@ def test_scores_are_0_to_1_and_sort_the_page_also_across_lanes(ask):
 
 
 def test_the_reasons_of_the_ranking_follow_the_level(ask):
-    off = ask("validate_token").metadata
-    basic = ask("validate_token", ranking_explain_level="basic").metadata
-    full = ask("validate_token", ranking_explain_level="full")
+    off = ask("how are tokens validated").metadata
+    basic = ask("how are tokens validated", ranking_explain_level="basic").metadata
+    full = ask("how are tokens validated", ranking_explain_level="full")
     first = json.loads(encode(full.metadata.ranking_reasons[0]))
 
     assert off.ranking_reasons == ()
@@ -137,7 +137,7 @@ def test_the_reasons_of_the_ranking_follow_the_level(ask):
         "bm25_score",
         "final_score",
     }
-    assert first["exact_match_boost"] == 1.0
+    assert first["definition_boost"] > 0.0
     assert first["final_score"] == full.results[0].score
     assert [reason.result_index for reason in full.metadata.ranking_reasons] == list(range(len(full.results)))
 

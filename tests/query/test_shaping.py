@@ -60,9 +60,9 @@ def test_compact_leaves_identity_location_and_score_whatever_the_level(first, le
 
 
 def test_a_result_that_is_no_symbol_has_a_result_id_and_its_best_line(shop, state):
-    answer = json.loads(encode(search_code(shop, SearchCode(query="refuses with a message", language="markdown"), state)))
+    answer = json.loads(encode(search_code(shop, SearchCode(query="refuse messages", language="markdown"), state)))
     brief = json.loads(
-        encode(search_code(shop, SearchCode(query="refuses", language="markdown", detail_level="location"), state))
+        encode(search_code(shop, SearchCode(query="refuse message", language="markdown", detail_level="location"), state))
     )
 
     assert set(answer["results"][0]) == {
@@ -112,12 +112,12 @@ def test_too_large_a_page_keeps_its_beginning_and_says_what_to_do(shop, state):
     assert cut.results == whole.results[: len(cut.results)]
     assert cut.metadata.result_completeness == "truncated"
     assert cut.metadata.safety_limit_applied
-    assert [(action.tool, action.query, action.limit) for action in cut.suggested_next_actions] == [
-        ("search_code", "rate limiter", 5)
+    assert [(action.tool, action.query, action.offset) for action in cut.suggested_next_actions] == [
+        ("search_code", "rate limiter", len(cut.results))
     ]
-    assert [(action.tool, action.limit) for action in located.suggested_next_actions] == [
-        ("locate_symbol", 3),
-        ("search_code", 5),
+    assert [(action.tool, action.offset, action.limit) for action in located.suggested_next_actions] == [
+        ("locate_symbol", len(located.results), 0),
+        ("search_code", 0, 5),
     ]
 
 
@@ -132,7 +132,7 @@ def test_a_request_that_leaves_the_limit_open_gets_an_answer_of_at_most_30_kB(in
     assert len(encode(default)) <= 30_000 < len(encode(explicit))
     assert default.results == explicit.results[: len(default.results)]
     assert default.metadata.result_completeness == "truncated"
-    assert [(action.mode, action.limit) for action in default.suggested_next_actions] == [("literal", 6)]
+    assert [(action.mode, action.offset) for action in default.suggested_next_actions] == [("literal", len(default.results))]
 
 
 def test_the_first_result_is_there_however_small_the_limit(shop, state):

@@ -55,8 +55,17 @@ def test_an_answer_that_is_fresh_and_complete_is_its_hits_and_nothing_else():
 
 
 def test_counts_say_how_many_there_are_and_how_to_see_more():
-    assert render(search(total_candidates=12)).endswith("\n1 of 12; more: limit 10")
-    assert render(search(results=(HIT,) * 100, total_candidates=512)).endswith("\n100 of 512")
+    assert render(search(total_candidates=12, unit="file", next_offset=1)).endswith("\n1 of 12 files; more: offset 1")
+    last = search(results=(HIT,) * 100, total_candidates=512, unit="line", offset=412)
+    assert render(last).endswith("\n100 of 512 lines after the first 412")
+    some = search(total_candidates=1000, unit="line", is_counted=False, next_offset=1)
+    assert render(some).endswith("\n1 of at least 1,000 lines; more: offset 1")
+    # How many places a search considers says nothing.
+    assert render(search(total_candidates=12, next_offset=1)).endswith("\nmore: offset 1")
+
+
+def test_an_answer_that_shows_everything_counts_nothing():
+    assert render(search(total_candidates=12, unit="line")) == render(search())
 
 
 def test_nothing_found_says_so_and_what_to_try():
