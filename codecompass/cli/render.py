@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from codecompass.cli.invocation import shown_path
 from codecompass.cli.terminal import Style, Terminal, columns, cut, printable
 from codecompass.protocol.replies import Excerpt, FileOutlineReply, OutlineNode, Result
-from codecompass.protocol.text.code import Name, further_line, gathered, place_of, short_name
+from codecompass.protocol.text.code import LINES, Name, further_line, gathered, place_of, short_name
 
 if TYPE_CHECKING:
     from codecompass.protocol.difference_replies import DiffContextReply, DiffItem, DiffPiece, DiffVersion
@@ -52,6 +52,9 @@ def write_hits(
     """
     for index, result in enumerate(results):
         excerpt = result.excerpt or Excerpt()
+        if result.result_type == LINES:
+            _write_lines(terminal, roots.get(result.project), result, pattern)
+            continue
         is_block = bool(result.signature or excerpt.lines)
         if index and is_block:
             terminal.line()
@@ -69,13 +72,26 @@ def write_hits(
             terminal.line(terminal.style(" " * width + "  " + printable(further_line(result)), "dim"))
 
 
+def _write_lines(terminal: Terminal, root: Path | None, result: Result, pattern: re.Pattern[str] | None) -> None:
+    """Writes matching lines as `rg` does, each with its place."""
+    path = _styled_path(terminal, shown_path(root, result.path) if root is not None else printable(place_of(result)))
+    for line in result.excerpt.lines if result.excerpt is not None else ():
+        place = path + terminal.style(f":{line.line}:", "cyan")
+        _write_code(terminal, place, line.text.expandtabs(4), pattern, indent=columns(result.path) + len(str(line.line)) + 2)
+
+
+def _styled_path(terminal: Terminal, path: str) -> str:
+    directory, slash, name = path.rpartition("/")
+    return terminal.style(directory + slash, "cyan") + terminal.style(name, "cyan", "bold")
+
+
 def _heading(terminal: Terminal, root: Path | None, result: Result, excerpt: Excerpt) -> str:
     path = shown_path(root, result.path) if root is not None else printable(place_of(result))
     directory, slash, name = path.rpartition("/")
     is_symbol = result.result_type == "symbol"
     # A hit in text points to its first excerpt line, where the reader wants to be.
     line = f":{excerpt.lines[0].line if excerpt.lines and not is_symbol else result.line_start}"
-    place = terminal.style(directory + slash, "cyan") + terminal.style(name, "cyan", "bold") + terminal.style(line, "cyan")
+    place = _styled_path(terminal, path) + terminal.style(line, "cyan")
     if not result.name:
         return f"{place}  {terminal.style(f'lines {result.line_start}-{result.line_end}', 'dim')}"
     kind = terminal.style(result.kind, *KIND_STYLES.get(result.kind, ("yellow",)))

@@ -17,6 +17,7 @@ from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import PathExplanation
 from codecompass.protocol.replies import LocateSymbolReply, NextAction, SearchCodeReply
 from codecompass.protocol.requests import LocateSymbol, SearchCode
+from codecompass.protocol.text import counted
 from codecompass.query.excerpts import word_pattern
 from codecompass.query.locate import locate_symbol
 from codecompass.query.search import search_code
@@ -105,6 +106,8 @@ def _write(
     if invocation.options.as_json:
         invocation.print_json(reply)
         return bool(reply.results)
+    if reply.notice:
+        terminal.note(printable(reply.notice))
     write_hits(terminal, roots, reply.results, pattern)
     if reply.metadata.commit:
         terminal.note(f"of {printable(reply.metadata.ref)}, commit {reply.metadata.commit}", "dim")
@@ -114,9 +117,8 @@ def _write(
         terminal.warn(warning)
     if not reply.results:
         terminal.note(f"nothing found for '{cut(printable(asked), MAX_ECHO_COLUMNS)}'")
-    elif len(reply.results) < reply.total_candidates:
-        total = formatting.count(reply.total_candidates, "place")
-        terminal.note(f"{len(reply.results)} of {total}; see more with -n", "dim")
+    elif reply.next_offset:
+        terminal.note(f"{counted(reply)}; see more with -n" if counted(reply) else "there are more; see them with -n", "dim")
     if reply.metadata.freshness_status != "fresh" and not reply.metadata.warnings:
         terminal.warn(f"files have changed since the index was built ({reply.metadata.freshness_status})")
     if reply.metadata.result_completeness == "partial" and not reply.metadata.warnings:

@@ -59,8 +59,6 @@ class RankingReason(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The cosine between question and text, if search by meaning found the place."""
     final_score: float
     """0..1; the results are sorted by it."""
-    verbatim: bool = False
-    """Whether the place has the query as it was asked."""
 
 
 class PathExplanation(Struct, frozen=True, kw_only=True, omit_defaults=True):

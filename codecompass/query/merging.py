@@ -9,6 +9,8 @@ the question it has, `best` the most that one of the first hits of its workspace
 that workspace at all; each a share of the question's worth, with words weighed by how rare they are over all workspaces
 together. Measured over 32 repositories asked at once (`bench.quality.across`).
 
+Texts that stand somewhere as they were asked: the workspaces that have them first, alternating.
+
 Names: how well the name matches, then the rank in its workspace. Literals, patterns and lists of files: alternating between
 workspaces, because none of their hits is better than another.
 """
@@ -78,7 +80,10 @@ class _Valued(Struct, frozen=True):
 
 
 def merged_results(parts: Sequence[WorkspacePart], limit: int) -> MergedResults:
-    """Returns the first `limit` results of all parts in one order; ties in the order of the parts."""
+    """Returns the first `limit` results of all parts in one order; ties in the order of the parts. If some have the question as
+    it was asked, those come first, and what is merely similar elsewhere is left out."""
+    if any(_is_verbatim(part) for part in parts):
+        parts = [part for part in parts if _is_verbatim(part) or not part.reply.notice]
     evidence = [part.reply.evidence for part in parts if isinstance(part.reply, SearchCodeReply) and part.reply.evidence]
     worth = _worth(evidence)
     found = [each for part in parts for each in _values(part, worth)]
@@ -114,6 +119,20 @@ def in_turns(first: MergedResults, second: MergedResults, limit: int) -> MergedR
     return MergedResults(tuple(page.results[index] for page, index in chosen), tuple(reasons))
 
 
+def _is_verbatim(part: WorkspacePart) -> bool:
+    return isinstance(part.reply, SearchCodeReply) and part.reply.is_verbatim
+
+
+def merged_page(merged: MergedResults, start: int, end: int) -> MergedResults:
+    """Returns the results from `start` up to `end`, with their reasons."""
+    reasons = [
+        replace(reason, result_index=reason.result_index - start)
+        for reason in merged.reasons
+        if start <= reason.result_index < end
+    ]
+    return MergedResults(merged.results[start:end], tuple(reasons))
+
+
 def _values(part: WorkspacePart, worth: Mapping[str, float]) -> Iterator[_Valued]:
     reply = part.reply
     if isinstance(reply, LocateSymbolReply):
@@ -122,11 +141,11 @@ def _values(part: WorkspacePart, worth: Mapping[str, float]) -> Iterator[_Valued
             yield _Valued((-match, -index), part, index)
     elif reply.evidence is None:
         for index in range(len(reply.results)):
-            yield _Valued((-index,), part, index)
+            yield _Valued((float(reply.is_verbatim), -index), part, index)
     else:
         values = _search_values(reply.evidence, worth)
         for index, value in enumerate(values[: len(reply.results)]):
-            yield _Valued((value,), part, index)
+            yield _Valued((0.0, value), part, index)
 
 
 def _worth(evidence: Sequence[SearchEvidence]) -> Mapping[str, float]:

@@ -43,7 +43,7 @@ from codecompass.store.text_queries import Filter
 SHOWN_CHARACTERS: Final = 80
 """Characters of a query in a notice."""
 
-LEAST_PART: Final = 3
+LEAST_PART: Final = 2
 """Characters of a part of a word; fewer are in too many words."""
 
 

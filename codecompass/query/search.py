@@ -54,6 +54,10 @@ SURE_SCORE: Final = 20.0
 MAX_SIMILAR: Final = 3
 """Similar places of a token that stands nowhere: more would look like an answer."""
 
+LINES_IN_SCOPE: Final = 3
+"""Lines that are shown with the definitions around them, if they have a phrase; more of them, and uses of a name, are read as a
+list."""
+
 OTHERS_BESIDE_A_MESSAGE: Final = 2
 """Places that a text answer shows besides those of a message that was not found literally."""
 
@@ -498,7 +502,7 @@ def search_code(
             metadata,
             safety_limit_applied=page.is_cut,
             suppressed_duplicate_count=hits.duplicates,
-            ranking_reasons=ranking_reasons(snapshot, shown, level, hits.wanted, is_verbatim=hits.is_verbatim),
+            ranking_reasons=ranking_reasons(snapshot, shown, level, hits.wanted),
             why_not=explain_path(snapshot, request, request.why_not, options, is_expired) if request.why_not else None,
         ),
         evidence=search_evidence(snapshot, request.query, shown)
@@ -528,6 +532,7 @@ def _page(
 
 def _shaped(snapshot: Snapshot, request: SearchCode, hits: Hits, options: QueryOptions) -> Page:
     _expect_lines(snapshot, (hit.place for hit in hits.shown))
+    n_lines = sum(len(hit.matched_lines) for hit in hits.shown)
     return shape(
         snapshot,
         hits.shown,
@@ -539,7 +544,7 @@ def _shaped(snapshot: Snapshot, request: SearchCode, hits: Hits, options: QueryO
             pattern=word_pattern(request.query) if options.answers == "text" and request.mode == "auto" else None,
             with_docs=request.docs,
             max_bytes=options.result_bytes(request.limit),
-            are_lines=hits.unit == "line",
+            are_lines=hits.unit == "line" and (n_lines > LINES_IN_SCOPE or len(request.query.split()) == 1),
         ),
     )
 

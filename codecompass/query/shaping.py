@@ -107,11 +107,8 @@ def ranking_reasons(
     shown: Sequence[Hit],
     level: ExplainLevel,
     wanted: WantedWords | None = None,
-    *,
-    is_verbatim: bool = False,
 ) -> tuple[RankingReason, ...]:
-    """Returns one entry for each result, or none at level `off`. `wanted` are the words of the query; with `is_verbatim` the
-    results have it as it was asked."""
+    """Returns one entry for each result, or none at level `off`. `wanted` are the words of the query."""
     if level == "off":
         return ()
     is_full = level == "full"
@@ -121,7 +118,6 @@ def ranking_reasons(
             item.place,
             _related_words(snapshot, item.place, wanted) if is_full else (),
             is_full=is_full,
-            is_verbatim=is_verbatim,
         )
         for index, item in enumerate(shown)
     )
@@ -356,11 +352,10 @@ def _shared_start(path: str, other: str) -> int:
     return shared
 
 
-def _reason(index: int, place: RankedPlace, related: tuple[str, ...], *, is_full: bool, is_verbatim: bool) -> RankingReason:
+def _reason(index: int, place: RankedPlace, related: tuple[str, ...], *, is_full: bool) -> RankingReason:
     signals = place.signals
     return RankingReason(
         result_index=index,
-        verbatim=is_verbatim,
         exact_match_boost=signals.exact,
         qualified_name_boost=signals.qualified if is_full else None,
         path_affinity=signals.path,

@@ -74,7 +74,7 @@ async def test_signature_is_the_default_level(backend):
 async def test_what_there_is_not_is_left_out_and_never_null(backend):
     """No parent, related symbols or visibility for a hit that is only text."""
     enum = (await backend.call("locate_symbol", name="TokenError", detail_level="context"))["results"][0]
-    page = await backend.call("search_code", query="validate_token", detail_level="context", limit=100)
+    page = await backend.call("search_code", query="how to validate a token", detail_level="context", limit=100)
 
     assert "parent" not in enum
     assert "related_symbols" not in enum

@@ -256,11 +256,12 @@ def test_full_ranking_reasons_have_the_eight_fields_and_basic_ones_fewer(answer,
 
 
 def test_the_bm25_score_of_a_search_is_the_engines_own(answer):
-    (reason, *_) = answer(SearchCode(query="validate_token", ranking_explain_level="full"))["metadata"]["ranking_reasons"]
+    reply = answer(SearchCode(query="validate_token", ranking_explain_level="full"))
+    (reason, *_) = reply["metadata"]["ranking_reasons"]
 
     assert reason["bm25_score"] > 1.0
     assert reason["exact_match_boost"] == 1.0
-    assert reason["verbatim"] is True
+    assert reply["is_verbatim"] is True
 
 
 def test_an_outline_nests_children_in_their_impl_and_shows_imports_as_use(answer):

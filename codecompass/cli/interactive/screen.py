@@ -168,7 +168,7 @@ class Screen:
         right = view.freshness(session.source, session.answer, session.tree, session.known)
         if session.error:
             return view.status_line(width, printable(session.error), True, ("", ""))
-        return view.status_line(width, view.counted(session.answer, session.is_pending, session.mode), False, right)
+        return view.status_line(width, view.counted(session.answer, session.is_pending), False, right)
 
     # What the keys do
 

@@ -34,9 +34,6 @@ from codecompass.store.snapshot import Snapshot
 SHOWN_HITS: Final = 30
 """Hits of an answer without --limit: several screens of them."""
 
-LEAST_LITERAL: Final = 2
-"""Minimum characters of a query that is repeated as a literal search if its words find nothing."""
-
 LINES_BEFORE: Final = 60
 LINES_AFTER: Final = 100
 """Lines of a preview before and after that of the hit, more than most screens have."""
@@ -71,11 +68,11 @@ class ListedHit(Struct, frozen=True):
 
 
 class ShownHits(Struct, frozen=True):
-    """The hits for a query. `reads_as` is the mode that found them: `literal` if the words found nothing."""
+    """The hits for a query. `notice` says how it was read, or that nothing has it as it stands."""
 
     hits: tuple[ListedHit, ...]
     total: int
-    reads_as: SearchMode
+    notice: str
     warnings: tuple[str, ...]
     version: Version
 
@@ -131,10 +128,7 @@ class LiveIndex:
         self._index = WorkspaceIndex(source.layout, source.project.project_id)
 
     def search(self, query: str, mode: SearchMode, is_dropped: Callable[[], bool]) -> ShownHits:
-        """Returns the hits for `query`, fewer once `is_dropped` returns True.
-
-        A query whose words find nothing is repeated as a literal search: the last word of most queries is still being typed.
-        """
+        """Returns the hits for `query`, fewer once `is_dropped` returns True."""
         request = self._request(query, mode)
         is_late = deadline(request, self.source.settings)
 
@@ -142,15 +136,10 @@ class LiveIndex:
             return is_dropped() or is_late()
 
         with self._index.snapshot() as snapshot:
-            reply, reads_as = self._reply(snapshot, request, is_expired), mode
-            if not reply.results and mode == "auto" and len(query.strip()) >= LEAST_LITERAL and not is_expired():
-                literal = self._reply(snapshot, self._request(query.strip(), "literal"), is_expired)
-                if literal.results:
-                    reply, reads_as = literal, "literal"
+            reply = self._reply(snapshot, request, is_expired)
             version = version_of(snapshot)
-        by_line = reads_as in ("literal", "regex")
-        hits = tuple(_hit(result, by_line=by_line) for result in reply.results)
-        return ShownHits(hits, reply.total_candidates, reads_as, reply.metadata.warnings, version)
+        hits = tuple(_hit(result, by_line=reply.unit == "line") for result in reply.results)
+        return ShownHits(hits, reply.total_candidates, reply.notice, reply.metadata.warnings, version)
 
     def around(self, path: str, line: int) -> CodeAround:
         """Returns the lines around a line of a file, none if the newest generation has no such file."""

@@ -160,7 +160,7 @@ def prompt(mode: SearchMode) -> Fragment:
     return "class:prompt", "> " if mode == "auto" else f"{mode}> "
 
 
-def counted(answer: SearchOutcome | None, is_pending: bool, mode: SearchMode) -> str:
+def counted(answer: SearchOutcome | None, is_pending: bool) -> str:
     """Returns a summary of an answer, which ends in an ellipsis while a newer question is being answered."""
     if answer is None or answer.found is None:
         return f"searching{ELLIPSIS}" if is_pending else "type to search"
@@ -170,7 +170,7 @@ def counted(answer: SearchOutcome | None, is_pending: bool, mode: SearchMode) ->
     else:
         n_shown = len(found.hits)
         text = f"{n_shown:,} of {found.total:,}" if n_shown < found.total else formatting.count(n_shown, "hit")
-        text += " as literal text" if found.reads_as != mode else ""
+        text += f"; {printable(found.notice)}" if found.notice else ""
     return text + (ELLIPSIS if is_pending else "")
 
 

@@ -146,10 +146,11 @@ def _hits(reply: SearchCodeReply | LocateSymbolReply) -> Iterator[str]:
     tail = _tail(reply)
     if tail:
         yield tail
+    is_verbatim = isinstance(reply, SearchCodeReply) and reply.is_verbatim
     for reason in reply.metadata.ranking_reasons:
         path = one_line(place_of(results[reason.result_index]))
         near = "" if reason.near_in_meaning is None else f", near in meaning {reason.near_in_meaning}"
-        how = "verbatim" if reason.verbatim else f"exact {reason.exact_match_boost}, path {reason.path_affinity}{near}"
+        how = "verbatim" if is_verbatim else f"exact {reason.exact_match_boost}, path {reason.path_affinity}{near}"
         yield f"{path}: score {reason.final_score}, {how}"
     if not results:
         yield from next_lines(reply.suggested_next_actions)
@@ -163,15 +164,20 @@ def _tail(reply: SearchCodeReply | LocateSymbolReply) -> str:
     if not reply.next_offset and not reply.offset:
         return ""
     more = f"more: offset {reply.next_offset}" if reply.next_offset else ""
+    return "; ".join(filter(None, [counted(reply), more]))
+
+
+def counted(reply: SearchCodeReply | LocateSymbolReply) -> str:
+    """Returns how many of all lines, files or definitions are shown; empty for ranked places, which are not counted."""
     unit = reply.unit if isinstance(reply, SearchCodeReply) else "definition"
     if unit == "place":
-        return more
+        return ""
     n_shown = sum(n_items_shown(result, unit) for result in reply.results)
     total = f"{reply.total_candidates:,}"
     if isinstance(reply, SearchCodeReply) and not reply.is_counted:
         total = f"at least {total}"
     after = f" after the first {reply.offset:,}" if reply.offset else ""
-    return "; ".join(filter(None, [f"{n_shown:,} of {total} {unit}s{after}", more]))
+    return f"{n_shown:,} of {total} {unit}s{after}"
 
 
 def _more(n_shown: int, total: int) -> str:

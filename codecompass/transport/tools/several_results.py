@@ -23,7 +23,7 @@ from codecompass.protocol.replies import (
     SearchCodeReply,
 )
 from codecompass.protocol.requests import FindReferences, LocateSymbol, SearchCode
-from codecompass.query.merging import MergedResults, WorkspacePart, in_turns, merged_results
+from codecompass.query.merging import MergedResults, WorkspacePart, in_turns, merged_page, merged_results
 from codecompass.query.references import FAMILIES
 from codecompass.transport.calls import CallOutcome
 from codecompass.transport.tools.call import ToolCall, ask_index
@@ -65,7 +65,10 @@ async def ask_projects(call: ToolCall) -> CallOutcome:
         return CallOutcome(await _parts_reply(call, request, asked.here, call.part))
     if isinstance(request, FindReferences):
         return CallOutcome(await _references(call, request, asked))
-    answers = await ask_everybody(call, request, asked, deadline_of(call, request))
+    end = request.offset + (request.limit or call.services.default_limit)
+    # What comes after the first ones of all projects together is unknown to each of them.
+    enough = replace(request, offset=0, limit=end) if request.offset else request
+    answers = await ask_everybody(call, enough, asked, deadline_of(call, request))
     require_an_answer(answers)
     return CallOutcome(_page(call, request, answers))
 
@@ -74,11 +77,14 @@ def _page(call: ToolCall, request: SearchCode | LocateSymbol, answers: Answers) 
     replies = [
         (each.selected.label, each.reply) for each in answers.each if isinstance(each.reply, SearchCodeReply | LocateSymbolReply)
     ]
-    limit = request.limit or call.services.default_limit
-    merged = merged_results([WorkspacePart(label, reply) for label, reply in replies], limit)
+    end = request.offset + (request.limit or call.services.default_limit)
+    merged = merged_results([WorkspacePart(label, reply) for label, reply in replies], end + 1)
     page = answers.other.page
     if page is not None:
-        merged = in_turns(merged, MergedResults(page.results, page.metadata.ranking_reasons), limit)
+        merged = in_turns(merged, MergedResults(page.results, page.metadata.ranking_reasons), end + 1)
+    has_more = len(merged.results) > end or any(reply.next_offset for _, reply in replies)
+    merged = merged_page(merged, request.offset, end)
+    next_offset = end if has_more and len(merged.results) == end - request.offset else 0
     metadata = several_metadata(call, request, answers, {result.project for result in merged.results})
     metadata = replace(metadata, ranking_reasons=merged.reasons)
     if page is not None:
@@ -89,10 +95,29 @@ def _page(call: ToolCall, request: SearchCode | LocateSymbol, answers: Answers) 
         shared = tuple(warning for warning in said[0] if all(warning in others for others in said))
         metadata = replace(metadata, warnings=(*metadata.warnings, *shared))
     total = sum(reply.total_candidates for _, reply in replies) + (0 if page is None else page.total_candidates)
+    notices = {reply.notice for _, reply in replies}
+    notice = notices.pop() if len(notices) == 1 else ""
     if isinstance(request, LocateSymbol):
-        return LocateSymbolReply(results=merged.results, total_candidates=total, metadata=metadata)
-    intent = next((reply.query_intent for _, reply in replies if isinstance(reply, SearchCodeReply)), "natural_language")
-    return SearchCodeReply(results=merged.results, query_intent=intent, total_candidates=total, metadata=metadata)
+        return LocateSymbolReply(
+            notice=notice,
+            results=merged.results,
+            total_candidates=total,
+            offset=request.offset,
+            next_offset=next_offset,
+            metadata=metadata,
+        )
+    searched = [reply for _, reply in replies if isinstance(reply, SearchCodeReply)]
+    is_verbatim = any(reply.is_verbatim for reply in searched)
+    return SearchCodeReply(
+        notice="" if is_verbatim else notice,
+        results=merged.results,
+        query_intent=next((reply.query_intent for reply in searched), "natural_language"),
+        total_candidates=total,
+        offset=request.offset,
+        next_offset=next_offset,
+        is_verbatim=is_verbatim,
+        metadata=metadata,
+    )
 
 
 # references

@@ -232,7 +232,7 @@ def test_an_unfinished_word_is_looked_for_as_text(cli, shop, opener):
     cli("index")
     terminal = opener("tal_pri")
 
-    terminal.until("as literal text")
+    terminal.until("as a part of one")
     assert "def total_price" in terminal.text
 
 
