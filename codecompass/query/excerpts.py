@@ -57,9 +57,13 @@ def excerpt_of(
     pattern: re.Pattern[str] | None,
     *,
     with_docs: bool = False,
+    is_brief: bool = False,
 ) -> Excerpt:
-    """Returns the lines of `place` to show, in order. `matched` are the lines that matched a literal or regular expression: they
-    are shown unchanged, except at the levels `context` and `body`, which show the beginning and the whole of the place."""
+    """Returns the lines of `place` to show, in order; with `is_brief` only the best one.
+
+    `matched` are the lines that matched a literal or regular expression: they are shown unchanged, except at the levels `context`
+    and `body`, which show the beginning and the whole of the place.
+    """
     enclosing = None if place.symbol is not None else enclosing_of(place.enclosing)
     if level == "location" or place.type == "file":
         return Excerpt(enclosing=enclosing)
@@ -74,11 +78,11 @@ def excerpt_of(
     ]
     if level == "context":
         return _beginning(lines, place, enclosing)
-    if place.symbol is not None and len(lines) <= WHOLE_LINES:
+    if place.symbol is not None and len(lines) <= (1 if is_brief else WHOLE_LINES):
         return Excerpt(lines=tuple(_shortened(line, None) for line in lines), is_whole=True, enclosing=enclosing)
     # The signature of a definition is shown above the excerpt.
     candidates = lines[1:] if place.symbol is not None and place.symbol.signature else lines
-    return Excerpt(lines=_best(candidates, pattern, place.focus), enclosing=enclosing)
+    return Excerpt(lines=_best(candidates, pattern, place.focus, 1 if is_brief else MATCHING_LINES), enclosing=enclosing)
 
 
 def enclosing_of(row: SymbolRow | None) -> Enclosing | None:
@@ -105,15 +109,16 @@ def _beginning(lines: Sequence[MatchedLine], place: RankedPlace, enclosing: Encl
     return Excerpt(lines=shown, is_whole=not (first or omitted), n_omitted=omitted, enclosing=enclosing)
 
 
-def _best(lines: Sequence[MatchedLine], pattern: re.Pattern[str] | None, focus: int) -> tuple[MatchedLine, ...]:
-    """Returns the focus line and the lines with the most different words, earlier lines first among equals, in line order."""
+def _best(lines: Sequence[MatchedLine], pattern: re.Pattern[str] | None, focus: int, most: int) -> tuple[MatchedLine, ...]:
+    """Returns up to `most` lines in order: the focus line and those with the most different words, earlier ones first among
+    equals."""
     counts = {line.line: _n_words(line.text, pattern) for line in lines}
     found = sorted((line for line in lines if counts[line.line]), key=lambda line: (-counts[line.line], line.line))
     most = counts[found[0].line] if found else 0
     focused = [line for line in lines if line.line == focus]
     # Beside a line with all words, a line with one of them is noise.
     others = [line for line in found if line.line != focus and (counts[line.line] == most or counts[line.line] > 1)]
-    kept = (focused + others)[:MATCHING_LINES]
+    kept = (focused + others)[:most]
     return tuple(_shortened(line, pattern) for line in sorted(kept, key=lambda line: line.line))
 
 

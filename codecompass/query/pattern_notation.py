@@ -27,12 +27,12 @@ def patterns_meant(query: str) -> tuple[str, ...]:
     text = _without_quotes(text)
     delimited = _DELIMITED.fullmatch(text)
     flags = ""
-    if delimited is not None and _CERTAIN.search(delimited["pattern"]):
+    if delimited is not None and (delimited["flags"] or _CERTAIN.search(delimited["pattern"])):
         text, flags = delimited["pattern"], "(?i)" if "i" in delimited["flags"] else ""
     if _BASIC.search(text):
         # People write `\(` for a parenthesis even where grep takes it as a group.
         return flags + _from_basic(text, _OPERATORS), flags + _from_basic(text, _EDGES)
-    if _CERTAIN.search(text) or (_ALTERNATIVES.search(text) and "||" not in text):
+    if flags or _CERTAIN.search(text) or (_ALTERNATIVES.search(text) and "||" not in text):
         return (flags + text,)
     return ()
 

@@ -121,6 +121,21 @@ def template_lines(snapshot: Snapshot, messages: Sequence[FoundMessage]) -> list
     return found
 
 
+def option_lines(asked: Asked, held: HeldText) -> list[FoundLine]:
+    """Returns the lines of code that name an option of a command line without its dashes, as many parsers of options do."""
+    name = held.text.lstrip("-")
+    if name == held.text or not name:
+        return []
+    found = scan_whole(asked.snapshot, name, asked.where, asked.kinds, asked.options, asked.is_expired)
+    files = asked.snapshot.facts.indexed_files(sorted({line.file_id for line in found.lines}))
+    names = [f"{quote}{name}{quote}" for quote in "\"'"]
+    return [
+        line
+        for line in in_reading_order(asked.snapshot, found.lines)
+        if any(quoted in line.text for quoted in names) and is_code_file(files[line.file_id].path)
+    ]
+
+
 def _files(asked: Asked, held: HeldText) -> list[RankedPlace]:
     """Returns the files that a path names."""
     if asked.kinds is not None or not held.is_token or classify(held.text) != "path":

@@ -30,7 +30,7 @@ from codecompass.query.options import QueryOptions, no_deadline
 from codecompass.query.path_globs import plain_path, relative_request
 from codecompass.query.query_words import QueryWord, WantedWords, name_parts, query_words
 from codecompass.query.ranking import MAX_IMPORTERS, NO_PHRASES, rank, with_importers
-from codecompass.query.readings import Asked, as_part_of_words, in_other_case, read_before_words, template_lines
+from codecompass.query.readings import Asked, as_part_of_words, in_other_case, option_lines, read_before_words, template_lines
 from codecompass.query.retrieval import Candidates, ChunkKey, breadth_for, retrieve
 from codecompass.query.search_hits import (
     Hit,
@@ -127,14 +127,15 @@ class _WordSearch:
             return self._explained(direct)
         hits = self._by_words()
         held = held_text(self._asked.text)
-        if held is None or (hits.shown and not (held.is_token and held.is_certain)) or hits.is_partial or hits.is_verbatim:
+        is_nowhere = held is not None and held.is_token and (held.is_certain or hits.notice)
+        if held is None or (hits.shown and not is_nowhere) or hits.is_partial or hits.is_verbatim:
             return hits
         if not hits.shown or not _is_named(hits.shown[0], held.text):
             other = in_other_case(self._asked, held)
             if other is not None:
                 return other
         part = as_part_of_words(self._asked, held)
-        if not hits.shown and part is not None:
+        if part is not None and (not hits.shown or not held.is_certain):
             return part
         return self._similar(hits, held, part) if held.is_token and held.is_certain else hits
 
@@ -187,7 +188,10 @@ class _WordSearch:
         return self._ranked(self._retrieve())
 
     def _templates(self) -> Sequence[FoundLine]:
-        """Returns the lines of code that produce a message."""
+        """Returns the lines of code that produce a message, or name an option without its dashes."""
+        held = held_text(self._asked.text)
+        if held is not None and held.is_token:
+            return option_lines(self._asked, held)
         sought = sought_message(self._snapshot, self._query, self._asked.where)
         return template_lines(self._snapshot, find_messages(self._snapshot, sought, self._asked.is_expired)) if sought else ()
 

@@ -48,6 +48,10 @@ HIT_BYTES: Final = 500
 LEAST_SIGNATURE: Final = 40
 """Characters of a signature that are kept when definitions beside the hit need the room: its name is in the hit anyway."""
 
+FULL_EXCERPTS: Final = 4
+"""The first hits of a text answer, which are shown with several lines and with what is beside them; others with their best line,
+which says whether to look there."""
+
 LATER_RESULT_BYTES: Final = 600
 """Reserved for each further result after one with a body: the size of most results without one."""
 
@@ -88,9 +92,12 @@ def shape(snapshot: Snapshot, shown: Sequence[Hit], wanted: ResultShape) -> Page
     """
     results: list[Result] = []
     size = 2
-    make = _text_result if wanted.answers == "text" else _result
     for index, item in enumerate(shown):
-        result = make(snapshot, item, wanted)
+        result = (
+            _text_result(snapshot, item, wanted, is_brief=index >= FULL_EXCERPTS)
+            if wanted.answers == "text"
+            else _result(snapshot, item, wanted)
+        )
         if _has_body(result) and results:
             rest = LATER_RESULT_BYTES * (len(shown) - index - 1)
             if size + encoded_size(result) + 1 + rest > wanted.max_bytes:
@@ -208,13 +215,13 @@ def _result(snapshot: Snapshot, item: Hit, wanted: ResultShape) -> Result:
     return _with_further(result, place, HIT_BYTES if level == "signature" else wanted.max_bytes) if is_described else result
 
 
-def _text_result(snapshot: Snapshot, item: Hit, wanted: ResultShape) -> Result:
-    """Returns a result for text answers: location, kind, name and an excerpt."""
+def _text_result(snapshot: Snapshot, item: Hit, wanted: ResultShape, *, is_brief: bool) -> Result:
+    """Returns a result for text answers: location, kind, name and an excerpt, with `is_brief` of one line."""
     place = item.place
     row = place.symbol
     named = row or place.enclosing
-    is_brief = wanted.compact or wanted.detail_level == "location"
-    level: DetailLevel = "location" if is_brief else wanted.detail_level
+    is_location = wanted.compact or wanted.detail_level == "location"
+    level: DetailLevel = "location" if is_location else wanted.detail_level
     return Result(
         path=place.file.path,
         line_start=place.line_start,
@@ -223,14 +230,14 @@ def _text_result(snapshot: Snapshot, item: Hit, wanted: ResultShape) -> Result:
         name=named.name if named else place.imported,
         match=item.match,
         qualified_name=named.qualified_name if named else "",
-        signature=row.signature if row and not is_brief else "",
+        signature=row.signature if row and not is_location else "",
         result_type="lines"
         if wanted.are_lines and item.matched_lines and level == "signature"
         else "symbol"
         if row
         else place.type,
-        excerpt=_excerpt(snapshot, item, level, wanted),
-        also=() if is_brief else _further(place),
+        excerpt=_excerpt(snapshot, item, level, wanted, is_brief=is_brief),
+        also=() if is_location or is_brief else _further(place),
     )
 
 
@@ -238,11 +245,13 @@ def _type_of(place: RankedPlace) -> str:
     return "symbol" if place.symbol is not None else place.type
 
 
-def _excerpt(snapshot: Snapshot, item: Hit, level: DetailLevel, wanted: ResultShape) -> Excerpt:
+def _excerpt(snapshot: Snapshot, item: Hit, level: DetailLevel, wanted: ResultShape, *, is_brief: bool) -> Excerpt:
     if wanted.are_lines and level == "signature" and not item.matched_lines:
         # A definition among lines: its signature is its line.
         return Excerpt()
-    excerpt = excerpt_of(snapshot, item.place, item.matched_lines, level, wanted.pattern, with_docs=wanted.with_docs)
+    excerpt = excerpt_of(
+        snapshot, item.place, item.matched_lines, level, wanted.pattern, with_docs=wanted.with_docs, is_brief=is_brief
+    )
     known = {line.line for line in excerpt.lines}
     further = [line for line in item.held if line.line not in known]
     if not further or level != "signature":

@@ -39,6 +39,9 @@ MAX_TOKENS: Final = 4
 MAX_TOKEN_LINES: Final = 200
 """A token of a longer question that stands on more lines says little."""
 
+SHORT_LIST: Final = 10
+"""More lines than this are ordered by an ordinary search, so that the best files come first."""
+
 FEW_LINES: Final = 40
 """A plain word on more lines than this, such as `session`, is ranked like any other word."""
 
@@ -58,7 +61,8 @@ _LONG_OPTION: Final = re.compile(r"--?[A-Za-z]")
 _CODE_MARKS: Final = frozenset("_{}[]()<>=$@#&|\\^~%*+`")
 _PROSE_EDGES: Final = ".,;:!?()\"'`“”‘’«»"
 _WORDS: Final = re.compile(r"[a-z ]+")
-_NUMBER: Final = re.compile(r"[\d.,]+")
+_NO_CODE: Final = re.compile(r"\d+(?:[.,]\d+)?|(?:[A-Za-z]\.)+[A-Za-z]")
+"""Numbers, and abbreviations such as `e.g`."""
 
 _CODE, _CONFIGURATION, _TESTS, _DOCUMENTS, _CATALOGUES, _GENERATED, _VENDORED = range(7)
 _CATALOGUE_ENDS: Final = (".po", ".pot", ".xlf", ".arb", ".ftl")
@@ -109,7 +113,7 @@ def held_text(query: str) -> HeldText | None:
 def looks_like_code(word: str) -> bool:
     """Whether a word of a question is certainly no word of a language: it has marks, digits or capitals that only code has."""
     bare = word.strip(_PROSE_EDGES)
-    if not bare or _NUMBER.fullmatch(bare):
+    if not bare or _NO_CODE.fullmatch(bare):
         return any(mark in word for mark in "{}[]<>=")
     if _LONG_OPTION.match(bare) is not None or word.startswith((":", ".")) or "`" in word:
         return True
@@ -139,7 +143,7 @@ def find_verbatim(
     words: then `few_lines` has its lines, and other places follow them.
 
     `ranked` returns the places of an ordinary search, which order what does not fit a page. `files` come first: those that the
-    text names. `templates` returns lines of code that produce the text, called if no line of code has it as it is.
+    text names. `templates` returns lines of code that mean the text, called if no line of code has it as it is.
     """
     rows, others = _definitions(snapshot, held.text, where, kinds) if held.is_token else ([], [])
     if not held.is_certain and not rows:
@@ -147,17 +151,17 @@ def find_verbatim(
     found = scan_whole(snapshot, held.text, where, kinds, options, is_expired)
     if not (rows or others or found.total or files) or (not held.is_certain and found.total > FEW_LINES):
         return None
-    prefer = _positions(ranked()) if len(rows) > 1 or found.total > page.limit else {}
+    prefer = _positions(ranked()) if len(rows) > 1 or found.total > SHORT_LIST else {}
     if prefer and not found.scanned.is_counted:
         found = _with_preferred(snapshot, held.text, found, prefer, where, kinds, options, is_expired)
     rows.sort(key=lambda row: prefer.get(row.file_id, PREFERRED_FILES))
     lines = in_reading_order(snapshot, _without_headers(found.lines, rows), prefer)
     n_uncounted = found.total - len(found.lines)
     role = _role_of_first(snapshot, lines)
-    if not held.is_token and role != _CODE:
+    if role != _CODE and not rows:
         known = set(lines)
         lines = [line for line in templates() if line not in known] + lines
-        if lines and lines[0] in known and role >= _CATALOGUES and not held.is_quoted:
+        if not held.is_token and lines and lines[0] in known and role >= _CATALOGUES and not held.is_quoted:
             # What only a changelog says is the title of a change: the code that it is about is meant.
             return None
     leading = [*files, *(definition_place(row, 0.0) for row in rows)]
