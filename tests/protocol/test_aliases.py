@@ -38,19 +38,34 @@ def refused(tool, **arguments):
         ("locate_symbol", {"query": "f"}, {"name": "f"}, "took query as name"),
         ("locate_symbol", {"symbolId": "0123456789abcdef"}, {"name": "0123456789abcdef"}, "took symbolId as name"),
         ("find_references", {"name": "f"}, {"symbol_name": "f"}, "took name as symbol_name"),
-        ("find_references", {"symbol": "f", "skip": 10}, {"symbol_name": "f", "offset": 10}, "took symbol as symbol_name, skip as offset"),
-        ("get_call_graph", {"name": "f", "max_depth": 3}, {"symbol_name": "f", "depth": 3}, "took name as symbol_name, max_depth as depth"),
+        (
+            "find_references",
+            {"symbol": "f", "skip": 10},
+            {"symbol_name": "f", "offset": 10},
+            "took symbol as symbol_name, skip as offset",
+        ),
+        (
+            "get_call_graph",
+            {"name": "f", "max_depth": 3},
+            {"symbol_name": "f", "depth": 3},
+            "took name as symbol_name, max_depth as depth",
+        ),
         ("get_symbol_hierarchy", {"name": "f"}, {"symbol_name": "f"}, "took name as symbol_name"),
         ("find_related_symbols", {"symbol_id": "f"}, {"symbol_name": "f"}, "took symbol_id as symbol_name"),
         ("get_file_outline", {"file_path": "a.py"}, {"path": "a.py"}, "took file_path as path"),
         ("get_file_outline", {"filePath": "a.py"}, {"path": "a.py"}, "took filePath as path"),
         ("get_code_context", {"question": "how"}, {"query": "how"}, "took question as query"),
-        ("diff_context", {"branch": "dev", "since": "main"}, {"head": "dev", "base": "main"}, "took branch as head, since as base"),
+        (
+            "diff_context",
+            {"branch": "dev", "since": "main"},
+            {"head": "dev", "base": "main"},
+            "took branch as head, since as base",
+        ),
         ("diff_context", {"symbol_name": "f"}, {"symbol": "f"}, "took symbol_name as symbol"),
         ("index_status", {"file": "a.py"}, {"path": "a.py"}, "took file as path"),
         ("index_repository", {"repository": "/a"}, {"repo_path": "/a"}, "took repository as repo_path"),
     ],
-)  # fmt: skip
+)
 def test_an_argument_under_a_name_of_other_tools_is_taken_and_the_answer_says_as_what(tool, given, taken, as_what):
     if as_what is None:
         assert refused(tool, **given).data["field"] == "isRegex"
