@@ -17,16 +17,16 @@ _OF_QUERY: Final = (
     "needle grep name symbol symbol_name"
 )
 _OF_NAME: Final = (
-    "name symbol symbol_name symbol_id identifier qualified_name fully_qualified_name function function_name class_name definition "
-    "id query q pattern search text location"
+    "name symbol symbol_name symbol_id identifier qualified_name fully_qualified_name function function_name class_name "
+    "definition id query q pattern search text location"
 )
 _OF_LIMIT: Final = (
     "max_results max_count max_matches head_limit num_results n_results result_limit results_limit top_k topk top_n k n "
     "page_size max maximum"
 )
 _OF_WORKSPACE: Final = (
-    "repo repository repo_path repository_path repo_name repo_root repository_root project project_name project_path project_root "
-    "root root_path root_dir workspace_path workspace_root workspace_dir codebase cwd"
+    "repo repository repo_path repository_path repo_name repo_root repository_root project project_name project_path "
+    "project_root root root_path root_dir workspace_path workspace_root workspace_dir codebase cwd"
 )
 
 _TARGETS: Final = (

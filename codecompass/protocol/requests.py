@@ -475,6 +475,7 @@ class GetCodeContext(Request, frozen=True, kw_only=True):
     ) = None
     detail_level: Annotated[ContextDetail, Meta(description="`signature` or `body`, whatever the strategy")] | None = None
     language: Annotated[Languages, Meta(description="only code in it")] | None = None
+    path: Globs | None = None
 
 
 class DiffContext(Request, frozen=True, kw_only=True):
