@@ -25,7 +25,7 @@ _OF_LIMIT: Final = (
     "page_size max maximum"
 )
 _OF_WORKSPACE: Final = (
-    "repo repository repo_path repository_path repo_name repo_root repository_root project project_name project_path "
+    "repo repository repo_path repository_path repo_name repo_root repository_root project_name project_path "
     "project_root root root_path root_dir workspace_path workspace_root workspace_dir codebase cwd"
 )
 

@@ -1,8 +1,8 @@
 """Which definition a tool's `symbol_name` means, and what is left of its `path`.
 
 The name decides: a name, a qualified name, a `symbol_id`, a place as answers print it (`src/x.py:10-20`, `src/x.py:10 fn run`),
-or a declaration (`struct Session`, `fn run(x)`). `path` filters what the tool returns. Only if several files define or declare the
-name does `path` choose among them as well; if it is the file of one of them it filters nothing.
+or a declaration (`struct Session`, `fn run(x)`). `path` filters what the tool returns. Only if several files define or declare
+the name does `path` choose among them as well; if it is the file of one of them it filters nothing.
 """
 
 from collections.abc import Callable, Iterable, Sequence

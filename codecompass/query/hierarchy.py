@@ -3,7 +3,7 @@
 Direct subtypes are found by the heads of types, and in Go, where interfaces are implemented implicitly, by their methods.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -186,12 +186,27 @@ def type_hierarchy(
     below = list(tree.below(chosen.row))
     kept = [each for each in below if chosen.file_ids is None or (isinstance(each.type, SymbolRow) and chosen.keeps(each.type))]
     warnings = (*chosen.warnings, *left_out_by_path(len(below) - len(kept), len(below), relation))
+    shown = _fitting([_related(each) for each in kept])
+    if len(shown) < len(kept):
+        warnings += (f"{len(shown)} of {len(kept)} {relation} are shown; pass path, or ask for one of them",)
     return TypeHierarchyReply(
         relation=relation,
-        symbols=(_related(RelatedRow(chosen.row, 0)), *map(_related, kept)),
+        symbols=(_related(RelatedRow(chosen.row, 0)), *shown),
         total=len(kept),
-        metadata=answer_metadata(snapshot, state, warnings=warnings, is_truncated=tree.is_cut),
+        metadata=answer_metadata(snapshot, state, warnings=warnings, is_truncated=tree.is_cut or len(shown) < len(kept)),
     )
+
+
+def _fitting(types: Sequence[RelatedType]) -> list[RelatedType]:
+    """Returns the first types that fit into one answer."""
+    free = MAX_HIERARCHY_BYTES
+    kept: list[RelatedType] = []
+    for each in types:
+        free -= encoded_size(each) + 1
+        if free < 0:
+            break
+        kept.append(each)
+    return kept
 
 
 class RelatedRow(Struct, frozen=True):

@@ -69,7 +69,7 @@ def get_file_outline(
     shown = _fitting(nodes, limit, options.max_outline_bytes - METADATA_BYTES)
     n_shown = _count(shown)
     left_out = n_nodes - n_shown
-    warnings = (f"{left_out} of {n_nodes} nodes are left out; ask with depth top or a limit",) if left_out else ()
+    warnings = (f"{left_out} of {n_nodes} nodes are left out; ask with depth top",) if left_out else ()
     metadata = answer_metadata(snapshot, state, warnings=warnings, is_truncated=left_out > 0, is_partial=not file.is_parsed)
     is_limited = left_out > 0 and n_shown < limit
     return FileOutlineReply(
