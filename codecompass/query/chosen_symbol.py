@@ -22,7 +22,7 @@ from codecompass.query.options import no_deadline
 from codecompass.query.path_globs import WILDCARDS, relative_to_root
 from codecompass.query.query_words import name_parts
 from codecompass.query.traces_and_signatures import declared_name
-from codecompass.store.rows import SymbolRow
+from codecompass.store.rows import FileRow, SymbolRow
 from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import Filter
 
@@ -32,6 +32,8 @@ SHOWN_NAME: Final = 100
 """Characters of a name in an error."""
 
 SHOWN_PATH: Final = 200
+NEAR_PLACES: Final = 2
+"""Definitions that an error names for a place where there is none."""
 
 
 class ChosenSymbol(Struct, frozen=True, kw_only=True):
@@ -110,11 +112,7 @@ def _meant(snapshot: Snapshot, name: str, root: str, is_expired: Callable[[], bo
     if asked is not None and files:
         found = [row for file in files for row in _at(snapshot.facts.symbols_in_file(file.id), asked)]
         if not found:
-            raise SymbolNotFound(
-                f"{files[0].path} defines nothing at line {asked.first}. get_file_outline lists what it defines.",
-                name=text[:SHOWN_NAME],
-                path=files[0].path,
-            )
+            raise _nothing_at(snapshot, files[0], asked.first, text)
         return found
     rows = find_exactly(snapshot, text)
     if rows:
@@ -170,6 +168,13 @@ def _ambiguous(rows: Sequence[SymbolRow], name: str, said: str = "") -> Ambiguou
             for row in rows[:SHOWN_CANDIDATES]
         ],
     )
+
+
+def _nothing_at(snapshot: Snapshot, file: FileRow, line: int, text: str) -> SymbolNotFound:
+    rows = sorted(snapshot.facts.symbols_in_file(file.id), key=lambda row: abs(row.line_start - line))
+    near = [f"{file.path}:{row.line_start} {row.kind} {row.qualified_name}" for row in rows if row.kind != "use"][:NEAR_PLACES]
+    hint = f" The nearest: {', '.join(near)}." if near else ""
+    return SymbolNotFound(f"{file.path} defines nothing at line {line}.{hint}", name=text[:SHOWN_NAME], path=file.path)
 
 
 def _not_found(snapshot: Snapshot, name: str, is_expired: Callable[[], bool]) -> SymbolNotFound:

@@ -114,7 +114,8 @@ def test_a_place_that_has_moved_is_found_by_the_name_printed_with_it(uses):
 
 
 def test_a_place_without_a_definition_is_said_to_be_one(uses):
-    with pytest.raises(SymbolNotFound, match=r"app/main.py defines nothing at line 1\."):
+    near = "The nearest: app/main.py:3 fn app.main.run, app/main.py:7 fn app.main.helper."
+    with pytest.raises(SymbolNotFound, match=f"app/main.py defines nothing at line 1. {near}"):
         uses("app/main.py:1")
 
 
