@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from codecompass.formatting import count
 from codecompass.scan import builtin
 from codecompass.scan.git_conversions import require_plain_attributes
-from codecompass.scan.git_objects import missing_blobs, read_blobs
+from codecompass.scan.git_objects import missing_objects, read_blobs
 from codecompass.scan.git_repository import GitError, GitOutputTooLarge, GitRepository, run_git
 from codecompass.scan.git_revisions import Side
 from codecompass.scan.git_working_tree import OmittedFile, write_working_tree
@@ -137,7 +137,7 @@ def find_changes(
         others = [each for each, is_in in zip(others, is_chosen, strict=True) if is_in and (each.path, each.path) not in compared]
         contents: dict[str, bytes] = {}
         if with_contents:
-            contents, more = _contents(ours, files, rules.max_file_bytes, is_cancelled)
+            contents, more = _contents(ours, files, rules.max_file_bytes, is_cancelled, comparison.lacking)
             warnings += more
     found = sorted((*files, *others), key=lambda each: each.path)
     return GitChanges(base=base, head=head, files=tuple(found), contents=contents, warnings=warnings)
@@ -171,6 +171,8 @@ class _Comparison:
         self._base, self._head = base, head
         self._is_cancelled = is_cancelled
         self._renames: tuple[str, ...] = _RENAMES
+        self.lacking: frozenset[str] = frozenset()
+        """Objects that this clone is known to lack; looked up once git has failed."""
         self.prefix = "" if root == repository.top else os.path.relpath(root, repository.top) + "/"
 
     def files(self, chosen: Chosen) -> tuple[list[FileChange], tuple[str, ...]]:
@@ -224,13 +226,12 @@ class _Comparison:
 
     def _lacking(self, files: Sequence[FileChange]) -> list[FileChange]:
         """Returns the files whose content git would need to compare their lines, and this clone lacks."""
-        differing = [each for each in files if each.old_blob != each.new_blob]
-        wanted = dict.fromkeys(blob for each in differing for blob in (each.old_blob, each.new_blob) if blob)
         try:
-            lacking = missing_blobs(self._repository, list(wanted), is_cancelled=self._is_cancelled)
+            self.lacking = missing_objects(self._repository, (self._base, self._head), is_cancelled=self._is_cancelled)
         except GitError:
             return []
-        return [each for each in differing if not lacking.isdisjoint((each.old_blob, each.new_blob))]
+        differing = (each for each in files if each.old_blob != each.new_blob)
+        return [each for each in differing if not self.lacking.isdisjoint((each.old_blob, each.new_blob))]
 
     def _hunks(
         self, files: Sequence[FileChange], *, is_all: bool
@@ -342,13 +343,20 @@ def _hunks_of(patch: bytes) -> Iterator[Hunk]:
 
 
 def _contents(
-    repository: GitRepository, files: Sequence[FileChange], max_bytes: int, is_cancelled: Callable[[], bool] | None
+    repository: GitRepository,
+    files: Sequence[FileChange],
+    max_bytes: int,
+    is_cancelled: Callable[[], bool] | None,
+    lacking: frozenset[str],
 ) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """Returns the contents of the files with known hunks, by object id, and warnings about missing ones. Secrets are not read."""
+    """Returns the contents of the files with known hunks, by object id, and warnings about missing ones.
+
+    Secrets are not read, nor are objects that are known to be `lacking`.
+    """
     wanted: dict[str, None] = {}
     for each in files:
         if each.note in ("", "mode") and not is_secret(each):
-            wanted |= dict.fromkeys(filter(None, (each.old_blob, each.new_blob)))
+            wanted |= dict.fromkeys(blob for blob in (each.old_blob, each.new_blob) if blob and blob not in lacking)
     contents: dict[str, bytes] = {}
     n_bytes = n_missing = 0
     try:

@@ -125,6 +125,10 @@ class Blob(Struct, frozen=True):
     """None if the blob is missing or larger than requested."""
 
 
+MAX_LISTED_BYTES: Final = 64 * MIB
+"""Maximum size of a list of all objects of two trees: about 600,000 files."""
+
+
 def read_blobs(
     repository: GitRepository,
     object_ids: Sequence[str],
@@ -140,30 +144,6 @@ def read_blobs(
     """
     if not object_ids:
         return
-    sizes = _sizes(repository, object_ids, is_cancelled)
-    group: list[tuple[str, int]] = []
-    n_bytes = 0
-    for object_id, size in zip(object_ids, sizes, strict=True):
-        group.append((object_id, size))
-        n_bytes += size if 0 <= size <= max_bytes else 0
-        if n_bytes >= GROUP_BYTES:
-            yield from _read_group(repository, group, max_bytes, is_cancelled)
-            group, n_bytes = [], 0
-    yield from _read_group(repository, group, max_bytes, is_cancelled)
-
-
-def missing_blobs(
-    repository: GitRepository, object_ids: Sequence[str], *, is_cancelled: Callable[[], bool] | None = None
-) -> frozenset[str]:
-    """Returns those of the blobs that this clone lacks. Raises the same errors as `read_blobs`."""
-    if not object_ids:
-        return frozenset()
-    sizes = _sizes(repository, object_ids, is_cancelled)
-    return frozenset(object_id for object_id, size in zip(object_ids, sizes, strict=True) if size < 0)
-
-
-def _sizes(repository: GitRepository, object_ids: Sequence[str], is_cancelled: Callable[[], bool] | None) -> list[int]:
-    """Returns the size of each blob in bytes, -1 for one that this clone lacks."""
     requested = "".join(f"{each}\n" for each in object_ids).encode("ascii")
     listed = run_git(
         repository,
@@ -175,7 +155,30 @@ def _sizes(repository: GitRepository, object_ids: Sequence[str], is_cancelled: C
     sizes = [_size(line) for line in listed.decode("ascii", "replace").splitlines()]
     if len(sizes) != len(object_ids):
         raise GitError("git cat-file answered for a wrong number of objects")
-    return sizes
+    group: list[tuple[str, int]] = []
+    n_bytes = 0
+    for object_id, size in zip(object_ids, sizes, strict=True):
+        group.append((object_id, size))
+        n_bytes += size if 0 <= size <= max_bytes else 0
+        if n_bytes >= GROUP_BYTES:
+            yield from _read_group(repository, group, max_bytes, is_cancelled)
+            group, n_bytes = [], 0
+    yield from _read_group(repository, group, max_bytes, is_cancelled)
+
+
+def missing_objects(
+    repository: GitRepository, trees: Sequence[str], *, is_cancelled: Callable[[], bool] | None = None
+) -> frozenset[str]:
+    """Returns the objects of these trees that this clone lacks. Unlike `git cat-file`, which fails at the first object that a
+    partial clone may not fetch. Raises GitError and GitCancelled."""
+    listed = run_git(
+        repository,
+        repository.top,
+        *("rev-list", "--objects", "--missing=print", *trees, "--"),
+        is_cancelled=is_cancelled,
+        max_output_bytes=MAX_LISTED_BYTES,
+    )
+    return frozenset(line[1:].decode("ascii", "replace") for line in listed.splitlines() if line.startswith(b"?"))
 
 
 def _size(line: str) -> int:

@@ -346,6 +346,30 @@ def test_a_missing_content_costs_the_lines_of_its_own_file_alone(tmp_path: Path)
     )
 
 
+def test_a_partial_clone_compares_every_file_whose_contents_it_has(tmp_path: Path):
+    """Git fails at the first object that it may not fetch, whichever command asks for it."""
+    origin = repository(tmp_path / "origin", tracked={f"{name}.py": f"{name}\n" + TEXT for name in "abc"})
+    write(origin, {f"{name}.py": f"{name}\n" + TEXT + "new\n" for name in "abc"})
+    git(origin, "commit", "--quiet", "-am", "second")
+    git(origin, "config", "uploadpack.allowFilter", "true")
+    partial = tmp_path / "partial"
+    git(tmp_path, "clone", "--quiet", "--filter=blob:none", f"file://{origin}", str(partial))
+    for name in "ab":
+        git(partial, "show", f"HEAD~1:{name}.py")  # fetches this content
+
+    for head in ("HEAD", None):
+        found = changes(partial, "HEAD~1", head, with_contents=True)
+
+        assert [(each.path, each.n_added, each.note) for each in found.files] == [
+            ("a.py", 1, ""),
+            ("b.py", 1, ""),
+            ("c.py", 0, "missing"),
+        ]
+        assert len(found.contents) == 4
+        assert len(found.warnings) == 1
+        assert found.warnings[0].endswith(": c.py")
+
+
 def test_renames_of_identical_files_are_found_where_contents_are_missing(tmp_path: Path):
     root = repository(tmp_path, tracked={"a.py": "a\n" + TEXT, "b.py": "b\n" + TEXT})
     (root / "a.py").rename(root / "moved.py")
