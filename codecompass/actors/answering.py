@@ -62,7 +62,7 @@ def query(
         case FindReferences():
             if options.imported is not None:
                 return core.find_package_references(snapshot, request, state, options.imported, is_expired)
-            return core.find_references(snapshot, request, state, is_expired, options)
+            return core.find_relation(snapshot, request, state, is_expired, options)
         case GetCallGraph():
             return core.get_call_graph(snapshot, request, state, is_expired)
         case FindRelatedSymbols():

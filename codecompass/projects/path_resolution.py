@@ -131,6 +131,8 @@ class NamedProject(Struct, frozen=True, kw_only=True):
     root: Path
     project: Project | None
     is_evicted: bool = False
+    marked: Path | None = None
+    """The root that markers at or above the named directory give, if it is within the allowed roots."""
 
 
 class PathResolver:
@@ -162,18 +164,18 @@ class PathResolver:
         nearest, evicted = await self._registry.run(_around, facts.directory)
         allowed = await self.allowed()
         known = [each for each in (None if nearest is None else nearest.root, evicted) if each is not None]
-        is_marked = source in WORKING_PLACES and facts.marked is not None and is_within(facts.marked, allowed)
+        marked = facts.marked if facts.marked is not None and is_within(facts.marked, allowed) else None
         found = project_root(
             registered=max(known, key=lambda each: len(each.parts), default=None),
             git_root=facts.git_root,
-            marked=facts.marked if is_marked else None,
+            marked=marked if source in WORKING_PLACES else None,
         )
         root = facts.directory if found is None else found
         if not is_within(root, allowed):
             # Registered above the allowed roots: answers would contain files outside of them.
             raise not_allowed(path)
         project = nearest if nearest is not None and nearest.root == root else await self._registry.run(Registry.at, root)
-        return NamedProject(source=source, root=root, project=project, is_evicted=evicted == root)
+        return NamedProject(source=source, root=root, project=project, is_evicted=evicted == root, marked=marked)
 
     async def require_present(self, project: Project) -> None:
         """Raises WorkspaceNotAllowed or ProjectNotFound if the root of `project` is gone or now leads elsewhere."""
@@ -251,23 +253,33 @@ def gone(what: str, root: Path) -> ProjectNotFound:
     )
 
 
-def not_registered(root: Path, *, is_named: bool, is_project: bool) -> WorkspaceNotRegistered:
-    """Returns the error for a project that this server does not register automatically; the same on every transport.
+def not_registered(
+    root: Path, *, is_named: bool, is_project: bool, is_alone: bool = False, is_marked: bool = True
+) -> WorkspaceNotRegistered:
+    """Returns the error for a project that a question does not register here.
 
-    `is_named`: an argument named it. `is_project` is False for a home directory and the root of the disk.
+    `is_named`: an argument named it. `is_project` is False for a home directory and the root of the disk. `is_alone`: the client
+    is the only one of this server, and may order an index. `is_marked`: something in the directory says that it is a project.
     """
+    command = f"codecompass index {root}"
     if not is_project:
         remedy = "It is a home directory or the whole disk: pass the directory of one project as workspace."
+    elif is_alone:
+        remedy = (
+            f"A question registers a directory only if it has a project marker such as .git or pyproject.toml. To index it as it "
+            f'is: index_repo with workspace: "{root}" (on the command line: {command}).'
+        )
+    elif is_named:
+        remedy = (
+            f"No call of this client can change that. Who runs this server can: {command}, or start it with --auto-workspace "
+            f"--allowed-root {root.parent if is_marked else root}"
+        )
+        remedy += "." if is_marked else ", and put a project marker such as .git into it."
     else:
         remedy = f'Call index_repo with workspace: "{root}" (over stdio), or pass a workspace that health_check lists.'
     if is_named:
         message = f"{root} is not registered. {remedy}"
-        if is_project:
-            message += (
-                f" Who runs this server can register it (codecompass index {root}), or start the server with --auto-workspace "
-                "and an --allowed-root that holds it."
-            )
     else:
         # Clients rely on the first two sentences; the remedy is for those without a shell.
-        message = f"Project detected at {root} but not indexed. Run codecompass index {root} first. {remedy}"
+        message = f"Project detected at {root} but not indexed. Run {command} first. {remedy}"
     return WorkspaceNotRegistered(message, workspace=str(root))

@@ -7,6 +7,7 @@ registered here if the rules of the server allow it.
 import time
 from collections.abc import Sequence
 from contextlib import aclosing
+from pathlib import Path
 from typing import Final
 
 import structlog
@@ -31,10 +32,11 @@ from codecompass.store.registry import Project, Registry, check_alias
 
 HINT: Final = "Tip: Use Claude Code for automatic project detection"
 NOTHING_DETECTED: Final = "No project detected. Set CODECOMPASS_PROJECT or use --project-from-cwd."
-REMEDY: Final = (
-    " Or pass workspace, the absolute path of the repository, with each call; over stdio, index_repo with it takes up a new one."
-)
+REMEDY: Final = " Or pass workspace, the absolute path of the repository, with each call; over stdio, that takes up a new one."
 """For agents, which can do neither of NOTHING_DETECTED: they have tools, but no environment and no command line."""
+
+MAX_PLACES: Final = 32
+"""Directories in which a project is looked for by its name."""
 
 _HINTED: Final = frozenset({*PROJECT_VARIABLES, "current directory"})
 
@@ -154,6 +156,8 @@ class Router:
 
     async def _by_name(self, name: str, workspace: str | None) -> Routed:
         project, evicted = await self._registry.run(lambda registry: registry.find_or_evicted_root(name))
+        if project is None and evicted is None:
+            project = await self._called(name)
         if project is None:
             if evicted is None:
                 raise ProjectNotFound(
@@ -177,12 +181,16 @@ class Router:
     async def _by_workspace(self, workspace: str, request: Request, caller: Caller) -> Routed:
         try:
             named = await self._paths.resolve("workspace", workspace)
-        except WorkspaceNotRegistered:
+        except (WorkspaceNotRegistered, WorkspaceNotAllowed):
+            # A name, which as a path would be one below the directory that the server was started in.
             project = await self._called(workspace.strip())
-            if project is None:
+            if project is not None:
+                await self._paths.require_present(project)
+                return Routed(project=project, source="workspace")
+            found = await self._beside(workspace.strip(), caller)
+            if found is None:
                 raise
-            await self._paths.require_present(project)
-            return Routed(project=project, source="workspace")
+            named = found
         return Routed(project=await self._admit(named, request, caller), source="workspace")
 
     async def _called(self, name: str) -> Project | None:
@@ -195,6 +203,32 @@ class Router:
         except ProjectNotFound:
             return None
         return selected.project
+
+    async def _beside(self, name: str, caller: Caller) -> NamedProject | None:
+        """Returns the project that is the directory `name` beside a known project or directly below an allowed root.
+
+        None if there is none, or this client may not have it registered. Raises InvalidInput if there are several.
+        """
+        takes_up = self._rules.auto_workspace or caller.transport == "stdio"
+        if not takes_up or not name or "/" in name or name in (".", ".."):
+            return None
+        projects = await self._registry.run(Registry.projects)
+        allowed = await self._paths.allowed()
+        places = [*allowed, *(project.root.parent for project in projects), *self._rules.pinned]
+        places += [] if self._rules.cwd is None else [self._rules.cwd, self._rules.cwd.parent]
+        found: dict[Path, NamedProject] = {}
+        for place in list(dict.fromkeys(each for each in places if is_within(each, allowed)))[:MAX_PLACES]:
+            facts = await self._paths.inspect(str(place / name))
+            if facts.is_allowed and facts.is_directory and facts.marked == facts.directory:
+                found[facts.directory] = await self._paths.resolve_facts("workspace", str(facts.directory), facts)
+        if len(found) > 1:
+            raise InvalidInput(
+                f"several directories are called {shown(name)}: {', '.join(sorted(map(str, found)))}. Pass the path of one.",
+                field="workspace",
+                value=shown(name),
+                constraint="one project",
+            )
+        return next(iter(found.values()), None)
 
     async def _by_repo_path(self, request: IndexRepository, caller: Caller) -> Routed:
         if not is_absolute(request.repo_path):
@@ -256,19 +290,27 @@ class Router:
             return named.project
         if named.root in self._rules.pinned:
             return await self._registry.run(Registry.register, named.root)
+        is_alone = caller.transport == "stdio"
         if named.root not in self._rules.never:
-            is_taken_up = self._rules.auto_workspace and is_within(named.root, self._rules.allowed_roots)
-            if is_taken_up or named.is_evicted:
+            # A directory inside of a project means that project, unless the directory itself is to be indexed.
+            is_ordered = isinstance(request, IndexRepo | IndexRepository)
+            root = named.root if named.marked is None or is_ordered else named.marked
+            if named.is_evicted:
                 # An evicted workspace is known: it comes back, also at a server without --auto-workspace.
                 return await self._auto.admit(named.root)
+            if self._rules.auto_workspace and is_within(root, self._rules.allowed_roots):
+                return await self._auto.admit(root)
             # The one client over stdio acts for the user: what it orders to be indexed and where it works may be registered.
-            is_ordered = isinstance(request, IndexRepo | IndexRepository)
-            if caller.transport == "stdio" and (is_ordered or await self._works_in(named, caller)):
+            if is_alone and (is_ordered or await self._works_in(named, caller)):
                 return await self._registry.run(Registry.register, named.root)
+            if is_alone and named.marked is not None:
+                return await self._auto.admit(root)
         raise not_registered(
             named.root,
             is_named=named.source == "workspace",
             is_project=named.root not in self._rules.never,
+            is_alone=is_alone,
+            is_marked=named.marked is not None,
         )
 
     async def _works_in(self, named: NamedProject, caller: Caller) -> bool:

@@ -1,7 +1,8 @@
 """Decodes arguments from JSON or the command line into a request and warnings.
 
-Lenient if the meaning is clear (an integral string for a number, a limit out of range), strict otherwise: a misspelt argument or
-choice is an error that suggests the right one, never silently the default. The length of each value is checked before it is used.
+Lenient if the meaning is clear (an integral string for a number, a limit out of range, an argument under the name that another
+tool gives it), strict otherwise: a misspelt argument or choice is an error that suggests the right one, never silently the
+default. The length of each value is checked before it is used.
 Raises InvalidInput, InvalidStrategy or InvalidMaxTokens, with `data` {field, value, constraint}, and `allowed` if there is a list
 of choices.
 
@@ -11,23 +12,39 @@ text whose items end with NUL, which no path and no name contains.
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, assert_never
 
 import msgspec
 from msgspec import Struct
 
 from codecompass.errors import CodeCompassError, InvalidInput
+from codecompass.protocol.aliases import MODE_FLAGS, meant_arguments, plain_name
 from codecompass.protocol.arguments import ARGUMENTS, Argument
-from codecompass.protocol.requests import ALL_PROJECTS, MAX_PROJECT_ID_LENGTH, MAX_WORDS, PROJECT_ID_PATTERN, REQUESTS, AnyRequest
+from codecompass.protocol.file_uris import without_uris
+from codecompass.protocol.requests import (
+    ALL_PROJECTS,
+    MAX_PROJECT_ID_LENGTH,
+    MAX_WORDS,
+    PROJECT_ID_PATTERN,
+    REQUESTS,
+    AnyRequest,
+    SearchCode,
+)
 
 SHOWN_VALUE_LENGTH: Final = 100
 """How many characters of a refused value the error repeats."""
+
+ALL_FILES: Final = "*"
+"""The query of `search_code` that lists every file; that of a call with a path and without a query."""
 
 _PROJECT_ID: Final = re.compile(PROJECT_ID_PATTERN.strip("^$"))
 # Possessive quantifiers, so that the time is linear in the length whatever follows a run of blanks, zeros or digits.
 _INTEGRAL: Final = re.compile(r"\s*+([+-]?)([0-9]++)(?:\.0*+)?\s*+")
 _MANY_DIGITS: Final = 18
+
+_OF_FILES: Final = frozenset({"path", "why_not"})
+"""Arguments that name files of the workspace."""
 
 ORGANISATION: Final = "org:"
 """Prefix of the labels of an organisation's repositories. A name with this prefix is only looked up there."""
@@ -63,21 +80,15 @@ def decode(tool: str, arguments: Mapping[str, object]) -> Decoded:
     known = ARGUMENTS[tool]
     values: dict[str, object] = {}
     warnings: list[str] = []
+    others: dict[str, object] = {}
     for name, given in arguments.items():
         if name not in known:
-            raise InvalidInput(
-                f"unknown argument {_shown(name)} of {tool}{_nearest(name, known)} Known arguments: {', '.join(sorted(known))}.",
-                field=_plain(name),
-                constraint="known argument",
-                allowed=sorted(known),
-            )
-        if given is None:
-            continue
-        parsed = _parsed(known[name], given)
-        if parsed.value is not None:
-            values[name] = parsed.value
-        if parsed.warning is not None:
-            warnings.append(parsed.warning)
+            others[name] = given
+        elif given is not None:
+            _keep(values, warnings, name, _parsed(known[name], given))
+    warnings += _take_others(tool, others, values)
+    if tool == SearchCode.tool and "query" not in values and "path" in values and values.get("mode", "files") == "files":
+        values |= {"query": ALL_FILES, "mode": "files"}
     for argument in known.values():
         if argument.is_required and argument.name not in values:
             raise InvalidInput(
@@ -87,6 +98,64 @@ def decode(tool: str, arguments: Mapping[str, object]) -> Decoded:
             )
     request: AnyRequest = msgspec.convert(values, type=REQUESTS[tool])
     return Decoded(request, tuple(warnings))
+
+
+def _keep(values: dict[str, object], warnings: list[str], name: str, parsed: _Value) -> None:
+    if parsed.value is not None:
+        values[name] = parsed.value
+    if parsed.warning is not None:
+        warnings.append(parsed.warning)
+
+
+def _take_others(tool: str, others: Mapping[str, object], values: dict[str, object]) -> list[str]:
+    """Adds arguments with names of other tools to `values`; returns warnings that say what was taken as what.
+
+    Raises InvalidInput for a name that means nothing here, and for a value that contradicts another one.
+    """
+    known = ARGUMENTS[tool]
+    taken: list[str] = []
+    warnings: list[str] = []
+    for name, given in others.items():
+        mode = MODE_FLAGS.get(plain_name(name)) if "mode" in known and isinstance(given, bool) else None
+        targets = ("mode",) if mode is not None else meant_arguments(name, known)
+        if not targets:
+            raise InvalidInput(
+                f"unknown argument {_shown(name)} of {tool}{_nearest(name, known)} Known arguments: {', '.join(sorted(known))}.",
+                field=_plain(name),
+                constraint="known argument",
+                allowed=sorted(known),
+            )
+        if given is None or (mode is not None and given is False):
+            continue
+        target, parsed = _first_parsed(known, targets, given if mode is None else mode)
+        if values.get(target, parsed.value) != parsed.value:
+            raise _contradiction(name, target, parsed.value, values[target])
+        _keep(values, warnings, target, parsed)
+        taken.append(f"{_plain(name)} as {f'{target} {mode}' if mode else target}")
+    return ([f"took {', '.join(taken)}"] if taken else []) + warnings
+
+
+def _first_parsed(known: Mapping[str, Argument], targets: Sequence[str], given: object) -> tuple[str, _Value]:
+    """Returns the first of the arguments that takes the value, with the value. Raises the error of the first if none does."""
+    refusals: list[CodeCompassError] = []
+    for target in targets:
+        try:
+            return target, _parsed(known[target], given)
+        except CodeCompassError as error:
+            refusals.append(error)
+    raise refusals[0]
+
+
+def _contradiction(name: str, target: str, value: object, other: object) -> InvalidInput:
+    both = ""
+    if target == "path" and isinstance(value, str) and isinstance(other, str) and "/" not in value and "," not in value + other:
+        both = f" For files that fit both: path {other.rstrip('/')}/**/{value}"
+    return InvalidInput(
+        f"{_plain(name)} is taken as {target}, which is given too, as {_shown(other)}. Pass {target} alone.{both}",
+        field=_plain(name),
+        value=_plain(value),
+        constraint=f"not together with another {target}",
+    )
 
 
 def listed_projects(names: Iterable[str]) -> str:
@@ -241,7 +310,9 @@ def _text(argument: Argument, value: object) -> str | None:
         if "\0" in value:
             raise _refusal(field, value, "a path without a NUL character")
         # Agents set arguments that they do not need to an empty text. As a path it would mean the current directory.
-        return value if value.strip() else None
+        return without_uris(value) if value.strip() else None
+    if argument.name in _OF_FILES:
+        value = without_uris(value)
     if argument.form != "any" and not value.strip():
         if argument.form == "optional":
             return None
@@ -260,7 +331,8 @@ def _words(argument: Argument, value: object) -> str:
     """Returns comma-separated words. Agents also send a list of words, even where only one is expected."""
     field, allowed = argument.name, argument.values
     items: list[object] = value if isinstance(value, list) else [value]
-    texts = [well_formed(item) for item in items if isinstance(item, str)]
+    texts = [item for item in items if isinstance(item, str)]
+    texts = [well_formed(without_uris(item) if field in _OF_FILES else item) for item in texts]
     if len(texts) < len(items):
         raise _refusal(field, value, "a string, or a list of strings")
     text = ",".join(texts)

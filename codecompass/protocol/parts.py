@@ -30,7 +30,7 @@ from codecompass.protocol.replies import (
     SymbolHierarchyReply,
     TypeHierarchyReply,
 )
-from codecompass.protocol.requests import AnyRequest, GetSymbolHierarchy
+from codecompass.protocol.requests import AnyRequest, FindReferences, GetSymbolHierarchy
 from codecompass.protocol.state_replies import HealthReply, IndexStatusReply, ListRefsReply
 from codecompass.settings import AnswerForm
 
@@ -86,6 +86,10 @@ def decode_reply(request: AnyRequest, content: bytes) -> Reply:
     kind = _REPLIES[request.tool]
     if isinstance(request, GetSymbolHierarchy) and request.relation != "nesting":
         kind = TypeHierarchyReply
+    if isinstance(request, FindReferences) and request.relation in ("subtypes", "supertypes"):
+        kind = TypeHierarchyReply
+    elif isinstance(request, FindReferences) and request.relation != "uses":
+        kind = CallGraphReply
     reply: Reply = _decoded(content, kind)  # type: ignore[assignment]
     if isinstance(reply, SearchCodeReply | LocateSymbolReply):
         n_results = len(reply.results)

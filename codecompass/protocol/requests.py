@@ -30,6 +30,7 @@ ReferenceRole = Literal["call", "construct", "type", "inherit", "import", "decor
 Confidence = Literal["exact", "likely", "possible"]
 GraphDirection = Literal["callers", "callees", "impact"]
 Relation = Literal["nesting", "supertypes", "subtypes"]
+ReferenceRelation = Literal["uses", "subtypes", "supertypes", "callers", "callees", "impact"]
 ReferenceDetail = Literal["location", "line"]
 Strategy = Literal["breadth", "depth"]
 
@@ -103,10 +104,16 @@ Kinds = Annotated[
         extra={"form": "words", "values": KINDS_ON_INPUT, "help": "Only definitions of these kinds: fn,class."},
     ),
 ]
-SymbolName = Annotated[NameText, Meta(description="a name, a qualified name or a `symbol_id`")]
-SameNamed = Annotated[
-    FilePath,
-    Meta(description="picks among same-named ones", extra={"help": "The file of the one that is meant, of several."}),
+SymbolName = Annotated[
+    NameText, Meta(description="a name, a qualified name, a `symbol_id` or `path:line` ([places and ids](#places-and-ids))")
+]
+ReturnedPaths = Annotated[
+    Globs,
+    Meta(
+        description="returns only what is in these files: globs as for `search_code`. Where several files define the name, "
+        "the file of the one that is meant",
+        extra={"listed": "", "help": "Only what is in these files; or the file of the one that is meant, of several."},
+    ),
 ]
 HitLimit = Annotated[
     int,
@@ -364,7 +371,7 @@ class GetSymbolHierarchy(Request, frozen=True, kw_only=True):
     tool: ClassVar[str] = "get_symbol_hierarchy"
 
     symbol_name: SymbolName
-    path: SameNamed | None = None
+    path: ReturnedPaths | None = None
     direction: Annotated[Direction, Meta(description="or `descendants`")] = "ancestors"
     relation: Annotated[
         Relation,
@@ -379,7 +386,14 @@ class FindReferences(Request, frozen=True, kw_only=True):
 
     workspace: Workspaces | None = None
     symbol_name: SymbolName
-    path: SameNamed | None = None
+    relation: Annotated[
+        ReferenceRelation,
+        Meta(
+            description="`uses`, or what `get_symbol_hierarchy` answers with this relation (`subtypes`, `supertypes`: all of "
+            "them), or `get_call_graph` with this direction (`callers`, `callees`, `impact`)"
+        ),
+    ] = "uses"
+    path: ReturnedPaths | None = None
     role: (
         Annotated[
             ReferenceRole,
@@ -415,7 +429,7 @@ class FindReferences(Request, frozen=True, kw_only=True):
             ge=0,
             le=MAX_OFFSET,
             description="leaves out the first ones, for the rest of a page that was cut",
-            extra={"unit": "uses", "help": "Leave out so many first."},
+            extra={"unit": "uses", "lists_default": False, "help": "Leave out so many first."},
         ),
     ] = 0
     detail_level: Annotated[
@@ -433,7 +447,7 @@ class GetCallGraph(Request, frozen=True, kw_only=True):
     tool: ClassVar[str] = "get_call_graph"
 
     symbol_name: SymbolName
-    path: SameNamed | None = None
+    path: ReturnedPaths | None = None
     direction: Annotated[
         GraphDirection,
         Meta(
@@ -456,7 +470,7 @@ class FindRelatedSymbols(Request, frozen=True, kw_only=True):
     tool: ClassVar[str] = "find_related_symbols"
 
     symbol_name: SymbolName
-    path: SameNamed | None = None
+    path: ReturnedPaths | None = None
     scope: Annotated[Scope, Meta(description="of neighbours: or `module` (directory), `package`")] = "file"
     limit: Annotated[int, Meta(ge=1, le=MAX_LIMIT, extra={"unit": "symbols"})] = 20
 
@@ -486,6 +500,7 @@ class GetCodeContext(Request, frozen=True, kw_only=True):
     ) = None
     detail_level: Annotated[ContextDetail, Meta(description="`signature` or `body`, whatever the strategy")] | None = None
     language: Annotated[Languages, Meta(description="only code in it")] | None = None
+    path: Globs | None = None
 
 
 class DiffContext(Request, frozen=True, kw_only=True):
@@ -501,7 +516,7 @@ class DiffContext(Request, frozen=True, kw_only=True):
             Revision,
             Meta(
                 description="a branch, tag or commit to compare with; where the head left the default branch if left out",
-                extra={"listed": "Ref; default: where the branch left the default branch"},
+                extra={"listed": "Default: fork point"},
             ),
         ]
         | None
@@ -511,7 +526,7 @@ class DiffContext(Request, frozen=True, kw_only=True):
             Revision,
             Meta(
                 description="a branch, tag or commit; the working tree if left out, uncommitted and new files included",
-                extra={"listed": "Ref; default: the working tree", "help": "Compare this commit, not the working tree."},
+                extra={"listed": "Default: working tree", "help": "Compare this commit, not the working tree."},
             ),
         ]
         | None
@@ -521,8 +536,8 @@ class DiffContext(Request, frozen=True, kw_only=True):
         Annotated[
             NameText,
             Meta(
-                description="a name, a qualified name or a `symbol_id`: the two versions of this one definition, whole",
-                extra={"listed": "Both versions of this definition", "help": "Show both versions of this definition."},
+                description="a name, a qualified name, a `symbol_id` or `path:line`: both versions of this one definition, whole",
+                extra={"help": "Show both versions of this definition."},
             ),
         ]
         | None

@@ -10,6 +10,7 @@ from codecompass.query.options import QueryOptions
 from codecompass.query.outline import get_file_outline, read_file
 from codecompass.query.references import find_package_references, find_references
 from codecompass.query.related import find_related_symbols
+from codecompass.query.relations import find_relation
 from codecompass.query.search import search_code
 from codecompass.query.status import JobsState, index_status
 
@@ -20,6 +21,7 @@ __all__ = [
     "find_package_references",
     "find_references",
     "find_related_symbols",
+    "find_relation",
     "get_call_graph",
     "get_code_context",
     "get_file_outline",

@@ -12,13 +12,13 @@ from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Usage
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import CallGraphReply, GraphEdge, GraphNode, Impact
 from codecompass.protocol.requests import Confidence, GetCallGraph
+from codecompass.query.chosen_symbol import ChosenSymbol, choose_symbol, left_out_by_path
 from codecompass.query.definitions import FileNames, entity
 from codecompass.query.exact_names import symbol_handle
 from codecompass.query.hierarchy import TypeTree
 from codecompass.query.metadata import answer_metadata
-from codecompass.query.name_lookup import resolve_symbol
 from codecompass.query.options import no_deadline
-from codecompass.query.uses import FoundUses, Uses
+from codecompass.query.uses import FoundUse, FoundUses, Uses
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot
 
@@ -99,13 +99,22 @@ class Neighbours:
 class _Graph(Neighbours):
     """Builds the graph breadth first: each symbol once, at its least distance."""
 
-    def __init__(self, snapshot: Snapshot, root: SymbolRow, request: GetCallGraph, is_expired: Callable[[], bool]) -> None:
+    def __init__(self, snapshot: Snapshot, chosen: ChosenSymbol, request: GetCallGraph, is_expired: Callable[[], bool]) -> None:
         super().__init__(snapshot, is_expired)
+        self.keeps: Final = chosen.keeps
+        self._file_ids = chosen.file_ids
+        self.outside: Final[set[int]] = set()
+        """Symbols that the request's path leaves out."""
+        root = chosen.row
         self._request = request
         self.is_expired: Final = is_expired
         self.nodes: dict[int, tuple[SymbolRow, int]] = {root.id: (root, 0)}
         self.edges: list[tuple[int, int, Step]] = []
         self.is_cut = False
+
+    def keeps_use(self, use: FoundUse) -> bool:
+        """Whether a use is in a file that may be returned."""
+        return self._file_ids is None or use.file.file_id in self._file_ids
 
     def grow(self) -> None:
         """Adds neighbours level by level, up to the depth and limit of the request."""
@@ -121,6 +130,9 @@ class _Graph(Neighbours):
                     self.is_cut = self.is_cut or (row.id in self.found and self.found[row.id].is_cut)
                     neighbour = step.neighbour
                     if not self._request.include_tests and self.uses.is_test(neighbour):
+                        continue
+                    if not self.keeps(neighbour):
+                        self.outside.add(neighbour.id)
                         continue
                     if neighbour.id not in self.nodes:
                         if len(self.nodes) > self._request.limit:
@@ -149,8 +161,9 @@ def get_call_graph(
 
     Raises SymbolNotFound or AmbiguousSymbol.
     """
-    root = resolve_symbol(snapshot, request.symbol_name, request.path, is_expired)
-    graph = _Graph(snapshot, root, request, is_expired)
+    chosen = choose_symbol(snapshot, request.symbol_name, request.path, state.workspace, is_expired)
+    root = chosen.row
+    graph = _Graph(snapshot, chosen, request, is_expired)
     graph.grow()
     impact = _impact(graph, root) if request.direction == "impact" else None
     numbers = {row_id: number for number, row_id in enumerate(graph.nodes)}
@@ -168,6 +181,8 @@ def get_call_graph(
     found = graph.found.get(root.id)
     if len(nodes) == 1 and found is not None and not graph.is_cut:
         warnings = _why_no_callers(found)
+    n_outside = len(graph.outside)
+    warnings = (*chosen.warnings, *left_out_by_path(n_outside, n_outside + len(nodes) - 1, "symbols"), *warnings)
     return CallGraphReply(
         direction=request.direction,
         nodes=nodes,
@@ -197,7 +212,9 @@ def _impact(graph: _Graph, root: SymbolRow) -> Impact:
         for type_ in binder.types.of_member(root):
             for subtype in _all_subtypes(graph, type_):
                 overriding += [row for row in binder.definitions.named(root.name) if row.parent_id == subtype.id]
-    importing = sorted({use.file.path for use in found.uses if use.role == "import"}) if found is not None else []
+    importing = sorted({use.file.path for use in found.uses if use.role == "import" and graph.keeps_use(use)}) if found else []
+    subtypes = [row for row in subtypes if graph.keeps(row)]
+    overriding = [row for row in overriding if graph.keeps(row)]
     callers = [(row, distance) for row, distance in graph.nodes.values() if distance]
     distances = Counter(distance for row, distance in callers if not graph.uses.is_test(row))
     return Impact(

@@ -9,10 +9,11 @@ from codecompass.errors import AmbiguousSymbol
 from codecompass.languages.records import Symbol
 from codecompass.protocol.decode import well_formed
 from codecompass.protocol.difference_replies import DiffVersion
+from codecompass.query.chosen_symbol import resolve_symbol
 from codecompass.query.definition_changes import DefinitionChange, FileDefinitions
 from codecompass.query.exact_names import is_handle, symbol_of_handle
 from codecompass.query.file_versions import DefinitionNode, FileVersion, TreeDifference, VersionedDefinition, nodes_of
-from codecompass.query.name_lookup import resolve_symbol
+from codecompass.query.named_locations import asked_lines
 from codecompass.query.query_words import name_parts
 from codecompass.query.source_lines import lines_of
 from codecompass.scan.files import printable
@@ -43,13 +44,18 @@ def compared_definition(
     name: str,
     difference: TreeDifference,
     found: Sequence[FileDefinitions],
+    root: str,
     is_expired: Callable[[], bool],
 ) -> tuple[DefinitionChange, Versions]:
-    """Returns the definition with this name (or `symbol_id`) and its two versions. One that differs is preferred.
+    """Returns the definition with this name, `symbol_id` or place, and its two versions. One that differs is preferred.
+
+    `root` is that of the workspace, for absolute paths.
 
     Raises SymbolNotFound, AmbiguousSymbol.
     """
     known = symbol_of_handle(snapshot, name) if is_handle(name) else None
+    if known is None and asked_lines(name) is not None:
+        known = resolve_symbol(snapshot, name, root, is_expired)
     fits = _fitting(name, known)
     changed = [
         change for file in found for change in file.changes if any(fits(side) for side in (change.new, change.old) if side)
@@ -64,7 +70,7 @@ def compared_definition(
     whole = [node for node in _nodes(difference) if fits(node.definition)]
     if len(whole) == 1:
         return _unchanged_in_changed_file(difference, whole[0].definition)
-    row = known if known is not None else resolve_symbol(snapshot, name, None, is_expired)
+    row = known if known is not None else resolve_symbol(snapshot, name, root, is_expired)
     definition = VersionedDefinition(
         path=row.path, language=row.language, symbol=_symbol(row), scope=(), head_start=row.line_start
     )
@@ -90,8 +96,8 @@ def _fitting(name: str, known: SymbolRow | None) -> Callable[[VersionedDefinitio
 def _the_one(name: str, changes: Sequence[DefinitionChange]) -> DefinitionChange:
     if len(changes) > 1:
         raise AmbiguousSymbol(
-            f"{len(changes)} definitions that differ are named {name[:100]}. Pass path, or a qualified name, of the one that is "
-            "meant.",
+            f"{len(changes)} definitions that differ are named {name[:100]}. Pass a qualified name of the one that is meant, "
+            "or path.",
             candidate_count=len(changes),
             candidates=[
                 {

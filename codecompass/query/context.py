@@ -5,6 +5,7 @@ Besides the hits of a search it contains their surroundings: the definitions tha
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import compress
 from typing import Final, Protocol
 
 import msgspec
@@ -17,8 +18,10 @@ from codecompass.protocol.replies import CodeContextReply, ContextItem, Excerpt,
 from codecompass.protocol.requests import GetCodeContext, SearchCode, Strategy
 from codecompass.query.call_graph import ANY_USAGE, Neighbours
 from codecompass.query.exact_names import symbol_handle
+from codecompass.query.filters import chosen_files
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.options import QueryOptions, no_deadline
+from codecompass.query.path_globs import relative_request
 from codecompass.query.search import find
 from codecompass.query.search_hits import RankedPlace, Signals, definition_place
 from codecompass.query.shaping import result_handle, stable_handle
@@ -82,10 +85,13 @@ def get_code_context(
     """
     strategy = request.strategy or options.default_strategy
     detail = request.detail_level or ("body" if strategy == "depth" else "signature")
-    search = SearchCode(query=request.query, language=request.language)
+    request = relative_request(request, state.workspace)
+    search = SearchCode(query=request.query, language=request.language, path=request.path)
     hits = find(snapshot, search, CANDIDATES, options, is_expired, root=state.workspace)
     make = _text_item if options.answers == "text" else _item
     groups = _groups(snapshot, [shown.place for shown in hits.shown], make, is_expired, with_body=detail == "body")
+    if request.path is not None:
+        groups = _within(groups, snapshot, request.path)
     candidates = [*groups.best, *groups.needs, *groups.others]
     # Room for the largest envelope: that of an incomplete answer, with figures of at least three digits.
     widest = max(request.max_tokens, LEAST_BUDGET)
@@ -149,6 +155,16 @@ def _groups(
         return tuple(items[key] for key in fresh)
 
     return _Groups(once(map(_span, best)), once(map(_identity, needs)), once(map(_span, others)))
+
+
+def _within(groups: _Groups, snapshot: Snapshot, path: str) -> _Groups:
+    """Returns the items in the files that a path filter lets through; the surroundings of a hit may be in any file."""
+    files = snapshot.files()
+    kept = frozenset(compress(files.paths, chosen_files(files, path)))
+    best, needs, others = (
+        tuple(item for item in group if item.path in kept) for group in (groups.best, groups.needs, groups.others)
+    )
+    return _Groups(best, needs, others)
 
 
 def _span(place: RankedPlace) -> tuple[str, int, int]:

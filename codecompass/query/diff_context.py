@@ -86,7 +86,7 @@ def diff_context(
     if not difference.is_indexed:
         warnings += (OF_WORKING_TREE.format(head=difference.changes.head.name),)
     if request.symbol is not None:
-        change, versions = compared_definition(snapshot, request.symbol, difference, found, is_expired)
+        change, versions = compared_definition(snapshot, request.symbol, difference, found, state.workspace, is_expired)
         item = _item(snapshot, change, users.of(change), users)
         items = [replace(item, change=versions.change, pieces=(), lines_omitted=0, old=versions.old, new=versions.new)]
         warnings += versions.warnings

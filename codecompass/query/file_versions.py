@@ -20,7 +20,7 @@ from codecompass.scan.git_changes import FileChange, GitChanges
 from codecompass.worker.messages import Answer, FileSymbols, FileTask, FileText
 
 NOT_COMPARED: Final = frozenset(
-    {"submodule", "symlink", "binary", "secret", "filtered", "too_large", "unreadable", "beyond_bound"}
+    {"submodule", "symlink", "binary", "secret", "filtered", "too_large", "unreadable", "beyond_bound", "missing"}
 )
 """Notes of files whose content is not read."""
 

@@ -15,7 +15,15 @@ from codecompass.formatting import count
 from codecompass.languages.records import SymbolKind
 from codecompass.protocol.decode import SHOWN_VALUE_LENGTH, well_formed
 from codecompass.protocol.kinds import kinds_meant
-from codecompass.query.path_globs import expression_of, expressions_of, literal_expression, literal_start, path_globs, plain_path
+from codecompass.query.path_globs import (
+    expression_of,
+    expressions_of,
+    literal_expression,
+    literal_start,
+    path_globs,
+    plain_path,
+    without_lines,
+)
 from codecompass.scan.git_changes import GitChanges, Hunk
 from codecompass.store.facts import FactsReader
 from codecompass.store.file_table import FileTable
@@ -109,7 +117,8 @@ def index_filter(snapshot: Snapshot, language: str | None, path: str | None, cha
 def chosen_files(files: FileTable, path: str) -> bytearray:
     """Returns for each file 1 if it passes a path filter, else 0. Raises the same errors as `index_filter`."""
     written = plain_path(path).strip("/")
-    if ("," in written or "{" in written or written.startswith("!")) and _is_there(files, written):
+    is_odd = "," in written or "{" in written or written.startswith("!") or without_lines(written) != written
+    if is_odd and _is_there(files, written):
         # The name of an existing path means that path.
         wanted: tuple[str, ...] = (literal_expression(written),)
         unwanted: tuple[str, ...] = ()

@@ -3,7 +3,7 @@
 Direct subtypes are found by the heads of types, and in Go, where interfaces are implemented implicitly, by their methods.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -13,10 +13,10 @@ from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import HierarchyNode, RelatedType, SymbolHierarchyReply, TypeHierarchyReply
 from codecompass.protocol.requests import Confidence, GetSymbolHierarchy, Relation
 from codecompass.query.binding import Binder
+from codecompass.query.chosen_symbol import ChosenSymbol, choose_symbol, left_out_by_path
 from codecompass.query.definitions import TYPE_KINDS, Definitions, enclosing, entity, family_of, owner_name
 from codecompass.query.exact_names import symbol_handle
 from codecompass.query.metadata import answer_metadata
-from codecompass.query.name_lookup import resolve_symbol
 from codecompass.query.options import MAX_HIERARCHY_BYTES, no_deadline
 from codecompass.query.query_words import name_parts
 from codecompass.query.receiver_types import MAX_SUPERTYPES
@@ -56,24 +56,25 @@ def get_symbol_hierarchy(
 
     Raises SymbolNotFound or AmbiguousSymbol.
     """
-    anchor = resolve_symbol(snapshot, request.symbol_name, request.path, is_expired)
+    chosen = choose_symbol(snapshot, request.symbol_name, request.path, state.workspace, is_expired)
+    anchor = chosen.row
     if request.relation != "nesting":
-        return type_hierarchy(snapshot, anchor, request.relation, state, is_expired)
+        return type_hierarchy(snapshot, chosen, request.relation, state, is_expired)
     if request.direction == "ancestors":
         nodes = tuple(_node(snapshot, row, depth, ()) for depth, row in enumerate(_ancestors(snapshot, anchor)))
         return SymbolHierarchyReply(
             hierarchy=nodes,
             direction=request.direction,
             chain_length=len(nodes),
-            metadata=answer_metadata(snapshot, state),
+            metadata=answer_metadata(snapshot, state, warnings=chosen.warnings),
         )
-    tree = _Tree(snapshot, anchor, is_expired)
+    tree = _Tree(snapshot, chosen, is_expired)
     warnings = (f"only the upper {tree.size} symbols are shown; ask for one of them to see more",) if tree.is_cut else ()
     return SymbolHierarchyReply(
         hierarchy=(tree.root(),),
         direction=request.direction,
         chain_length=tree.size,
-        metadata=answer_metadata(snapshot, state, warnings=warnings, is_truncated=tree.is_cut),
+        metadata=answer_metadata(snapshot, state, warnings=(*chosen.warnings, *warnings), is_truncated=tree.is_cut),
     )
 
 
@@ -92,9 +93,10 @@ def _ancestors(snapshot: Snapshot, anchor: SymbolRow) -> list[SymbolRow]:
 class _Tree:
     """The definitions inside a symbol, collected level by level, so that the deepest are left out if not all fit."""
 
-    def __init__(self, snapshot: Snapshot, anchor: SymbolRow, is_expired: Callable[[], bool]) -> None:
+    def __init__(self, snapshot: Snapshot, chosen: ChosenSymbol, is_expired: Callable[[], bool]) -> None:
         self._snapshot = snapshot
-        self._anchor = anchor
+        self._anchor = chosen.row
+        self._keeps = chosen.keeps
         self._is_expired = is_expired
         self._inside: dict[int, list[SymbolRow]] = {}
         self.size = 1
@@ -130,7 +132,9 @@ class _Tree:
 
     def _members(self, parent: SymbolRow, depth: int) -> list[SymbolRow]:
         inside = self._snapshot.facts.children(parent.id)
-        return inside + _extensions(self._snapshot, parent) if depth == 1 and parent.kind in _EXTENDED_KINDS else inside
+        if depth == 1 and parent.kind in _EXTENDED_KINDS:
+            inside = inside + _extensions(self._snapshot, parent)
+        return [row for row in inside if self._keeps(row)]
 
     def _nested(self, row: SymbolRow, depth: int) -> HierarchyNode:
         children = tuple(self._nested(child, depth + 1) for child in self._inside.get(row.id, ()))
@@ -175,17 +179,34 @@ def _node(snapshot: Snapshot, row: SymbolRow, depth: int, children: tuple[Hierar
 
 
 def type_hierarchy(
-    snapshot: Snapshot, type_: SymbolRow, relation: Relation, state: AnswerState, is_expired: Callable[[], bool]
+    snapshot: Snapshot, chosen: ChosenSymbol, relation: Relation, state: AnswerState, is_expired: Callable[[], bool]
 ) -> TypeHierarchyReply:
     """Returns supertypes or subtypes, transitively, each once; those of one type directly after it."""
     tree = TypeTree(Uses(snapshot, is_expired), relation, is_expired)
-    found = [_related(RelatedRow(type_, 0)), *map(_related, tree.below(type_))]
+    below = list(tree.below(chosen.row))
+    kept = [each for each in below if chosen.file_ids is None or (isinstance(each.type, SymbolRow) and chosen.keeps(each.type))]
+    warnings = (*chosen.warnings, *left_out_by_path(len(below) - len(kept), len(below), relation))
+    shown = _fitting([_related(each) for each in kept])
+    if len(shown) < len(kept):
+        warnings += (f"{len(shown)} of {len(kept)} {relation} are shown; pass path, or ask for one of them",)
     return TypeHierarchyReply(
         relation=relation,
-        symbols=tuple(found),
-        total=len(found) - 1,
-        metadata=answer_metadata(snapshot, state, is_truncated=tree.is_cut),
+        symbols=(_related(RelatedRow(chosen.row, 0)), *shown),
+        total=len(kept),
+        metadata=answer_metadata(snapshot, state, warnings=warnings, is_truncated=tree.is_cut or len(shown) < len(kept)),
     )
+
+
+def _fitting(types: Sequence[RelatedType]) -> list[RelatedType]:
+    """Returns the first types that fit into one answer."""
+    free = MAX_HIERARCHY_BYTES
+    kept: list[RelatedType] = []
+    for each in types:
+        free -= encoded_size(each) + 1
+        if free < 0:
+            break
+        kept.append(each)
+    return kept
 
 
 class RelatedRow(Struct, frozen=True):

@@ -7,7 +7,6 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.errors import AmbiguousSymbol, SymbolNotFound
 from codecompass.languages.records import SymbolKind
 from codecompass.languages.words import split_identifier
 from codecompass.protocol.decode import well_formed
@@ -18,12 +17,7 @@ from codecompass.query.exact_names import (
     Reading,
     allowed,
     exactly,
-    find_exactly,
-    is_handle,
     ordered,
-    outdated,
-    symbol_of_handle,
-    without_declarations,
 )
 from codecompass.query.options import no_deadline
 from codecompass.query.query_words import name_parts, query_words, same_word, word_bag
@@ -285,47 +279,3 @@ def _once(found: Sequence[NamedDefinition]) -> list[NamedDefinition]:
     for named in found:
         by_id.setdefault(named.row.id, named)
     return list(by_id.values())
-
-
-SHOWN_CANDIDATES: Final = 20
-SIMILAR_NAMES: Final = 5
-
-
-def resolve_symbol(snapshot: Snapshot, name: str, path: str | None, is_expired: Callable[[], bool] = no_deadline) -> SymbolRow:
-    """Returns the definition that `name` refers to in `path` (a whole path or its end), or anywhere if that is None.
-
-    A `symbol_id` refers to its definition, whatever `path` is. If no definition has the name, similar names are searched for
-    until `is_expired`, for the error.
-
-    Raises SymbolNotFound, or AmbiguousSymbol if definitions in several files have the name.
-    """
-    rows = find_exactly(snapshot, name)
-    if not rows and is_handle(name):
-        known = symbol_of_handle(snapshot, name)
-        if known is None:
-            raise outdated(name)
-        return known
-    if path is not None:
-        tail = path.strip().replace("\\", "/").removeprefix("./").strip("/")
-        rows = [row for row in rows if row.path == tail] or [row for row in rows if row.path.endswith("/" + tail)]
-    if not rows:
-        raise _not_found(snapshot, name, path, is_expired)
-    rows = without_declarations(rows)
-    if len({row.path for row in rows}) > 1:
-        raise AmbiguousSymbol(
-            f"{len(rows)} definitions are named {name[:100]}. Pass path, or a qualified name, of the one that is meant.",
-            candidate_count=len(rows),
-            candidates=[
-                {"path": row.path, "line": row.line_start, "kind": row.kind, "qualified_name": row.qualified_name}
-                for row in rows[:SHOWN_CANDIDATES]
-            ],
-        )
-    return rows[0]
-
-
-def _not_found(snapshot: Snapshot, name: str, path: str | None, is_expired: Callable[[], bool]) -> SymbolNotFound:
-    named = find_named(snapshot, name, Filter(), None, is_expired)
-    similar = list(dict.fromkeys(each.row.name for each in named))[:SIMILAR_NAMES]
-    place = f" in {path[:200]}" if path else ""
-    hint = f" Similar names: {', '.join(similar)}." if similar else " Find it with search_code."
-    return SymbolNotFound(f"no symbol is named {name[:100]}{place}.{hint}", name=name[:100], path=path, similar_names=similar)

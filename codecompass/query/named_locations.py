@@ -1,15 +1,17 @@
 """Locations named by a query: `src/x.py:120`, `x.py:120-140`, `x.py#L120`, and files by path as logs print them
-(`auth/handler.rs`).
+(`auth/handler.rs`). Also as answers print them: `src/x.py:120 fn run`, `fn run, src/x.py:120`; and as `file:` URIs.
 """
 
 import re
 from typing import Final
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from codecompass.languages.records import SymbolKind
 from codecompass.protocol.decode import well_formed
+from codecompass.protocol.file_uris import without_uris
+from codecompass.protocol.kinds import SYMBOL_KINDS
 from codecompass.protocol.replies import MatchedLine
 from codecompass.protocol.requests import MAX_PATH_LENGTH
 from codecompass.query.filters import has_kind, passes
@@ -36,12 +38,22 @@ MAX_ASKED: Final = 60
 
 SHOWN_CHARACTERS: Final = 240
 
+MAX_PLACE_LENGTH: Final = 2 * MAX_PATH_LENGTH
+"""Characters of a location with the name of its definition."""
+
 MAX_FILES: Final = 10
 """Files whose paths end in the requested path that are shown."""
 
 _ASKED: Final = re.compile(
-    r"(?P<path>\S[^\n]*?)(?::(?P<first>\d{1,7})(?:-(?P<last>\d{1,7}))?(?::\d+)?|#L(?P<from>\d{1,7})(?:-L?(?P<to>\d{1,7}))?):?"
+    r"(?P<path>\S[^\n]*?)(?::(?P<first>\d{1,7})(?:-(?P<last>\d{1,7}))?(?::\d+)?"
+    r"|#L(?P<from>\d{1,7})(?:C\d+)?(?:-L?(?P<to>\d{1,7})(?:C\d+)?)?):?"
 )
+_KIND_WORD: Final = rf"(?:{'|'.join(SYMBOL_KINDS)})"
+_PRINTED: Final = (
+    re.compile(rf"(?P<place>\S+)\s+{_KIND_WORD}\s+(?P<name>\S[^\n]*)"),
+    re.compile(rf"{_KIND_WORD}\s+(?P<name>\S+), (?P<place>\S+)"),
+)
+"""Places with the name of their definition: in a list of candidates, and in a graph."""
 _CALLED_KINDS: Final[frozenset[SymbolKind]] = frozenset({"fn", "method", "macro"})
 _VALUE_KINDS: Final[frozenset[SymbolKind]] = frozenset({"const", "var", "field", "type"})
 
@@ -52,11 +64,23 @@ class AskedLines(Struct, frozen=True):
     path: str
     first: int
     last: int
+    name: str = ""
+    """The name of the definition there, if the text has it."""
 
 
 def asked_lines(text: str) -> AskedLines | None:
     """Returns the location that the whole text names, None if it names none."""
-    match = _ASKED.fullmatch(well_formed(text).strip())
+    text = well_formed(without_uris(text.strip()[:MAX_PLACE_LENGTH])) if len(text) <= MAX_PLACE_LENGTH else ""
+    for pattern in _PRINTED:
+        printed = pattern.fullmatch(text)
+        asked = None if printed is None else _lines_in(printed["place"])
+        if printed is not None and asked is not None:
+            return structs.replace(asked, name=printed["name"].strip())
+    return _lines_in(text)
+
+
+def _lines_in(text: str) -> AskedLines | None:
+    match = _ASKED.fullmatch(text)
     if match is None or len(match["path"]) > MAX_PATH_LENGTH or not any(mark in match["path"] for mark in "./\\"):
         return None
     first = int(match["first"] or match["from"])
@@ -76,20 +100,24 @@ def places_of_lines(
 
     `root` is that of the workspace, for absolute paths.
     """
-    path = asked.path.removeprefix(root.rstrip("/") + "/").removeprefix("./").strip("/")
-    if not path:
-        return []
-    whole = snapshot.facts.file(path)
-    if whole is not None and whole.status == "indexed":
-        files = [whole]
-    else:
-        ending = [snapshot.facts.file(found) for found in snapshot.facts.paths_ending(path, MAX_FILES)]
-        files = [file for file in ending if file is not None]
+    files = files_at(snapshot, asked.path, root)
     is_allowed = passes(where)
     files = [file for file in files if is_allowed(file.id, file.language)]
     files = [file for file in files if asked.first <= file.line_count] or files
     files.sort(key=lambda file: (role_of(file.path).rank, len(file.path), file.path))
     return [_place_of_line(snapshot, file, asked, kinds, index) for index, file in enumerate(files)]
+
+
+def files_at(snapshot: Snapshot, path: str, root: str) -> list[FileRow]:
+    """Returns the file with this path, else those whose paths end in it. `root` is that of the workspace, for absolute paths."""
+    plain = path.removeprefix(root.rstrip("/") + "/").removeprefix("./").strip("/")
+    if not plain:
+        return []
+    whole = snapshot.facts.file(plain)
+    if whole is not None and whole.status == "indexed":
+        return [whole]
+    ending = [snapshot.facts.file(found) for found in snapshot.facts.paths_ending(plain, MAX_FILES)]
+    return [file for file in ending if file is not None]
 
 
 def lines_shown(snapshot: Snapshot, place: RankedPlace) -> tuple[MatchedLine, ...]:

@@ -10,14 +10,17 @@ from typing import Final
 
 import msgspec
 
-from codecompass.errors import FileNotFound
+from codecompass.errors import FileNotFound, InvalidInput
+from codecompass.formatting import count
 from codecompass.protocol.decode import well_formed
 from codecompass.protocol.encode import encoded_size
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import FileOutlineReply, FileTextReply, OutlineNode
 from codecompass.protocol.requests import GetFileOutline, ReadFile
+from codecompass.query.filters import chosen_files
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.options import QueryOptions
+from codecompass.query.path_globs import plain_path, relative_to_root, without_lines
 from codecompass.query.query_words import query_words
 from codecompass.query.retrieval import file_query
 from codecompass.query.source_lines import cut, lines_of
@@ -66,7 +69,7 @@ def get_file_outline(
     shown = _fitting(nodes, limit, options.max_outline_bytes - METADATA_BYTES)
     n_shown = _count(shown)
     left_out = n_nodes - n_shown
-    warnings = (f"{left_out} of {n_nodes} nodes are left out; ask with depth top or a limit",) if left_out else ()
+    warnings = (f"{left_out} of {n_nodes} nodes are left out; ask with depth top",) if left_out else ()
     metadata = answer_metadata(snapshot, state, warnings=warnings, is_truncated=left_out > 0, is_partial=not file.is_parsed)
     is_limited = left_out > 0 and n_shown < limit
     return FileOutlineReply(
@@ -103,15 +106,13 @@ def read_file(snapshot: Snapshot, request: ReadFile, state: AnswerState) -> File
 
 
 def known_file(snapshot: Snapshot, path: str, workspace: str) -> FileRow:
-    """Returns the indexed file that a path refers to: relative, `./`, with backslashes, or absolute within the workspace.
+    """Returns the indexed file that a path refers to: relative, `./`, with backslashes, absolute within the workspace, or with
+    lines behind it (`src/x.py:10`).
 
     Raises the same errors as `get_file_outline`.
     """
-    relative = well_formed(path).strip().replace("\\", "/")
-    if workspace and relative.startswith(workspace.rstrip("/") + "/"):
-        relative = relative[len(workspace.rstrip("/")) + 1 :]
-    relative = relative.removeprefix("./")
-    file = snapshot.facts.file(relative)
+    relative = plain_path(relative_to_root(well_formed(path).strip(), workspace)).removeprefix("/")
+    file = snapshot.facts.file(relative) or snapshot.facts.file(without_lines(relative))
     if file is not None and file.status == "indexed":
         return file
     if file is not None:
@@ -121,9 +122,29 @@ def known_file(snapshot: Snapshot, path: str, workspace: str) -> FileRow:
             path=relative,
             reason=file.reason,
         )
+    several = _matching(snapshot, relative)
+    if len(several) == 1 and (only := snapshot.facts.file(several[0])) is not None:
+        return only
+    if several:
+        raise FileNotFound(
+            f"{relative[:200]} means {count(len(several), 'file')}, and this is about one: {', '.join(several[:SIMILAR_PATHS])}"
+            f"{', ...' if len(several) > SIMILAR_PATHS else ''}. search_code with this path and mode files lists them.",
+            path=relative[:200],
+            similar_paths=several[:SIMILAR_PATHS],
+        )
     similar = similar_paths(snapshot, relative)
     hint = f" Similar: {', '.join(similar)}." if similar else " Search for it with search_code."
     raise FileNotFound(f"no indexed file has the path {relative[:200]}.{hint}", path=relative[:200], similar_paths=similar)
+
+
+def _matching(snapshot: Snapshot, path: str) -> list[str]:
+    """Returns the indexed files that a glob matches or a directory contains, by path; none for a text that is neither."""
+    files = snapshot.files()
+    try:
+        chosen = chosen_files(files, path) if path.strip("/") else b""
+    except InvalidInput:
+        return []
+    return [found for found, is_chosen in zip(files.paths, chosen, strict=False) if is_chosen]
 
 
 def similar_paths(snapshot: Snapshot, path: str) -> list[str]:

@@ -17,7 +17,7 @@ from msgspec import Struct, structs
 
 from codecompass.errors import InvalidInput
 from codecompass.protocol.decode import SHOWN_VALUE_LENGTH, well_formed
-from codecompass.protocol.requests import MAX_PATH_LENGTH, LocateSymbol, SearchCode
+from codecompass.protocol.requests import MAX_PATH_LENGTH, DiffContext, GetCodeContext, LocateSymbol, SearchCode
 
 MAX_GLOBS: Final = 64
 """Alternatives of a path filter: its globs, and those in their braces."""
@@ -34,10 +34,13 @@ MAX_ALL_CROSSINGS: Final = 128
 MAX_BRACES: Final = 16
 """Depth of nested braces."""
 
-_Filtered = TypeVar("_Filtered", SearchCode, LocateSymbol)
+_Filtered = TypeVar("_Filtered", SearchCode, LocateSymbol, GetCodeContext, DiffContext)
 
 WILDCARDS: Final = frozenset("*?[{")
 
+_LINES: Final = re.compile(
+    r"(?<=[^\s,])(?::\d{1,7}(?:-\d{1,7})?(?::\d{1,7})?|#L\d{1,7}(?:C\d+)?(?:-L?\d{1,7}(?:C\d+)?)?):?(?=\s*(?:,|$))"
+)
 _STARS: Final = re.compile(r"\*{2,}(?:/\*{2,})*(?=/)|\*{2,}")
 _TOKEN: Final = re.compile(r"\*\*/|\*\*|\*|\?|\[[!^]?[^\[\]]+\]|[{},]|[^*?\[{},]+|.", re.DOTALL)
 
@@ -53,7 +56,7 @@ def path_globs(text: str) -> PathGlobs:
     """Returns the globs of a filter. Raises InvalidInput for one that is too large or empty."""
     if len(text) > MAX_PATH_LENGTH:
         raise _refusal(text, f"has {len(text)} characters", f"at most {MAX_PATH_LENGTH} characters")
-    parts = [part.strip() for part in split_outside_braces(text)]
+    parts = [part.strip() for part in split_outside_braces(without_lines(text))]
     wanted = tuple(part for part in parts if part and not part.startswith("!"))
     unwanted = tuple(part[1:].strip() for part in parts if part.startswith("!") and part[1:].strip())
     if not wanted and not unwanted:
@@ -85,8 +88,10 @@ def split_outside_braces(text: str) -> list[str]:
 
 
 def relative_to_root(text: str, root: str) -> str:
-    """Returns a filter in which globs below `root`, an absolute path, are relative to it."""
+    """Returns a filter in which globs below `root`, an absolute path, are relative to it. Backslashes are separators."""
     bare = root.rstrip("/")
+    if "\\" in text:
+        text = text.replace("\\", "/")
     if not bare or bare not in text:
         return text
     return re.sub(rf"(?<![^,!{{\s]){re.escape(bare)}(?=[/,}}\s]|$)", "/", text)
@@ -97,6 +102,11 @@ def relative_request(request: _Filtered, root: str) -> _Filtered:
     if request.path is None or (path := relative_to_root(request.path, root)) == request.path:
         return request
     return structs.replace(request, path=path)
+
+
+def without_lines(text: str) -> str:
+    """Returns a path or glob without the lines that follow it: `src/x.py` for `src/x.py:10-20` and `src/x.py#L10`."""
+    return _LINES.sub("", text)
 
 
 def expression_of(glob: str, *, is_whole: bool = False) -> str:

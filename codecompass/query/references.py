@@ -26,11 +26,11 @@ from codecompass.protocol.replies import (
     ReferenceDefinition,
 )
 from codecompass.protocol.requests import Confidence, FindReferences
+from codecompass.query.chosen_symbol import choose_symbol, file_filter, left_out_by_path
 from codecompass.query.definitions import FileNames, code_around, family_of, is_member, last_part, owner_name
 from codecompass.query.exact_names import symbol_handle
 from codecompass.query.excerpts import enclosing_of, shortened
 from codecompass.query.metadata import answer_metadata
-from codecompass.query.name_lookup import resolve_symbol
 from codecompass.query.options import QueryOptions, no_deadline
 from codecompass.query.source_lines import lines_of
 from codecompass.query.uses import CONFIDENCES, FILES_BETWEEN_CHECKS, FoundUse, FoundUses, Uses, once, role_of_use
@@ -65,7 +65,8 @@ def find_references(
     """
     # Of many workspaces most do not define the symbol: none of them need look up similar names.
     has_time = (lambda: True) if options.is_for_merging else is_expired
-    target = resolve_symbol(snapshot, request.symbol_name, request.path, has_time)
+    chosen = choose_symbol(snapshot, request.symbol_name, request.path, state.workspace, has_time)
+    target = chosen.row
     found = Uses(snapshot, is_expired).of(target)
     definition = ReferenceDefinition(
         symbol_id=symbol_handle(snapshot, target),
@@ -78,13 +79,24 @@ def find_references(
         signature=target.signature,
     )
     imported = imported_symbol(snapshot, target) if options.is_for_merging else None
-    return replace(references_reply(snapshot, request, state, definition, found), imported=imported)
+    reply = references_reply(snapshot, request, state, definition, found, chosen.file_ids, chosen.warnings)
+    return replace(reply, imported=imported)
 
 
 def references_reply(
-    snapshot: Snapshot, request: FindReferences, state: AnswerState, definition: ReferenceDefinition, found: FoundUses
+    snapshot: Snapshot,
+    request: FindReferences,
+    state: AnswerState,
+    definition: ReferenceDefinition,
+    found: FoundUses,
+    file_ids: frozenset[int] | None = None,
+    warnings: tuple[str, ...] = (),
 ) -> FindReferencesReply:
-    """Returns the page of uses that the request asks for."""
+    """Returns the page of uses that the request asks for, of those in the files `file_ids`; the counts are of these files too."""
+    if file_ids is not None:
+        inside = tuple(use for use in found.uses if use.file.file_id in file_ids)
+        warnings += left_out_by_path(len(found.uses) - len(inside), len(found.uses), "uses")
+        found = replace(found, uses=inside)
     least = CONFIDENCES.index(request.confidence)
     wanted = [
         use
@@ -95,7 +107,7 @@ def references_reply(
     ]
     page = wanted[request.offset : request.offset + request.limit]
     shown = tuple(_reference(snapshot, use, definition.name, has_text=request.detail_level == "line") for use in page)
-    warnings = ("the time was up before all files were read; the counts cover only those that were",) * found.is_cut
+    warnings += ("the time was up before all files were read; the counts cover only those that were",) * found.is_cut
     return FindReferencesReply(
         definition=definition,
         references=shown,
@@ -215,7 +227,9 @@ def find_package_references(
     definition = ReferenceDefinition(
         symbol_id="", path="", line_start=0, line_end=0, kind=symbol.kind, name=symbol.name, qualified_name="", signature=""
     )
-    return references_reply(snapshot, request, state, definition, uses_from_outside(snapshot, symbol, is_expired))
+    file_ids = None if request.path is None else file_filter(snapshot, request.path, state.workspace)
+    found = uses_from_outside(snapshot, symbol, is_expired)
+    return references_reply(snapshot, request, state, definition, found, file_ids)
 
 
 def uses_from_outside(snapshot: Snapshot, symbol: ImportedSymbol, is_expired: Callable[[], bool] = no_deadline) -> FoundUses:

@@ -7,9 +7,9 @@ from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import RelatedAnchor, RelatedSymbol, RelatedSymbolsReply
 from codecompass.protocol.requests import FindRelatedSymbols
 from codecompass.query.call_graph import ANY_USAGE, Neighbours
+from codecompass.query.chosen_symbol import choose_symbol, left_out_by_path
 from codecompass.query.exact_names import symbol_handle
 from codecompass.query.metadata import answer_metadata
-from codecompass.query.name_lookup import resolve_symbol
 from codecompass.query.options import no_deadline
 from codecompass.query.shaping import stable_handle
 from codecompass.store.rows import SymbolRow
@@ -32,16 +32,20 @@ def find_related_symbols(
 
     What it uses is in line order, all else by path and line. Raises SymbolNotFound or AmbiguousSymbol.
     """
-    anchor = resolve_symbol(snapshot, request.symbol_name, request.path, is_expired)
+    chosen = choose_symbol(snapshot, request.symbol_name, request.path, state.workspace, is_expired)
+    anchor = chosen.row
     seen = {anchor.id}
     related: list[RelatedSymbol] = []
     is_partial = False
+    n_left_out = 0
     for relation, rows in _relations(snapshot, anchor, request.scope, is_expired):
         if related and is_expired():
             is_partial = True
             break
         fresh = [row for row in rows if row.id not in seen and row.kind not in ("use", "impl")]
         seen.update(row.id for row in fresh)
+        n_left_out += sum(not chosen.keeps(row) for row in fresh)
+        fresh = [row for row in fresh if chosen.keeps(row)]
         related += [_related(snapshot, row, relation) for row in (fresh if relation == "uses" else _by_place(fresh))]
     shown = tuple(related[: request.limit])
     return RelatedSymbolsReply(
@@ -56,7 +60,13 @@ def find_related_symbols(
         related=shown,
         scope_used=request.scope,
         total_found=len(related),
-        metadata=answer_metadata(snapshot, state, is_truncated=len(shown) < len(related), is_partial=is_partial),
+        metadata=answer_metadata(
+            snapshot,
+            state,
+            warnings=(*chosen.warnings, *left_out_by_path(n_left_out, n_left_out + len(related), "related symbols")),
+            is_truncated=len(shown) < len(related),
+            is_partial=is_partial,
+        ),
     )
 
 

@@ -16,7 +16,7 @@ from codecompass.protocol.state_replies import (
     RecentJob,
 )
 from codecompass.query.metadata import answer_metadata
-from codecompass.query.path_globs import plain_path
+from codecompass.query.path_globs import plain_path, relative_to_root, without_lines
 from codecompass.store.job_log import JobRecord
 from codecompass.store.snapshot import Snapshot
 
@@ -55,7 +55,7 @@ def index_status(
         languages=dict(snapshot.facts.files_by_language()) if snapshot else {},
         skipped=dict(snapshot.facts.skipped_by_reason()) if snapshot else {},
         text_only=dict(snapshot.facts.text_only_by_reason()) if snapshot else {},
-        file=_file(snapshot, request.path) if snapshot and request.path else None,
+        file=_file(snapshot, request.path, state.workspace) if snapshot and request.path else None,
         active_job=jobs.active_job,
         recent_jobs=jobs.recent_jobs,
         interrupted_recovery_report=jobs.interrupted_recovery_report,
@@ -63,8 +63,9 @@ def index_status(
     )
 
 
-def _file(snapshot: Snapshot, path: str) -> FileState:
-    row = snapshot.facts.file(plain_path(path))
+def _file(snapshot: Snapshot, path: str, root: str) -> FileState:
+    plain = plain_path(relative_to_root(path, root)).removeprefix("/")
+    row = snapshot.facts.file(plain) or snapshot.facts.file(without_lines(plain))
     if row is None:
         return FileState(path=path, status="unknown", reason="not part of the index: missing, ignored, or new")
     is_indexed = row.status == "indexed"

@@ -14,9 +14,10 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from codecompass.formatting import count
 from codecompass.scan import builtin
 from codecompass.scan.git_conversions import require_plain_attributes
-from codecompass.scan.git_objects import read_blobs
+from codecompass.scan.git_objects import missing_objects, read_blobs
 from codecompass.scan.git_repository import GitError, GitOutputTooLarge, GitRepository, run_git
 from codecompass.scan.git_revisions import Side
 from codecompass.scan.git_working_tree import OmittedFile, write_working_tree
@@ -35,6 +36,12 @@ RENAME_LIMIT: Final = 1000
 """Files on each side up to which git detects renames of edited files; git's default."""
 
 _PATHSPEC_FILES: Final = 200
+_SHOWN_FILES: Final = 5
+"""Files that a warning names."""
+
+_RENAMES: Final = ("-M", f"-l{RENAME_LIMIT}")
+_IDENTICAL_RENAMES: Final = ("-M100%",)
+"""Recognises renamed files whose content is the same, without reading any."""
 
 FileStatus = Literal["added", "removed", "changed", "renamed"]
 
@@ -70,7 +77,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
     hunks: tuple[Hunk, ...] = ()
     note: str = ""
     """Why there are no hunks, or what else differs: `binary`, `submodule`, `symlink`, `mode`, `secret`, `too_large`, `filtered`,
-    `unreadable`, `beyond_bound`."""
+    `unreadable`, `beyond_bound`, `missing` (this clone lacks a content)."""
 
     @property
     def n_added(self) -> int:
@@ -130,7 +137,7 @@ def find_changes(
         others = [each for each, is_in in zip(others, is_chosen, strict=True) if is_in and (each.path, each.path) not in compared]
         contents: dict[str, bytes] = {}
         if with_contents:
-            contents, more = _contents(ours, files, rules.max_file_bytes, is_cancelled)
+            contents, more = _contents(ours, files, rules.max_file_bytes, is_cancelled, comparison.lacking)
             warnings += more
     found = sorted((*files, *others), key=lambda each: each.path)
     return GitChanges(base=base, head=head, files=tuple(found), contents=contents, warnings=warnings)
@@ -163,6 +170,9 @@ class _Comparison:
         self._repository = repository
         self._base, self._head = base, head
         self._is_cancelled = is_cancelled
+        self._renames: tuple[str, ...] = _RENAMES
+        self.lacking: frozenset[str] = frozenset()
+        """Objects that this clone is known to lack; looked up once git has failed."""
         self.prefix = "" if root == repository.top else os.path.relpath(root, repository.top) + "/"
 
     def files(self, chosen: Chosen) -> tuple[list[FileChange], tuple[str, ...]]:
@@ -176,8 +186,9 @@ class _Comparison:
             if isinstance(error, GitOutputTooLarge):
                 raise
             # Rename detection reads contents, which a partial clone may lack.
-            listed = list(_raw_entries(self._run(("--raw",), (), renames=False)))
-            warnings.append("renames could not be detected, because contents are missing here (a partial clone?)")
+            self._renames = _IDENTICAL_RENAMES
+            listed = list(_raw_entries(self._run(("--raw",), ())))
+            warnings.append("renames were only detected among identical files, because this clone lacks contents")
         n_old = sum(each.status == "removed" for each in listed)
         n_new = sum(each.status == "added" for each in listed)
         if n_old * n_new > RENAME_LIMIT * RENAME_LIMIT:
@@ -195,8 +206,32 @@ class _Comparison:
             )
             compared = sorted(compared, key=lambda each: each.path)[:MAX_COMPARED_FILES]
         hunks, more = self._hunks(compared, is_all=len(compared) == len(listed))
+        if any("could not be compared" in each for each in more):
+            missing = self._lacking(compared)
+            if missing:
+                lacking = frozenset(missing)
+                # The contents of a file that was only moved may be missing too, but no line of it differs.
+                moved = [each for each in compared if each.old_blob == each.new_blob]
+                here = [each for each in compared if each not in lacking and each.old_blob != each.new_blob]
+                hunks, more = self._hunks(here, is_all=False)
+                hunks |= {(each.old_path, each.path): () for each in moved}
+                files = [replace(each, note="missing") if each in lacking else each for each in files]
+                names = ", ".join(each.path for each in missing[:_SHOWN_FILES]) + ", ..." * (len(missing) > _SHOWN_FILES)
+                warnings.append(
+                    f"lines of {count(len(missing), 'file')} could not be compared, because this clone lacks their contents, and "
+                    f"nothing is fetched: {names}"
+                )
         kept = {(each.old_path, each.path) for each in compared}
         return [_with_lines(each, hunks, is_compared=(each.old_path, each.path) in kept) for each in files], (*warnings, *more)
+
+    def _lacking(self, files: Sequence[FileChange]) -> list[FileChange]:
+        """Returns the files whose content git would need to compare their lines, and this clone lacks."""
+        try:
+            self.lacking = missing_objects(self._repository, (self._base, self._head), is_cancelled=self._is_cancelled)
+        except GitError:
+            return []
+        differing = (each for each in files if each.old_blob != each.new_blob)
+        return [each for each in differing if not self.lacking.isdisjoint((each.old_blob, each.new_blob))]
 
     def _hunks(
         self, files: Sequence[FileChange], *, is_all: bool
@@ -219,13 +254,13 @@ class _Comparison:
             found |= _patches(output)
         return found, ()
 
-    def _run(self, what: Iterable[str], paths: Iterable[str], *, renames: bool = True) -> bytes:
+    def _run(self, what: Iterable[str], paths: Iterable[str]) -> bytes:
         return run_git(
             self._repository,
             self._repository.top,
             *("diff-tree", "-r", "-z", "--no-ext-diff", "--no-textconv", "--no-color", "--abbrev=64"),
             *("--ignore-submodules=none", "--submodule=short", "--diff-algorithm=default", "--no-prefix", "--full-index"),
-            *(("-M", f"-l{RENAME_LIMIT}") if renames else ("--no-renames",)),
+            *self._renames,
             *((f"--relative={self.prefix}",) if self.prefix else ("--no-relative",)),
             *what,
             self._base,
@@ -308,13 +343,20 @@ def _hunks_of(patch: bytes) -> Iterator[Hunk]:
 
 
 def _contents(
-    repository: GitRepository, files: Sequence[FileChange], max_bytes: int, is_cancelled: Callable[[], bool] | None
+    repository: GitRepository,
+    files: Sequence[FileChange],
+    max_bytes: int,
+    is_cancelled: Callable[[], bool] | None,
+    lacking: frozenset[str],
 ) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """Returns the contents of the files with known hunks, by object id, and warnings about missing ones. Secrets are not read."""
+    """Returns the contents of the files with known hunks, by object id, and warnings about missing ones.
+
+    Secrets are not read, nor are objects that are known to be `lacking`.
+    """
     wanted: dict[str, None] = {}
     for each in files:
         if each.note in ("", "mode") and not is_secret(each):
-            wanted |= dict.fromkeys(filter(None, (each.old_blob, each.new_blob)))
+            wanted |= dict.fromkeys(blob for blob in (each.old_blob, each.new_blob) if blob and blob not in lacking)
     contents: dict[str, bytes] = {}
     n_bytes = n_missing = 0
     try:

@@ -125,6 +125,10 @@ class Blob(Struct, frozen=True):
     """None if the blob is missing or larger than requested."""
 
 
+MAX_LISTED_BYTES: Final = 64 * MIB
+"""Maximum size of a list of all objects of two trees: about 600,000 files."""
+
+
 def read_blobs(
     repository: GitRepository,
     object_ids: Sequence[str],
@@ -160,6 +164,21 @@ def read_blobs(
             yield from _read_group(repository, group, max_bytes, is_cancelled)
             group, n_bytes = [], 0
     yield from _read_group(repository, group, max_bytes, is_cancelled)
+
+
+def missing_objects(
+    repository: GitRepository, trees: Sequence[str], *, is_cancelled: Callable[[], bool] | None = None
+) -> frozenset[str]:
+    """Returns the objects of these trees that this clone lacks. Unlike `git cat-file`, which fails at the first object that a
+    partial clone may not fetch. Raises GitError and GitCancelled."""
+    listed = run_git(
+        repository,
+        repository.top,
+        *("rev-list", "--objects", "--missing=print", *trees, "--"),
+        is_cancelled=is_cancelled,
+        max_output_bytes=MAX_LISTED_BYTES,
+    )
+    return frozenset(line[1:].decode("ascii", "replace") for line in listed.splitlines() if line.startswith(b"?"))
 
 
 def _size(line: str) -> int:

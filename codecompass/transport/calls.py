@@ -40,6 +40,8 @@ class ToolDescription(Struct, frozen=True, kw_only=True):
     output_schema: Mapping[str, object]
     is_read_only: bool
     meta: Mapping[str, object]
+    is_short: bool = False
+    """Whether annotations that change nothing for a model's host are left out."""
 
 
 class ToolCalls(Protocol):

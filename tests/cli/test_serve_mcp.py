@@ -13,6 +13,7 @@ import sys
 import pytest
 
 from codecompass.settings import LogLevel
+from codecompass.transport.tools.listing import GROUPS
 from tests.support.sample import SAMPLE
 from tests.support.served import END_SECONDS, PATIENCE, holding, processes_of, reached, serving, spied, write_tree
 from tests.support.waiting import until
@@ -130,7 +131,8 @@ async def test_options_choose_what_is_listed(tmp_path):
     async with serving(tmp_path, "--tools", "core") as line:
         names = {tool["name"] for tool in (await line.result("tools/list"))["tools"]}
 
-    assert names == {"search_code", "locate_symbol", "get_file_outline", "find_references", "get_code_context", "index_status"}
+    assert names == set(GROUPS["core"])
+    assert "diff_context" in names
 
 
 async def test_port_and_address_are_passed_over_on_stdio(tmp_path):

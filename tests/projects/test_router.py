@@ -237,15 +237,112 @@ async def test_the_variable_of_an_editor_walks_up_to_the_project_around_it(world
     assert routed.project.root == world.top / "shop"
 
 
-async def test_a_question_that_names_the_project_around_its_client_registers_it_too(world):
+async def test_a_question_that_names_the_project_around_its_client_registers_it_for_good(world):
+    shop = world.repository("shop")
+
+    routed = await world.route(Client(roots=[shop]), arguments={"workspace": shop})
+
+    assert (routed.project.root, routed.project.is_auto_discovered) == (shop, False)
+
+
+# A question about another repository.
+
+
+@pytest.mark.parametrize("rules", ["alone", "pinned", "discovery"])
+async def test_a_question_about_another_repository_takes_it_up_at_the_first_call(world, rules):
     shop, other = world.repository("shop"), world.repository("other")
-    client = Client(roots=[shop])
+    await world.registry.run(Registry.register, shop)
+    given = {
+        "alone": {},
+        "pinned": {"pinned": (shop,)},
+        "discovery": {"auto_workspace": True, "allowed_roots": (world.top,)},
+    }[rules]
+    client = Client(transport="http" if rules == "discovery" else "stdio")
 
-    assert (await world.route(client, arguments={"workspace": shop})).project.root == shop
+    routed = await world.route(client, tool="search_code", arguments={"query": "x", "workspace": other}, **given)
+
+    assert (routed.project.root, routed.project.is_auto_discovered) == (other, True)
+
+
+@pytest.mark.parametrize("named", ["other/src/a", "other/src/a/x.py", "other"])
+@pytest.mark.parametrize("marker", [".git", "pyproject.toml"])
+async def test_anything_inside_of_another_repository_means_the_repository(world, named, marker):
+    other = world.repository("other") if marker == ".git" else world.directory("other", marker=marker)
+    (world.directory("other/src/a") / "x.py").write_text("")
+
+    assert (await world.route(arguments={"workspace": world.top / named})).project.root == other
+
+
+@pytest.mark.parametrize("name", ["other", " other "])
+async def test_another_repository_is_found_by_its_name_beside_those_that_are_known(world, name):
+    shop, other = world.repository("code/shop"), world.repository("code/other")
+    world.repository("elsewhere/third")
+    await world.registry.run(Registry.register, shop)
+
+    assert (await world.route(arguments={"workspace": name})).project.root == other
+    for unknown in ("third", "gone", "src"):
+        with pytest.raises(WorkspaceNotRegistered, match="does not exist"):
+            await world.route(arguments={"workspace": unknown})
+    with pytest.raises(WorkspaceNotRegistered):
+        await world.route(Client(transport="http"), arguments={"workspace": "third"})
+
+
+async def test_a_name_below_an_allowed_root_is_found_and_one_outside_is_not(world):
+    shop, outside = world.repository("dev/shop"), world.repository("private/secret")
+    await world.registry.run(Registry.register, outside)
+    rules = {"allowed_roots": (world.top / "dev",)}
+    world.repository("private/other")
+
+    assert (await world.route(arguments={"workspace": "shop"}, **rules)).project.root == shop
+    with pytest.raises(WorkspaceNotAllowed):
+        await world.route(arguments={"workspace": "other"}, **rules)
+
+
+async def test_a_name_of_two_repositories_is_refused_with_both(world):
+    for place in ("one", "two"):
+        await world.registry.run(Registry.register, world.repository(f"{place}/shop"))
+        world.repository(f"{place}/other")
+
+    with pytest.raises(InvalidInput) as caught:
+        await world.route(arguments={"workspace": "other"})
+
+    assert str(world.top / "one/other") in caught.value.message
+    assert str(world.top / "two/other") in caught.value.message
+
+
+async def test_the_name_of_a_directory_is_taken_as_project_id_too(world):
+    shop = world.repository("shop")
+    await world.registry.run(Registry.register, shop)
+
+    assert (await world.route(arguments={"project_id": "shop"})).project.root == shop
+
+
+async def test_a_directory_that_is_no_project_is_only_registered_by_an_order_and_the_error_says_which(world):
+    plain = world.directory("plain")
+
     with pytest.raises(WorkspaceNotRegistered) as caught:
-        await world.route(client, arguments={"workspace": other})
+        await world.route(arguments={"workspace": plain})
 
-    assert f'index_repo with workspace: "{other}"' in caught.value.message
+    assert f'index_repo with workspace: "{plain}"' in caught.value.message
+    assert f"codecompass index {plain}" in caught.value.message
+    assert await world.registry.run(Registry.at, plain) is None
+    assert (await world.route(tool="index_repo", arguments={"workspace": plain})).project.root == plain
+
+
+async def test_where_no_call_of_the_client_helps_one_error_says_which_command_or_flag_does(world):
+    shop = world.repository("dev/shop")
+    client = Client(transport="http")
+
+    messages = set()
+    for tool in ("index_status", "index_repo", "sync_repo"):
+        with pytest.raises(WorkspaceNotRegistered) as caught:
+            await world.route(client, tool=tool, arguments={"workspace": shop})
+        messages.add(caught.value.message)
+
+    assert messages == {
+        f"{shop} is not registered. No call of this client can change that. Who runs this server can: codecompass index {shop}, "
+        f"or start it with --auto-workspace --allowed-root {world.top / 'dev'}."
+    }
 
 
 @pytest.mark.parametrize(("transport", "is_taken"), [("stdio", True), ("http", False)])
@@ -413,8 +510,7 @@ async def test_a_directory_inside_a_project_means_that_project_and_a_repository_
 
     assert (await world.ask(router, workspace=world.directory("mono/src/a"))).project.root == mono
     with pytest.raises(WorkspaceNotRegistered, match="vendor/lib is not registered"):
-        await world.ask(router, workspace=world.directory("mono/vendor/lib/src"))
-    await world.registry.run(Registry.register, inner)
+        await world.ask(router, Client(transport="http"), workspace=world.directory("mono/vendor/lib/src"))
     assert (await world.ask(router, workspace=world.directory("mono/vendor/lib/src"))).project.root == inner
 
 
@@ -440,7 +536,7 @@ async def test_an_unknown_workspace_is_refused_and_nothing_is_registered(world):
     before = await world.registry.run(Registry.projects)
 
     with pytest.raises(WorkspaceNotRegistered) as caught:
-        await world.route(arguments={"workspace": shop})
+        await world.route(Client(transport="http"), arguments={"workspace": shop})
     with pytest.raises(WorkspaceNotRegistered, match="does not exist"):
         await world.route(arguments={"workspace": world.top / "gone"})
 
@@ -474,7 +570,7 @@ async def test_names_of_any_characters_are_directories_like_others(world, name):
 
     assert (await world.route(arguments={"workspace": shop})).project.root == shop
     with pytest.raises(WorkspaceNotRegistered) as caught:
-        await world.route(arguments={"workspace": world.repository(name + "2")})
+        await world.route(Client(transport="http"), arguments={"workspace": world.repository(name + "2")})
     assert caught.value.data["workspace"]
 
 

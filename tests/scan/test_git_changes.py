@@ -315,6 +315,80 @@ def test_contents_that_a_clone_lacks_are_said_and_not_fetched(tmp_path: Path):
     assert any("could not be compared" in said or "missing" in said for said in found.warnings), found.warnings
 
 
+def without_objects(root: Path, *contents: str) -> None:
+    """Takes the objects of these contents out of a repository whose objects are loose, as a partial clone lacks them."""
+    for content in contents:
+        object_id = subprocess.run(
+            ["git", "hash-object", "--stdin"], input=content.encode(), cwd=root, check=True, capture_output=True
+        ).stdout.decode()
+        (root / ".git/objects" / object_id[:2] / object_id[2:].strip()).unlink()
+
+
+def test_a_missing_content_costs_the_lines_of_its_own_file_alone(tmp_path: Path):
+    root = repository(tmp_path, tracked={f"{name}.py": f"{name}\n" + TEXT for name in "abcdef"})
+    moved = (root / "f.py").read_text()
+    (root / "f.py").rename(root / "g.py")
+    write(root, {"a.py": "a\n" + TEXT + "new\n", "b.py": "changed\n" + TEXT, "new.py": "new file\n"})
+    (root / "e.py").unlink()
+    git(root, "add", "--all")
+    git(root, "commit", "--quiet", "-m", "second")
+    complete = by_path(changes(root, "HEAD~1", "HEAD"))
+    without_objects(root, "b\n" + TEXT, moved)
+
+    found = changes(root, "HEAD~1", "HEAD", with_contents=True)
+
+    assert by_path(found) == {**complete, "b.py": by_path(found)["b.py"]}
+    assert (by_path(found)["b.py"].note, by_path(found)["b.py"].hunks) == ("missing", ())
+    assert (complete["a.py"].n_added, complete["e.py"].n_removed, complete["g.py"].status) == (1, 41, "renamed")
+    (said,) = [each for each in found.warnings if "could not be compared" in each]
+    assert said == (
+        "lines of 1 file could not be compared, because this clone lacks their contents, and nothing is fetched: b.py"
+    )
+
+
+def test_a_partial_clone_compares_every_file_whose_contents_it_has(tmp_path: Path):
+    """Git fails at the first object that it may not fetch, whichever command asks for it."""
+    origin = repository(tmp_path / "origin", tracked={f"{name}.py": f"{name}\n" + TEXT for name in "abc"})
+    write(origin, {f"{name}.py": f"{name}\n" + TEXT + "new\n" for name in "abc"})
+    git(origin, "commit", "--quiet", "-am", "second")
+    git(origin, "config", "uploadpack.allowFilter", "true")
+    partial = tmp_path / "partial"
+    git(tmp_path, "clone", "--quiet", "--filter=blob:none", f"file://{origin}", str(partial))
+    for name in "ab":
+        git(partial, "show", f"HEAD~1:{name}.py")  # fetches this content
+
+    for head in ("HEAD", None):
+        found = changes(partial, "HEAD~1", head, with_contents=True)
+
+        assert [(each.path, each.n_added, each.note) for each in found.files] == [
+            ("a.py", 1, ""),
+            ("b.py", 1, ""),
+            ("c.py", 0, "missing"),
+        ]
+        assert len(found.contents) == 4
+        assert len(found.warnings) == 1
+        assert found.warnings[0].endswith(": c.py")
+
+
+def test_renames_of_identical_files_are_found_where_contents_are_missing(tmp_path: Path):
+    root = repository(tmp_path, tracked={"a.py": "a\n" + TEXT, "b.py": "b\n" + TEXT})
+    (root / "a.py").rename(root / "moved.py")
+    (root / "b.py").unlink()
+    write(root, {"c.py": "c\n" + TEXT})
+    git(root, "add", "--all")
+    git(root, "commit", "--quiet", "-m", "second")
+    without_objects(root, "b\n" + TEXT)
+
+    found = changes(root, "HEAD~1", "HEAD")
+
+    assert [(each.path, each.status, each.note) for each in found.files] == [
+        ("b.py", "removed", "missing"),
+        ("c.py", "added", ""),
+        ("moved.py", "renamed", ""),
+    ]
+    assert any("renames were only detected among identical files" in each for each in found.warnings)
+
+
 # the default base
 
 

@@ -196,7 +196,7 @@ async def test_an_unknown_workspace_within_the_roots_is_registered_as_discovered
 async def test_without_discovery_allowed_roots_only_restrict(world):
     shop = world.repository("dev/shop")
 
-    error = await refusal(world, arguments={"workspace": shop}, allowed_roots=(world.root,))
+    error = await refusal(world, Client(transport="http"), arguments={"workspace": shop}, allowed_roots=(world.root,))
 
     assert isinstance(error, WorkspaceNotRegistered)
 
@@ -277,8 +277,7 @@ async def test_over_stdio_the_surroundings_register_and_so_does_an_index_that_is
         (lambda shop, other: Client(transport="http", roots=[shop]), "index_repo", {}, {}),
         (lambda shop, other: Client(transport="http"), "index_repo", {"workspace": "shop"}, {}),
         (lambda shop, other: Client(transport="http", roots=[shop]), "search_code", {"query": "x"}, {}),
-        (lambda shop, other: Client(), "search_code", {"query": "x", "workspace": "shop"}, {}),
-        (lambda shop, other: Client(roots=[other]), "sync_repo", {"workspace": "shop"}, {}),
+        (lambda shop, other: Client(transport="http", roots=[other]), "search_code", {"query": "x", "workspace": "shop"}, {}),
     ],
 )
 async def test_in_all_other_cases_nothing_is_registered(world, client, tool, arguments, rules):

@@ -72,7 +72,7 @@ async def test_2_an_unknown_workspace_is_taken_up_and_answers_once_it_is_indexed
 
 
 async def test_3_without_discovery_an_unknown_workspace_is_refused_with_what_to_do(machine):
-    root = machine.project("unknown")
+    root = machine.project("unknown", marker=False)
     async with machine.serve() as desk:
         for tool, arguments in TOOLS.items():
             if tool == "index_repo":
@@ -81,13 +81,22 @@ async def test_3_without_discovery_an_unknown_workspace_is_refused_with_what_to_
             assert refused.code == "workspace_not_registered", tool
             assert f'index_repo with workspace: "{root}"' in refused.message
             assert f"codecompass index {root}" in refused.message
-            assert "--auto-workspace" in refused.message
         assert machine.projects() == {}
 
         assert (await desk.call("index_repo", workspace=root, wait_seconds=30)).code == ""
         assert (await desk.find(word(root), workspace=root)).names == {word(root)}
 
     assert list(machine.projects()) == [root]
+
+
+async def test_over_stdio_a_question_about_another_repository_is_answered_at_the_first_call(machine):
+    here, other = machine.project("here"), machine.project("other")
+    async with machine.serve(cwd=here) as desk:
+        assert (await desk.find(word(here))).names == {word(here)}
+        assert (await desk.find(word(other), workspace=other / "src")).names == {word(other)}
+        assert (await desk.call("search_code", query=word(other), workspace="other")).names == {word(other)}
+
+    assert machine.projects()[other].is_auto_discovered
 
 
 async def test_4_and_5_nothing_outside_of_the_allowed_roots_is_taken(machine):

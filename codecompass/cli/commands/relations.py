@@ -26,14 +26,15 @@ from codecompass.cli.tool_options import given, named_several, several_options, 
     examples=(
         Example("codecompass refs validate_token", "where it is used"),
         Example("codecompass refs Session.close --role call", "who calls it"),
-        Example("codecompass refs Config -p src/config.py", "which of several, by its file"),
+        Example("codecompass refs src/config.py:12", "which of several, by its place"),
+        Example("codecompass refs Config -p 'src/**'", "uses below src alone"),
         Example("codecompass refs close --confidence possible", "also what fits several definitions"),
         Example("codecompass refs Session --in auth --all", "what auth defines, wherever its package is imported"),
         Example("codecompass refs main --json | jq -r '.references[] | \"\\(.path):\\(.line_start)\"'", "for programs"),
     ),
 )
 @tool_argument("find_references", "symbol_name", metavar="NAME")
-@tool_options("find_references")
+@tool_options("find_references", "relation")
 @several_options()
 def refs(
     invocation: Invocation,

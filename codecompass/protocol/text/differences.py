@@ -31,6 +31,7 @@ NOTES: Final = {
     "secret": "not shown: its name says that it holds a secret",
     "filtered": "not compared: git runs a program on it",
     "beyond_bound": "lines not compared",
+    "missing": "lines not compared: this clone lacks a content",
     "too_large": "too large",
 }
 

@@ -2,10 +2,8 @@
 requests.
 """
 
-import os
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Final
-from urllib.parse import unquote_to_bytes, urlsplit
 
 import msgspec
 import trio
@@ -13,6 +11,7 @@ from msgspec import Meta, Raw, Struct
 
 from codecompass.log import get_logger
 from codecompass.projects.caller import TransportName
+from codecompass.protocol import file_uris
 from codecompass.protocol.requests import MAX_PATH_LENGTH
 from codecompass.transport.mcp.envelope import Agreement
 from codecompass.transport.mcp.jsonrpc import Response, encode_request
@@ -100,8 +99,6 @@ class ClientRequests:
 MAX_ROOTS: Final = 100
 """Roots of one client that are used."""
 
-_LOCAL_HOSTS: Final = frozenset({"", "localhost"})
-
 
 class _Root(Struct, frozen=True):
     uri: str
@@ -160,17 +157,9 @@ def root_paths(result: Raw) -> tuple[str, ...]:
 
 
 def path_of_uri(uri: str) -> str | None:
-    """Returns the absolute path of a local `file:` URI, percent-decoded; None for anything else."""
-    if len(uri) > MAX_URI_LENGTH:
-        return None
-    try:
-        parts = urlsplit(uri)
-    except ValueError:
-        return None
-    if parts.scheme != "file" or parts.netloc not in _LOCAL_HOSTS:
-        return None
-    path = os.fsdecode(unquote_to_bytes(parts.path))
-    return path if path.startswith("/") and "\0" not in path and len(path) <= MAX_PATH_LENGTH else None
+    """Returns the absolute path of a local `file:` URI, percent-decoded; None for anything else, and for what is too long."""
+    path = file_uris.path_of_uri(uri) if len(uri) <= MAX_URI_LENGTH else None
+    return path if path is not None and len(path) <= MAX_PATH_LENGTH else None
 
 
 MAX_WATCHES: Final = 100

@@ -86,7 +86,7 @@ def _tool(tool: ToolDescription, revision: str) -> WireTool:
         read_only_hint=tool.is_read_only,
         destructive_hint=UNSET if tool.is_read_only else False,
         idempotent_hint=UNSET if tool.is_read_only else True,
-        open_world_hint=False,
+        open_world_hint=UNSET if tool.is_short else False,
     )
     return WireTool(
         name=tool.name,

@@ -191,7 +191,7 @@ class ToolAnnotations(Struct, frozen=True, kw_only=True, rename="camel", omit_de
     read_only_hint: bool
     destructive_hint: bool | UnsetType = UNSET
     idempotent_hint: bool | UnsetType = UNSET
-    open_world_hint: bool
+    open_world_hint: bool | UnsetType = UNSET
 
 
 class WireTool(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

@@ -20,8 +20,15 @@ CodeCompass: code search in a local index of this repository that follows every 
 grep: one call ranks what matters, names the definition around each hit and reads words as well as patterns.
 
 - get_file_outline before reading a large file; get_code_context for a first look at a topic.
-- Leave out workspace and project_id: the project is found by itself. ref: a branch, tag or commit to ask about.
+- Leave out workspace: the project is found by itself. Another repository: workspace, its path or name. ref: a branch, tag or \
+commit to ask about.
 """
+
+_OF_FEW_TOOLS: Final = """\
+- diff_context: what a branch or the working tree changed, who is affected, which tests. find_references with relation: all \
+subtypes, callers of callers, impact.
+"""
+"""For listings with `diff_context` and with the argument `relation`, which the default listing leaves out."""
 
 _JSON_ANSWERS: Final = """\
 - Begin small (detail_level "location" or "signature"); "body" gives whole definitions, for what matters.
@@ -43,6 +50,12 @@ HOW_IT_ANSWERS: Final[Mapping[AnswerForm, str]] = {"json": _JSON_ANSWERS, "text"
 matters most: some hosts show only that, and one repeats it for each tool."""
 
 
+def instructions(listing: str, answers: AnswerForm, what_it_is: str = WHAT_IT_IS) -> str:
+    """Returns the instructions for models. They name only tools and arguments that the listing shows."""
+    groups = {word.strip() for word in listing.split(",")}
+    return what_it_is + (_OF_FEW_TOOLS if groups & {"core", "all"} else "") + HOW_IT_ANSWERS[answers]
+
+
 def product_surface(
     access: ServerAccess,
     listing: str = "default",
@@ -55,7 +68,7 @@ def product_surface(
     `activity` records tool calls, `what_it_is` is the beginning of the instructions."""
     return Surface(
         info=Implementation(name="codecompass", title="CodeCompass", version=__version__),
-        instructions=what_it_is + HOW_IT_ANSWERS[answers],
+        instructions=instructions(listing, answers, what_it_is),
         tools=ProductTools(access, listing, answers, activity),
         resources=ProductResources(access),
         prompts=ProductPrompts(),

@@ -30,6 +30,8 @@ from codecompass.transport.calls import ToolDescription
 from codecompass.transport.tools.tool import (
     INTEGER,
     INTEGER_OR_NULL,
+    META_ALWAYS_LOAD,
+    META_SEARCH_HINT,
     NUMBER,
     OBJECT,
     OBJECT_OR_NULL,
@@ -49,8 +51,8 @@ TOOLS: Final[tuple[Tool, ...]] = (
         request=SearchCode,
         title="Search code",
         description=(
-            "Search code instead of grep: where is X, explore by words, identifier, path, pasted error, literal, regex; mode "
-            "files lists by glob or words. Symbols: locate_symbol is exact; uses: find_references."
+            "Search code instead of grep: where is X, explore by words, identifier, path, error, regex; mode files lists by "
+            "glob. One definition: locate_symbol; its uses: find_references."
         ),
         output=answer(results=ROWS),
         meta=shown_by_hosts("grep", is_always_shown=True),
@@ -59,8 +61,8 @@ TOOLS: Final[tuple[Tool, ...]] = (
         request=LocateSymbol,
         title="Locate a symbol",
         description=(
-            "Go to definition: where a function, class, method, type or constant is defined: lines, signature, body. Takes a "
-            "name, the end of a qualified one (Session.close), a symbol_id or src/x.py:120. For words or text: search_code."
+            "Go to definition of a function, class, method, type or constant: lines, signature, body. Takes a name, "
+            "Session.close, a symbol_id or src/x.py:120. For words: search_code."
         ),
         output=answer(results=ROWS),
         meta=shown_by_hosts("jump to definition", is_always_shown=True),
@@ -69,18 +71,18 @@ TOOLS: Final[tuple[Tool, ...]] = (
         request=GetFileOutline,
         title="Outline a file",
         description=(
-            "Outline of a file before it is read: its imports and symbols as a tree, with their signatures and lines. Not for "
-            "finding files: search_code lists those."
+            "Outline of a file before it is read: imports and symbols as a tree, with signatures and lines. Not for finding "
+            "files: search_code with mode files does that."
         ),
         output=answer(symbols=ROWS),
-        meta=shown_by_hosts("list symbols, table of contents"),
+        meta=shown_by_hosts("list symbols"),
     ),
     Tool(
         request=FindReferences,
         title="Find who uses a symbol",
         description=(
-            "Find references: who calls, constructs, inherits, imports, reads or writes a definition, with the functions around, "
-            "resolved by scope, imports and types. Not for a text: search_code."
+            "Find references: uses of a definition, by role; with relation all subtypes, callers of callers, impact of a change "
+            "with its tests. Not for text: search_code."
         ),
         output=answer(references=ROWS, counts=OBJECT),
         meta=shown_by_hosts("usages, who calls"),
@@ -119,8 +121,8 @@ TOOLS: Final[tuple[Tool, ...]] = (
         request=GetCodeContext,
         title="Gather code",
         description=(
-            "Explore an unknown topic: the code that best answers a question within max_tokens, as signatures (breadth) or "
-            "bodies (depth). For one symbol: locate_symbol."
+            "Explore an unknown topic: the code that best answers a question within max_tokens. For one symbol: "
+            "locate_symbol. For a text or a list of all places: search_code."
         ),
         output=answer(context_items=ROWS),
         meta={**shown_by_hosts("how does it work"), **RESULT_LIMIT},
@@ -139,8 +141,8 @@ TOOLS: Final[tuple[Tool, ...]] = (
         request=DiffContext,
         title="Review what changed",
         description=(
-            "Review a branch or uncommitted changes: definitions added, removed, changed, renamed or moved since a git ref, with "
-            "the lines that differ, callers outside of the diff and tests. With symbol: both versions of it. Not for history."
+            "Review a branch or uncommitted changes: definitions added, removed, changed or moved since a git ref, the lines, "
+            "who is affected, which tests. With symbol: both versions. Not for history."
         ),
         output=answer(
             base=OBJECT,
@@ -152,17 +154,17 @@ TOOLS: Final[tuple[Tool, ...]] = (
             files_omitted=INTEGER,
             estimated_tokens=INTEGER,
         ),
-        meta=shown_by_hosts("git diff, review a branch, compare commits, what changed"),
+        meta=shown_by_hosts("git diff, code review"),
     ),
     Tool(
         request=IndexStatus,
         title="Index status",
         description=(
-            "Whether a repository is indexed and fresh, how far a job is, what was skipped; with path, what became of that file. "
-            "For answers that look incomplete, not before a search."
+            "Whether a repository is indexed and fresh, how far a job is, what was skipped; with path, what became of a file. If "
+            "answers look incomplete, not before a search."
         ),
         output=answer(index_status=STRING),
-        meta=shown_by_hosts("is the code index fresh"),
+        meta=shown_by_hosts("index freshness"),
     ),
     Tool(
         request=IndexRepo,
@@ -224,7 +226,15 @@ _ONLY_IN_ALL: Final = frozenset({"index_repository", "list_refs", "diff_context"
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "default": tuple(tool.name for tool in TOOLS if tool.name not in _ONLY_IN_ALL),
     "ten": tuple(tool.name for tool in TOOLS if tool.name not in _ONLY_IN_ALL | {"find_references", "get_call_graph"}),
-    "core": ("search_code", "locate_symbol", "get_file_outline", "find_references", "get_code_context", "index_status"),
+    "core": (
+        "search_code",
+        "locate_symbol",
+        "get_file_outline",
+        "find_references",
+        "get_code_context",
+        "diff_context",
+        "index_status",
+    ),
     "all": tuple(tool.name for tool in TOOLS),
 }
 """The groups that `serve-mcp --tools` accepts besides the names of tools."""
@@ -236,11 +246,27 @@ _REF_IN_DEFAULT: Final = frozenset({"search_code", "locate_symbol", "get_file_ou
 """Tools that show their `ref` in all groups; the others only in `all`, but accept it nevertheless."""
 
 _NOT_IN_DEFAULT: Final = frozenset({"changed_since"})
+_NOT_IN_DEFAULT_OF: Final[Mapping[str, frozenset[str]]] = {"find_references": frozenset({"relation"})}
+"""Arguments that only `core` and `all` show of one tool: the other listings have tools that do the same."""
+
 NOT_IN_CORE: Final = _NOT_IN_DEFAULT | frozenset({
-    "compact", "confidence", "docs", "freshness_policy", "include_tests", "language", "offset", "project_id",
-    "ranking_explain_level", "ref", "strategy", "timeout_ms", "why_not",
+    "compact", "confidence", "docs", "freshness_policy", "language", "project_id", "ranking_explain_level", "strategy",
+    "timeout_ms", "why_not",
 })  # fmt: skip
 """Arguments that `core` does not show, to stay within 5 kB. It shows no titles either, which are for people."""
+
+NOT_IN_CORE_OF: Final[Mapping[str, frozenset[str]]] = {
+    "locate_symbol": frozenset({"kind"}),
+    "get_file_outline": frozenset({"limit"}),
+    "find_references": frozenset({"detail_level"}),
+    "get_code_context": frozenset({"detail_level", "path"}),
+    "diff_context": frozenset({"ref"}),
+    "index_status": frozenset({"ref"}),
+}
+"""Further arguments that `core` does not show of one tool."""
+
+_UNTYPED: Final[Mapping[str, object]] = {"type": "object"}
+"""The schema of answers in `core`: only a client that validates reads it, and a model pays for it."""
 
 
 def describe(listing: str, answers: AnswerForm = "json") -> tuple[ToolDescription, ...]:
@@ -255,13 +281,21 @@ def describe(listing: str, answers: AnswerForm = "json") -> tuple[ToolDescriptio
     )
 
 
+def _in_core(tool: str, name: str, argument: Mapping[str, object]) -> Mapping[str, object]:
+    """Returns what `core` shows of an argument. One tool explains paths, and errors name the kinds."""
+    if name == "kind" or (name == "path" and tool != SearchCode.tool):
+        return {key: value for key, value in argument.items() if key != "description"}
+    return argument
+
+
 def _left_out(tool: Tool, groups: Collection[str]) -> frozenset[str]:
     """Returns the arguments of a tool that a listing of these groups does not show."""
     if set(groups) == {"core"}:
-        return NOT_IN_CORE
+        return NOT_IN_CORE | NOT_IN_CORE_OF.get(tool.name, frozenset())
     is_short = bool(groups) and "all" not in groups
     has_no_ref = tool.name in _ABOUT_THE_TREE or (is_short and tool.name not in _REF_IN_DEFAULT)
-    return (_NOT_IN_DEFAULT if is_short else frozenset()) | ({"ref"} if has_no_ref else frozenset())
+    hidden = _NOT_IN_DEFAULT | _NOT_IN_DEFAULT_OF.get(tool.name, frozenset()) if is_short else frozenset()
+    return hidden | ({"ref"} if has_no_ref else frozenset())
 
 
 def listed_names(listing: str) -> frozenset[str]:
@@ -287,14 +321,20 @@ def listed_names(listing: str) -> frozenset[str]:
 
 def _describe(tool: Tool, answers: AnswerForm, left_out: frozenset[str], is_core: bool) -> ToolDescription:
     schema = tool.arguments
-    properties = cast("Mapping[str, object]", schema["properties"])
+    properties = cast("Mapping[str, Mapping[str, object]]", schema["properties"])
     listed = {name: argument for name, argument in properties.items() if name not in left_out}
+    meta = tool.meta
+    if is_core:
+        listed = {name: _in_core(tool.name, name, argument) for name, argument in listed.items()}
+        if META_ALWAYS_LOAD in meta:  # nobody has to search for it
+            meta = {key: value for key, value in meta.items() if key != META_SEARCH_HINT}
     return ToolDescription(
         name=tool.name,
         title="" if is_core else tool.title,
         description=tool.description,
         input_schema={**schema, "properties": listed},
-        output_schema=tool.output if answers == "json" else {},
+        output_schema={} if answers == "text" else _UNTYPED if is_core else tool.output,
         is_read_only=tool.is_read_only,
-        meta=tool.meta,
+        meta=meta,
+        is_short=is_core,
     )

@@ -59,6 +59,8 @@ async def asked_projects(call: ToolCall, request: SharedRequest) -> Asked | None
     if names is None:
         return None
     given = [name for name in _ABOUT_ONE if getattr(request, name, None) is not None]
+    if isinstance(request, FindReferences) and request.relation != "uses":
+        given.append("relation")
     if given:
         raise InvalidInput(
             f"{given[0]} is about one project, and workspace names several. Leave it out, or name one project.", field=given[0]

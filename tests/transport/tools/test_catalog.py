@@ -33,9 +33,9 @@ from codecompass.transport.call_records import Measures
 from codecompass.transport.deferred import DeferredServer
 from codecompass.transport.mcp.core import _encoded_tools
 from codecompass.transport.mcp.protocol import HANDSHAKE_REVISIONS, MODERN_REVISION
-from codecompass.transport.product.product_surface import HOW_IT_ANSWERS, WHAT_IT_IS, product_surface
+from codecompass.transport.product.product_surface import WHAT_IT_IS, instructions, product_surface
 from codecompass.transport.tools.catalog import Catalog
-from codecompass.transport.tools.listing import GROUPS, NOT_IN_CORE, TOOLS, describe, listed_names
+from codecompass.transport.tools.listing import GROUPS, NOT_IN_CORE, NOT_IN_CORE_OF, TOOLS, describe, listed_names
 from codecompass.transport.tools.services import Services
 from tests.support.routing import Client, IdleWorkspaces
 from tests.support.serving import answer_of
@@ -195,7 +195,7 @@ def test_the_instructions_are_short_and_begin_with_what_matters(answers):
     """One host repeats them for each tool, another shows only the first paragraph."""
     first = WHAT_IT_IS.partition("\n\n")[0]
 
-    assert len((WHAT_IT_IS + HOW_IT_ANSWERS[answers]).encode()) < 900
+    assert all(len(instructions(listing, answers).encode()) < 1_200 for listing in GROUPS)
     assert "\n" not in first
     assert len(first) < 260
     assert {"search_code", "locate_symbol", "grep"} <= set(re.findall(r"\w+", first))
@@ -219,13 +219,37 @@ def test_an_input_schema_is_inline_and_bounded(tool):
 
 
 def test_the_list_for_models_leaves_out_what_only_programs_use():
-    whole = {tool["name"]: set(tool["inputSchema"]["properties"]) for tool in encoded("default")}
+    whole = {tool["name"]: set(tool["inputSchema"]["properties"]) for tool in encoded("all")}
     short = {tool["name"]: set(tool["inputSchema"]["properties"]) for tool in encoded("core")}
 
-    assert {name: whole[name] - short[name] for name in short} == {name: whole[name] & NOT_IN_CORE for name in short}
+    for name, shown in short.items():
+        assert whole[name] - shown == whole[name] & (NOT_IN_CORE | NOT_IN_CORE_OF.get(name, frozenset())), name
     for tool in encoded("core") + encoded("default"):
         texts = [each for each in tool["inputSchema"]["properties"].values() if each["type"] == "string" and "enum" not in each]
         assert all(each["maxLength"] > 0 for each in texts)
+
+
+def test_the_list_for_models_answers_for_a_branch_for_subtypes_and_for_another_commit():
+    core = {tool["name"]: tool["inputSchema"]["properties"] for tool in encoded("core")}
+
+    assert {"base", "head", "path", "symbol", "max_tokens"} <= core["diff_context"].keys()
+    assert "subtypes" in core["find_references"]["relation"]["enum"]
+    assert {"ref", "include_tests", "offset", "limit"} <= core["find_references"].keys()
+    assert all("ref" in core[name] for name in core.keys() - {"diff_context", "index_status"})
+    assert all("workspace" in arguments for arguments in core.values())
+
+
+@pytest.mark.parametrize("answers", ["json", "text"])
+@pytest.mark.parametrize("listing", ["core", "default", "all"])
+def test_instructions_name_only_tools_and_arguments_that_are_listed(listing, answers):
+    words = set(re.findall(r"[a-z]+(?:_[a-z]+)*", instructions(listing, answers)))
+    listed = {tool["name"]: tool["inputSchema"]["properties"].keys() for tool in encoded(listing)}
+    arguments = {name for properties in listed.values() for name in properties}
+    all_arguments = {name for tool in TOOLS for name in tool.arguments["properties"]}
+    plain_words = {"name", "path", "query", "symbol", "head", "base", "role", "scope", "docs", "compact", "language", "limit"}
+
+    assert words & {tool.name for tool in TOOLS} <= listed.keys()
+    assert words & all_arguments - plain_words <= arguments
 
 
 @each_tool
