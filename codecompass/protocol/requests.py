@@ -133,7 +133,7 @@ HitOffset = Annotated[
         ge=0,
         le=MAX_OFFSET,
         description="leaves out the first ones, for the next page: an answer that has one says with which `offset`",
-        extra={"unit": "hits", "help": "Leave out so many first."},
+        extra={"unit": "hits", "lists_default": False, "help": "Leave out so many first."},
     ),
 ]
 HitDetail = Annotated[

@@ -71,8 +71,8 @@ TOOLS: Final[tuple[Tool, ...]] = (
         request=GetFileOutline,
         title="Outline a file",
         description=(
-            "Outline of a file before it is read: imports and symbols as a tree, with signatures and lines. Not for finding "
-            "files: search_code with mode files does that."
+            "Outline of a file before it is read: imports and symbols as a tree, with signatures and lines. To find "
+            "files: search_code, mode files."
         ),
         output=answer(symbols=ROWS),
         meta=shown_by_hosts("list symbols"),
@@ -122,7 +122,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         title="Gather code",
         description=(
             "Explore an unknown topic: the code that best answers a question within max_tokens. For one symbol: "
-            "locate_symbol. For a text or a list of all places: search_code."
+            "locate_symbol; for all places: search_code."
         ),
         output=answer(context_items=ROWS),
         meta={**shown_by_hosts("how does it work"), **RESULT_LIMIT},
@@ -141,8 +141,8 @@ TOOLS: Final[tuple[Tool, ...]] = (
         request=DiffContext,
         title="Review what changed",
         description=(
-            "Review a branch or uncommitted changes: definitions added, removed, changed or moved since a git ref, the lines, "
-            "who is affected, which tests. With symbol: both versions. Not for history."
+            "Review a branch or uncommitted changes: definitions added, removed, changed, moved, their lines, who is "
+            "affected, which tests. With symbol: both versions. Not for history."
         ),
         output=answer(
             base=OBJECT,
@@ -160,8 +160,8 @@ TOOLS: Final[tuple[Tool, ...]] = (
         request=IndexStatus,
         title="Index status",
         description=(
-            "Whether a repository is indexed and fresh, how far a job is, what was skipped; with path, what became of a file. If "
-            "answers look incomplete, not before a search."
+            "Whether a repository is indexed and fresh, how far a job is, what was skipped; with path, what became of a file. Not "
+            "needed before a search."
         ),
         output=answer(index_status=STRING),
         meta=shown_by_hosts("index freshness"),
