@@ -525,7 +525,15 @@ def test_approval_of_claude_code_names_the_tools_that_only_read_and_goes_with_th
     assert [each.name for each in settings.parent.iterdir()] == ["settings.json"]
 
 
-READING = ("search_code", "locate_symbol", "get_file_outline", "find_references", "get_code_context", "index_status")
+READING = (
+    "search_code",
+    "locate_symbol",
+    "get_file_outline",
+    "find_references",
+    "get_code_context",
+    "diff_context",
+    "index_status",
+)
 
 
 @pytest.mark.parametrize(
