@@ -118,7 +118,7 @@ async def open_cold_answers(
     home: HomeLayout, settings: Settings, limits: Limits, *, in_processes: bool
 ) -> AsyncIterator[ColdAnswers]:
     """Yields a ColdAnswers; its reader processes have ended when the block ends. Without `in_processes` it reads in threads."""
-    readers = ColdReaders(in_processes=in_processes)
+    readers = ColdReaders(prepared, in_processes=in_processes)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(readers.serve)
         yield ColdAnswers(home, settings, limits, readers)
@@ -126,6 +126,11 @@ async def open_cold_answers(
 
 
 # in a reader process or a thread, without an event loop
+
+
+def prepared() -> bool:
+    """Returns True, once this module and all that it needs are loaded."""
+    return True
 
 
 class ColdAnswer(Struct, frozen=True):

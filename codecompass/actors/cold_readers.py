@@ -3,10 +3,10 @@
     starting -> free <-> reading -> late -> free, or killed and started again
 
 In threads, reading a hundred indexes would hold the interpreter lock against questions about one project. But on a busy machine a
-process takes longer to start than a question may take, so no question waits for a start, and no start ends with a question.
+process takes longer to start than a question may take, so no question waits for a start, and no start ends with a question. The
+processes have the server's priority: with a lower one their answers came too late on a busy machine.
 """
 
-import os
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from math import inf
@@ -36,10 +36,6 @@ LATE_SECONDS: Final = 2 * SECONDS
 STUCK_SECONDS: Final = 60 * SECONDS
 """A reader process that exceeds its time by this much is killed: the store's disk does not answer."""
 
-NICENESS: Final = 5
-"""Niceness of a reader process: questions about one project go first when cores are scarce. At 15, a process next to eight busy
-ones on two cores took minutes to start."""
-
 
 class ReaderEnded(InternalError):
     """The process that ran a read has ended: the read crashed it, or the system killed it."""
@@ -60,7 +56,9 @@ class _Reading(Generic[T]):
 class ColdReaders:
     """Runs blocking reads. `serve` must run beside it; without `in_processes` all reads are in threads."""
 
-    def __init__(self, *, in_processes: bool) -> None:
+    def __init__(self, prepare: Callable[[], object], *, in_processes: bool) -> None:
+        """`prepare` is called once in each reader process, which is not used before: it loads what a read needs."""
+        self._prepare = prepare
         self._in_processes = in_processes
         self._threads = trio.CapacityLimiter(COLD_READERS)
         self._processes = trio.CapacityLimiter(COLD_READERS)
@@ -112,7 +110,7 @@ class ColdReaders:
             async with AsyncExitStack() as stack:
                 # One context for each process: then it is known which of them has ended.
                 contexts = [
-                    await stack.enter_async_context(trio_parallel.open_worker_context(idle_timeout=inf, init=be_nice))
+                    await stack.enter_async_context(trio_parallel.open_worker_context(idle_timeout=inf))
                     for _ in range(COLD_READERS)
                 ]
                 self._nursery = nursery = await stack.enter_async_context(trio.open_nursery())
@@ -134,7 +132,7 @@ class ColdReaders:
         """Starts the process of `context`, however long that takes."""
 
         async def start() -> None:
-            await context.run_sync(os.getpid, kill_on_cancel=True, limiter=self._processes)
+            await context.run_sync(self._prepare, kill_on_cancel=True, limiter=self._processes)
 
         await run_again_after_failure("starting_cold_reader", start)
         self._free.append(context)
@@ -191,9 +189,3 @@ class ColdReaders:
     def _change(self) -> None:
         self._changed.set()
         self._changed = trio.Event()
-
-
-def be_nice() -> bool:
-    """Lowers the priority of this process. Called once in each reader process."""
-    os.nice(NICENESS)
-    return True

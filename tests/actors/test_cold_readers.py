@@ -17,7 +17,7 @@ from tests.support.waiting import until
 
 @asynccontextmanager
 async def opened(*, in_processes=True):
-    readers = ColdReaders(in_processes=in_processes)
+    readers = ColdReaders(bool, in_processes=in_processes)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(readers.serve)
         yield readers
