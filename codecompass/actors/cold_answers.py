@@ -75,9 +75,13 @@ class ColdAnswers:
         if not is_fresh and freshness_policy(asked.request, self._policy) == "strict":
             raise IndexStale("it is not open here, so its files may have changed; ask about it alone")
         options = options_for(asked, self._options)
-        found: ColdAnswer = await self.readers.run(
-            seconds, answer_cold, self._home, project, asked.request, options, seconds, is_fresh
-        )
+        read = partial(self.readers.run, seconds, answer_cold, self._home, project, asked.request, options, seconds, is_fresh)
+        found: ColdAnswer
+        try:
+            found = await read()
+        except ReaderEnded:
+            # The system may have killed it while it was idle.
+            found = await read(has_ended_process=True)
         if not found.shown:
             return found.reply
         root = str(project.root)
