@@ -1,6 +1,8 @@
 # One virtual environment for all commands. `make demo` and `make test` set up by themselves on a fresh machine.
 
-PYTHON ?= $(firstword $(shell command -v python3.11 python3.12 python3.13 python3.14 python3 2>/dev/null))
+# The first interpreter that runs and is new enough: a name may be a link of a version manager to a version that is not selected.
+PYTHON ?= $(shell for name in python3.11 python3.12 python3.13 python3.14 python3 python; do \
+	"$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { command -v "$$name"; break; }; done)
 VENV := .venv
 BIN := $(VENV)/bin
 REPO ?= .
@@ -10,8 +12,11 @@ JOBS ?= auto
 .PHONY: demo test slow-test suite browser validators hosts cluster-test lint bench soak format clean
 
 $(VENV)/.ready: pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or later is needed; name one with: make PYTHON=/path/to/python3.11") if sys.version_info < (3, 11) else None'
-	$(PYTHON) -m venv $(VENV)
+	@'$(PYTHON)' -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+		{ echo 'Python 3.11 or later is needed. Install it, or name one with: make PYTHON=/path/to/python3.11' >&2; exit 1; }
+	@'$(PYTHON)' -c 'import ensurepip' 2>/dev/null || \
+		{ '$(PYTHON)' -c 'import sys; print("%s cannot make virtual environments without ensurepip. On Debian and Ubuntu: apt install python%d.%d-venv" % (sys.executable, *sys.version_info[:2]))' >&2; exit 1; }
+	'$(PYTHON)' -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	$(BIN)/python -m compileall -q codecompass $(VENV)/lib || true
 	@touch $@

@@ -4,6 +4,8 @@ They are raised where they are detected, and turned into an exit code (`cli`) or
 Codes are part of the protocol and never change their meaning.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import ClassVar, Final
 
 from msgspec import Struct
@@ -190,6 +192,57 @@ class InternalError(CodeCompassError):
     """An unexpected exception, so a defect of this program; the log has the details."""
 
     code = "internal_error"
+
+
+def causes(error: BaseException) -> tuple[BaseException, ...]:
+    """Returns the exceptions in a group, in their order and however deeply nested; of any other exception itself."""
+    if not isinstance(error, BaseExceptionGroup):
+        return (error,)
+    return tuple(cause for each in error.exceptions for cause in causes(each))
+
+
+def cause_of(error: BaseException, *preferred: type[BaseException]) -> BaseException:
+    """Returns the exception to report for what ended concurrent tasks; any exception but a group unchanged.
+
+    It is the first of a `preferred` class, then the first of ours, then of the system's; an InternalError is mostly a consequence
+    of one of these.
+    """
+
+    def rank(cause: BaseException) -> int:
+        if isinstance(cause, preferred):
+            return 0
+        if isinstance(cause, CodeCompassError):
+            return 3 if isinstance(cause, InternalError) else 1
+        return 2 if isinstance(cause, OSError) else 4
+
+    return min(causes(error), key=rank)
+
+
+def reported(error: Exception) -> CodeCompassError:
+    """Returns the error to report for an exception or a group of them: an InternalError if none of them is ours."""
+    cause = cause_of(error)
+    if isinstance(cause, CodeCompassError):
+        return cause
+    unexpected = InternalError(f"{type(cause).__name__}: {cause}")
+    unexpected.__cause__ = error
+    return unexpected
+
+
+@contextmanager
+def collapse_groups() -> Iterator[None]:
+    """Replaces an exception group raised in the block by the CodeCompassError in it; a group without one propagates."""
+    try:
+        yield
+    except BaseException as error:
+        cause = cause_of(error)
+        if cause is error or not isinstance(cause, CodeCompassError):
+            raise
+        raise cause from None
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Whether a person has interrupted the program, in any of the tasks that have ended with `error`."""
+    return any(isinstance(cause, KeyboardInterrupt) for cause in causes(error))
 
 
 def error_of(code: str, message: str, **data: object) -> CodeCompassError:

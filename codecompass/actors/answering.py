@@ -150,7 +150,9 @@ def query_settings(settings: Settings, answers: AnswerForm) -> QueryOptions:
 def options_for(query: "Query", options: QueryOptions) -> QueryOptions:
     """Returns `options` adapted to a question: whether its answer will be merged with others, and its own reply form."""
     if query.n_merged:
-        options = msgspec.structs.replace(options, n_merged=query.n_merged, imported=query.imported)
+        options = msgspec.structs.replace(
+            options, n_merged=query.n_merged, imported=query.imported, is_name_exact=query.is_name_exact
+        )
     return options if query.answers is None else msgspec.structs.replace(options, answers=query.answers)
 
 

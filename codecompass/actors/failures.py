@@ -1,16 +1,13 @@
-"""Containment of failures: restarts background work, converts library panics into our errors, and unwraps the exception groups
-of nurseries.
-"""
+"""Containment of failures: restarts background work, and converts library panics into our errors."""
 
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from functools import wraps
 from typing import Final, ParamSpec, TypeVar
 
 import structlog
 import trio
 
-from codecompass.errors import CodeCompassError, InternalError
+from codecompass.errors import InternalError
 from codecompass.units import SECONDS
 
 FIRST_PAUSE_SECONDS: Final = 1 * SECONDS
@@ -35,25 +32,6 @@ async def run_again_after_failure(name: str, work: Callable[[], Awaitable[None]]
             return
         await trio.sleep(pause)
         pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
-
-
-@contextmanager
-def collapse_groups() -> Iterator[None]:
-    """Replaces an exception group raised in the block by its first CodeCompassError; a group without one propagates."""
-    try:
-        yield
-    except BaseExceptionGroup as group:
-        ours, _others = group.split(CodeCompassError)
-        while ours is not None and isinstance(ours.exceptions[0], BaseExceptionGroup):
-            ours = ours.exceptions[0]
-        if ours is None:
-            raise
-        raise ours.exceptions[0] from None
-
-
-def first_error(error: BaseException) -> BaseException:
-    """Returns the first exception of a group, however deeply nested; any other exception unchanged."""
-    return first_error(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
 
 
 def panics_as_errors(work: Callable[P, T]) -> Callable[P, T]:

@@ -15,10 +15,10 @@ from typing import Final
 import msgspec
 import trio
 
-from codecompass.actors.failures import collapse_groups
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.job_state import JobReport, ProgressMeter
 from codecompass.actors.worker_pool import BatchResult, WorkerPool
+from codecompass.errors import collapse_groups
 from codecompass.identity import ObjectFormat
 from codecompass.jobs import JobMode, Stage
 from codecompass.scan.git_index import GitBlobs

@@ -19,14 +19,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codecompass.actors.blocking_calls import BlockingCalls
-from codecompass.actors.failures import collapse_groups
 from codecompass.actors.file_pipeline import FilePipeline, open_writer, unparsed
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.job_state import JobReport, ProgressMeter
 from codecompass.actors.starting_point import KnownTree, StartingPoint
 from codecompass.actors.tree_scan import JobMemory, ScannedTree, TreeScan
 from codecompass.actors.worker_pool import WorkerPool
-from codecompass.errors import IndexDamaged, IndexInProgress, StoreNewer, WorkspaceBusy
+from codecompass.errors import IndexDamaged, IndexInProgress, StoreNewer, WorkspaceBusy, collapse_groups
 from codecompass.jobs import Progress
 from codecompass.scan.checkout import Checkout
 from codecompass.scan.git_repository import Head

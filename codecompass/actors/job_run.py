@@ -11,13 +11,12 @@ import structlog
 import trio
 from msgspec.structs import replace
 
-from codecompass.actors.failures import collapse_groups, first_error
 from codecompass.actors.job_state import JobReport, JobState, OwnedJob
 from codecompass.actors.known_index import KnownIndex
 from codecompass.actors.tracking import ChangeTracker
 from codecompass.actors.watching.changes import PendingChanges
 from codecompass.actors.workbench import JobOrder, Workbench
-from codecompass.errors import Cancelled, CodeCompassError, IndexInProgress, InternalError
+from codecompass.errors import Cancelled, CodeCompassError, IndexInProgress, collapse_groups, reported
 from codecompass.jobs import FinalStatus, Progress
 from codecompass.units import MILLISECONDS
 
@@ -103,8 +102,7 @@ class JobRun:
             self._fail(error)
         except Exception as error:  # noqa: BLE001 (one job fails, not the workspace)
             self._log.exception("job_failed", job_id=self.job.state.job_id)
-            cause = first_error(error)
-            self._fail(InternalError(f"{type(cause).__name__}: {cause}"))
+            self._fail(reported(error))
 
     async def _index_changes(self, on_published: Callable[[], None]) -> JobReport:
         while True:

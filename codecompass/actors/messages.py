@@ -77,6 +77,8 @@ class Query(Struct, frozen=True, kw_only=True):
     """Whether the server itself asks, to have work done: nothing of the question leaves the machine."""
     n_merged: int = 0
     """How many workspaces' answers are to be merged, this one among them; 0 if it stands alone."""
+    is_name_exact: bool = False
+    """Whether only the name as it is written is asked for: similar ones of other workspaces fill the page already."""
     imported: ImportedSymbol | None = None
     """A definition of another workspace whose uses are asked for."""
     answers: AnswerForm | None = None

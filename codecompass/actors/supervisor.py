@@ -29,13 +29,12 @@ from codecompass.actors.child_lifecycle import (
     restart_pause,
     to_retire,
 )
-from codecompass.actors.failures import first_error
 from codecompass.actors.job_state import JobView
 from codecompass.actors.messages import CancelJob, MailboxClosed, Query, Settle, Settled, StartJob, WorkspaceMessage
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.actors.workbench import Workbench
 from codecompass.actors.workspace import ActorContext, WorkspaceSettings, crashed_error, run_workspace
-from codecompass.errors import WorkspaceBusy, WorkspaceFailed
+from codecompass.errors import WorkspaceBusy, WorkspaceFailed, cause_of
 from codecompass.protocol.replies import Reply
 from codecompass.scan.git_revisions import NamedCommit
 from codecompass.store.registry import Project
@@ -275,7 +274,7 @@ class WorkspaceSupervisor:
 
     async def _after_crash(self, child: Child, crash: BaseException) -> bool:
         now = trio.current_time()
-        cause = first_error(crash)
+        cause = cause_of(crash)
         self.n_crashes += 1
         child.last_error = f"{type(cause).__name__}: {cause}"
         child.observation = replace(child.observation, active_job=None, is_working=False, is_watched=False)

@@ -9,7 +9,7 @@ from codecompass.cli import failure
 from codecompass.cli.help import Example, TeachingCommand
 from codecompass.cli.invocation import GlobalOptions, Invocation
 from codecompass.cli.tool_options import Decorator, max_length, project_option
-from codecompass.errors import CodeCompassError
+from codecompass.errors import CodeCompassError, is_interrupt
 
 P = ParamSpec("P")
 CommandFunction = Callable[Concatenate[Invocation, P], int | None]
@@ -112,7 +112,7 @@ def run_guarded(invocation: Invocation, function: Callable[[Invocation], int | N
     except BaseException as error:
         known = failure.as_known(error)
         if known is None:
-            if isinstance(error, BaseExceptionGroup) and error.subgroup(KeyboardInterrupt) is not None:
+            if is_interrupt(error):
                 raise KeyboardInterrupt from error
             raise
         return _reported(known, invocation)

@@ -20,6 +20,8 @@ from codecompass.errors import (
     RefNotIndexed,
     SymbolNotFound,
     WorkspaceNotRegistered,
+    cause_of,
+    causes,
     error_body,
 )
 
@@ -116,16 +118,13 @@ def _write_text(message: str, terminal: Terminal) -> None:
 def as_known(error: BaseException) -> CodeCompassError | None:
     """Returns the error to report for an exception that ended a command; None for an interrupt or exit.
 
-    For a group, from concurrent tasks, it is the first that is not an InternalError: the others are mostly its consequences.
+    For a group, from concurrent tasks, it is the one that somebody can act upon.
     """
+    if any(not isinstance(cause, Exception) for cause in causes(error)):
+        return None
+    error = cause_of(error)
     if isinstance(error, CodeCompassError):
         return error
-    if isinstance(error, BaseExceptionGroup):
-        members = [as_known(member) for member in error.exceptions]
-        known = [member for member in members if member is not None]
-        if len(known) < len(members):
-            return None
-        return next((member for member in known if not isinstance(member, InternalError)), known[0])
     if isinstance(error, FileNotFoundError) and error.filename is None and working_directory() is None:
         # A relative path was used although the current directory does not exist.
         return ProjectNotFound(GONE_DIRECTORY)
@@ -134,10 +133,8 @@ def as_known(error: BaseException) -> CodeCompassError | None:
         refused = FileUnreadable(f"{place}{error.strerror}. Correct that and run again.", cause=error.strerror)
         refused.__cause__ = error
         return refused
-    if isinstance(error, Exception):
-        unexpected = InternalError(
-            f"this should not have happened: {type(error).__name__}: {error}. Run again with -vv and report what it shows.",
-        )
-        unexpected.__cause__ = error
-        return unexpected
-    return None
+    unexpected = InternalError(
+        f"this should not have happened: {type(error).__name__}: {error}. Run again with -vv and report what it shows.",
+    )
+    unexpected.__cause__ = error
+    return unexpected

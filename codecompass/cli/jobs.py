@@ -14,7 +14,7 @@ from codecompass.actors.index_limits import index_limits
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.json_output import FinishedJob
 from codecompass.cli.terminal import Terminal
-from codecompass.errors import CodeCompassError, IndexInProgress
+from codecompass.errors import CodeCompassError, IndexInProgress, is_interrupt
 from codecompass.formatting import iso_time
 from codecompass.jobs import FinalStatus, JobMode, JobOutcome, Progress
 from codecompass.settings import IndexSettings
@@ -122,11 +122,9 @@ def run_job(
         entry.end("failed", error.message, error.code)
         raise
     except BaseException as error:
-        is_interrupt = isinstance(error, KeyboardInterrupt | JobStopped) or (
-            isinstance(error, BaseExceptionGroup) and error.subgroup(KeyboardInterrupt) is not None
-        )
-        entry.end("cancelled" if is_interrupt else "failed", "" if is_interrupt else repr(error), "")
-        if is_interrupt:
+        was_stopped = isinstance(error, JobStopped) or is_interrupt(error)
+        entry.end("cancelled" if was_stopped else "failed", "" if was_stopped else repr(error), "")
+        if was_stopped:
             is_published = compatibility(invocation.home.project(project.project_id)).status == "compatible"
             invocation.terminal.note(STOPPED if is_published else STOPPED_EARLY, "dim")
         raise

@@ -25,9 +25,9 @@ _BYTES_BEFORE: Final = 120
 _MAX_WORD: Final = 80
 _ONLY_WORDS: Final = bytes(byte if (chr(byte).isalnum() and byte < 128) or byte == 0x5F else 0x20 for byte in range(256))
 _NEXT_WORD: Final = re.compile(rb"\s*([A-Za-z_]\w*)")
-_ANGLES = rb"<(?:[^<>;{}]|<(?:[^<>;{}]|<[^<>;{}]*+>)*+>)*+>"
+_ANGLES: Final = rb"<(?>(?:[^<>;{}]++|<(?>(?:[^<>;{}]++|<[^<>;{}]*+>)*)>)*)>"
 _TYPE_AND_NAME: Final = re.compile(
-    rb"\s*+(?:struct\b|union\b|enum\b|::)?\s*+[A-Za-z_]\w*+(?:::\w++|\s*+" + _ANGLES + rb")*+"
+    rb"\s*+(?:struct\b|union\b|enum\b|::)?\s*+[A-Za-z_]\w*+(?>(?:::\w++|\s*+" + _ANGLES + rb")*)"
     rb"[\s*&](?:[\s*&]|const\b|volatile\b)*+(?:[A-Za-z_~]|\(\s*\*)"
 )
 _MACRO_RUN: Final = re.compile(rb"(?:_*[A-Z][A-Z0-9_]{2,}\b\s*(?:\([^()]*\)\s*)?)+")
@@ -36,8 +36,8 @@ _POINTER_TO_FUNCTION: Final = re.compile(rb"\(\s*\*\s*\w+\s*\)$")
 _REFERENCE_QUALIFIER: Final = re.compile(rb"\)\s*(?:(?:const|volatile)\s*)*&&?$")
 _INITIALISERS: Final = re.compile(rb"\s*(?:noexcept\b\s*)?:(?!:)")
 _CLASS_HEAD: Final = re.compile(
-    rb"(?:\s*+\[\[[^\[\]]*+\]\]|\s*+(?:[A-Z_][A-Z0-9_]*+|alignas)\s*+\([^(){};]*+\)"
-    rb"|\s*+(?!final\b)[A-Za-z_]\w*+(?:::\w++|\s*+" + _ANGLES + rb")*+)++\s*+(?:final\s*+)?(?P<next>\{|:(?!:)|;)"
+    rb"(?>(?:\s*+\[\[[^\[\]]*+\]\]|\s*+(?:[A-Z_][A-Z0-9_]*+|alignas)\s*+\([^(){};]*+\)"
+    rb"|\s*+(?!final\b)[A-Za-z_]\w*+(?>(?:::\w++|\s*+" + _ANGLES + rb")*))+)\s*+(?:final\s*+)?(?P<next>\{|:(?!:)|;)"
 )
 
 _POINTER_QUALIFIER: Final = re.compile(rb"[*&]\s*+([A-Za-z_]\w++)\s++(?=[A-Za-z_])")

@@ -46,9 +46,9 @@ def with_member(expression: str, name: str) -> str:
     return whole if n_pieces <= MAX_PIECES and len(whole) <= MAX_RECEIVER else UNKNOWN
 
 
-_PREFIX: Final = re.compile(r"\s*+(?:(?:await|yield|mut|ref|const|try[?!]?|co_await)\b\s*+|[&*]++\s*+)*+(?P<new>new\b\s*+)?")
+_PREFIX: Final = re.compile(r"\s*+(?>(?:(?:await|yield|mut|ref|const|try[?!]?|co_await)\b\s*+|[&*]++\s*+)*)(?P<new>new\b\s*+)?")
 _PIECE: Final = re.compile(r"(?:\?\.|!\.|&?\.|->|::)\s*+((?:[^\W\d]|\$)[\w$]*+)")
-_TYPE_ARGUMENTS: Final = re.compile(r"(?:::)?<[^<>(){};=]*+(?:<[^<>(){};]*+>[^<>(){};]*+)*+>(?=[({:])")
+_TYPE_ARGUMENTS: Final = re.compile(r"(?:::)?<[^<>(){};=]*+(?>(?:<[^<>(){};]*+>[^<>(){};]*+)*)>(?=[({:])")
 _PARENTHESES: Final = re.compile(r"[()]")
 _SQUARE_BRACKETS: Final = re.compile(r"[\[\]]")
 _END_OF_EXPRESSION: Final = re.compile(r"\s*+(?:$|[;,:{)]|\?(?!\.)|if\b|or\b|else\b|\?\?|!)")
@@ -127,8 +127,8 @@ def parameters(signature: str, name: str, rules: LexicalRules) -> Iterator[tuple
 
 
 _NAME_FIRST: Final = re.compile(
-    r"\s*+(?:@\w+(?:\([^()]*\))?\s++)*+"
-    r"(?:(?:mut|ref|val|var|private|public|protected|readonly|override|inout|vararg|out|const|final|implicit)\s++)*+[*&.]*+"
+    r"\s*+(?>(?:@\w+(?:\([^()]*\))?\s++)*)"
+    r"(?:(?:mut|ref|val|var|private|public|protected|readonly|override|inout|vararg|out|const|final|implicit)\s\s*+)*+[*&.]*+"
     r"(?P<label>[\w$']++\s++)?(?P<name>[\w$']++)\??\s*+(?::\s*+(?P<type>[^=]++)|\s*+)(?:=.*)?$"
 )
 _TYPE_FIRST: Final = re.compile(r"\s*+(?P<type>.*?[\s*&>\])])?\.{0,3}(?P<name>\$?[^\W\d]\w*)\s*+(?:\[[^\]]*\])?\s*+(?:=.*)?$")

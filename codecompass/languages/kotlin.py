@@ -26,7 +26,7 @@ _LITERALS: Final = re.compile(
     rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"+|\Z) | "(?:[^"\\\n]++|\\.)*+" | '(?:[^'\\\n]|\\.)++'""",
     re.DOTALL | re.VERBOSE,
 )
-_ARGUMENTS: Final = rb"(?:\((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+\))"
+_ARGUMENTS: Final = rb"(?:\((?>(?:[^()]++|\((?>(?:[^()]++|\([^()]*+\))*)\))*)\))"
 _UNSUPPORTED: Final = (
     (b"@", re.compile(rb"^[ \t]*((?:@(?:\w+:[ \t]*)?[\w.]+" + _ARGUMENTS + rb"?[ \t]*)+)", re.MULTILINE)),
     (b"when", re.compile(rb"^[ \t]*(?:!?is|in)\s[^\n{}]*?\s(if\b[^{};]*?)->", re.MULTILINE)),
@@ -281,8 +281,9 @@ def _end_of_head(node: Node, variable: Node) -> int:
     return node.end_byte if node.end_byte - variable.end_byte <= MAX_VALUE_BYTES else variable.end_byte
 
 
+_QUOTED: Final = rb"\"(?:[^\"\\]++|\\.)*+\""
 _ANNOTATIONS: Final = re.compile(
-    rb"\s*(?:@[\w.:]+(?:\((?:[^()\"]|\"(?:[^\"\\]|\\.)*+\"|\((?:[^()\"]|\"(?:[^\"\\]|\\.)*+\")*+\))*+\))?\s*)+\Z"
+    rb"\s*(?:@[\w.:]+(?:\((?>(?:[^()\"]++|" + _QUOTED + rb"|\((?>(?:[^()\"]++|" + _QUOTED + rb")*)\))*)\))?\s*)+\Z"
 )
 _FARTHEST_COMMENT: Final = 3000
 """Bytes of annotations allowed between a comment and its declaration."""

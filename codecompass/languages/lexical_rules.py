@@ -65,11 +65,11 @@ _DOUBLE: Final = r'"(?:[^"\\\n]++|\\.)*+"?'
 _DOUBLE_LINES: Final = r'"(?:[^"\\]++|\\.)*+"?'
 _SINGLE: Final = r"'(?:[^'\\\n]++|\\.)*+'?"
 _SINGLE_LINES: Final = r"'(?:[^'\\]++|\\.)*+'?"
-_TRIPLE: Final = r'"""(?:[^"\\]++|\\.|"(?!""))*+(?:""")?'
+_TRIPLE: Final = r'"""[^"\\]*+(?:(?:"{0,2}+\\.|"{1,2}+[^"\\])[^"\\]*+)*+"{0,3}+'
 _TRIPLE_SINGLE: Final = _TRIPLE.replace('"', "'")
-_RAW_TRIPLE: Final = r'"""(?:[^"]++|"(?!""))*+(?:""")?'
+_RAW_TRIPLE: Final = r'"""[^"]*+(?:"{1,2}+[^"][^"]*+)*+"{0,3}+'
 _CHARACTER: Final = r"'(?:[^'\\\n]|\\[^\n']+|\\')'"
-_BLOCK: Final = r"/\*(?:[^*]++|\*(?!/))*+(?:\*/)?"
+_BLOCK: Final = r"/\*[^*]*+(?:\*++[^*/][^*]*+)*+\**+/?"
 _SLASHES: Final = r"//[^\n]*+"
 _HASH: Final = r"#[^\n]*+"
 _DASHES: Final = r"--[^\n]*+"
@@ -88,7 +88,7 @@ def _declared(pattern: str, mark: str = "") -> Declaration:
     return Declaration(re.compile(pattern, re.MULTILINE), mark)
 
 
-_LIST: Final = r"\w++(?:[ \t]*+,[ \t]*+\*?\w++)*+"
+_LIST: Final = r"\w++(?>(?:[ \t]*+,[ \t]*+\*?\w++)*)"
 """A list of names."""
 
 _COMMON: Final = "true false null if else for while do return break continue switch case default try catch finally throw new this"
@@ -132,7 +132,7 @@ def _python() -> LexicalRules:
 # A slash begins a regular expression after an operator or a line break, with up to 40 blanks between them.
 _REGEX_LITERAL: Final = (
     r"/(?![/*])(?:" + "|".join(rf"(?<=[=(,:;!&|?{{}}\[\n][ \t]{{{blanks}}}/)" for blanks in range(41)) + ")"
-    r"(?:\\[^\n]|\[(?:\\[^\n]|[^\]\n\\]){0,200}+\]|[^/\\\n\[])++/"
+    r"(?>(?:[^/\\\n\[]++|\\[^\n]|\[(?:\\[^\n]|[^\]\n\\]){0,200}+\])+)/"
 )
 
 
@@ -140,7 +140,7 @@ def _ecmascript() -> LexicalRules:
     return LexicalRules(
         family="ecmascript",
         comments_and_strings=_any(_SLASHES, _BLOCK, r"`(?P<code>(?:[^`\\]++|\\.)*+`?)", _REGEX_LITERAL, _DOUBLE, _SINGLE),
-        interpolation=re.compile(r"\$\{((?:[^{}]|\{[^{}]*+\})*+)\}"),
+        interpolation=re.compile(r"\$\{((?>(?:[^{}]++|\{[^{}]*+\})*))\}"),
         name=_DOLLAR_NAME,
         keywords=word_set(
             _COMMON,
@@ -225,8 +225,8 @@ _C_WORDS: Final = (
 )
 _C_DECLARATION: Final = _declared(
     r"[;{}(,\n][ \t]*+"
-    r"(?:(?:const|static|final|unsigned|struct|volatile|constexpr|typename|register|inline|readonly|ref|out|in)\s++)*+"
-    r"(?P<type>[^\W\d][\w.]*+(?:::\w++)*+(?:<[^;{}()]{0,200}?>)?)(?:\[[ \t]*+\])*+"
+    r"(?:(?:const|static|final|unsigned|struct|volatile|constexpr|typename|register|inline|readonly|ref|out|in)\s\s*+)*+"
+    r"(?P<type>[^\W\d][\w.]*+(?:::\w\w*+)*+(?:<[^;{}()]{0,200}?>)?)(?>(?:\[[ \t]*+\])*)"
     r"(?:[ \t]++|[ \t]*+[*&]++[ \t]*+)(?:const[ \t]++)?"
     r"(?P<names>[^\W\d]\w*+)\s*+(?:=(?!=)\s*+(?P<value>[^\n;]*+)|(?=[;,){:\[(]))"
 )
@@ -415,7 +415,7 @@ def _ruby() -> LexicalRules:
         ),
         declarations=(
             _declared(
-                r"\n[ \t]*+(?P<names>[a-z_]\w*+(?:[ \t]*+,[ \t]*+\*?[a-z_]\w*+)*+)"
+                r"\n[ \t]*+(?P<names>[a-z_]\w*+(?>(?:[ \t]*+,[ \t]*+\*?[a-z_]\w*+)*))"
                 r"[ \t]*+(?:\|\|)?=(?![=~>])[ \t]*+(?P<value>[^\n]*+)"
             ),
             _declared(r"\|(?P<names>[^|\n]*+)\|"),
@@ -461,7 +461,7 @@ def _lua() -> LexicalRules:
             "and break do else elseif end false for function goto if in local nil not or repeat return then true until while"
         ),
         declarations=(
-            _declared(_after("local") + r"\s++(?P<names>\w++(?:\s*+,\s*+\w++)*+)(?:\s*+=\s*+(?P<value>[^\n]*+))?"),
+            _declared(_after("local") + r"\s++(?P<names>\w++(?>(?:\s*+,\s*+\w++)*))(?:\s*+=\s*+(?P<value>[^\n]*+))?"),
             _declared(_after("for") + r"\s++(?P<names>[\w\s,]{1,200}?)(?:=|\bin\b)"),
             _declared(_after("function") + r"[\w.:\s]{0,200}+\((?P<names>[^()]*+)\)"),
         ),

@@ -90,7 +90,7 @@ def _with_code(lexical_rules: LexicalRules, text: str) -> str:
     return quote + whole[1:-1] + (quote if text[-1] == quote else whole[-1])
 
 
-_CALL: Final = re.compile(r"!?(?:\s*+(?:::)?<[^<>(){};]*+(?:<[^<>(){};]*+>[^<>(){};]*+)*+>)?[ \t]*+\(")
+_CALL: Final = re.compile(r"!?(?:\s*+(?:::)?<[^<>(){};]*+(?>(?:<[^<>(){};]*+>[^<>(){};]*+)*)>)?[ \t]*+\(")
 _FLAT_ARGUMENTS: Final = re.compile(r"!?[ \t]*+\(([^()\[\]{}]*+)\)")
 _WRITE: Final = re.compile(r"[ \t]*+(?:[-+*/%&|^]|<<|>>|\?\?|\|\||&&)?=(?![=>~])")
 _BEFORE_CALL: Final = frozenset("(!<: \t")

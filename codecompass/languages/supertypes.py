@@ -26,7 +26,7 @@ _BASES: Final = {
     "ecmascript": _EXTENDS,
     "jvm": re.compile(f"{_EXTENDS.pattern}|{_AFTER_COLON.pattern.replace('bases', 'more')}", re.DOTALL),
     "php": _EXTENDS,
-    "python": re.compile(r"\w++(?:\[[^\]]*+\])?\s*+\((?P<bases>[^()]*+(?:\([^()]*+\)[^()]*+)*+)"),
+    "python": re.compile(r"\w++(?:\[[^\]]*+\])?\s*+\((?P<bases>[^()]*+(?>(?:\([^()]*+\)[^()]*+)*))"),
     "ruby": re.compile(r"[\w:]++\s*+<(?!<)(?P<bases>[^\n;]*+)"),
     "rust": re.compile(r"\w++(?:\s*+<[^{;]*?>)?\s*+:(?!:)(?P<bases>[^{;]*?)(?=\bwhere\b|[{;])"),
     "swift": _AFTER_COLON,
@@ -34,9 +34,10 @@ _BASES: Final = {
 """Match from the name of a type to the supertypes in its head, by family."""
 
 _FLAT_PARAMETERS: Final = r"<(?:[^<>{;=-]++|[-=]>?)*+>"
-_NESTED_PARAMETERS: Final = rf"<(?:[^<>{{;=-]++|[-=]>?|{_FLAT_PARAMETERS})*+>"
+_NESTED_PARAMETERS: Final = rf"<(?>(?:[^<>{{;=-]++|[-=]>?|{_FLAT_PARAMETERS})*)>"
 _IMPL: Final = re.compile(
-    rf"[ \t]*+(?:unsafe\s++)?impl\b(?:\s*+<(?:[^<>{{;=-]++|[-=]>?|{_NESTED_PARAMETERS})*+>)?+\s++!?(?P<bases>[^{{;]*?)\sfor\s"
+    rf"[ \t]*+(?:unsafe\s++)?impl\b"
+    rf"(?>(?:\s*+<(?>(?:[^<>{{;=-]++|[-=]>?|{_NESTED_PARAMETERS})*)>)?)\s++!?(?P<bases>[^{{;]*?)\sfor\s"
 )
 
 _IMPLS: Final = {

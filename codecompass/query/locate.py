@@ -69,7 +69,9 @@ def locate_symbol(
     request = relative_request(request, state.workspace)
     where = index_filter(snapshot, request.language, request.path, options.changed)
     kinds = symbol_kinds(request.kind)
-    found, notice, warnings = _found(snapshot, request, state.workspace, where, kinds, is_expired)
+    # With the time up from the start only the strictest reading is tried.
+    late = (lambda: True) if options.is_name_exact else is_expired
+    found, notice, warnings = _found(snapshot, request, state.workspace, where, kinds, late)
     if options.changed is not None:
         found = [hit for hit in found if options.changed.overlaps(hit.place.file.path, hit.place.line_start, hit.place.line_end)]
         notice = notice if found else ""

@@ -11,13 +11,15 @@ import trio.testing
 from codecompass.actors.blocking_calls import Limits
 from codecompass.actors.cold_answers import open_cold_answers
 from codecompass.actors.messages import Query
-from codecompass.errors import IndexNotReady, InternalError
+from codecompass.errors import CodeCompassError, IndexNotReady
 from codecompass.protocol.replies import SearchEvidence
 from codecompass.protocol.requests import LocateSymbol
 from codecompass.settings import Settings
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project
+from tests.support.cold_reading import warm, writer_of
 from tests.support.waiting import until
+from tests.support.workspace import TestWorkspace
 
 LOCATE = Query(request=LocateSymbol(name="settle"))
 
@@ -66,7 +68,7 @@ async def test_an_index_is_read_in_another_process_or_in_a_thread(workspace, pro
         reply = await cold.answer(project, LOCATE, 10)
         found = {}
         await cold.sample([project], "settle", 10, found)
-        started = set(readers()) - before
+        started = await until(lambda: set(readers()) - before, "a reader process") if in_processes else set(readers()) - before
 
     assert [result.path for result in reply.results] == ["a.py"]
     assert isinstance(found[project.project_id], SearchEvidence)
@@ -100,25 +102,42 @@ async def test_a_hit_in_a_file_that_has_changed_is_marked(workspace, project):
     assert [result.stale for result in (*before.results, *after.results)] == [False, True]
 
 
-async def test_a_process_that_is_killed_costs_its_question_and_is_replaced(workspace, project):
-    before = set(readers())
-    async with opened(workspace) as cold:
+@pytest.fixture
+def other(tmp_path):
+    return TestWorkspace(tmp_path / "other", tmp_path / "home")
+
+
+@pytest.mark.parametrize("in_processes", [True, False])
+async def test_an_index_that_fails_unexpectedly_costs_its_own_part(workspace, project, other, in_processes):
+    directory = HomeLayout(workspace.home).project(other.project_id).root
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    directory.symlink_to(directory)
+    found = {}
+    async with opened(workspace, in_processes=in_processes) as cold:
+        await cold.sample([project_of(other), project], "settle", 10, found)
+
+    assert isinstance(found[project.project_id], SearchEvidence)
+    assert isinstance(found[other.project_id], CodeCompassError)
+
+
+async def test_a_process_that_is_killed_costs_only_the_project_that_it_was_reading(workspace, project, other):
+    """Eight projects are sampled by one call to a reader process; the system may kill it for one of them."""
+    other.write({"b.py": "def settle():\n    pass\n"})
+    await other.sync()
+    current = HomeLayout(workspace.home).project(other.project_id).current
+    current.unlink()
+    os.mkfifo(current)
+    before, found = set(readers()), {}
+    async with opened(workspace) as cold, trio.open_nursery() as nursery:
         await cold.answer(project, LOCATE, 10)
-        (reader,) = set(readers()) - before
-        os.kill(reader, signal.SIGSTOP)
-        async with trio.open_nursery() as nursery:
-            failed = []
+        pids = await warm(cold.readers)
+        nursery.start_soon(cold.sample, [project_of(other), project], "settle", 20, found)
+        writer = await writer_of(current)
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        os.close(writer)
+        await until(lambda: project.project_id in found, "the sample of the other project")
+        nursery.cancel_scope.cancel()
 
-            async def ask():
-                try:
-                    await cold.answer(project, LOCATE, 60)
-                except InternalError as error:
-                    failed.append(error)
-
-            nursery.start_soon(ask)
-            await trio.testing.wait_all_tasks_blocked(0.01)
-            os.kill(reader, signal.SIGKILL)
-        again = await cold.answer(project, LOCATE, 10)
-
-    assert len(failed) == 1
-    assert [result.path for result in again.results] == ["a.py"]
+    assert isinstance(found[project.project_id], SearchEvidence)
+    await until(lambda: not set(readers()) - before, "the end of the processes")

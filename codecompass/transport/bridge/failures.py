@@ -8,6 +8,7 @@ import trio
 from msgspec import Struct
 from trio_websocket import ConnectionRejected
 
+from codecompass.errors import causes
 from codecompass.transport.bridge.target import BridgeTarget
 from codecompass.transport.mcp.jsonrpc import Fault
 from codecompass.transport.mcp.protocol import SERVER_GONE
@@ -107,7 +108,8 @@ def _cause_text(cause: BaseException) -> str:
 def _system_errors(error: BaseException | None) -> list[OSError]:
     if error is None:
         return []
-    if isinstance(error, BaseExceptionGroup):
-        return [found for each in error.exceptions for found in _system_errors(each)]
-    own = [error] if isinstance(error, OSError) else []
-    return own + _system_errors(error.__cause__)
+    found: list[OSError] = []
+    for cause in causes(error):
+        found += [cause] if isinstance(cause, OSError) else []
+        found += _system_errors(cause.__cause__)
+    return found

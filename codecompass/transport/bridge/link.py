@@ -14,6 +14,7 @@ from msgspec import Struct
 from trio_websocket import ConnectionClosed, ConnectionRejected, HandshakeError, WebSocketConnection, wrap_client_stream
 from wsproto.utilities import LocalProtocolError
 
+from codecompass.errors import cause_of
 from codecompass.log import get_logger
 from codecompass.transport.bridge.failures import LinkFailure, lost, unreachable
 from codecompass.transport.bridge.target import BridgeTarget
@@ -143,13 +144,13 @@ class BridgeLink:
 
     async def _connect(self) -> bool:
         """Makes one connection and uses it until it ends. Returns whether it was open."""
-        cause: Exception | None = None
+        cause: BaseException | None = None
         self._is_used = False
         with trio.CancelScope() as self._scope:
             try:
                 await self._connect_and_use()
             except Exception as error:  # noqa: BLE001 (the boundary: whatever a server says costs one connection)
-                cause = _cause(error)
+                cause = cause_of(error, Refused, ConnectionRejected)
         self._socket = None
         if self._is_used:
             self._down_since = trio.current_time()
@@ -237,14 +238,6 @@ class BridgeLink:
                     self._log.info("server_silent", url=self._target.url)
                     nursery.cancel_scope.cancel()
                     return
-
-
-def _cause(error: Exception) -> Exception:
-    """Returns the cause to report for a failure: in a group the server's refusal, if there is one."""
-    if not isinstance(error, ExceptionGroup):
-        return error
-    causes = [_cause(each) for each in error.exceptions]
-    return next((each for each in causes if isinstance(each, Refused | ConnectionRejected)), causes[0])
 
 
 async def _ping(socket: WebSocketConnection, answered: trio.Event) -> None:

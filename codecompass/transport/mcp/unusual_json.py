@@ -15,7 +15,7 @@ MAX_DEPTH: Final = 100
 # Possessive, and the end of a string may be missing: each byte is read once, whatever the bytes are.
 _REST_OF_STRING: Final = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
 _STRING: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
-_UP_TO_OPEN_STRING: Final = re.compile(rb'(?:[^"]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
+_UP_TO_OPEN_STRING: Final = re.compile(rb'(?>(?:[^"]++|"(?:[^"\\]++|\\.)*+")*)', re.DOTALL)
 _PIECE: Final = 64 * KIB
 """Bytes that are scanned in one go, which blocks the interpreter for up to 10 ms."""
 
@@ -65,8 +65,8 @@ def _outside_strings(frame: bytes) -> Iterator[bytes]:
 _HEX: Final = rb"[0-9a-fA-F]"
 _PERHAPS_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]")
 _LONE_SURROGATE: Final = re.compile(
-    rb"((?:[^\\]++"
-    rb"|\\u[dD][89abAB]" + _HEX + _HEX + rb"\\u[dD][c-fC-F]" + _HEX + _HEX + rb"|\\(?!u[dD][89a-fA-F]" + _HEX + _HEX + rb").)*+)"
+    rb"((?>(?:[^\\]++"
+    rb"|\\u[dD][89abAB]" + _HEX + _HEX + rb"\\u[dD][c-fC-F]" + _HEX + _HEX + rb"|\\(?!u[dD][89a-fA-F]" + _HEX + _HEX + rb").)*))"
     rb"\\u[dD][89a-fA-F]" + _HEX + _HEX,
     re.DOTALL,
 )

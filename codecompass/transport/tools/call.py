@@ -5,10 +5,10 @@ job that it waits for, return its reply.
 import trio
 
 from codecompass.actors.answering import asked_ref, require_ref
-from codecompass.actors.failures import collapse_groups
 from codecompass.actors.job_state import JobView
 from codecompass.actors.messages import Query, QueryRequest
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
+from codecompass.errors import collapse_groups
 from codecompass.projects.caller import Caller
 from codecompass.projects.router import Routed
 from codecompass.protocol.metadata import PROTOCOL_VERSION, BareMetadata, Metadata, bare_metadata

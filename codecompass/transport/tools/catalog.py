@@ -13,7 +13,7 @@ import structlog
 from msgspec.structs import replace
 
 from codecompass.actors.job_state import JobState
-from codecompass.errors import CodeCompassError, InternalError, error_body
+from codecompass.errors import CodeCompassError, InternalError, cause_of, error_body
 from codecompass.projects.caller import Caller
 from codecompass.protocol.decode import decode
 from codecompass.protocol.metadata import BareMetadata, Metadata, bare_metadata
@@ -102,13 +102,11 @@ class Catalog:
 
     def _known(self, error: Exception, name: str, caller: Caller) -> CodeCompassError:
         """Returns the CodeCompassError in `error`; logs any other error and returns an InternalError."""
-        known: Exception = error
-        while isinstance(known, ExceptionGroup) and len(known.exceptions) == 1:  # as a nursery wraps it
-            known = known.exceptions[0]
-        if isinstance(known, CodeCompassError):
-            return known
+        cause = cause_of(error)
+        if isinstance(cause, CodeCompassError):
+            return cause
         self._log.error("tool_failed", tool=name, request_id=caller.request_id, exc_info=error)
-        return InternalError(f"{name} failed unexpectedly ({type(error).__name__}). The server's log has the details.")
+        return InternalError(f"{name} failed unexpectedly ({type(cause).__name__}). The server's log has the details.")
 
     def _error_reply(self, error: CodeCompassError, call: ToolCall | None) -> ErrorReply:
         metadata: Metadata | BareMetadata = bare_metadata()

@@ -20,8 +20,9 @@ ALWAYS_ASKED: Final = 32
 """Projects that may have hits and are all asked, so that all their hits are counted. Of more, later ones are passed over once
 the page is full: what they could add would not be shown. Of a thousand repositories most have a README."""
 
-ASKED_FOR_BETTER: Final = 128
-"""Projects that are asked even if the page is full of hits that later ones could precede, such as similar names."""
+ASKED_FOR_SIMILAR: Final = 128
+"""Projects that are asked for similar names even if such names fill the page. Later ones are asked for the exact name alone: that
+looks at a few definitions instead of all."""
 
 NAMED_SILENT: Final = 10
 """Projects without an answer that a warning names; it counts the others."""
@@ -52,6 +53,8 @@ class ProjectAnswer(Struct, frozen=True):
     """Whether its index was compared with its tree."""
     failure: CodeCompassError | None = None
     is_passed_over: bool = False
+    is_name_exact: bool = False
+    """Whether it was asked for exactly the name, because similar ones of those before it fill the page."""
 
     @property
     def is_fresh(self) -> bool:
@@ -104,12 +107,14 @@ class PageFill:
 
         The first hits of all projects precede their second ones, so as many projects with hits as are shown fill the page.
         """
-        if self._limit is not None and self._n_asked >= ALWAYS_ASKED:
-            enough = self._n_with_best_hits if self._n_asked < ASKED_FOR_BETTER else self._n_with_hits
-            if enough >= self._limit:
-                return True
+        if self._limit is not None and self._n_asked >= ALWAYS_ASKED and self._n_with_best_hits >= self._limit:
+            return True
         self._n_asked += 1
         return False
+
+    def has_enough_similar(self) -> bool:
+        """Whether the project that was counted last can only add hits that precede those before it: exact names."""
+        return self._limit is not None and self._n_asked > ASKED_FOR_SIMILAR and self._n_with_hits >= self._limit
 
     def add(self, answer: ProjectAnswer) -> None:
         """Takes the answer of a project into account."""
@@ -163,6 +168,12 @@ def _warnings(answers: Sequence[ProjectAnswer]) -> list[str]:
         warnings.append(
             f"{passed_over:,} more projects may have hits and were not searched, because the page is full and their hits would "
             "come after these; total_candidates is without them. Name a group or some projects, or be more specific"
+        )
+    exactly = sum(each.is_name_exact for each in answers)
+    if exactly:
+        warnings.append(
+            f"{exactly:,} projects were only asked for exactly this name, because similar names of others fill the page; "
+            "total_candidates is without their similar names"
         )
     unchecked = sum(not each.is_checked and each.failure is None for each in answers)
     if unchecked:

@@ -16,7 +16,8 @@ import trio
 from msgspec.structs import replace
 
 from codecompass.actors.messages import Query, Settle
-from codecompass.errors import CodeCompassError, DeadlineExceeded, InvalidInput
+from codecompass.errors import CodeCompassError, DeadlineExceeded, InternalError, InvalidInput, reported
+from codecompass.log import get_logger
 from codecompass.projects.selection import SelectedProject
 from codecompass.protocol.decode import asked_elsewhere
 from codecompass.protocol.replies import ImportedSymbol, SearchEvidence
@@ -39,7 +40,7 @@ SEVERAL_SECONDS: Final = 5 * SECONDS
 
 PREPARING_SHARE: Final = 0.3
 SAMPLE_SHARE: Final = 0.5
-"""The shares of the remaining time for indexing changes, and then for the samples; later projects take no part."""
+"""The shares of the remaining time for indexing changes, and then for the samples."""
 
 MAX_AT_ONCE: Final = 8
 """Projects that are asked at a time. Their threads are bounded elsewhere; this bounds what waits for them."""
@@ -143,8 +144,14 @@ async def ask_all(
             if page.needs_no_more():
                 answers[project_id] = ProjectAnswer(each, is_checked=state == "fresh", is_passed_over=True)
                 continue
-            seconds = deadline - trio.current_time()
-            answers[project_id] = await _answer(call, own, each, state, seconds, len(ready), imported)
+            query = Query(
+                request=own,
+                n_merged=len(ready),
+                imported=imported,
+                is_name_exact=isinstance(own, LocateSymbol) and page.has_enough_similar(),
+                answers=call.answers,
+            )
+            answers[project_id] = await _answer(call, query, each, state, deadline - trio.current_time())
             page.add(answers[project_id])
 
     with trio.move_on_at(deadline):
@@ -198,8 +205,8 @@ async def _prepared(
             settle = Settle(policy=policy, seconds=seconds)
             settled = await workspaces.route(project).ask(settle, request_id=call.caller.request_id)
             states[project.project_id] = "fresh" if settled.freshness == "fresh" else "changing"
-        except CodeCompassError as error:
-            answers[project.project_id] = ProjectAnswer(each, failure=error)
+        except Exception as error:  # noqa: BLE001 (a project that fails costs its own part)
+            answers[project.project_id] = ProjectAnswer(each, failure=_failure(call, error))
 
     with trio.move_on_after(seconds):
         async with trio.open_nursery() as nursery:
@@ -224,7 +231,12 @@ async def _to_search(
     told: dict[str, SearchEvidence | CodeCompassError] = {}
     seconds = SAMPLE_SHARE * (deadline - trio.current_time())
     with trio.move_on_after(seconds):
-        await call.services.cold_answers.sample([each.project for each in settled], words, seconds, told)
+        try:
+            await call.services.cold_answers.sample([each.project for each in settled], words, seconds, told)
+        except Exception as error:  # noqa: BLE001 (what fails costs the projects that are not sampled yet)
+            failure = _failure(call, error)
+            for each in settled:
+                told.setdefault(each.project.project_id, failure)
     known: list[tuple[SelectedProject, SearchEvidence]] = []
     for each in settled:
         found = told.get(each.project.project_id)
@@ -237,7 +249,10 @@ async def _to_search(
         if number not in best:
             is_checked = states[each.project.project_id] == "fresh"
             answers[each.project.project_id] = ProjectAnswer(each, is_checked=is_checked)
-    return [each for number, (each, _) in enumerate(known) if number in best] + [each for each in ready if each not in settled]
+    chosen = [each for number, (each, _) in enumerate(known) if number in best]
+    # Where samples are late, what is not known is searched rather than nothing.
+    unknown = [each for each in settled if each.project.project_id not in told]
+    return chosen + unknown[: FULL_SEARCHES - len(chosen)] + [each for each in ready if each not in settled]
 
 
 async def _concerned(
@@ -260,30 +275,30 @@ async def _concerned(
     return [each for each in ready if each.project.project_id in ids]
 
 
-async def _answer(
-    call: ToolCall,
-    request: SharedRequest,
-    selected: SelectedProject,
-    state: _State,
-    seconds: float,
-    n_asked: int,
-    imported: ImportedSymbol | None,
-) -> ProjectAnswer:
-    services, project = call.services, selected.project
+async def _answer(call: ToolCall, query: Query, selected: SelectedProject, state: _State, seconds: float) -> ProjectAnswer:
+    services, project, request = call.services, selected.project, query.request
+    assert isinstance(request, SharedRequest)
     try:
         if state == "changing" and services.workspaces.find(project.project_id) is None:
             state = "cold"
         if state == "changing" and not isinstance(request, FindReferences) and request.freshness_policy != "strict":
             # It has already waited for changes.
-            request = replace(request, freshness_policy="best_effort")
-        query = Query(request=request, n_merged=n_asked, imported=imported, answers=call.answers)
+            query = replace(query, request=replace(request, freshness_policy="best_effort"))
         if state == "changing":
             reply = await services.workspaces.route(project).ask(query, request_id=call.caller.request_id)
         else:
             if state == "cold":
                 await services.router.require_present(project)
             reply = await services.cold_answers.answer(project, query, seconds, is_fresh=state == "fresh")
-    except CodeCompassError as error:
-        return ProjectAnswer(selected, failure=error)
+    except Exception as error:  # noqa: BLE001 (a project that fails costs its own part)
+        return ProjectAnswer(selected, failure=_failure(call, error))
     assert isinstance(reply, SharedReply)
-    return ProjectAnswer(selected, reply, is_checked=state != "cold")
+    return ProjectAnswer(selected, reply, is_checked=state != "cold", is_name_exact=query.is_name_exact)
+
+
+def _failure(call: ToolCall, error: Exception) -> CodeCompassError:
+    """Returns the error to report for what failed; logs a defect."""
+    failure = reported(error)
+    if isinstance(failure, InternalError):
+        get_logger(__name__).error("project_failed", request_id=call.caller.request_id, exc_info=error)
+    return failure

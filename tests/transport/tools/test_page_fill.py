@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from codecompass.identity import ProjectId
 from codecompass.projects.selection import SelectedProject
 from codecompass.protocol.replies import LocateSymbolReply, Result, SearchCodeReply, SearchEvidence
+from codecompass.query.locate import SURE_MATCHES
 from codecompass.query.merging import NAME_MATCHES, WorkspacePart, merged_results
 from codecompass.store.registry import Project
 from codecompass.transport.tools import project_answers
@@ -16,13 +17,13 @@ from codecompass.transport.tools.project_answers import PageFill, ProjectAnswer
 from tests.transport.sample_tools import METADATA
 
 ALWAYS_ASKED = 3
-ASKED_FOR_BETTER = 8
+ASKED_FOR_SIMILAR = 8
 
 
 @pytest.fixture(autouse=True)
 def few_are_enough(monkeypatch):
     monkeypatch.setattr(project_answers, "ALWAYS_ASKED", ALWAYS_ASKED)
-    monkeypatch.setattr(project_answers, "ASKED_FOR_BETTER", ASKED_FOR_BETTER)
+    monkeypatch.setattr(project_answers, "ASKED_FOR_SIMILAR", ASKED_FOR_SIMILAR)
 
 
 def answer(reply):
@@ -49,11 +50,13 @@ def found(n_hits, evidence=None):
 
 
 def asked(replies, limit):
-    """Returns the replies of the projects that are asked, one after the other."""
+    """Returns the replies of the projects that are asked, one after the other; of some only what has exactly the name."""
     page, those = PageFill(limit), []
     for reply in replies:
         if page.needs_no_more():
             break
+        if page.has_enough_similar() and isinstance(reply, LocateSymbolReply):
+            reply = located(*(result.match for result in reply.results if result.match in SURE_MATCHES))
         page.add(answer(reply))
         those.append(reply)
     return those
@@ -70,10 +73,13 @@ lines = st.integers(0, 3).map(found)
 
 @given(st.one_of(st.lists(names, max_size=20), st.lists(lines, max_size=20)), st.integers(1, 6))
 def test_the_page_is_that_of_all_projects(replies, limit):
-    those = asked(replies, limit)
+    """Similar names fill it only where no exact ones are left."""
+    page, whole = page_of(asked(replies, limit), limit), page_of(replies, limit)
 
-    if len(those) < ASKED_FOR_BETTER:
-        assert page_of(those, limit) == page_of(replies, limit)
+    assert len(page) == len(whole)
+    assert [each for each in page if each.match in SURE_MATCHES] == [each for each in whole if each.match in SURE_MATCHES]
+    if len(replies) <= ASKED_FOR_SIMILAR:
+        assert page == whole
 
 
 def test_enough_projects_with_hits_fill_the_page_and_no_fewer():
@@ -86,8 +92,9 @@ def test_some_are_asked_even_if_the_page_is_full():
     assert len(asked([found(9)] * 20, limit=1)) == ALWAYS_ASKED
 
 
-def test_after_hits_that_others_could_precede_some_more_projects_are_asked():
-    assert len(asked([located("similar")] * 20, limit=2)) == ASKED_FOR_BETTER
+def test_after_similar_names_all_projects_are_asked_for_exact_ones():
+    assert asked([located("similar")] * 20, limit=2) == [located("similar")] * ASKED_FOR_SIMILAR + [located()] * 12
+    assert asked([*[located("similar")] * 19, located("exact")], limit=2)[-1] == located("exact")
     assert len(asked([located("exact")] * 20, limit=4)) == 4
     assert len(asked([*[located("similar")] * 4, *[located("exact")] * 20], limit=2)) == 6
 
@@ -96,4 +103,4 @@ def test_all_are_asked_if_there_is_no_page_or_their_hits_are_compared():
     evidence = SearchEvidence(n_texts=1, words=(), hits=())
 
     assert len(asked([found(1)] * 20, limit=None)) == 20
-    assert len(asked([found(1, evidence)] * ASKED_FOR_BETTER, limit=1)) == ASKED_FOR_BETTER
+    assert len(asked([found(1, evidence)] * ASKED_FOR_SIMILAR, limit=1)) == ASKED_FOR_SIMILAR
