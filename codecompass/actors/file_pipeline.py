@@ -118,6 +118,7 @@ class FilePipeline:
         parse: bool,
         publish_slice: Callable[[], Awaitable[object]] | None = None,
         fill: Fill | None = None,
+        batch_files: int = BATCH_FILES,
     ) -> None:
         """Sends `tasks` through the workers and writes their results; without `parse`, the text alone.
 
@@ -127,7 +128,7 @@ class FilePipeline:
         if not tasks:
             return
         self._meter.begin_pass(len(tasks))
-        batches = grouped(tasks)
+        batches = grouped(tasks, max_files=batch_files)
         send, receive = trio.open_memory_channel[BatchResult](WRITE_QUEUE)
 
         async def work(results: trio.MemorySendChannel[BatchResult]) -> None:

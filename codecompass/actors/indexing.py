@@ -75,8 +75,8 @@ class IndexJob:
     `changed_files` are read even if their times are unchanged.
 
     `text_first` publishes the text of a first build separately, however small it is. `on_published` is called after each
-    publication. `blocking` runs what touches the tree; `turns` is the limiter of which the caller holds a token while the job
-    runs, and which gets one more while the file system does not answer.
+    publication, `on_scanned` after each scan of the whole tree. `blocking` runs what touches the tree; `turns` is the limiter of
+    which the caller holds a token while the job runs, and which gets one more while the file system does not answer.
     """
 
     def __init__(
@@ -96,6 +96,7 @@ class IndexJob:
         turns: trio.CapacityLimiter | None = None,
         on_progress: Callable[[Progress], None] | None = None,
         on_published: Callable[[], None] | None = None,
+        on_scanned: Callable[[ScanResult], None] | None = None,
         on_step: Callable[[Step], None] | None = None,
     ) -> None:
         self._layout = layout
@@ -105,6 +106,7 @@ class IndexJob:
         self._force = force
         self._text_first = text_first
         self._on_published = on_published
+        self._on_scanned = on_scanned
         self._on_step = on_step
         self._tree = TreeScan(
             root,
@@ -300,6 +302,8 @@ class IndexJob:
                 nursery.cancel_scope.cancel()
         for warning in tree.found.warnings:
             self._log.warning("scan_warning", warning=warning)
+        if self._on_scanned is not None and isinstance(tree.found, ScanResult):
+            self._on_scanned(tree.found)
         return tree
 
     async def _scan_changed(self, writer: IndexWriter) -> ScannedTree | None:
