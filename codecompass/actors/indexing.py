@@ -9,7 +9,7 @@ holds the writer lock and the writer from beginning to end; cancelling it drops 
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final, Literal
 
@@ -76,7 +76,9 @@ class IndexJob:
 
     `text_first` publishes the text of a first build separately, however small it is. `on_published` is called after each
     publication, `on_scanned` after each scan of the whole tree. `blocking` runs what touches the tree; `turns` is the limiter of
-    which the caller holds a token while the job runs, and which gets one more while the file system does not answer.
+    which the caller holds a token while the job runs, and which gets one more while the file system does not answer. `give_way`
+    is awaited between batches, so that questions can go first.
+    `give_way` is awaited between batches, so that questions can go first.
     """
 
     def __init__(
@@ -98,6 +100,7 @@ class IndexJob:
         on_published: Callable[[], None] | None = None,
         on_scanned: Callable[[ScanResult], None] | None = None,
         on_step: Callable[[Step], None] | None = None,
+        give_way: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._layout = layout
         self._pool = pool
@@ -118,7 +121,7 @@ class IndexJob:
             lend=() if turns is None else (turns,),
         )
         self._meter = ProgressMeter(on_progress)
-        self._files = FilePipeline(root, layout, pool, limits, self._meter)
+        self._files = FilePipeline(root, layout, pool, limits, self._meter, give_way)
         self._checkout = Checkout(head=Head(ref="live", commit=None))
         self._scanned: ScannedTree | None = None
         home = HomeLayout(layout.root.parents[1])

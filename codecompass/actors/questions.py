@@ -55,8 +55,10 @@ FORECAST_SECONDS: Final = 250 * MILLISECONDS
 """How often such an answer forecasts whether the symbols will come in time. If not, it stops waiting."""
 
 
+LEAST_PATIENCE_SECONDS: Final = 0.5 * SECONDS
 PATIENCE_SECONDS: Final = 1.5 * SECONDS
-"""How long a question waits for the index alone, counted from the first that lacked it: most first indexes take no longer."""
+"""How long a question waits for the index alone, counted from the first that lacked it: at least, and at most if the index is
+expected soon. Most first indexes take no longer."""
 
 PATIENCE_SHARE: Final = 0.25
 """And at most this share of the time that the question has."""
@@ -171,6 +173,7 @@ class Questions:
         self._lacking_since = min(self._lacking_since, now)
         wait = max(0.0, deadline - now)
         reading_begins = min(self._lacking_since + PATIENCE_SECONDS, now + PATIENCE_SHARE * wait)
+        least_patience = self._lacking_since + LEAST_PATIENCE_SECONDS
         answers_from = min(self._lacking_since + FIRST_ANSWER_SECONDS, deadline)
         is_over = trio.Event()
         failure: CodeCompassError | None = None
@@ -178,8 +181,11 @@ class Questions:
 
         async def read() -> None:
             nonlocal found
-            with trio.move_on_at(reading_begins):
+            with trio.move_on_at(min(least_patience, reading_begins)):
                 await is_over.wait()
+            if self._is_expected_by(answers_from):
+                with trio.move_on_at(reading_begins):
+                    await is_over.wait()
             found = await self._read(query, policy, deadline)
             if found is not None and found.is_sure:
                 with trio.move_on_at(answers_from):
@@ -218,6 +224,14 @@ class Questions:
         except Exception:  # noqa: BLE001 (the index answers later)
             self._log.exception("files_not_read")
         return None
+
+    def _is_expected_by(self, time: float) -> bool:
+        """Whether a first index is expected by a time, going by what the job has done since it was first waited for."""
+        job = self._jobs.active
+        if job is None or not job.progress.files_total:
+            return False
+        elapsed = trio.current_time() - self._lacking_since
+        return elapsed * job.progress.files_total <= (time - self._lacking_since) * job.progress.files_indexed
 
     def _can_answer(self, query: Query) -> bool:
         return self._index.meta is not None and not (self._index.lacks_symbols and needs_symbols(query.request))

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from codecompass.actors.unindexed_files import Coverage, UnindexedFiles
 from codecompass.errors import (
+    AmbiguousSymbol,
     CodeCompassError,
     FileSystemUnresponsive,
     IndexDamaged,
@@ -22,6 +23,7 @@ from codecompass.errors import (
 from codecompass.protocol.replies import LocateSymbolReply, Reply, SearchCodeReply
 from codecompass.query.options import QueryOptions
 from codecompass.query.sought import Sought, sought_for
+from codecompass.store.index import WorkspaceIndex
 from codecompass.store.registry import Project
 
 if TYPE_CHECKING:
@@ -56,20 +58,37 @@ async def answer_unindexed(
     """Returns the answer from what can be read of the files before `deadline`; see `Workbench.answer_unindexed`."""
     options = await answers.options(query)
     sought = sought_for(query.request, str(project.root), _changed(options))
+    found: UnindexedAnswer | None = None
+    known: Coverage | None = None
     async with files:
-        read = await files.read(sought, deadline)
-        if read is None:
-            return None
-        index, coverage = read
-        asked = replace(query, warnings=(*query.warnings, coverage.warning))
-        try:
-            reply = await answers.answer_from(index, asked, context, options)
-        except _FAILURES:
-            raise
-        except CodeCompassError as error:
-            # What is not found may be in a file that was not read.
-            return UnindexedAnswer(error, is_sure=True) if coverage.is_whole or isinstance(error, InvalidInput) else None
-        return UnindexedAnswer(reply, _is_sure(reply, sought, coverage))
+        # What is read stays, so that reading again gets further than a time that was too short.
+        while (read := await files.read(sought, deadline)) is not None and read[1] != known:
+            index, known = read
+            found = await _answer(answers, index, known, query, context, options, sought)
+            if known.is_whole or (found is not None and found.is_sure):
+                break
+    return found
+
+
+async def _answer(
+    answers: "IndexAnswers",
+    index: WorkspaceIndex,
+    coverage: Coverage,
+    query: "Query",
+    context: "AnswerContext",
+    options: QueryOptions,
+    sought: Sought,
+) -> UnindexedAnswer | None:
+    asked = replace(query, warnings=(*query.warnings, coverage.warning))
+    try:
+        reply = await answers.answer_from(index, asked, context, options)
+    except _FAILURES:
+        raise
+    except CodeCompassError as error:
+        # What is not found may be in a file that was not read.
+        is_certain = coverage.is_whole or isinstance(error, InvalidInput | AmbiguousSymbol)
+        return UnindexedAnswer(error, is_sure=True) if is_certain else None
+    return UnindexedAnswer(reply, _is_sure(reply, sought, coverage))
 
 
 def _changed(options: QueryOptions) -> Iterable[str]:
@@ -80,8 +99,10 @@ def _changed(options: QueryOptions) -> Iterable[str]:
 def _is_sure(reply: Reply, sought: Sought, coverage: Coverage) -> bool:
     match reply:
         case SearchCodeReply():
+            # A mode that looks for a certain text, and finds it nowhere, has an answer too.
             is_exact = sought.is_literal or sought.pattern is not None
-            return bool(reply.results) or (is_exact and coverage.is_whole)
+            is_probed = coverage.n_probed >= coverage.n_files
+            return (bool(reply.results) and (is_probed or coverage.holds_name)) or (is_exact and coverage.is_whole)
         case LocateSymbolReply():
             return any(result.match != "similar" for result in reply.results)
     return True

@@ -38,15 +38,19 @@ from codecompass.store.registry import Project
 from codecompass.store.writer import IndexWriter
 from codecompass.units import KIB, MIB, SECONDS
 from codecompass.worker.messages import FileTask, FileText, Probe
+from codecompass.worker.probing import AS_WRITTEN
 
 WORKERS: Final = 2
 """Worker processes of one workspace for this. They end when the index can answer."""
 
-LONGEST_SECONDS: Final = 6 * SECONDS
+LONGEST_SECONDS: Final = 10 * SECONDS
 """How long files are read for one question; then it is answered from what was read."""
 
-PROBING_SHARE: Final = 0.6
+PROBING_SHARE: Final = 0.7
 """Share of that time after which no further files are probed."""
+
+LISTING_SECONDS: Final = 2 * SECONDS
+"""How long a question waits for the list of files that a job is about to make, before it makes its own."""
 
 ANSWERING_SHARE: Final = 0.25
 """Share of the time until a question's deadline that is kept for writing and answering."""
@@ -61,6 +65,9 @@ BATCH_FILES: Final = 8
 MAX_FILES: Final = 250
 MAX_BYTES: Final = 4 * MIB
 """Bounds of what is read for one question: a second of CPU."""
+
+GIVE_WAY_SECONDS: Final = 10 * SECONDS
+GIVE_WAY_SHARE: Final = 0.5
 
 MAX_NAMES: Final = 20_000
 """Files of the tree whose names the temporary index holds without their text: 35 us of CPU each (measured 2026-11-25)."""
@@ -80,6 +87,8 @@ class Coverage(Struct, frozen=True, kw_only=True):
     n_probed: int
     n_wanted: int
     n_read: int
+    holds_name: bool
+    """Whether one of the files that were read holds the text that matters most, as written."""
 
     @property
     def is_whole(self) -> bool:
@@ -121,23 +130,47 @@ class UnindexedFiles:
         self._place = ExitStack()
         self._index: WorkspaceIndex | None = None
         self._listing: _Listing | None = None
+        self._listed_by_job = trio.Event()
         self._tree: _Tree | None = None
+        self._named: _Listing | None = None
         self._n_users = 0
+        self._unused = trio.Event()
         self._is_needed = False
+        self._given_way = 0.0
+        self._noted_at = float("inf")
         self._log = structlog.get_logger(__name__)
 
     def note_scan(self, found: ScanResult) -> None:
         """Notes the files that a job has just listed, so that they are not listed again."""
         self._listing = _Listing(found.files, time.monotonic())
+        self._listed_by_job.set()
+        self._given_way, self._noted_at = 0.0, trio.current_time()
+
+    async def give_way(self) -> None:
+        """Waits while a question is answered from here, for a job of the same workspace: both share the processors.
+
+        A job waits at most GIVE_WAY_SHARE of its time, besides GIVE_WAY_SECONDS.
+        """
+        began = trio.current_time()
+        left = GIVE_WAY_SECONDS + GIVE_WAY_SHARE * max(0.0, began - self._noted_at) - self._given_way
+        if not self._n_users or left <= 0:
+            return
+        with trio.move_on_after(left):
+            await self._unused.wait()
+        self._given_way += trio.current_time() - began
 
     async def __aenter__(self) -> Self:
         """Keeps what is read until the block ends."""
+        if not self._n_users:
+            self._unused = trio.Event()
         self._n_users += 1
         self._is_needed = True
         return self
 
     async def __aexit__(self, *_error: object) -> None:
         self._n_users -= 1
+        if not self._n_users:
+            self._unused.set()
         if not self._is_needed:
             await self.close()
 
@@ -147,7 +180,8 @@ class UnindexedFiles:
         if self._n_users:
             return
         index, self._index = self._index, None
-        self._listing = self._tree = None
+        self._listing = self._tree = self._named = None
+        self._listed_by_job = trio.Event()
         with trio.CancelScope(shield=True):
             await self._pool.close()
             await trio.to_thread.run_sync(self._remove, index)
@@ -166,7 +200,7 @@ class UnindexedFiles:
         async with self._turn:
             now = trio.current_time()
             ends = now + min(LONGEST_SECONDS, (1 - ANSWERING_SHARE) * (deadline - now))
-            tree = await self._listed()
+            tree = await self._listed_and_warm()
             coverage = await self._read(sought, tree, now + PROBING_SHARE * (ends - now), ends)
             if coverage is None or self._index is None:
                 return None
@@ -180,9 +214,19 @@ class UnindexedFiles:
         with index.snapshot() as snapshot:
             return sought_with_name(snapshot, sought)
 
+    async def _listed_and_warm(self) -> _Tree:
+        """Returns the files of the tree, and starts the workers meanwhile."""
+        with collapse_groups():
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._pool.warm_up)
+                return await self._listed()
+
     async def _listed(self) -> _Tree:
         """Returns the files of the tree: those that the job has listed, if it has."""
         root, rules = str(self._project.root), self._comparison.limits.rules
+        if self._listing is None:
+            with trio.move_on_after(LISTING_SECONDS):
+                await self._listed_by_job.wait()
         listing = self._listing
         if listing is None or time.monotonic() - listing.at > SCAN_TRUSTED_SECONDS:
             found = await self._comparison.run_on_tree(
@@ -205,7 +249,9 @@ class UnindexedFiles:
         order = await trio.to_thread.run_sync(order_of_reading, sought, paths, names, words, levels)
         chosen = list(_bounded(tree.files[number] for number in order.numbers))
         configurations = _configurations(tree.files) if sought.follows_uses else []
-        n_read = await self._write(tree, levels, [*chosen, *configurations], ends)
+        # Imports lead to files that hold nothing of the question; so do filters and paths that fit none.
+        needs_names = sought.follows_uses or not chosen
+        n_read = await self._write(tree, levels if needs_names else None, [*chosen, *configurations], ends)
         if n_read is None:
             return None
         return Coverage(
@@ -213,6 +259,7 @@ class UnindexedFiles:
             n_probed=len(levels) if names or words or sought.pattern is not None else len(tree.files),
             n_wanted=order.n_wanted,
             n_read=min(n_read, len(chosen)),
+            holds_name=bool(names) and any(held and held[0] >= AS_WRITTEN for held in map(levels.get, order.numbers[:n_read])),
         )
 
     async def _probe(self, tree: _Tree, names: tuple[str, ...], words: tuple[str, ...], ends: float) -> dict[int, bytes]:
@@ -243,15 +290,21 @@ class UnindexedFiles:
                     nursery.start_soon(work)
         return levels
 
-    async def _write(self, tree: _Tree, levels: dict[int, bytes], chosen: Sequence[ScannedFile], ends: float) -> int | None:
-        """Writes the names of all files, and the texts and symbols of the chosen ones. Returns how many of these were read."""
+    async def _write(
+        self, tree: _Tree, levels: dict[int, bytes] | None, chosen: Sequence[ScannedFile], ends: float
+    ) -> int | None:
+        """Writes the texts and symbols of the chosen files, and the names of all others unless `levels` is None.
+
+        Returns how many files were read.
+        """
         layout, is_new = await trio.to_thread.run_sync(self._layout)
         limits = self._comparison.limits
         files = FilePipeline(self._project.root, layout, self._pool, limits, ProgressMeter(None))
         n_read = 0
         async with open_writer(layout, fresh=is_new) as writer:
-            unreadable = {tree.files[number].path for number, held in levels.items() if not held}
-            await trio.to_thread.run_sync(self._write_names, writer, tree, unreadable)
+            if levels is not None and self._named is not tree.listing:
+                unreadable = {tree.files[number].path for number, held in levels.items() if not held}
+                await trio.to_thread.run_sync(_write_names, writer, tree, unreadable)
             tasks = [_task(writer, file) for file in chosen]
             for some in grouped(tasks, max_bytes=MAX_BYTES, max_files=READ_AT_ONCE):
                 await files.process(writer, some, parse=True, batch_files=BATCH_FILES)
@@ -259,6 +312,8 @@ class UnindexedFiles:
                 if trio.current_time() > ends:
                     break
             await trio.to_thread.run_sync(_published(writer, tree.ref, limits))
+            if levels is not None:
+                self._named = tree.listing
         if self._index is None:
             self._index = WorkspaceIndex(layout, self._project.project_id)
         return n_read
@@ -272,11 +327,12 @@ class UnindexedFiles:
         make_private_directory(root)
         return ProjectLayout(root), True
 
-    def _write_names(self, writer: IndexWriter, tree: _Tree, unreadable: set[str]) -> None:
-        """Writes the files of the tree without their texts, so that they are found by name. Runs in a thread."""
-        for file in tree.files[:MAX_NAMES]:
-            if file.path not in unreadable and writer.manifest.get(file.path) is None:
-                writer.write_text(_name_only(file))
+
+def _write_names(writer: IndexWriter, tree: _Tree, unreadable: set[str]) -> None:
+    """Writes the files of the tree without their texts, so that they are found by name. Runs in a thread."""
+    for file in tree.files[:MAX_NAMES]:
+        if file.path not in unreadable and writer.manifest.get(file.path) is None:
+            writer.write_text(_name_only(file))
 
 
 def _in_order_of_probing(files: Iterable[ScannedFile]) -> tuple[ScannedFile, ...]:

@@ -204,6 +204,7 @@ class IndexWorkbench:
                 on_progress=on_progress,
                 on_published=on_published,
                 on_scanned=self._unindexed.note_scan,
+                give_way=self._unindexed.give_way,
             )
             report = await job.run()
             self._memory = job.memory

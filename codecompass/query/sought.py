@@ -58,11 +58,11 @@ LEVEL_WORTH: Final = (0.0, 0.35, 0.5, 1.0, 3.0)
 WORD_SHARE: Final = 0.5
 """What a word inside a file counts of its worth, and another one in its path."""
 
-ENOUGH_FILES: Final = 20
-MAX_RANKED_FILES: Final = 60
+ENOUGH_FILES: Final = 12
+MAX_RANKED_FILES: Final = 40
 """Files from which a ranked answer is made: the best ones, and more only if they are nearly as good."""
 
-NEARLY_AS_GOOD: Final = 0.2
+NEARLY_AS_GOOD: Final = 0.4
 
 ROLE_SHARE: Final = (1.0, 0.8, 0.7, 0.5, 0.4)
 """What the texts of a file count by the rank of its role: product code, prose and data, tests, generated, vendored."""
