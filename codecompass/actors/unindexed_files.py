@@ -28,6 +28,7 @@ from codecompass.actors.worker_pool import WorkerPool, default_pool_size
 from codecompass.imports import is_configuration
 from codecompass.languages.detect import language_of
 from codecompass.query.sought import Sought, order_of_reading, sought_with_name
+from codecompass.scan.files import Stamp
 from codecompass.scan.git_repository import read_head
 from codecompass.scan.path_roles import PathReader
 from codecompass.scan.walk import ScannedFile, ScanResult, scan
@@ -133,6 +134,7 @@ class UnindexedFiles:
         self._listed_by_job = trio.Event()
         self._tree: _Tree | None = None
         self._named: _Listing | None = None
+        self._read_before: set[str] = set()
         self._n_users = 0
         self._unused = trio.Event()
         self._is_needed = False
@@ -243,7 +245,7 @@ class UnindexedFiles:
         names = {name: at for at, (name, _worth) in enumerate(sought.names)}
         words = {word: at for at, (word, _worth) in enumerate(sought.words, len(names))}
         levels: dict[int, bytes] = {}
-        if names or words or sought.pattern is not None:
+        if names or words:
             levels = await self._probe(tree, tuple(names), tuple(words), probing_ends)
         paths = [file.path for file in tree.files]
         order = await trio.to_thread.run_sync(order_of_reading, sought, paths, names, words, levels)
@@ -256,7 +258,7 @@ class UnindexedFiles:
             return None
         return Coverage(
             n_files=len(tree.files),
-            n_probed=len(levels) if names or words or sought.pattern is not None else len(tree.files),
+            n_probed=len(levels) if names or words else len(tree.files),
             n_wanted=order.n_wanted,
             n_read=min(n_read, len(chosen)),
             holds_name=bool(names) and any(held and held[0] >= AS_WRITTEN for held in map(levels.get, order.numbers[:n_read])),
@@ -305,13 +307,19 @@ class UnindexedFiles:
             if levels is not None and self._named is not tree.listing:
                 unreadable = {tree.files[number].path for number, held in levels.items() if not held}
                 await trio.to_thread.run_sync(_write_names, writer, tree, unreadable)
-            tasks = [_task(writer, file) for file in chosen]
+            # What was read for earlier questions may have changed.
+            again = await self._comparison.written_links(
+                _stamps(writer, self._read_before.difference(file.path for file in chosen))
+            )
+            await files.process(writer, [_task(writer, path) for path in sorted(again)], parse=True, batch_files=BATCH_FILES)
+            tasks = [_task(writer, file.path, file.size) for file in chosen]
             for some in grouped(tasks, max_bytes=MAX_BYTES, max_files=READ_AT_ONCE):
                 await files.process(writer, some, parse=True, batch_files=BATCH_FILES)
                 n_read += len(some)
                 if trio.current_time() > ends:
                     break
             await trio.to_thread.run_sync(_published(writer, tree.ref, limits))
+            self._read_before.update(task.path for task in tasks[:n_read])
             if levels is not None:
                 self._named = tree.listing
         if self._index is None:
@@ -323,6 +331,8 @@ class UnindexedFiles:
         if self._index is not None:
             return self._index.layout, False
         self._place.close()
+        self._named = None
+        self._read_before.clear()
         root = self._place.enter_context(temporary_directory()) / "projects" / self._project.project_id
         make_private_directory(root)
         return ProjectLayout(root), True
@@ -346,11 +356,21 @@ def _name_only(file: ScannedFile) -> FileText:
     return FileText(file.path, "indexed", language=language, size=file.size)
 
 
-def _task(writer: IndexWriter, file: ScannedFile) -> FileTask:
-    """Returns the task of reading a file, if it has changed since it was read before."""
-    entry = writer.manifest.get(file.path)
+def _task(writer: IndexWriter, path: str, size: int = 0) -> FileTask:
+    """Returns the task of reading a file, whose text is not sent again if it is what was read before."""
+    entry = writer.manifest.get(path)
     known = b"" if entry is None or entry.status != "indexed" else entry.content_hash
-    return FileTask(file.path, known, needs_symbols=bool(known) and entry is not None and not entry.is_parsed, size=file.size)
+    return FileTask(path, known, needs_symbols=bool(known) and entry is not None and not entry.is_parsed, size=size)
+
+
+def _stamps(writer: IndexWriter, paths: Iterable[str]) -> dict[str, Stamp]:
+    """Returns the stamps that files had when they were read."""
+    entries = {path: writer.manifest.get(path) for path in paths}
+    return {
+        path: Stamp(entry.mtime_ns, entry.ctime_ns, entry.size, entry.inode)
+        for path, entry in entries.items()
+        if entry is not None
+    }
 
 
 def _bounded(files: Iterable[ScannedFile]) -> Iterable[ScannedFile]:

@@ -167,6 +167,9 @@ def order_of_reading(
     in_paths = [(word, worth) for word, worth in (*sought.words, *((name.lower(), worth) for name, worth in sought.names))]
     rarity = {at: _rarity(sum(held[at] > 0 for held in levels.values() if held), len(levels)) for at, _, _ in worth_of_levels}
     scores: dict[int, float] = {}
+    if sought.pattern is not None and not worth_of_levels:
+        # Nothing is known of what matches it.
+        scores = {number: ROLE_SHARE[roles.role(path).rank] for number, path in enumerate(paths) if allowed[number]}
     for number, held in levels.items():
         if not held or not allowed[number] or not _can_match(sought, held, names, words):
             continue
@@ -185,7 +188,7 @@ def order_of_reading(
 
 def _of_text(text: str, root: str, globs: str | None) -> Sought:
     text = well_formed(text)
-    phrase = text.strip().strip(_QUOTES).rstrip(_RIGHT_OF_TOKEN).lstrip(_LEFT_OF_TOKEN)
+    phrase = text.strip().strip(_QUOTES).rstrip("(:?")
     names: dict[str, float] = {}
     if phrase and "\n" not in phrase and len(phrase) <= MAX_PHRASE_LENGTH:
         names[phrase] = PHRASE_WORTH
@@ -199,9 +202,9 @@ def _of_text(text: str, root: str, globs: str | None) -> Sought:
             for part in parts[:-1]:
                 names.setdefault(part, SCOPE_WORTH)
     for token in _TOKEN.findall(text):
-        bare = token.lstrip(_LEFT_OF_TOKEN).rstrip(_RIGHT_OF_TOKEN)
-        if len(bare) > 1 and _ODD.search(bare) is not None:
-            names.setdefault(bare, NAME_WORTH)
+        for bare in (token.strip(_QUOTES + ".,;?!"), token.lstrip(_LEFT_OF_TOKEN).rstrip(_RIGHT_OF_TOKEN)):
+            if len(bare) > 1 and _ODD.search(bare) is not None:
+                names.setdefault(bare, NAME_WORTH)
     traced = frames(text)
     for frame in traced:
         for part in name_parts(frame.name)[-1:]:

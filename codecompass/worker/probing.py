@@ -40,7 +40,9 @@ _KEYWORD_BEFORE: Final = re.compile(
 )
 """A word that says that what follows is defined there, in the languages with symbols, perhaps with a receiver or a scope."""
 
-_TYPE_BEFORE: Final = re.compile(rb"(?:[A-Za-z_][\w:<>*&, \t]{0,80}[ \t*&:])?\Z")
+_TYPE_BEFORE: Final = re.compile(
+    rb"(?!(?:return|await|yield|throw|raise|new|else|if|not|in|case|goto|delete)\b)(?:[A-Za-z_][\w:<>*&, \t]{0,80}[ \t*&:])?\Z"
+)
 _VALUE_BEHIND: Final = re.compile(rb"[ \t]*\(|[ \t]+::[ \t]|[ \t]*=(?!=)")
 """A name at the beginning of a line, perhaps after a type, with arguments, a type or a value: as C, Haskell and Python define."""
 
