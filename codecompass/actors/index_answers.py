@@ -218,6 +218,22 @@ class IndexAnswers:
         )
 
 
+class AnswersFromFiles:
+    """How a workspace answers from another index than its own. An `unindexed_answers.Answering`."""
+
+    def __init__(self, answers: IndexAnswers, context: AnswerContext) -> None:
+        self._answers = answers
+        self._context = context
+
+    async def options(self, asked: Query) -> QueryOptions:
+        """See `Answering`."""
+        return await self._answers.options(asked)
+
+    async def answer(self, index: WorkspaceIndex, asked: Query, options: QueryOptions) -> Reply:
+        """See `Answering`."""
+        return await self._answers.answer_from(index, asked, self._context, options)
+
+
 def _with_changes(
     snapshot: Snapshot, state: AnswerState, context: AnswerContext, compared: Comparison | None
 ) -> tuple[AnswerState, Collection[str]]:

@@ -3,7 +3,7 @@ marked as partial, with a warning that says what it rests on.
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,7 +27,6 @@ from codecompass.store.index import WorkspaceIndex
 from codecompass.store.registry import Project
 
 if TYPE_CHECKING:
-    from codecompass.actors.index_answers import AnswerContext, IndexAnswers
     from codecompass.actors.messages import Query
 
 _FAILURES: Final = (FileSystemUnresponsive, IndexDamaged, IndexIncompatible, IndexNotReady, InternalError, PermissionDenied)
@@ -47,16 +46,21 @@ class UnindexedAnswer(Struct, frozen=True):
     is_sure: bool
 
 
+class Answering(Protocol):
+    """How a server or the command line answers from an index."""
+
+    async def options(self, asked: "Query") -> QueryOptions:
+        """Returns the options of a question, with the differences that it is about, if it is about any."""
+
+    async def answer(self, index: WorkspaceIndex, asked: "Query", options: QueryOptions) -> Reply:
+        """Answers a question from `index`, marked as partial. Raises the errors of the functions of `query`."""
+
+
 async def answer_unindexed(
-    project: Project,
-    files: UnindexedFiles,
-    answers: "IndexAnswers",
-    query: "Query",
-    context: "AnswerContext",
-    deadline: float,
+    project: Project, files: UnindexedFiles, answering: Answering, query: "Query", deadline: float
 ) -> UnindexedAnswer | None:
     """Returns the answer from what can be read of the files before `deadline`; see `Workbench.answer_unindexed`."""
-    options = await answers.options(query)
+    options = await answering.options(query)
     sought = sought_for(query.request, str(project.root), _changed(options))
     found: UnindexedAnswer | None = None
     known: Coverage | None = None
@@ -64,24 +68,18 @@ async def answer_unindexed(
         # What is read stays, so that reading again gets further than a time that was too short.
         while (read := await files.read(sought, deadline)) is not None and read[1] != known:
             index, known = read
-            found = await _answer(answers, index, known, query, context, options, sought)
+            found = await _answer(answering, index, known, query, options, sought)
             if known.is_whole or (found is not None and found.is_sure):
                 break
     return found
 
 
 async def _answer(
-    answers: "IndexAnswers",
-    index: WorkspaceIndex,
-    coverage: Coverage,
-    query: "Query",
-    context: "AnswerContext",
-    options: QueryOptions,
-    sought: Sought,
+    answering: Answering, index: WorkspaceIndex, coverage: Coverage, query: "Query", options: QueryOptions, sought: Sought
 ) -> UnindexedAnswer | None:
     asked = replace(query, warnings=(*query.warnings, coverage.warning))
     try:
-        reply = await answers.answer_from(index, asked, context, options)
+        reply = await answering.answer(index, asked, options)
     except _FAILURES:
         raise
     except CodeCompassError as error:

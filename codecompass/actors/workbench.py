@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.blocking_calls import Limits
-from codecompass.actors.index_answers import AnswerContext, IndexAnswers, IndexOnDisk
+from codecompass.actors.index_answers import AnswerContext, AnswersFromFiles, IndexAnswers, IndexOnDisk
 from codecompass.actors.index_limits import index_limits
 from codecompass.actors.indexing import IndexJob
 from codecompass.actors.job_state import JobReport, JobState
@@ -169,7 +169,8 @@ class IndexWorkbench:
         Returns None if nothing could be read, or nothing that answers. Raises InvalidInput if the question cannot be read,
         FileSystemUnresponsive, PermissionDenied or InternalError if the files cannot. Safe to cancel.
         """
-        return await answer_unindexed(self._project, self._unindexed, self._answers, query, context, deadline)
+        answering = AnswersFromFiles(self._answers, context)
+        return await answer_unindexed(self._project, self._unindexed, answering, query, deadline)
 
     async def index(
         self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Callable[[], None]
