@@ -55,10 +55,10 @@ FORECAST_SECONDS: Final = 250 * MILLISECONDS
 """How often such an answer forecasts whether the symbols will come in time. If not, it stops waiting."""
 
 
-LEAST_PATIENCE_SECONDS: Final = 0.5 * SECONDS
-PATIENCE_SECONDS: Final = 1.5 * SECONDS
-"""How long a question waits for the index alone, counted from the first that lacked it: at least, and at most if the index is
-expected soon. Most first indexes take no longer."""
+LEAST_PATIENCE: Final = 0.2
+PATIENCE: Final = 0.6
+"""How long a question waits for the index alone before files are read, as shares of `files_answer_after`: at least, and at most if
+the index is expected by then. By default half a second and a second and a half: most first indexes take no longer."""
 
 PATIENCE_SHARE: Final = 0.25
 """And at most this share of the time that the question has."""
@@ -81,6 +81,7 @@ class Questions:
         policy: FreshnessPolicy,
         freshness_wait: float,
         first_answer_wait: float,
+        files_answer_after: float,
         opened: trio.Event,
     ) -> None:
         self._bench: Final = bench
@@ -91,6 +92,7 @@ class Questions:
         self._policy: Final[FreshnessPolicy] = policy
         self._freshness_wait: Final = freshness_wait
         self._first_answer_wait: Final = first_answer_wait
+        self._files_answer_after: Final = files_answer_after
         self._opened: Final = opened
         self._lacking_since = float("inf")
         self._log: Final = structlog.get_logger(__name__)
@@ -172,9 +174,9 @@ class Questions:
         now = trio.current_time()
         self._lacking_since = min(self._lacking_since, now)
         wait = max(0.0, deadline - now)
-        reading_begins = min(self._lacking_since + PATIENCE_SECONDS, now + PATIENCE_SHARE * wait)
-        least_patience = self._lacking_since + LEAST_PATIENCE_SECONDS
-        answers_from = min(self._lacking_since + FIRST_ANSWER_SECONDS, deadline)
+        reading_begins = min(self._lacking_since + PATIENCE * self._files_answer_after, now + PATIENCE_SHARE * wait)
+        least_patience = self._lacking_since + LEAST_PATIENCE * self._files_answer_after
+        answers_from = min(self._lacking_since + self._files_answer_after, deadline)
         is_over = trio.Event()
         failure: CodeCompassError | None = None
         found: UnindexedAnswer | None = None

@@ -60,6 +60,15 @@ async def answer_unindexed(
     project: Project, files: UnindexedFiles, answering: Answering, query: "Query", deadline: float
 ) -> UnindexedAnswer | None:
     """Returns the answer from what can be read of the files before `deadline`; see `Workbench.answer_unindexed`."""
+    try:
+        return await _answered(project, files, answering, query, deadline)
+    except InvalidInput as error:
+        return UnindexedAnswer(error, is_sure=True)
+
+
+async def _answered(
+    project: Project, files: UnindexedFiles, answering: Answering, query: "Query", deadline: float
+) -> UnindexedAnswer | None:
     options = await answering.options(query)
     sought = sought_for(query.request, str(project.root), _changed(options))
     found: UnindexedAnswer | None = None
@@ -80,12 +89,11 @@ async def _answer(
     asked = replace(query, warnings=(*query.warnings, coverage.warning))
     try:
         reply = await answering.answer(index, asked, options)
-    except _FAILURES:
+    except (InvalidInput, *_FAILURES):
         raise
     except CodeCompassError as error:
         # What is not found may be in a file that was not read.
-        is_certain = coverage.is_whole or isinstance(error, InvalidInput | AmbiguousSymbol)
-        return UnindexedAnswer(error, is_sure=True) if is_certain else None
+        return UnindexedAnswer(error, is_sure=True) if coverage.is_whole or isinstance(error, AmbiguousSymbol) else None
     return UnindexedAnswer(reply, _is_sure(reply, sought, coverage))
 
 

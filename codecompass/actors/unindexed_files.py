@@ -67,6 +67,9 @@ MAX_FILES: Final = 250
 MAX_BYTES: Final = 4 * MIB
 """Bounds of what is read for one question: a second of CPU."""
 
+MAX_KEPT_FILES: Final = 1_500
+"""Files that are kept for later questions; beyond that, reading begins anew."""
+
 GIVE_WAY_SECONDS: Final = 10 * SECONDS
 GIVE_WAY_SHARE: Final = 0.5
 
@@ -282,7 +285,9 @@ class UnindexedFiles:
                     max_line_characters=limits.max_line_characters,
                     cpu_seconds=limits.parse_cpu_seconds,
                 )
-                levels.update(zip(group, (await self._pool.probe(order)).files, strict=True))
+                probed = await self._pool.probe(order)
+                if probed is not None:
+                    levels.update(zip(group, probed.files, strict=True))
                 if trio.current_time() > ends:
                     return
 
@@ -329,7 +334,10 @@ class UnindexedFiles:
     def _layout(self) -> tuple[ProjectLayout, bool]:
         """Returns the place of the temporary index, and whether it is new. Runs in a thread."""
         if self._index is not None:
-            return self._index.layout, False
+            if len(self._read_before) < MAX_KEPT_FILES or self._n_users > 1:
+                return self._index.layout, False
+            self._index.close()
+            self._index = None
         self._place.close()
         self._named = None
         self._read_before.clear()

@@ -243,8 +243,8 @@ class WorkerPool:
                 tasks = rest
         return BatchResult(tuple(answers), tuple(killed_parsing), tuple(killed_reading))
 
-    async def probe(self, probe: Probe) -> Probed:
-        """Returns how the files hold the texts; waits for a free worker. If the worker dies, as if none could be read.
+    async def probe(self, probe: Probe) -> Probed | None:
+        """Returns how the files hold the texts, None if the worker died of them; waits for a free worker.
 
         Cancelling kills the worker. Raises InternalError if no worker can be started.
         """
@@ -252,12 +252,14 @@ class WorkerPool:
             worker = await self._living()
             is_whole = False
             try:
-                probed = await worker.probed(probe, max(SILENCE_MINIMUM_SECONDS, SILENCE_FACTOR * probe.cpu_seconds))
+                probed: Probed | None = await worker.probed(
+                    probe, max(SILENCE_MINIMUM_SECONDS, SILENCE_FACTOR * probe.cpu_seconds)
+                )
                 is_whole = True
             except _WorkerDied:
                 self._log.warning("worker_died", path=probe.paths[0] if probe.paths else "", returncode=worker.process.returncode)
                 self.killed_count += 1
-                probed = Probed((b"",) * len(probe.paths))
+                probed = None
             finally:
                 if is_whole:
                     self._idle.append(worker)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -49,7 +49,7 @@ from codecompass.store.layout import ProjectLayout
 from codecompass.store.lock import is_locked
 from codecompass.store.registry import Project, Registry
 from codecompass.store.snapshot import Snapshot
-from codecompass.units import MILLISECONDS, SECONDS
+from codecompass.units import MILLISECONDS
 
 if TYPE_CHECKING:
     from codecompass.actors.differences import IsCancelled
@@ -58,9 +58,6 @@ if TYPE_CHECKING:
 
 RequestT = TypeVar("RequestT", bound=AnyRequest)
 ReplyT = TypeVar("ReplyT", bound=Reply)
-
-FIRST_ANSWER_SECONDS: Final = 2.5 * SECONDS
-"""How long a command waits for the first index that another process makes, before it reads the files itself."""
 
 T = TypeVar("T")
 
@@ -116,7 +113,7 @@ def answer(
 
         whole = first_answer_seconds(settings)
         try:
-            found = ready(whole if policy == "strict" else min(whole, FIRST_ANSWER_SECONDS))
+            found = ready(whole if policy == "strict" else min(whole, settings.query.files_answer_after_ms * MILLISECONDS))
         except IndexNotReady:
             if policy == "strict":
                 raise

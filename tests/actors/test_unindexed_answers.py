@@ -13,7 +13,7 @@ import pytest
 import trio
 
 from codecompass.actors.messages import Query, StartJob
-from codecompass.errors import CodeCompassError, IndexInProgress, IndexNotReady, SymbolNotFound
+from codecompass.errors import CodeCompassError, IndexInProgress, IndexNotReady, InvalidInput, SymbolNotFound
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import (
     DiffContext,
@@ -30,12 +30,17 @@ from codecompass.protocol.requests import (
 from codecompass.settings import QuerySettings, ServerSettings, Settings
 from codecompass.store.layout import make_private_directory
 from codecompass.store.lock import writer_lock
+from codecompass.units import GIB
 from tests.support.asking import open_workspace
 from tests.support.faults import workers
-from tests.support.serving import SETTINGS, Serving, open_serving
+from tests.support.serving import Serving, open_serving
 from tests.support.workspace import LIMITS, TestWorkspace
 
 SECONDS = 60
+PATIENT = Settings(
+    server=ServerSettings(prewarm=False, max_memory=64 * GIB),
+    query=QuerySettings(freshness_wait_ms=60_000, first_answer_wait_ms=600_000, files_answer_after_ms=500),
+)
 IN_TIME = Settings(server=ServerSettings(prewarm=False), query=QuerySettings(first_answer_wait_ms=3_000))
 
 USE = "from lib.pool import ConnectionPool\n\n\ndef {name}():\n    return ConnectionPool().checkout_connection()\n"
@@ -115,7 +120,7 @@ class Asker:
 
 
 @asynccontextmanager
-async def asking(tree: TestWorkspace, home: Path, settings: Settings = SETTINGS) -> AsyncIterator[Asker]:
+async def asking(tree: TestWorkspace, home: Path, settings: Settings = PATIENT) -> AsyncIterator[Asker]:
     with held(tree, home):
         async with open_serving(home, settings=settings) as serving:
             yield Asker(serving, await open_workspace(serving, tree))
@@ -186,6 +191,17 @@ async def test_what_the_files_do_not_hold_is_said_without_waiting_for_the_index(
         assert not (await ask(SearchCode(query="no_such_token_anywhere", mode="literal"))).results
         with trio.fail_after(SECONDS), pytest.raises(SymbolNotFound):
             await ask(FindReferences(symbol_name="POOL_MAX_IDLE"))
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [SearchCode(query="(", mode="regex"), SearchCode(query="x", path="a" + "*" * 3 + "/?" * 80)],
+    ids=["pattern", "filter"],
+)
+async def test_a_question_that_cannot_be_read_is_refused_without_waiting_for_the_index(tree, home, request_):
+    async with asking(tree, home) as ask:
+        with trio.fail_after(SECONDS), pytest.raises(InvalidInput):
+            await ask(request_)
 
 
 async def test_nothing_is_read_that_would_not_be_indexed(tree, home, tmp_path):
@@ -291,7 +307,7 @@ async def test_nothing_is_left_of_what_was_read_once_the_index_answers(tree, hom
     temporary.mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))
 
-    async with open_serving(home, settings=SETTINGS) as serving:
+    async with open_serving(home, settings=PATIENT) as serving:
         with held(tree, home):
             handle = await open_workspace(serving, tree)
             ask = Asker(serving, handle)
