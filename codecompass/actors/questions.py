@@ -57,8 +57,8 @@ FORECAST_SECONDS: Final = 250 * MILLISECONDS
 
 LEAST_PATIENCE: Final = 0.2
 PATIENCE: Final = 0.6
-"""How long a question waits for the index alone before files are read, as shares of `files_answer_after`: at least, and at most if
-the index is expected by then. By default half a second and a second and a half: most first indexes take no longer."""
+"""How long a question waits for the index alone before files are read, as shares of `files_answer_after`: at least, and at most
+if the index is expected by then. By default half a second and a second and a half: most first indexes take no longer."""
 
 PATIENCE_SHARE: Final = 0.25
 """And at most this share of the time that the question has."""
