@@ -140,7 +140,8 @@ class UnindexedFiles:
         self._read_before: set[str] = set()
         self._n_users = 0
         self._unused = trio.Event()
-        self._is_needed = False
+        self._is_ending = False
+        self._has_place = False
         self._given_way = 0.0
         self._noted_at = float("inf")
         self._log = structlog.get_logger(__name__)
@@ -149,6 +150,7 @@ class UnindexedFiles:
         """Notes the files that a job has just listed, so that they are not listed again."""
         self._listing = _Listing(found.files, time.monotonic())
         self._listed_by_job.set()
+        self._is_ending = False
         self._given_way, self._noted_at = 0.0, trio.current_time()
 
     async def give_way(self) -> None:
@@ -165,23 +167,22 @@ class UnindexedFiles:
         self._given_way += trio.current_time() - began
 
     async def __aenter__(self) -> Self:
-        """Keeps what is read until the block ends."""
+        """Keeps what is read at least until the block ends."""
         if not self._n_users:
             self._unused = trio.Event()
         self._n_users += 1
-        self._is_needed = True
         return self
 
     async def __aexit__(self, *_error: object) -> None:
         self._n_users -= 1
         if not self._n_users:
             self._unused.set()
-        if not self._is_needed:
+        if self._is_ending:
             await self.close()
 
     async def close(self) -> None:
-        """Removes what was read and ends the workers, once nobody uses them."""
-        self._is_needed = False
+        """Removes what was read and ends the workers, once nobody uses them. From then until the next job nothing is kept."""
+        self._is_ending = True
         if self._n_users:
             return
         index, self._index = self._index, None
@@ -189,7 +190,9 @@ class UnindexedFiles:
         self._listed_by_job = trio.Event()
         with trio.CancelScope(shield=True):
             await self._pool.close()
-            await trio.to_thread.run_sync(self._remove, index)
+            if self._has_place:
+                self._has_place = False
+                await trio.to_thread.run_sync(self._remove, index)
 
     def _remove(self, index: WorkspaceIndex | None) -> None:
         if index is not None:
@@ -339,6 +342,7 @@ class UnindexedFiles:
             self._index.close()
             self._index = None
         self._place.close()
+        self._has_place = True
         self._named = None
         self._read_before.clear()
         root = self._place.enter_context(temporary_directory()) / "projects" / self._project.project_id

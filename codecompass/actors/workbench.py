@@ -28,7 +28,7 @@ from codecompass.actors.unindexed_answers import UnindexedAnswer, answer_unindex
 from codecompass.actors.unindexed_files import UnindexedFiles
 from codecompass.actors.watching.changes import WatchedChanges
 from codecompass.actors.worker_pool import WorkerPool
-from codecompass.errors import IndexDamaged
+from codecompass.errors import IndexDamaged, IndexInProgress
 from codecompass.jobs import Progress
 from codecompass.log import get_logger
 from codecompass.protocol.replies import Reply
@@ -177,9 +177,15 @@ class IndexWorkbench:
     ) -> JobReport:
         """Runs a job; `on_published` is called after each publication. Raises the same errors as `IndexJob.run`."""
         try:
-            return await self._run_job(order, on_progress, on_published)
-        finally:
+            report = await self._run_job(order, on_progress, on_published)
+        except IndexInProgress:
+            # Another process makes the index: questions go on reading files.
+            raise
+        except BaseException:
             await self._unindexed.close()
+            raise
+        await self._unindexed.close()
+        return report
 
     async def _run_job(
         self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Callable[[], None]
