@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from typing import Final, Self
 
-import structlog
 import trio
 from msgspec import Struct
 
@@ -72,6 +71,7 @@ MAX_KEPT_FILES: Final = 1_500
 
 GIVE_WAY_SECONDS: Final = 10 * SECONDS
 GIVE_WAY_SHARE: Final = 0.5
+"""How long a job waits in all while questions are answered from here: a share of its time, and some seconds at its beginning."""
 
 MAX_NAMES: Final = 20_000
 """Files of the tree whose names the temporary index holds without their text: 35 us of CPU each (measured 2026-11-25)."""
@@ -80,7 +80,7 @@ MAX_CONFIGURATIONS: Final = 60
 MAX_CONFIGURATION_BYTES: Final = 200 * KIB
 """Files that say how modules are named, for the imports by which uses are bound."""
 
-SCAN_TRUSTED_SECONDS: Final = 60 * SECONDS
+SCAN_TRUSTED_SECONDS: Final = 15 * SECONDS
 """How long a list of files counts, be it a job's or an own one."""
 
 
@@ -103,8 +103,8 @@ class Coverage(Struct, frozen=True, kw_only=True):
     def warning(self) -> str:
         """What the answer says of this."""
         n_files = f"all {self.n_files:,}" if self.n_probed >= self.n_files else f"{self.n_probed:,} of {self.n_files:,}"
-        read = "" if self.n_read >= self.n_wanted else f" and a reading of the best {self.n_read:,} of {self.n_wanted:,} that fit"
-        return f"the index is being built: answered from a scan of {n_files} files{read}. Call again for an answer from the index"
+        read = "" if self.n_read >= self.n_wanted else f", of which the best {self.n_read:,} of {self.n_wanted:,} were read"
+        return f"still indexing: answered from a scan of {n_files} files{read}. Call again for an answer from the index"
 
 
 class _Listing(Struct, frozen=True):
@@ -144,7 +144,6 @@ class UnindexedFiles:
         self._has_place = False
         self._given_way = 0.0
         self._noted_at = float("inf")
-        self._log = structlog.get_logger(__name__)
 
     def note_scan(self, found: ScanResult) -> None:
         """Notes the files that a job has just listed, so that they are not listed again."""
@@ -206,15 +205,13 @@ class UnindexedFiles:
         Raises FileSystemUnresponsive, InternalError if no worker can be started, PermissionDenied if there is no place to write.
         """
         async with self._turn:
-            now = trio.current_time()
-            ends = now + min(LONGEST_SECONDS, (1 - ANSWERING_SHARE) * (deadline - now))
             tree = await self._listed_and_warm()
-            coverage = await self._read(sought, tree, now + PROBING_SHARE * (ends - now), ends)
+            coverage = await self._read(sought, tree, deadline)
             if coverage is None or self._index is None:
                 return None
             further = await trio.to_thread.run_sync(self._with_name, self._index, sought)
             if further is not None:
-                coverage = await self._read(further, tree, ends, ends + LONGEST_SECONDS) or coverage
+                coverage = await self._read(further, tree, deadline) or coverage
             return self._index, coverage
 
     @staticmethod
@@ -247,12 +244,16 @@ class UnindexedFiles:
             self._tree = _Tree(listing, files, head.ref)
         return self._tree
 
-    async def _read(self, sought: Sought, tree: _Tree, probing_ends: float, ends: float) -> Coverage | None:
+    async def _read(self, sought: Sought, tree: _Tree, deadline: float) -> Coverage | None:
+        now = trio.current_time()
+        ends = now + min(LONGEST_SECONDS, (1 - ANSWERING_SHARE) * (deadline - now))
         names = {name: at for at, (name, _worth) in enumerate(sought.names)}
         words = {word: at for at, (word, _worth) in enumerate(sought.words, len(names))}
         levels: dict[int, bytes] = {}
         if names or words:
-            levels = await self._probe(tree, tuple(names), tuple(words), probing_ends)
+            levels = await self._probe(tree, tuple(names), tuple(words), now + PROBING_SHARE * (ends - now))
+            if tree.files and not levels:
+                return None
         paths = [file.path for file in tree.files]
         order = await trio.to_thread.run_sync(order_of_reading, sought, paths, names, words, levels)
         chosen = list(_bounded(tree.files[number] for number in order.numbers))
@@ -260,8 +261,6 @@ class UnindexedFiles:
         # Imports lead to files that hold nothing of the question; so do filters and paths that fit none.
         needs_names = sought.follows_uses or not chosen
         n_read = await self._write(tree, levels if needs_names else None, [*chosen, *configurations], ends)
-        if n_read is None:
-            return None
         return Coverage(
             n_files=len(tree.files),
             n_probed=len(levels) if names or words else len(tree.files),
@@ -300,9 +299,7 @@ class UnindexedFiles:
                     nursery.start_soon(work)
         return levels
 
-    async def _write(
-        self, tree: _Tree, levels: dict[int, bytes] | None, chosen: Sequence[ScannedFile], ends: float
-    ) -> int | None:
+    async def _write(self, tree: _Tree, levels: dict[int, bytes] | None, chosen: Sequence[ScannedFile], ends: float) -> int:
         """Writes the texts and symbols of the chosen files, and the names of all others unless `levels` is None.
 
         Returns how many files were read.

@@ -115,7 +115,7 @@ class Asker:
             )
             assert state.generation == 0
             assert state.ref == "main"
-            assert any(warning.startswith("the index is being built: answered from a scan of all") for warning in state.warnings)
+            assert any(warning.startswith("still indexing: answered from a scan of all") for warning in state.warnings)
         return reply
 
 

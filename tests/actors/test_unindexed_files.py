@@ -74,7 +74,7 @@ async def test_a_job_gets_on_however_many_questions_read(files, autojump_clock):
     ("coverage", "is_whole", "said"),
     [
         ((4895, 4895, 5, 5), True, "of all 4,895 files. Call"),
-        ((4895, 4895, 683, 40), False, "of all 4,895 files and a reading of the best 40 of 683 that fit. Call"),
+        ((4895, 4895, 683, 40), False, "of all 4,895 files, of which the best 40 of 683 were read. Call"),
         ((4895, 3000, 5, 5), False, "of 3,000 of 4,895 files. Call"),
     ],
 )

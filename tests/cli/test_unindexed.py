@@ -38,7 +38,7 @@ def test_a_command_answers_from_the_files_while_another_process_indexes_them(cli
     assert expected in done.out
     assert answer["metadata"]["indexing_status"] == "indexing"
     assert answer["metadata"]["result_completeness"] == "partial"
-    assert "the index is being built: answered from a scan of all" in answer["metadata"]["warnings"][0]
+    assert "still indexing: answered from a scan of all" in answer["metadata"]["warnings"][0]
 
 
 def test_a_strict_question_waits_for_the_other_process(cli, busy_shop):
