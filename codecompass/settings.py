@@ -110,6 +110,15 @@ class QuerySettings(Struct, frozen=True, kw_only=True):
             extra={"unit": "ms"},
         ),
     ] = 25_000
+    files_answer_after_ms: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=600_000,
+            description="How long a query waits for the first index before the files themselves may answer it.",
+            extra={"unit": "ms"},
+        ),
+    ] = 2_500
     timeout_ms: Annotated[
         int,
         Meta(
@@ -426,6 +435,7 @@ LOWERED_KEYS: Final = frozenset(
     {
         "index.max_file_size",
         "index.max_line_length",
+        "query.files_answer_after_ms",
         "query.first_answer_wait_ms",
         "query.freshness_wait_ms",
         "query.max_response_bytes",

@@ -344,6 +344,7 @@ def test_the_documentation_has_every_setting_with_its_default():
 LOWERED = {
     "index.max_file_size": (1 << 30, 1 << 20, 1000),
     "index.max_line_length": (1 << 30, 20_000, 200),
+    "query.files_answer_after_ms": (600_000, 2_500, 1),
     "query.first_answer_wait_ms": (600_000, 25_000, 1),
     "query.freshness_wait_ms": (60_000, 5_000, 0),
     "query.max_response_bytes": (16 << 20, 64 << 10, 2048),

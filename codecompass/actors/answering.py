@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from codecompass import query as core
-from codecompass.errors import CodeCompassError, IndexIncompatible, IndexNotReady, RefNotIndexed
+from codecompass.errors import CodeCompassError, IndexIncompatible, IndexNotReady, RefNotIndexed, WorkspaceBusy
 from codecompass.jobs import Job
 from codecompass.protocol.metadata import AnswerState, SchemaStatus
 from codecompass.protocol.replies import Reply
@@ -86,7 +86,8 @@ def needs_symbols(request: Request) -> bool:
 def not_ready(job: Job | None, *, has_text: bool, schema_status: SchemaStatus = "not_indexed") -> CodeCompassError:
     """Returns the error for a question whose index was not ready in time: the progress of the job, and what to do next.
 
-    IndexIncompatible if the index is rebuilt because of its `schema_status`, IndexNotReady for a first index.
+    IndexIncompatible if the index is rebuilt because of its `schema_status`, WorkspaceBusy if all files are done and a first
+    index is being written, else IndexNotReady.
     """
     progress = None if job is None else job.progress
     counted = progress if progress is not None and progress.files_total else None
@@ -102,6 +103,11 @@ def not_ready(job: Job | None, *, has_text: bool, schema_status: SchemaStatus = 
             remediation="codecompass index --force",
             files_indexed=None if counted is None else counted.files_indexed,
             files_total=None if counted is None else counted.files_total,
+        )
+    if counted is not None and counted.files_indexed >= counted.files_total:
+        return WorkspaceBusy(
+            f"all files of this workspace are read, and their index is being written. Call again in {RETRY_AFTER_MS} ms.",
+            retry_after_ms=RETRY_AFTER_MS,
         )
     commit: str = getattr(job, "commit", "")
     what = "the symbols of this workspace are" if has_text else f"commit {commit[:12]} is" if commit else "this workspace is"

@@ -19,6 +19,7 @@ from codecompass.actors.index_answers import AnswerContext, IndexOnDisk, thread_
 from codecompass.actors.index_limits import index_limits
 from codecompass.actors.job_state import JobReport, JobState
 from codecompass.actors.messages import Query
+from codecompass.actors.unindexed_answers import UnindexedAnswer
 from codecompass.actors.watching.changes import WatchedChanges
 from codecompass.actors.workbench import JobOrder, wait_unlocked
 from codecompass.actors.worker_pool import WorkerPool
@@ -105,6 +106,10 @@ class CommitWorkbench:
         options = await with_differences(own, query.request, root, limits, lambda: workers, run, self._commit)
         answer = panics_as_errors(self._answer)
         return await trio.to_thread.run_sync(answer, query, context, options, limiter=self._limits.queries)
+
+    async def answer_unindexed(self, query: Query, context: AnswerContext, deadline: float) -> UnindexedAnswer | None:
+        """Returns None: the files of a commit are not on disk."""
+        return None
 
     def _answer(self, asked: Query, context: AnswerContext, options: QueryOptions) -> Reply:
         name, _field = asked_ref(asked.request) or (self._commit.name, "")

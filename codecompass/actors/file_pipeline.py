@@ -77,7 +77,17 @@ class FilePipeline:
     """The pipeline of one job. `changed` are the paths whose content, presence or reason to be skipped differs from the index,
     `quarantined` those whose parse killed a worker."""
 
-    def __init__(self, root: Path, layout: ProjectLayout, pool: WorkerPool, limits: IndexLimits, meter: ProgressMeter) -> None:
+    def __init__(
+        self,
+        root: Path,
+        layout: ProjectLayout,
+        pool: WorkerPool,
+        limits: IndexLimits,
+        meter: ProgressMeter,
+        give_way: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        """`give_way` is awaited before each batch and before its results are written."""
+        self._give_way = give_way
         self._root = root
         self._layout = layout
         self._pool = pool
@@ -118,6 +128,7 @@ class FilePipeline:
         parse: bool,
         publish_slice: Callable[[], Awaitable[object]] | None = None,
         fill: Fill | None = None,
+        batch_files: int = BATCH_FILES,
     ) -> None:
         """Sends `tasks` through the workers and writes their results; without `parse`, the text alone.
 
@@ -127,13 +138,15 @@ class FilePipeline:
         if not tasks:
             return
         self._meter.begin_pass(len(tasks))
-        batches = grouped(tasks)
+        batches = grouped(tasks, max_files=batch_files)
         send, receive = trio.open_memory_channel[BatchResult](WRITE_QUEUE)
 
         async def work(results: trio.MemorySendChannel[BatchResult]) -> None:
             with results:
                 for batch in batches:
                     filled = batch if fill is None else await fill(batch)
+                    if self._give_way is not None:
+                        await self._give_way()
                     await results.send(await self._pool.run(self._batch(writer, filled, parse)))
 
         with collapse_groups():
@@ -203,6 +216,8 @@ class FilePipeline:
             is_last = parse and parsed >= self._meter.progress.files_total
             stage: Stage = "indexing" if publish_slice is not None or is_last else "parsing"
             self._meter.advance(stage=stage, files_parsed=parsed)
+            if self._give_way is not None:
+                await self._give_way()
             await trio.to_thread.run_sync(self._write, writer, result)
             self._meter.advance(stage=stage, files_indexed=parsed, symbols_extracted=writer.counts.symbols_written)
             if publish_slice is not None and time.monotonic() - last_publication > self._limits.slice_seconds:

@@ -117,16 +117,22 @@ class IndexAnswers:
         compared = None
         if context.freshness != "fresh" and _needs_comparison(context):
             compared = await self._comparison.compare()
-        options = options_for(asked, self._query_settings)
+        options = await self.options(asked)
         if self._vectors is not None and not asked.is_internal:
             options = replace(options, meaning=await self._vectors.meaning_of(asked.request))
-        options = await self._with_differences(asked, options)
         return await trio.to_thread.run_sync(
-            panics_as_errors(self._answer), asked, context, compared, options, limiter=self._limiter
+            panics_as_errors(self._answer), self._index, asked, context, compared, options, limiter=self._limiter
         )
 
-    async def _with_differences(self, asked: Query, options: QueryOptions) -> QueryOptions:
-        """Returns the options with the differences that the question is about, if it is about any."""
+    async def answer_from(self, index: WorkspaceIndex, asked: Query, context: AnswerContext, options: QueryOptions) -> Reply:
+        """Answers a question from another index than the workspace's own. Raises the errors of the functions of `query`."""
+        return await trio.to_thread.run_sync(
+            panics_as_errors(self._answer), index, asked, context, None, options, limiter=self._limiter
+        )
+
+    async def options(self, asked: Query) -> QueryOptions:
+        """Returns the options of a question, with the differences that it is about, if it is about any."""
+        options = options_for(asked, self._query_settings)
 
         async def run(work: Callable[[IsCancelled], T]) -> T:
             return await self._comparison.run_on_tree(lambda call: work(call.is_over), patience=COMPARISON_PATIENCE_SECONDS)
@@ -156,8 +162,18 @@ class IndexAnswers:
 
     # in threads
 
-    def _answer(self, asked: Query, context: AnswerContext, compared: Comparison | None, options: QueryOptions) -> Reply:
-        with self._index.snapshot() as snapshot:
+    def _answer(
+        self,
+        index: WorkspaceIndex,
+        asked: Query,
+        context: AnswerContext,
+        compared: Comparison | None,
+        options: QueryOptions,
+    ) -> Reply:
+        with index.snapshot() as snapshot:
+            if index is not self._index:
+                # Generations are numbered in the workspace's own index.
+                snapshot = replace(snapshot, generation=0)
             state = self._state(asked, context, snapshot.meta.ref)
             changed: Collection[str] = ()
             if context.freshness != "fresh":
@@ -200,6 +216,22 @@ class IndexAnswers:
             warnings=asked.warnings,
             hint=asked.hint,
         )
+
+
+class AnswersFromFiles:
+    """How a workspace answers from another index than its own. An `unindexed_answers.Answering`."""
+
+    def __init__(self, answers: IndexAnswers, context: AnswerContext) -> None:
+        self._answers = answers
+        self._context = context
+
+    async def options(self, asked: Query) -> QueryOptions:
+        """See `Answering`."""
+        return await self._answers.options(asked)
+
+    async def answer(self, index: WorkspaceIndex, asked: Query, options: QueryOptions) -> Reply:
+        """See `Answering`."""
+        return await self._answers.answer_from(index, asked, self._context, options)
 
 
 def _with_changes(

@@ -9,7 +9,7 @@ holds the writer lock and the writer from beginning to end; cancelling it drops 
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final, Literal
 
@@ -74,8 +74,10 @@ class IndexJob:
     `changed_files` are read even if their times are unchanged.
 
     `text_first` publishes the text of a first build separately, however small it is. `on_published` is called after each
-    publication. `blocking` runs what touches the tree; `turns` is the limiter of which the caller holds a token while the job
-    runs, and which gets one more while the file system does not answer.
+    publication, `on_scanned` after each scan of the whole tree. `blocking` runs what touches the tree; `turns` is the limiter of
+    which the caller holds a token while the job runs, and which gets one more while the file system does not answer. `give_way`
+    is awaited between batches, so that questions can go first.
+    `give_way` is awaited between batches, so that questions can go first.
     """
 
     def __init__(
@@ -95,7 +97,9 @@ class IndexJob:
         turns: trio.CapacityLimiter | None = None,
         on_progress: Callable[[Progress], None] | None = None,
         on_published: Callable[[], None] | None = None,
+        on_scanned: Callable[[ScanResult], None] | None = None,
         on_step: Callable[[Step], None] | None = None,
+        give_way: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._layout = layout
         self._pool = pool
@@ -104,6 +108,7 @@ class IndexJob:
         self._force = force
         self._text_first = text_first
         self._on_published = on_published
+        self._on_scanned = on_scanned
         self._on_step = on_step
         self._tree = TreeScan(
             root,
@@ -115,7 +120,7 @@ class IndexJob:
             lend=() if turns is None else (turns,),
         )
         self._meter = ProgressMeter(on_progress)
-        self._files = FilePipeline(root, layout, pool, limits, self._meter)
+        self._files = FilePipeline(root, layout, pool, limits, self._meter, give_way)
         self._checkout = Checkout(head=Head(ref="live", commit=None))
         self._scanned: ScannedTree | None = None
         home = HomeLayout(layout.root.parents[1])
@@ -299,6 +304,8 @@ class IndexJob:
                 nursery.cancel_scope.cancel()
         for warning in tree.found.warnings:
             self._log.warning("scan_warning", warning=warning)
+        if self._on_scanned is not None and isinstance(tree.found, ScanResult):
+            self._on_scanned(tree.found)
         return tree
 
     async def _scan_changed(self, writer: IndexWriter) -> ScannedTree | None:

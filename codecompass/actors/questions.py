@@ -1,10 +1,12 @@
 """How a workspace answers a question: makes sure that there is an index, lets changes land, queries it, repairs it once.
 
-    no index        -> start a job; wait until all text can be searched, at most `first_answer_wait`, else IndexNotReady
+    no index        -> start a job; wait until all text can be searched, at most `first_answer_wait`
     no symbols yet  -> wait for them if the answer needs them; else briefly, and only if they are expected in time
+    a long wait     -> read the files that the question needs beside it, and answer from them if the index is not there first
     changes pending -> wait until they are indexed, at most `freshness_wait`; the answer names those that are left
 
-A generation without symbols holds the text of every file: a first index publishes nothing earlier (ADR 0009).
+A generation without symbols holds the text of every file: a first index publishes nothing earlier (ADR 0009). What is read
+beside it answers as soon as it can (ADR 0033); IndexNotReady is raised only if nothing could be read.
 """
 
 from collections.abc import Callable
@@ -20,6 +22,7 @@ from codecompass.actors.job_queue import JobQueue
 from codecompass.actors.job_state import JobState
 from codecompass.actors.known_index import KnownIndex
 from codecompass.actors.messages import Query, Settle, Settled
+from codecompass.actors.unindexed_answers import UnindexedAnswer
 from codecompass.actors.workbench import Workbench
 from codecompass.errors import (
     Cancelled,
@@ -29,6 +32,7 @@ from codecompass.errors import (
     IndexNotReady,
     PermissionDenied,
     StoreNewer,
+    WorkspaceBusy,
     error_of,
 )
 from codecompass.protocol.metadata import FreshnessStatus, IndexingStatus
@@ -51,6 +55,18 @@ FORECAST_SECONDS: Final = 250 * MILLISECONDS
 """How often such an answer forecasts whether the symbols will come in time. If not, it stops waiting."""
 
 
+LEAST_PATIENCE: Final = 0.2
+PATIENCE: Final = 0.6
+"""How long a question waits for the index alone before files are read, as shares of `files_answer_after`: at least, and at most
+if the index is expected by then. By default half a second and a second and a half: most first indexes take no longer."""
+
+PATIENCE_SHARE: Final = 0.25
+"""And at most this share of the time that the question has."""
+
+GRACE_SECONDS: Final = 5 * SECONDS
+"""How much longer files may be read than the question waits for the index, at most as long as it waits."""
+
+
 class Questions:
     """Answers any number of questions at a time. Waits are in seconds; `opened` is set once the index has been inspected."""
 
@@ -65,6 +81,7 @@ class Questions:
         policy: FreshnessPolicy,
         freshness_wait: float,
         first_answer_wait: float,
+        files_answer_after: float,
         opened: trio.Event,
     ) -> None:
         self._bench: Final = bench
@@ -75,7 +92,9 @@ class Questions:
         self._policy: Final[FreshnessPolicy] = policy
         self._freshness_wait: Final = freshness_wait
         self._first_answer_wait: Final = first_answer_wait
+        self._files_answer_after: Final = files_answer_after
         self._opened: Final = opened
+        self._lacking_since = float("inf")
         self._log: Final = structlog.get_logger(__name__)
 
     @property
@@ -95,14 +114,17 @@ class Questions:
         if isinstance(query.request, IndexStatus):
             freshness = await self._freshness.settle("best_effort", began + self._freshness_wait)
             return await self._bench.answer(query, self._context(freshness, "best_effort"))
-        wait = min(self._first_answer_wait, timeout_seconds(query.request, self._first_answer_wait))
-        context = await self._ready(query, began + wait)
+        deadline = began + min(self._first_answer_wait, timeout_seconds(query.request, self._first_answer_wait))
+        found = await self._ready(query, deadline)
+        if not isinstance(found, AnswerContext):
+            return found
         try:
-            return await self._bench.answer(query, context)
+            return await self._bench.answer(query, found)
         except (IndexDamaged, IndexIncompatible, IndexNotReady) as error:
-            await self._repair(error, query, began + wait)
+            await self._repair(error, query)
             # Known changes are relative to the index that is gone: check again.
-            return await self._bench.answer(query, await self._ready(query, began + wait))
+            found = await self._ready(query, deadline)
+            return await self._bench.answer(query, found) if isinstance(found, AnswerContext) else found
 
     async def settle(self, asked: Settle) -> Settled:
         """Lets changes land. Raises IndexNotReady if there is no index."""
@@ -114,21 +136,22 @@ class Questions:
         wait = min(asked.seconds, self._freshness_wait)
         return Settled(await self._freshness.settle(asked.policy or self._policy, trio.current_time() + wait))
 
-    async def _ready(self, query: Query, deadline: float) -> AnswerContext:
-        """Waits for an index until `deadline`, and then for changes; returns what is known of both.
+    async def _ready(self, query: Query, deadline: float) -> AnswerContext | Reply:
+        """Waits for an index until `deadline`, and then for changes; returns what is known of both. Returns the reply instead if
+        the files themselves answer sooner.
 
-        Raises the error that the question is answered with if there is no index in time.
+        Raises the error that the question is answered with if there is no index in time, and nothing could be read.
         """
         jobs, request = self._jobs, query.request
         policy = freshness_policy(request, self._policy)
         is_bootstrap = self._index.meta is None
-        if is_bootstrap:
-            await self._bootstrap(query, deadline)
+        if is_bootstrap or (self._index.lacks_symbols and needs_symbols(request)):
+            reply = await self._wait_or_read(query, deadline, policy)
+            if reply is not None:
+                return reply
         # A question that introduced an unknown workspace is answered from its text alone, marked as partial.
         is_first = is_bootstrap and self._project().is_auto_discovered and not needs_symbols(request)
-        if self._index.lacks_symbols and needs_symbols(request):
-            await self._wait_symbols(query, deadline)
-        elif self._index.lacks_symbols and not is_first:
+        if self._index.lacks_symbols and not is_first:
             await self._wait_symbols_briefly(deadline)
         freshness: FreshnessStatus = "syncing"
         if policy == "strict" or not (is_first or self._index.lacks_symbols):
@@ -138,6 +161,89 @@ class Questions:
         else:
             jobs.ensure_job("question")
         return self._context(freshness, policy, is_first=is_first)
+
+    async def _wait_or_read(self, query: Query, deadline: float, policy: FreshnessPolicy) -> Reply | None:
+        """Waits until the index can answer, and reads the files that the question needs beside it if that takes long.
+
+        Returns None once the index can answer, the reply if the files did so sooner. Raises the error of the wait if neither did;
+        a `strict` question is answered by the index alone.
+        """
+        if policy == "strict":
+            await self._wait_index(query, deadline)
+            return None
+        now = trio.current_time()
+        self._lacking_since = min(self._lacking_since, now)
+        wait = max(0.0, deadline - now)
+        reading_begins = min(self._lacking_since + PATIENCE * self._files_answer_after, now + PATIENCE_SHARE * wait)
+        least_patience = self._lacking_since + LEAST_PATIENCE * self._files_answer_after
+        answers_from = min(self._lacking_since + self._files_answer_after, deadline)
+        is_over = trio.Event()
+        failure: CodeCompassError | None = None
+        found: UnindexedAnswer | None = None
+
+        async def read() -> None:
+            nonlocal found
+            with trio.move_on_at(min(least_patience, reading_begins)):
+                await is_over.wait()
+            if self._is_expected_by(answers_from):
+                with trio.move_on_at(reading_begins):
+                    await is_over.wait()
+            found = await self._read(query, policy, deadline)
+            if found is not None and found.is_sure:
+                with trio.move_on_at(answers_from):
+                    await is_over.wait()
+                nursery.cancel_scope.cancel()
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(read)
+            try:
+                await self._wait_index(query, deadline)
+                nursery.cancel_scope.cancel()
+            except (IndexNotReady, IndexIncompatible, WorkspaceBusy) as error:
+                failure = error
+                nursery.cancel_scope.deadline = trio.current_time() + min(GRACE_SECONDS, wait)
+                is_over.set()
+            except CodeCompassError as error:
+                failure, found = error, None
+                nursery.cancel_scope.cancel()
+        if self._can_answer(query):
+            self._lacking_since = float("inf")
+            return None
+        if found is None:
+            assert failure is not None
+            raise failure
+        if isinstance(found.reply, CodeCompassError):
+            raise found.reply
+        return found.reply
+
+    async def _read(self, query: Query, policy: FreshnessPolicy, deadline: float) -> UnindexedAnswer | None:
+        """Returns the answer of the files themselves; None if they cannot be read. The wait for the index then goes on."""
+        context = self._context("syncing", policy, is_first=True)
+        try:
+            return await self._bench.answer_unindexed(query, context, deadline)
+        except CodeCompassError as error:
+            self._log.warning("files_not_read", error=error.message)
+        except Exception:  # noqa: BLE001 (the index answers later)
+            self._log.exception("files_not_read")
+        return None
+
+    def _is_expected_by(self, time: float) -> bool:
+        """Whether a first index is expected by a time, going by what the job has done since it was first waited for."""
+        job = self._jobs.active
+        if job is None or not job.progress.files_total:
+            return False
+        elapsed = trio.current_time() - self._lacking_since
+        return elapsed * job.progress.files_total <= (time - self._lacking_since) * job.progress.files_indexed
+
+    def _can_answer(self, query: Query) -> bool:
+        return self._index.meta is not None and not (self._index.lacks_symbols and needs_symbols(query.request))
+
+    async def _wait_index(self, query: Query, deadline: float) -> None:
+        """Waits until the index can answer the question. Raises the error that it is answered with if that takes too long."""
+        if self._index.meta is None:
+            await self._bootstrap(query, deadline)
+        if self._index.lacks_symbols and needs_symbols(query.request):
+            await self._wait_symbols(query, deadline)
 
     async def _bootstrap(self, query: Query, deadline: float) -> None:
         """Starts a first job, and waits until the text of all files can be searched.
@@ -196,17 +302,15 @@ class Questions:
         if job is not None and query.tell_job is not None:
             query.tell_job(job)
 
-    async def _repair(self, error: CodeCompassError, query: Query, deadline: float) -> None:
-        """Rebuilds an index that is damaged or gone, and waits for it, unless another process has already replaced it."""
+    async def _repair(self, error: CodeCompassError, query: Query) -> None:
+        """Starts to rebuild an index that is damaged or gone, unless another process has already replaced it."""
         self._log.error("index_damaged", cause=error.message)
         if not isinstance(error, IndexDamaged):
             await self._index.inspect()
             if self._index.meta is not None:
                 return
-        job = self._jobs.rebuild(error)
+        self._jobs.rebuild(error)
         self._tell_job(query)
-        with trio.move_on_at(deadline):
-            await job.wait_end()
 
     def _unfinished(self, *, has_text: bool) -> CodeCompassError:
         """Returns the error for an index that was not ready in time: how far its job is, or why the last one failed."""

@@ -17,16 +17,18 @@ from msgspec.structs import replace
 
 from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.blocking_calls import Limits
-from codecompass.actors.index_answers import AnswerContext, IndexAnswers, IndexOnDisk
+from codecompass.actors.index_answers import AnswerContext, AnswersFromFiles, IndexAnswers, IndexOnDisk
 from codecompass.actors.index_limits import index_limits
 from codecompass.actors.indexing import IndexJob
 from codecompass.actors.job_state import JobReport, JobState
 from codecompass.actors.messages import Query
 from codecompass.actors.tree_comparison import TreeComparison
 from codecompass.actors.tree_scan import SCAN_PATIENCE_SECONDS, JobMemory
+from codecompass.actors.unindexed_answers import UnindexedAnswer, answer_unindexed
+from codecompass.actors.unindexed_files import UnindexedFiles
 from codecompass.actors.watching.changes import WatchedChanges
 from codecompass.actors.worker_pool import WorkerPool
-from codecompass.errors import IndexDamaged
+from codecompass.errors import IndexDamaged, IndexInProgress
 from codecompass.jobs import Progress
 from codecompass.log import get_logger
 from codecompass.protocol.replies import Reply
@@ -74,6 +76,7 @@ class Workbench(Protocol):
 
     async def inspect_index(self) -> IndexOnDisk: ...
     async def answer(self, query: Query, context: AnswerContext) -> Reply: ...
+    async def answer_unindexed(self, query: Query, context: AnswerContext, deadline: float) -> UnindexedAnswer | None: ...
     async def index(
         self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Callable[[], None]
     ) -> JobReport: ...
@@ -120,6 +123,7 @@ class IndexWorkbench:
         self._memory: JobMemory | None = None
         self._index = WorkspaceIndex(self._layout, project.project_id, mapped_files)
         self._comparison = TreeComparison(project.root, self._index, index_limits(settings.index), limits.blocking)
+        self._unindexed = UnindexedFiles(project, self._comparison)
         self._vectors: VectorUpkeep | None = None
         if lane is not None:
             from codecompass.actors import vector_upkeep  # only where search by meaning is on
@@ -159,10 +163,33 @@ class IndexWorkbench:
         """Answers a question from the newest generation. Raises the same errors as `IndexAnswers.answer`."""
         return await self._answers.answer(query, context)
 
+    async def answer_unindexed(self, query: Query, context: AnswerContext, deadline: float) -> UnindexedAnswer | None:
+        """Answers a question from the files themselves, read within its deadline by the event loop's clock.
+
+        Returns None if nothing could be read, or nothing that answers. Raises InvalidInput if the question cannot be read,
+        FileSystemUnresponsive, PermissionDenied or InternalError if the files cannot. Safe to cancel.
+        """
+        answering = AnswersFromFiles(self._answers, context)
+        return await answer_unindexed(self._project, self._unindexed, answering, query, deadline)
+
     async def index(
         self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Callable[[], None]
     ) -> JobReport:
         """Runs a job; `on_published` is called after each publication. Raises the same errors as `IndexJob.run`."""
+        try:
+            report = await self._run_job(order, on_progress, on_published)
+        except IndexInProgress:
+            # Another process makes the index: questions go on reading files.
+            raise
+        except BaseException:
+            await self._unindexed.close()
+            raise
+        await self._unindexed.close()
+        return report
+
+    async def _run_job(
+        self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Callable[[], None]
+    ) -> JobReport:
         async with self._limits.writers:
             if order.directories is None:
                 settings = await self._comparison.run_on_tree(lambda _call: self._load_settings())
@@ -183,6 +210,8 @@ class IndexWorkbench:
                 turns=self._limits.writers,
                 on_progress=on_progress,
                 on_published=on_published,
+                on_scanned=self._unindexed.note_scan,
+                give_way=self._unindexed.give_way,
             )
             report = await job.run()
             self._memory = job.memory
@@ -245,6 +274,7 @@ class IndexWorkbench:
 
     async def close(self) -> None:
         """Closes the index."""
+        await self._unindexed.close()
         await trio.to_thread.run_sync(self._index.close, limiter=self._limits.checks)
 
 

@@ -21,7 +21,18 @@ from msgspec import Struct
 from codecompass.actors.blocking_calls import unresponsive
 from codecompass.errors import InternalError
 from codecompass.units import KIB, MIB
-from codecompass.worker.messages import LENGTH, MAX_FRAME_BYTES, Answer, Batch, FileText, decode_answer, encode_frame
+from codecompass.worker.messages import (
+    LENGTH,
+    MAX_FRAME_BYTES,
+    Answer,
+    Batch,
+    FileText,
+    Probe,
+    Probed,
+    decode_answer,
+    decode_probed,
+    encode_frame,
+)
 
 PIPE_BYTES: Final = 1 * MIB
 """The most to which Linux enlarges a pipe without privileges; workers then run ahead while the server writes the index."""
@@ -102,6 +113,18 @@ class _Worker:
                     is_reading = not (isinstance(answer, FileText) and answer.will_parse)
                     expected -= is_reading
                     yield answer
+        except trio.TooSlowError as error:
+            raise _WorkerDied(was_silent=True) from error
+        except (trio.BrokenResourceError, trio.ClosedResourceError, msgspec.DecodeError) as error:
+            raise _WorkerDied(was_silent=False) from error
+
+    async def probed(self, probe: Probe, silence_seconds: float) -> Probed:
+        """Returns the answer to a probe. Raises _WorkerDied if the process ends or falls silent."""
+        assert self.process.stdin is not None
+        try:
+            with trio.fail_after(silence_seconds):
+                await self.process.stdin.send_all(encode_frame(probe))
+                return decode_probed((await self._frames())[0])
         except trio.TooSlowError as error:
             raise _WorkerDied(was_silent=True) from error
         except (trio.BrokenResourceError, trio.ClosedResourceError, msgspec.DecodeError) as error:
@@ -219,6 +242,30 @@ class WorkerPool:
                     rest = rest[1:]
                 tasks = rest
         return BatchResult(tuple(answers), tuple(killed_parsing), tuple(killed_reading))
+
+    async def probe(self, probe: Probe) -> Probed | None:
+        """Returns how the files hold the texts, None if the worker died of them; waits for a free worker.
+
+        Cancelling kills the worker. Raises InternalError if no worker can be started.
+        """
+        async with self._tokens:
+            worker = await self._living()
+            is_whole = False
+            try:
+                probed: Probed | None = await worker.probed(
+                    probe, max(SILENCE_MINIMUM_SECONDS, SILENCE_FACTOR * probe.cpu_seconds)
+                )
+                is_whole = True
+            except _WorkerDied:
+                self._log.warning("worker_died", path=probe.paths[0] if probe.paths else "", returncode=worker.process.returncode)
+                self.killed_count += 1
+                probed = None
+            finally:
+                if is_whole:
+                    self._idle.append(worker)
+                else:
+                    await worker.end()
+        return probed
 
     async def _run_once(self, batch: Batch, answers: list[Answer]) -> _Death | None:
         """Runs `batch` on one worker and appends to `answers`. Returns None once it is complete, else how the worker died."""

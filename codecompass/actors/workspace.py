@@ -55,6 +55,8 @@ class WorkspaceSettings(Struct, frozen=True, kw_only=True):
     """How long a question waits for changes to land."""
     first_answer_wait: float = 25.0
     """How long a question waits for a first index."""
+    files_answer_after: float = 2.5
+    """How long a question waits for a first index before the files themselves may answer it."""
     idle: float = 15 * MINUTES
     """Time without a message after which an idle workspace is retired."""
 
@@ -134,6 +136,7 @@ class _WorkspaceActor:
             policy=settings.freshness_policy,
             freshness_wait=settings.freshness_wait,
             first_answer_wait=settings.first_answer_wait,
+            files_answer_after=settings.files_answer_after,
             opened=self._opened,
         )
 

@@ -1,6 +1,6 @@
 """Answers a question on the command line: finds the project and its index, checks the freshness, then runs the query.
 
-not indexed                -> index it first
+not indexed                -> index it first; while another process does, answer from the files themselves (unindexed.py)
 files have changed         -> balanced: update the index first; strict: refuse; best_effort: answer, and name what is stale
 another process is writing -> wait for it as long as a server's query does, then answer from what is published
 nothing can be written     -> answer from what is published, and warn why it is not updated
@@ -33,7 +33,7 @@ from codecompass.cli.jobs import OTHERS_POLL_SECONDS, run_job, summary
 from codecompass.cli.semantic import meaning_of
 from codecompass.cli.terminal import printable
 from codecompass.cli.workspace import choose, project_for_question
-from codecompass.errors import IndexInProgress, InvalidInput, PermissionDenied, error_of
+from codecompass.errors import IndexInProgress, IndexNotReady, InvalidInput, PermissionDenied, error_of
 from codecompass.protocol.decode import decode
 from codecompass.protocol.metadata import AnswerState, FreshnessStatus
 from codecompass.protocol.replies import ErrorReply, Reply
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 
 RequestT = TypeVar("RequestT", bound=AnyRequest)
 ReplyT = TypeVar("ReplyT", bound=Reply)
+
 T = TypeVar("T")
 
 
@@ -105,14 +106,24 @@ def answer(
         if commit is not None:
             return _answer_about(invocation, project, commit, settings, decoded.warnings, request, query)
         index = WorkspaceIndex(invocation.home.project(project.project_id), project.project_id)
-        if compatibility(index.layout).status == "not_indexed":
-            index_first(invocation, registry, project, index.layout, settings)
         policy = freshness_policy(request, settings.query.freshness_policy)
-        refusal = ""
+
+        def ready(seconds: float) -> _Ready:
+            return _ready(invocation, registry, project, index, settings, request, policy, seconds)
+
+        whole = first_answer_seconds(settings)
         try:
-            drift, status = _fresh_enough(invocation, registry, project, index, settings, request, policy)
-        except _NotWritable as error:
-            drift, status, refusal = error.drift, "stale", cannot_update(error.cause)
+            found = ready(whole if policy == "strict" else min(whole, settings.query.files_answer_after_ms * MILLISECONDS))
+        except IndexNotReady:
+            if policy == "strict":
+                raise
+            from codecompass.cli.unindexed import reply_from_files  # loads the event loop and what runs workers
+
+            reply = reply_from_files(invocation, project, settings, request, decoded.warnings, query, whole)
+            if reply is not None:
+                return Answer(reply, project)
+            found = ready(whole)
+        drift, status, refusal = found.drift, found.status, found.refusal
         if is_touch_due(project, time.time()):
             # Only eviction reads the time of use: a full disk must not fail the question.
             with suppress(PermissionDenied):
@@ -259,14 +270,47 @@ def drift_of(
     return find_drift(snapshot, project_root, limits.rules, limits.fingerprint, is_cancelled=is_cancelled)
 
 
-def index_first(invocation: Invocation, registry: Registry, project: Project, layout: ProjectLayout, settings: Settings) -> None:
+class _Ready(Struct, frozen=True):
+    """What is known of an index that can answer: how the tree differs from it, None after a job, its freshness, and why it cannot
+    be updated, empty if it can."""
+
+    drift: Drift | None
+    status: FreshnessStatus
+    refusal: str = ""
+
+
+def _ready(
+    invocation: Invocation,
+    registry: Registry,
+    project: Project,
+    index: WorkspaceIndex,
+    settings: Settings,
+    request: AnyRequest,
+    policy: FreshnessPolicy,
+    seconds: float,
+) -> _Ready:
+    """Makes the index ready to answer. Raises IndexNotReady if another process makes it, and takes longer than `seconds`."""
+    if compatibility(index.layout).status == "not_indexed":
+        index_first(invocation, registry, project, index.layout, seconds)
+    try:
+        return _Ready(*_fresh_enough(invocation, registry, project, index, settings, request, policy, seconds))
+    except _NotWritable as error:
+        return _Ready(error.drift, "stale", cannot_update(error.cause))
+
+
+def first_answer_seconds(settings: Settings) -> float:
+    """Returns how long a question may wait for a first index."""
+    return settings.query.first_answer_wait_ms * MILLISECONDS
+
+
+def index_first(invocation: Invocation, registry: Registry, project: Project, layout: ProjectLayout, seconds: float) -> None:
     """Indexes a project that has no index, or waits for another process to do so.
 
-    Raises IndexNotReady if that takes longer than `query.first_answer_wait_ms`.
+    Raises IndexNotReady if that takes longer than `seconds`.
     """
     terminal = invocation.terminal
     terminal.note(f"indexing {printable(str(project.root))} first", "dim")
-    gives_up_at = time.monotonic() + settings.query.first_answer_wait_ms * MILLISECONDS
+    gives_up_at = time.monotonic() + seconds
     while True:
         try:
             job = run_job(invocation, registry, project, cause="first question")
@@ -322,10 +366,12 @@ def _fresh_enough(
     settings: Settings,
     request: AnyRequest,
     policy: FreshnessPolicy,
+    seconds: float,
 ) -> tuple[Drift | None, FreshnessStatus]:
     """Updates the index as the policy says. Returns how the tree differs from it, None after a job, and the freshness.
 
-    Raises _NotWritable, IndexStale under `strict`, and IndexNotReady if symbols that the request needs are missing for too long.
+    Raises _NotWritable, IndexStale under `strict`, and IndexNotReady if symbols that the request needs are missing for longer
+    than `seconds`.
     """
     freshness_wait = timeout_seconds(request, settings.query.freshness_wait_ms * MILLISECONDS)
     began = time.monotonic()
@@ -337,7 +383,7 @@ def _fresh_enough(
             if policy == "strict":
                 raise stale_error(snapshot, drift)
             lacks_symbols = snapshot.meta.completeness == "partial" and needs_symbols(request)
-        gives_up_at = began + (settings.query.first_answer_wait_ms * MILLISECONDS if lacks_symbols else freshness_wait)
+        gives_up_at = began + (seconds if lacks_symbols else freshness_wait)
         if policy == "best_effort":
             return drift, "syncing" if is_locked(index.layout) else "stale"
         try:

@@ -3,7 +3,7 @@
 Pure functions over a `PathIndex`: nothing here reads a disk, a database or a syntax tree.
 """
 
-from codecompass.imports.configuration import module_roots
+from codecompass.imports.configuration import is_configuration, module_roots
 from codecompass.imports.path_index import InMemoryPaths, ModuleRoot, ModuleRoots, PathIndex
 from codecompass.imports.paths import path_tails
 from codecompass.imports.resolution import affected_tails, import_tails, languages_of, resolve
@@ -15,6 +15,7 @@ __all__ = [
     "PathIndex",
     "affected_tails",
     "import_tails",
+    "is_configuration",
     "languages_of",
     "module_roots",
     "path_tails",

@@ -54,6 +54,11 @@ def module_roots(path: str, source: bytes) -> tuple[ModuleRoot, ...]:
     return tuple(replace(root, rank=rank) for rank, root in enumerate(found))
 
 
+def is_configuration(path: str) -> bool:
+    """Whether a file with this path exists to say how modules are named. Sources that may say it too do not count."""
+    return not path.endswith(".kt") and _reader_of(path) is not None
+
+
 def _reader_of(path: str) -> Callable[[str, bytes], Iterator[ModuleRoot]] | None:
     name = last_part(path)
     reader = _READERS.get(name)

@@ -274,6 +274,7 @@ async def open_server(launch: ServerOptions) -> AsyncIterator[Server]:
             freshness_policy=query.freshness_policy,
             freshness_wait=query.freshness_wait_ms * MILLISECONDS,
             first_answer_wait=query.first_answer_wait_ms * MILLISECONDS,
+            files_answer_after=query.files_answer_after_ms * MILLISECONDS,
             idle=settings.server.idle_seconds * SECONDS,
         ),
         max_live=affordable(settings.server.max_live_workspaces, n_handles=file_limit(), n_watchers=watcher_limit()),

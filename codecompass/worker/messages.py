@@ -1,7 +1,9 @@
 """Messages between the server and a worker: frames of a 4-byte little-endian length and a msgpack body.
 
-For each file of a batch the worker sends, in order, one `FileText` and then, if the file is parsed, one `FileSymbols`. The first
-is sent before the parse begins, so that the server has the text and the content hash if the parse kills the worker.
+The server sends a `Batch` to have files read and parsed, or a `Probe` to learn which files hold certain texts. For each file of a
+batch the worker sends, in order, one `FileText` and then, if the file is parsed, one `FileSymbols`. The first is sent before the
+parse begins, so that the server has the text and the content hash if the parse kills the worker. A probe is answered by one
+`Probed`.
 """
 
 import struct
@@ -81,7 +83,7 @@ MAX_FRAME_BYTES: Final = 1 << 30
 """A frame holds the text of one file, so a length near this means corrupt data."""
 
 
-class Batch(Struct, frozen=True, array_like=True):
+class Batch(Struct, frozen=True, array_like=True, tag="batch"):
     """Files of one workspace to read and, with `parse`, to parse.
 
     - `root`: the workspace's root, as bytes on disk; the paths of `tasks` are relative to it.
@@ -101,22 +103,55 @@ class Batch(Struct, frozen=True, array_like=True):
     object_format: ObjectFormat = "sha1"
 
 
-Answer = FileText | FileSymbols
+class Probe(Struct, frozen=True, array_like=True, tag="probe"):
+    """Files to search for texts, without reading anything else of them.
 
-_batch_decoder: Final = msgspec.msgpack.Decoder(Batch)
+    - `root`, `max_file_bytes`, `max_line_characters`: as in a `Batch`.
+    - `names`: texts to look for as they are written; `words`: texts to look for in any case.
+    - `cpu_seconds`: CPU time after which one file ends the worker.
+    """
+
+    root: bytes
+    paths: tuple[str, ...]
+    names: tuple[str, ...]
+    words: tuple[str, ...]
+    max_file_bytes: int
+    max_line_characters: int
+    cpu_seconds: float
+
+
+class Probed(Struct, frozen=True, array_like=True, tag="probed"):
+    """For each file of a `Probe`, in order, one byte for each name, then for each word: how the file holds it (see `probing.py`).
+
+    Empty for a file that cannot be read or is no text.
+    """
+
+    files: tuple[bytes, ...]
+
+
+Answer = FileText | FileSymbols
+Order = Batch | Probe
+
+_order_decoder: Final[msgspec.msgpack.Decoder[Order]] = msgspec.msgpack.Decoder(Order)
 _answer_decoder: Final[msgspec.msgpack.Decoder[Answer]] = msgspec.msgpack.Decoder(Answer)
+_probed_decoder: Final = msgspec.msgpack.Decoder(Probed)
 _encoder: Final = msgspec.msgpack.Encoder()
 
 
-def encode_frame(message: Batch | Answer) -> bytes:
+def encode_frame(message: Order | Answer | Probed) -> bytes:
     """Returns the frame of a message: length and body."""
     body = _encoder.encode(message)
     return LENGTH.pack(len(body)) + body
 
 
-def decode_batch(body: bytes) -> Batch:
-    """Returns the batch in a frame's body. Raises msgspec.DecodeError."""
-    return _batch_decoder.decode(body)
+def decode_order(body: bytes) -> Order:
+    """Returns the batch or the probe in a frame's body. Raises msgspec.DecodeError."""
+    return _order_decoder.decode(body)
+
+
+def decode_probed(body: bytes | memoryview) -> Probed:
+    """Returns the answer to a probe in a frame's body. Raises msgspec.DecodeError."""
+    return _probed_decoder.decode(body)
 
 
 def decode_answer(body: bytes | memoryview) -> Answer:

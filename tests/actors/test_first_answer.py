@@ -8,15 +8,19 @@ import pytest
 import trio
 from msgspec.structs import replace
 
+from codecompass.actors.answering import not_ready
 from codecompass.actors.index_answers import AnswerContext, IndexOnDisk
-from codecompass.actors.job_state import JobReport
+from codecompass.actors.job_state import JobReport, JobState
 from codecompass.actors.messages import Query, QueryRequest
 from codecompass.actors.supervisor import SupervisorSettings, open_supervisor
+from codecompass.actors.unindexed_answers import UnindexedAnswer
 from codecompass.actors.workbench import JobOrder
-from codecompass.errors import CodeCompassError, IndexNotReady
+from codecompass.errors import CodeCompassError, IndexNotReady, WorkspaceBusy
 from codecompass.jobs import Progress
-from codecompass.protocol.replies import Reply
+from codecompass.protocol.metadata import AnswerState
+from codecompass.protocol.replies import LocateSymbolReply, Reply
 from codecompass.protocol.requests import GetCodeContext, GetFileOutline, LocateSymbol, SearchCode
+from codecompass.query.metadata import answer_metadata
 from codecompass.store.registry import Project
 from tests.support.fake_workbench import FakeWorkbench, World
 
@@ -30,15 +34,32 @@ PROJECT = Project(
     created_at=0.0,
     last_used_at=0.0,
 )
+STATE = AnswerState(workspace="/project/1", project_id="x", ref="live")
+FROM_FILES = LocateSymbolReply(results=(), total_candidates=7, metadata=answer_metadata(None, STATE))
 SEARCH, CONTEXT, LOCATE = SearchCode(query="x"), GetCodeContext(query="x"), LocateSymbol(name="x")
+OUTLINE = GetFileOutline(path="a.py")
 
 
 class ScriptedWorkbench(FakeWorkbench):
     """Takes a given time for the text and the symbols of a first index, and for each later job."""
 
-    def __init__(self, world: World, project: Project, *, text: float, symbols: float, later: float = 0.05) -> None:
+    def __init__(
+        self,
+        world: World,
+        project: Project,
+        *,
+        text: float,
+        symbols: float,
+        later: float = 0.05,
+        reading: float = float("inf"),
+        is_sure: bool = True,
+    ) -> None:
+        """`reading` is how long the files themselves take to answer, `is_sure` whether that answer leaves no doubt."""
         super().__init__(world, project)
         self._text, self._symbols, self._later = text, symbols, later
+        self._reading, self._is_sure = reading, is_sure
+        self.n_builds = 0
+        self.n_readings = self.n_readings_cancelled = 0
         self._lacks_symbols = False
         self.orders: list[JobOrder] = []
         self.contexts: list[AnswerContext] = []
@@ -57,11 +78,22 @@ class ScriptedWorkbench(FakeWorkbench):
         self._world.random.seed(3)  # FakeWorkbench fails queries at random; this seed prevents it
         return await super().answer(query, context)
 
+    async def answer_unindexed(self, query: Query, context: AnswerContext, deadline: float) -> UnindexedAnswer | None:
+        self.n_readings += 1
+        try:
+            await trio.sleep(self._reading)
+        except trio.Cancelled:
+            self.n_readings_cancelled += 1
+            raise
+        assert (context.is_first, context.indexing, context.freshness) == (True, "indexing", "syncing")
+        return UnindexedAnswer(FROM_FILES, self._is_sure)
+
     async def index(
         self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Callable[[], None]
     ) -> JobReport:
         self.orders.append(order)
         if self._meta() is None:
+            self.n_builds += 1
             await self._steps("parsing", self._text, on_progress)
             self._world.generation[self._id] = 1
             self._lacks_symbols = True
@@ -98,7 +130,7 @@ class Stage:
 
 
 @asynccontextmanager
-async def stage(*, is_auto: bool = False, **seconds: float) -> AsyncIterator[Stage]:
+async def stage(*, is_auto: bool = False, **seconds: float | bool) -> AsyncIterator[Stage]:
     world = World(3)
     project = replace(PROJECT, is_auto_discovered=is_auto)
     bench = ScriptedWorkbench(world, project, **seconds)
@@ -157,7 +189,7 @@ async def test_what_is_not_ready_in_time_is_told_how_far_it_is(autojump_clock, t
         answer, seconds = await workspace.ask(request_)
 
         assert isinstance(answer, IndexNotReady)
-        assert 25 <= seconds < 25.1
+        assert 25 <= seconds < 30.1  # its files could not be read either
         assert (answer.data["files_indexed"], answer.data["files_total"]) == (pytest.approx(done, abs=1), FILES)
         assert answer.data["retry_after_ms"] > 0
         assert not workspace.bench.contexts
@@ -166,15 +198,108 @@ async def test_what_is_not_ready_in_time_is_told_how_far_it_is(autojump_clock, t
         with trio.fail_after(60):
             while isinstance((await workspace.ask(request_))[0], IndexNotReady):
                 pass
-        assert len(workspace.bench.orders) == 1
+        assert workspace.bench.n_builds == 1
 
 
 async def test_a_caller_with_less_time_is_answered_in_it(autojump_clock):
-    async with stage(text=10, symbols=1) as workspace:
+    async with stage(text=10, symbols=1, reading=0.8) as workspace:
         answer, seconds = await workspace.ask(SearchCode(query="x", timeout_ms=1500))
 
-    assert isinstance(answer, IndexNotReady)
+    assert answer is FROM_FILES
     assert 1.5 <= seconds < 1.6
+
+
+@pytest.mark.parametrize(
+    ("text", "symbols", "request_"), [(50, 1, SEARCH), (50, 1, CONTEXT), (50, 1, LOCATE), (1, 50, LOCATE), (1, 50, OUTLINE)]
+)
+async def test_what_would_wait_long_is_answered_from_the_files_themselves(autojump_clock, text, symbols, request_):
+    async with stage(text=text, symbols=symbols, reading=3) as workspace:
+        answer, seconds = await workspace.ask(request_)
+        again, seconds_again = await workspace.ask(request_)
+
+    assert answer is FROM_FILES
+    assert 3.5 <= seconds < 4.6
+    assert again is FROM_FILES
+    assert 3 <= seconds_again < 3.1  # it is known by now that the index takes long
+    assert not workspace.bench.contexts
+
+
+async def test_an_index_that_is_there_first_answers_and_the_reading_ends(autojump_clock):
+    async with stage(text=4, symbols=0.2, reading=10) as workspace:
+        answer, seconds = await workspace.ask(LOCATE)
+
+    assert answer is not FROM_FILES
+    assert 4.2 <= seconds < 4.7
+    assert workspace.bench.n_readings_cancelled == 1
+
+
+@pytest.mark.parametrize("request_", [SEARCH, LOCATE])
+async def test_no_file_is_read_for_a_question_whose_index_is_expected_soon(autojump_clock, request_):
+    async with stage(text=0.6, symbols=0.6, reading=0.1) as workspace:
+        answer, _seconds = await workspace.ask(request_)
+
+    assert answer is not FROM_FILES
+    assert not workspace.bench.n_readings
+
+
+async def test_an_answer_from_the_files_waits_as_long_as_people_do_for_the_index(autojump_clock):
+    async with stage(text=1.9, symbols=0.2, reading=0.1) as workspace:
+        answer, seconds = await workspace.ask(LOCATE)
+
+    assert answer is not FROM_FILES
+    assert 2.1 <= seconds < 2.5
+
+
+async def test_an_answer_that_leaves_doubt_waits_for_the_index(autojump_clock):
+    async with stage(text=9, symbols=0.2, reading=1, is_sure=False) as workspace:
+        answer, seconds = await workspace.ask(LOCATE)
+
+    assert answer is not FROM_FILES
+    assert 9.2 <= seconds < 9.7
+
+
+async def test_an_answer_that_leaves_doubt_is_better_than_none(autojump_clock):
+    async with stage(text=90, symbols=1, reading=1, is_sure=False) as workspace:
+        answer, seconds = await workspace.ask(LOCATE)
+
+    assert answer is FROM_FILES
+    assert 25 <= seconds < 25.1
+
+
+async def test_a_reading_that_is_nearly_done_is_waited_for(autojump_clock):
+    async with stage(text=90, symbols=1, reading=27) as workspace:
+        answer, seconds = await workspace.ask(LOCATE)
+
+    assert answer is FROM_FILES
+    assert 27 <= seconds < 29
+
+
+async def test_a_strict_question_is_answered_by_the_index_alone(autojump_clock):
+    async with stage(text=90, symbols=1, reading=1) as workspace:
+        answer, seconds = await workspace.ask(LocateSymbol(name="x", freshness_policy="strict"))
+
+    assert isinstance(answer, IndexNotReady)
+    assert 25 <= seconds < 25.1
+    assert not workspace.bench.n_readings
+
+
+def test_a_job_with_all_files_done_is_never_told_as_an_index_that_is_not_ready():
+    state = JobState(
+        job_id="j",
+        project_id="p",
+        project_name="p",
+        root="/p",
+        mode="full",
+        status="running",
+        cause="test",
+        created_at=0.0,
+        progress=Progress(stage="finalizing", files_scanned=147, files_total=147, files_indexed=147),
+    )
+
+    for has_text in (False, True):
+        error = not_ready(state, has_text=has_text)
+        assert isinstance(error, WorkspaceBusy)
+        assert error.data["retry_after_ms"] > 0
 
 
 async def test_what_was_taken_up_by_asking_is_answered_with_its_text_and_marked(autojump_clock):

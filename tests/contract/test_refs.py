@@ -29,7 +29,7 @@ NEW = {
 def settings(**storage):
     return Settings(
         server=ServerSettings(prewarm=False),
-        query=QuerySettings(freshness_wait_ms=60_000, first_answer_wait_ms=600_000),
+        query=QuerySettings(freshness_wait_ms=60_000, first_answer_wait_ms=600_000, files_answer_after_ms=600_000),
         storage=StorageSettings(**storage),
     )
 

@@ -13,7 +13,7 @@ SECONDS = 60
 
 ONE_WORKER = Settings(
     server=ServerSettings(prewarm=False),
-    query=QuerySettings(freshness_wait_ms=60_000, first_answer_wait_ms=600_000),
+    query=QuerySettings(freshness_wait_ms=60_000, first_answer_wait_ms=600_000, files_answer_after_ms=600_000),
     index=IndexSettings(workers=1),
 )
 """One worker process, which a test can stop."""

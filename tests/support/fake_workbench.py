@@ -9,6 +9,7 @@ import trio
 from codecompass.actors.index_answers import AnswerContext, IndexOnDisk
 from codecompass.actors.job_state import JobReport, JobState, WatchList
 from codecompass.actors.messages import Query
+from codecompass.actors.unindexed_answers import UnindexedAnswer
 from codecompass.actors.watching.changes import WatchedChanges
 from codecompass.actors.watching.watcher import TreeWatcher
 from codecompass.actors.workbench import JobOrder
@@ -128,6 +129,10 @@ class FakeWorkbench:
         )
         metadata = answer_metadata(None, state)
         return LocateSymbolReply(results=(), total_candidates=self._world.edits.get(self._id, 0), metadata=metadata)
+
+    async def answer_unindexed(self, query: Query, context: AnswerContext, deadline: float) -> UnindexedAnswer | None:
+        await self._spend(0.2)
+        return None
 
     async def index(
         self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Callable[[], None]

@@ -26,10 +26,10 @@ from tests.support.waiting import until
 
 SETTINGS = Settings(
     server=ServerSettings(prewarm=False, max_memory=64 * GIB),
-    query=QuerySettings(freshness_wait_ms=60_000, first_answer_wait_ms=600_000),
+    query=QuerySettings(freshness_wait_ms=60_000, first_answer_wait_ms=600_000, files_answer_after_ms=600_000),
 )
-"""The waits are generous, so that the next answer has what a test wrote, however busy the machine is. The memory limit closes no
-workspace: this process also holds the memory of all earlier tests."""
+"""The waits are generous, so that the next answer is the index's and has what a test wrote, however busy the machine is. The
+memory limit closes no workspace: this process also holds the memory of all earlier tests."""
 
 
 class Answer(Struct):

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from codecompass.actors.answering import asked_ref, freshness_policy, is_touch_due, query_settings
 from codecompass.actors.commits import named_commit
-from codecompass.cli.answering import deadline, index_first
+from codecompass.cli.answering import deadline, first_answer_seconds, index_first
 from codecompass.cli.commit_index import commit_index
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.workspace import choose, project_for_question
@@ -104,7 +104,7 @@ def open_source(invocation: Invocation, arguments: Mapping[str, object]) -> Sour
             layout = index.layout
             index.close()
         elif compatibility(layout).status == "not_indexed":
-            index_first(invocation, registry, project, layout, settings)
+            index_first(invocation, registry, project, layout, first_answer_seconds(settings))
         if is_touch_due(project, time.time()):
             with suppress(PermissionDenied):
                 registry.touch(project.project_id)

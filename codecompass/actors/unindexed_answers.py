@@ -1,0 +1,114 @@
+"""Answers a question from files that are not indexed yet, as far as `unindexed_files.py` has read them: by the same query core,
+marked as partial, with a warning that says what it rests on.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from codecompass.actors.unindexed_files import Coverage, UnindexedFiles
+from codecompass.errors import (
+    AmbiguousSymbol,
+    CodeCompassError,
+    FileSystemUnresponsive,
+    IndexDamaged,
+    IndexIncompatible,
+    IndexNotReady,
+    InternalError,
+    InvalidInput,
+    PermissionDenied,
+)
+from codecompass.protocol.replies import LocateSymbolReply, Reply, SearchCodeReply
+from codecompass.query.options import QueryOptions
+from codecompass.query.sought import Sought, sought_for
+from codecompass.store.index import WorkspaceIndex
+from codecompass.store.registry import Project
+
+if TYPE_CHECKING:
+    from codecompass.actors.messages import Query
+
+_FAILURES: Final = (FileSystemUnresponsive, IndexDamaged, IndexIncompatible, IndexNotReady, InternalError, PermissionDenied)
+"""Errors that say nothing of the question."""
+
+MAX_CHANGED_FILES: Final = 200
+"""Changed files of a comparison that are read for it."""
+
+
+class UnindexedAnswer(Struct, frozen=True):
+    """An answer from the files themselves; an error if that is the answer.
+
+    Unless it `is_sure`, the index may know something that was not read.
+    """
+
+    reply: Reply | CodeCompassError
+    is_sure: bool
+
+
+class Answering(Protocol):
+    """How a server or the command line answers from an index."""
+
+    async def options(self, asked: "Query") -> QueryOptions:
+        """Returns the options of a question, with the differences that it is about, if it is about any."""
+
+    async def answer(self, index: WorkspaceIndex, asked: "Query", options: QueryOptions) -> Reply:
+        """Answers a question from `index`, marked as partial. Raises the errors of the functions of `query`."""
+
+
+async def answer_unindexed(
+    project: Project, files: UnindexedFiles, answering: Answering, query: "Query", deadline: float
+) -> UnindexedAnswer | None:
+    """Returns the answer from what can be read of the files before `deadline`; see `Workbench.answer_unindexed`."""
+    try:
+        return await _answered(project, files, answering, query, deadline)
+    except InvalidInput as error:
+        return UnindexedAnswer(error, is_sure=True)
+
+
+async def _answered(
+    project: Project, files: UnindexedFiles, answering: Answering, query: "Query", deadline: float
+) -> UnindexedAnswer | None:
+    options = await answering.options(query)
+    sought = sought_for(query.request, str(project.root), _changed(options))
+    found: UnindexedAnswer | None = None
+    known: Coverage | None = None
+    async with files:
+        # What is read stays, so that reading again gets further than a time that was too short.
+        while (read := await files.read(sought, deadline)) is not None and read[1] != known:
+            index, known = read
+            found = await _answer(answering, index, known, query, options, sought)
+            if known.is_whole or (found is not None and found.is_sure):
+                break
+    return found
+
+
+async def _answer(
+    answering: Answering, index: WorkspaceIndex, coverage: Coverage, query: "Query", options: QueryOptions, sought: Sought
+) -> UnindexedAnswer | None:
+    asked = replace(query, warnings=(*query.warnings, coverage.warning))
+    try:
+        reply = await answering.answer(index, asked, options)
+    except (InvalidInput, *_FAILURES):
+        raise
+    except CodeCompassError as error:
+        # What is not found may be in a file that was not read.
+        return UnindexedAnswer(error, is_sure=True) if coverage.is_whole or isinstance(error, AmbiguousSymbol) else None
+    return UnindexedAnswer(reply, _is_sure(reply, sought, coverage))
+
+
+def _changed(options: QueryOptions) -> Iterable[str]:
+    difference = options.difference
+    return () if difference is None else [file.path for file in difference.changes.files][:MAX_CHANGED_FILES]
+
+
+def _is_sure(reply: Reply, sought: Sought, coverage: Coverage) -> bool:
+    match reply:
+        case SearchCodeReply():
+            # A mode that looks for a certain text, and finds it nowhere, has an answer too.
+            is_exact = sought.is_literal or sought.pattern is not None
+            is_probed = coverage.n_probed >= coverage.n_files
+            return (bool(reply.results) and (is_probed or coverage.holds_name)) or (is_exact and coverage.is_whole)
+        case LocateSymbolReply():
+            return any(result.match != "similar" for result in reply.results)
+    return True
