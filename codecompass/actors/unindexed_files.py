@@ -17,13 +17,13 @@ from typing import Final, Self
 import trio
 from msgspec import Struct
 
-from codecompass.actors.failures import collapse_groups
 from codecompass.actors.file_pipeline import FilePipeline, grouped, open_writer
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.job_state import ProgressMeter
 from codecompass.actors.tree_comparison import TreeComparison
 from codecompass.actors.tree_scan import SCAN_PATIENCE_SECONDS
 from codecompass.actors.worker_pool import WorkerPool, default_pool_size
+from codecompass.errors import collapse_groups
 from codecompass.imports import is_configuration
 from codecompass.languages.detect import language_of
 from codecompass.query.sought import Sought, order_of_reading, sought_with_name

@@ -401,7 +401,6 @@ class FindReferences(Request, frozen=True, kw_only=True):
                 description="only these: `call construct type inherit import decorate read write`",
                 extra={
                     "is_listed_as_text": True,
-                    "listed": "call construct type inherit import decorate read write",
                     "help": "Only calls, or only: construct type inherit import decorate read write.",
                 },
             ),

@@ -71,8 +71,8 @@ TOOLS: Final[tuple[Tool, ...]] = (
         request=GetFileOutline,
         title="Outline a file",
         description=(
-            "Outline of a file before it is read: imports and symbols as a tree, with signatures and lines. To find "
-            "files: search_code, mode files."
+            "Outline of a file before it is read: imports and symbols as a tree, with signatures and lines. Not for finding "
+            "files: search_code with mode files does."
         ),
         output=answer(symbols=ROWS),
         meta=shown_by_hosts("list symbols"),
@@ -122,7 +122,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         title="Gather code",
         description=(
             "Explore an unknown topic: the code that best answers a question within max_tokens. For one symbol: "
-            "locate_symbol; for all places: search_code."
+            "locate_symbol; for a text or all places: search_code."
         ),
         output=answer(context_items=ROWS),
         meta={**shown_by_hosts("how does it work"), **RESULT_LIMIT},
@@ -160,8 +160,8 @@ TOOLS: Final[tuple[Tool, ...]] = (
         request=IndexStatus,
         title="Index status",
         description=(
-            "Whether a repository is indexed and fresh, how far a job is, what was skipped; with path, what became of a file. Not "
-            "needed before a search."
+            "Whether a repository is indexed and fresh, how far a job is, what was skipped; with path, what became of a file. "
+            "Not needed before a search, which waits."
         ),
         output=answer(index_status=STRING),
         meta=shown_by_hosts("index freshness"),
