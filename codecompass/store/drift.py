@@ -114,6 +114,7 @@ def manifest_entry(row: FileRow) -> ManifestEntry:
         symbol_count=row.symbol_count,
         is_parsed=row.is_parsed,
         blob_id=row.blob_id,
+        long_lines=row.long_lines,
     )
 
 

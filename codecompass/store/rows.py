@@ -27,6 +27,10 @@ class FileRow(Struct, frozen=True):
     blob_id: bytes
     """Git's blob id of the content, whether or not git has the blob; empty if only a part of the file was read."""
     is_parsed: bool
+    encoding: str = ""
+    """Python's name of it; empty for UTF-8."""
+    long_lines: int = 0
+    """Lines whose text is left out because they are too long."""
 
 
 class FileContent(Struct, frozen=True):

@@ -10,8 +10,8 @@ import tantivy
 
 from codecompass.languages.words import MAX_MARK_BYTES, MAX_TOKEN_BYTES
 
-SCHEMA_VERSION: Final = 6
-PARSER_VERSION: Final = 8
+SCHEMA_VERSION: Final = 7
+PARSER_VERSION: Final = 9
 REGISTRY_VERSION: Final = 4
 
 FACTS_TABLES: Final = """
@@ -32,6 +32,8 @@ CREATE TABLE files (
     chunk_count INTEGER NOT NULL,
     symbol_count INTEGER NOT NULL,
     is_parsed INTEGER NOT NULL,    -- 0: text only so far, symbols still to come
+    encoding TEXT NOT NULL,        -- '' for UTF-8
+    long_lines INTEGER NOT NULL,   -- lines whose text is left out because they are too long
     role_rank INTEGER NOT NULL     -- of its path: product code 0, see path_roles.py
 );
 CREATE TABLE symbols (

@@ -101,13 +101,18 @@ def test_a_dry_run_lists_exactly_what_is_then_indexed(cli, shop):
     """The content is read too: a name does not show whether a file is binary, minified or in another encoding."""
     write(
         shop,
-        {"a.min.js": "x" * 30_000, "latin.txt": "caf\u00e9\n".encode("latin-1"), "wide.txt": "\ufeffwide\n".encode("utf-16-le")},
+        {
+            "a.min.js": "x" * 30_000,
+            "latin.txt": "caf\u00e9\n".encode("latin-1"),
+            "odd.txt": b"\xc0\xaf",
+            "wide.txt": "\ufeffwide\n".encode("utf-16-le"),
+        },
     )
 
     plan = cli("index", "--dry-run", "--json").json
     status = cli("index", "--json") and cli("status", "--json").json
 
-    assert len(plan["files"]) == status["file_count"] == 7
+    assert len(plan["files"]) == status["file_count"] == 8
     reasons = sorted(item["reason"] for item in plan["skipped"])
     assert {reason: reasons.count(reason) for reason in reasons} == status["skipped"] == {"minified": 1, "not_utf8": 1}
 

@@ -127,6 +127,10 @@ def _write(invocation: Invocation, choice: "Choice", reply: "IndexStatusReply") 
         ]
     if reply.text_only:
         pairs.append(("text only", _listed(reply.text_only)))
+    if reply.encodings:
+        pairs.append(("encodings", _listed(reply.encodings)))
+    if reply.long_lines:
+        pairs.append(("without", f"{formatting.count(reply.long_lines, 'line')} longer than index.max_line_length"))
     if reply.pending_files:
         pairs.append(("waiting", f"{formatting.count(reply.pending_files, 'file')} still without symbols"))
     if reply.active_job is not None:
