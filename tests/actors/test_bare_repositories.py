@@ -7,7 +7,10 @@ import pytest
 
 from codecompass.errors import RefNotIndexed
 from codecompass.scan.git_repository import bare_repository_at, find_repository
+from codecompass.settings import QuerySettings, Settings
 from codecompass.store.drift import changed_since_indexed, find_drift, manifest_entry
+from codecompass.store.registry import Registry
+from tests.support.serving import open_serving
 from tests.support.workspace import LIMITS, TestWorkspace
 
 
@@ -81,3 +84,23 @@ def test_only_git_directories_that_say_so_are_bare_repositories(bare: TestWorksp
         (tmp_path / "like" / name).mkdir(parents=True)
     (tmp_path / "like/HEAD").write_text("ref: refs/heads/main\n")
     assert bare_repository_at(str(tmp_path / "like")) is None
+
+
+async def test_a_server_answers_from_head_and_follows_it(bare: TestWorkspace, repository: TestWorkspace):
+    settings = Settings(query=QuerySettings(freshness_wait_ms=60_000, first_answer_wait_ms=600_000))
+    async with open_serving(bare.home, settings=settings) as serving:
+        project = await serving.registry.run(Registry.register, bare.root)
+        place = {"project_id": project.project_id}
+        done = await serving.call("index_repo", wait_seconds=50, **place)
+        assert done["file_count"] == 2
+
+        found = await serving.call("search_code", query="zähler", **place)
+        assert [hit["path"] for hit in found["results"]] == ["latin.py"]
+        assert "stale" not in found["results"][0]
+        assert found["metadata"]["freshness_status"] == "fresh"
+
+        repository.write({"pkg/b.py": "def second(): pass\n"})
+        repository.commit()
+        repository.git("push", "-q", str(bare.root), "main")
+        found = await serving.call("locate_symbol", name="second", freshness_policy="strict", **place)
+        assert [hit["path"] for hit in found["results"]] == ["pkg/b.py"]

@@ -72,7 +72,7 @@ def test_every_part_of_two_characters_and_more_is_found(path: str, snapshot: Sna
 
         found = [hit.path for hit in reply.results]
         assert path in found, part
-        assert {found[0]} <= {path, *others}, part
+        assert {found[0]} <= {path, *others} or path == found[1], part
         assert reply.metadata.warnings == (), part
 
 
