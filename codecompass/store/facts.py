@@ -29,7 +29,7 @@ SQLITE_VARIABLES: Final = 500
 
 FILE_COLUMNS: Final = (
     "id, path, status, reason, language, size, mtime_ns, ctime_ns, inode, content_hash, line_count, chunk_count, "
-    "symbol_count, blob_id, is_parsed, encoding, long_lines"
+    "symbol_count, blob_id, encoding, long_lines, is_parsed"
 )
 SYMBOL_COLUMNS: Final = (
     "s.id, s.file_id, f.path, f.language, s.parent_id, s.name, s.kind, s.qualified_name, s.line_start, s.line_end, s.ordinal, "

@@ -90,7 +90,7 @@ async def test_a_file_that_is_saved_in_another_encoding_is_read_again(workspace)
 
 
 async def test_a_line_that_is_too_long_is_left_out_and_the_others_keep_their_numbers(workspace):
-    text = "def above(): pass\nDATA = '{}'\n\ndef below(): pass\n"
+    text = "def above(): pass\nDATA = '{0}'\n# {0}\n\ndef below(): pass\n"
     workspace.write({"a.py": text.format("x" * 30_000), "b.py": "def b(): pass\n"})
 
     await workspace.sync()
@@ -98,10 +98,10 @@ async def test_a_line_that_is_too_long_is_left_out_and_the_others_keep_their_num
     with workspace.index.snapshot() as snapshot:
         row = snapshot.facts.file("a.py")
         found = [(symbol.name, symbol.line_start) for symbol in snapshot.facts.symbols_in_file(row.id)]
-    assert found == [("above", 1), ("below", 4)]
-    assert workspace.text_of("a.py") == "def above(): pass\n\n\ndef below(): pass\n"
-    assert status(workspace).long_lines == status(workspace, "a.py").file.long_lines == 1
-    assert status(workspace, "b.py").file.long_lines == 0
+    assert found == [("above", 1), ("below", 5)]
+    assert workspace.text_of("a.py") == "def above(): pass\n\n\n\ndef below(): pass\n"
+    assert status(workspace).long_lines == status(workspace, "a.py").file.long_lines == 2
+    assert (status(workspace, "a.py").file.long_lines, status(workspace, "b.py").file.long_lines) == (2, 0)
 
 
 async def test_a_raised_limit_brings_back_the_lines_that_were_left_out(workspace):
