@@ -73,7 +73,7 @@ class IndexSettings(Struct, frozen=True, kw_only=True):
         Meta(
             ge=100,
             le=GIB,
-            description="A file with a longer line counts as minified and is skipped.",
+            description="A longer line is left out of its file.",
             extra={"unit": "characters"},
         ),
     ] = 20_000

@@ -55,7 +55,8 @@ MAX_GROUP_FILES: Final = 20_000
 class CommitJob:
     """One run for one commit of the workspace at `root`. Create it, `await run()` once.
 
-    `layout` is the project's, `limits` are those of its working tree. `force` rebuilds an existing index.
+    `layout` is the project's, `limits` are those of its working tree. `force` rebuilds an existing index. With `branch`
+    the index is the project's own: that of a bare repository, which has no working tree, on this branch.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class CommitJob:
         limits: IndexLimits,
         job_id: str,
         force: bool = False,
+        branch: str | None = None,
         blocking: BlockingCalls | None = None,
         on_progress: Callable[[Progress], None] | None = None,
         on_published: Callable[[], None] | None = None,
@@ -75,7 +77,8 @@ class CommitJob:
     ) -> None:
         self._root = root
         self._project = layout
-        self._layout = layout.commit(commit.commit)
+        self._layout = layout.commit(commit.commit) if branch is None else layout
+        self._ref = branch or commit.commit[:DETACHED_REF_LENGTH]
         self._commit = commit
         self._limits = limits
         self._job_id = job_id
@@ -212,7 +215,7 @@ class CommitJob:
     def _publish(self, writer: IndexWriter) -> IndexMeta:
         return writer.publish(
             completeness="complete",
-            ref=self._commit.commit[:DETACHED_REF_LENGTH],
+            ref=self._ref,
             commit=self._commit.commit,
             rules_fingerprint=self._limits.fingerprint,
             checkpoint=trio.from_thread.check_cancelled,

@@ -19,11 +19,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codecompass.actors.blocking_calls import BlockingCalls
+from codecompass.actors.commit_indexing import CommitJob
 from codecompass.actors.file_pipeline import FilePipeline, open_writer, unparsed
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.job_state import JobReport, ProgressMeter
 from codecompass.actors.starting_point import KnownTree, StartingPoint
-from codecompass.actors.tree_scan import JobMemory, ScannedTree, TreeScan
+from codecompass.actors.tree_scan import BareHead, JobMemory, ScannedTree, TreeScan
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import IndexDamaged, IndexInProgress, StoreNewer, WorkspaceBusy, collapse_groups
 from codecompass.jobs import Progress
@@ -101,7 +102,10 @@ class IndexJob:
         on_step: Callable[[Step], None] | None = None,
         give_way: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
+        self._root = root
         self._layout = layout
+        self._blocking = blocking or BlockingCalls()
+        self._on_progress = on_progress
         self._pool = pool
         self._limits = limits
         self._job_id = job_id
@@ -113,7 +117,7 @@ class IndexJob:
         self._tree = TreeScan(
             root,
             limits,
-            blocking or BlockingCalls(),
+            self._blocking,
             previous=memory,
             changed_directories=changed_directories,
             changed_files=changed_files,
@@ -139,6 +143,9 @@ class IndexJob:
         """
         started = time.monotonic()
         await self._tree.identify()
+        bare = await self._tree.bare_head()
+        if bare is not None:
+            return await self._run_of_commit(bare)
         try:
             with writer_lock(self._layout, f"job {self._job_id} pid {os.getpid()}"):
                 return await self._run_locked(started)
@@ -147,6 +154,24 @@ class IndexJob:
                 f"another process is writing this index ({error.owner or 'unknown owner'}). Wait for it to end, then run again.",
                 owner=error.owner,
             ) from error
+
+    async def _run_of_commit(self, head: BareHead) -> JobReport:
+        """Brings the index of a bare repository up to its HEAD. Raises the errors of `CommitJob.run`."""
+        job = CommitJob(
+            root=self._root,
+            layout=self._layout,
+            commit=head.commit,
+            branch=head.branch,
+            pool=self._pool,
+            limits=self._limits,
+            job_id=self._job_id,
+            force=self._force,
+            blocking=self._blocking,
+            on_progress=self._on_progress,
+            on_published=self._on_published,
+            on_step=self._on_step,
+        )
+        return await job.run()
 
     async def _run_locked(self, started: float) -> JobReport:
         found = await trio.to_thread.run_sync(compatibility, self._layout)

@@ -6,6 +6,7 @@
 Everything here that touches the tree goes through BlockingCalls, because its file system may not answer.
 """
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
@@ -16,10 +17,12 @@ from msgspec import Struct
 from codecompass.actors.blocking_calls import BlockingCall, BlockingCalls
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.job_state import WatchList
+from codecompass.errors import RefNotIndexed
 from codecompass.identity import ObjectFormat
 from codecompass.scan.checkout import LOCK_PATIENCE_SECONDS, Checkout, read_checkout
 from codecompass.scan.git_index import GitBlobs, read_git_blobs
-from codecompass.scan.git_repository import find_repository, object_format
+from codecompass.scan.git_repository import GitError, bare_repository_at, find_repository, object_format, read_head
+from codecompass.scan.git_revisions import NamedCommit, resolve_commit
 from codecompass.scan.partial import PartialScan, scan_directories
 from codecompass.scan.roots import RootIdentity, identify_root, require_same_root
 from codecompass.scan.rules import ScanMemory
@@ -56,6 +59,23 @@ class ScannedTree(Struct, frozen=True):
 
     found: ScanResult | PartialScan
     memory: ScanMemory | None
+
+
+class BareHead(Struct, frozen=True):
+    """The commit that HEAD of a bare repository names, and its branch."""
+
+    commit: NamedCommit
+    branch: str
+
+
+def _bare_head(root: str) -> BareHead | None:
+    repository = bare_repository_at(os.path.realpath(root))
+    if repository is None:
+        return None
+    try:
+        return BareHead(resolve_commit(repository, "HEAD"), read_head(root).ref)
+    except GitError as error:
+        raise RefNotIndexed(f"HEAD of this bare repository cannot be read: {error}. git fsck shows what is wrong.") from error
 
 
 class TreeScan:
@@ -149,6 +169,10 @@ class TreeScan:
     def scan_everything(self) -> None:
         """Makes all further scans whole ones: the changes that the caller named may not be all."""
         self._changed_directories = None
+
+    async def bare_head(self) -> BareHead | None:
+        """Returns what a bare repository has as its HEAD, None for any other root. Raises RefNotIndexed if that is no commit."""
+        return await self._run(lambda _call: _bare_head(str(self._root)))
 
     async def object_format(self) -> ObjectFormat:
         """Returns the object format (hash function) of the repository that holds the root."""

@@ -46,7 +46,7 @@ class DocumentMaker:
 
     def of_file(self, file: IndexedFile, chunks: Sequence[Chunk], symbols: Sequence[SymbolRow]) -> Iterator[bytes]:
         """Yields each document as two lines of a bulk request: the action and the document."""
-        path_words = _tokens(" ".join(split_identifier(file.path)))
+        path_words = self._names.analyze(" ".join(split_identifier(file.path)))
         fields = {"file_words": path_words, "path_trigrams": trigrams(file.path)}
         yield self._action(FILE_RECORD, file, file.id, fields)
         for chunk in chunks:
@@ -55,6 +55,7 @@ class DocumentMaker:
             fields = {
                 "body": index_tokens(chunk.text),
                 "parts": _tokens(words.parts),
+                "pairs": words.pairs.split(),
                 "path_words": path_words,
                 **self._names_of(chunk.text, words.names),
             }
@@ -64,7 +65,7 @@ class DocumentMaker:
             if symbol.kind not in SEARCHED_KINDS_EXCLUDED:
                 words_of_name = (*split_identifier(symbol.name), *split_identifier(_scope_name(by_id, symbol)))
                 fields = {
-                    "name_words": _tokens(" ".join(words_of_name)),
+                    "name_words": self._names.analyze(" ".join(words_of_name)),
                     "signature": index_tokens(symbol.signature),
                     "doc": index_tokens(symbol.doc),
                 }

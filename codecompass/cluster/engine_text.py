@@ -73,7 +73,7 @@ TEXT: Final = ("text",)
 _BEHIND_ALL: Final = (1 << LENGTH_BITS) - 1
 
 _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
-    "chunks": ("text", "parts", "path_words"),
+    "chunks": ("text", "parts", "pairs", "path_words"),
     "symbols": ("name_words", "signature", "doc"),
     "files": ("file_words",),
 }

@@ -41,7 +41,7 @@ MOST_WORDS: Final = 1.0
 MANIFESTS_AT_ONCE: Final = 500
 MAX_PIECES_IN_FILTER: Final = 60_000
 
-_FIELDS: Final = ("body", "parts")
+_FIELDS: Final = ("body", "parts", "pairs")
 
 _NAME: Final = re.compile(r"[\w$]+")
 """A name among any punctuation."""

@@ -11,14 +11,14 @@ from msgspec import Struct
 
 JsonObject = dict[str, Any]
 
-CLUSTER_VERSION: Final = 3
+CLUSTER_VERSION: Final = 4
 """Version of everything below, part of the names of indexes: programs of other versions use other indexes."""
 
 K1: Final = 1.2
 B: Final = 0.75
 """BM25 parameters of tantivy (bm25.rs). The engine's differ, see DOCUMENTS_PER_HOLDER."""
 
-SCORED: Final = ("body", "parts", "path_words", "name_words", "signature", "doc", "file_words")
+SCORED: Final = ("body", "parts", "path_words", "name_words", "signature", "doc", "file_words", "pairs")
 """The fields that BM25 ranks by."""
 
 DOCUMENTS_PER_HOLDER: Final = {
@@ -29,8 +29,10 @@ DOCUMENTS_PER_HOLDER: Final = {
     "signature": 1.7,
     "doc": 9.9,
     "file_words": 17.8,
+    "pairs": 2.9,
 }
-"""For each ranked field, the number of all documents per document with the field (medians of 28 repositories, 2026-11-23).
+"""For each ranked field, the number of all documents per document with the field (medians of 28 repositories, 2026-11-23;
+`pairs` is taken to be as frequent as `body`).
 
 tantivy's mean length of a field is over all documents, the engine's over those with the field. With its own `k1` and `b` for each
 field, the engine weighs lengths nearly as tantivy does."""
@@ -123,6 +125,7 @@ TEXT_FIELDS: Final[JsonObject] = {
     # of words that are not among the tokens as they are written (`words.ODD_WORD_MARK`)
     "odd_trigrams": _FLAGS,
     "parts": _tokens("parts"),
+    "pairs": _tokens("pairs"),
     "path_words": _tokens("path_words"),
     # symbols
     "name": _FILTER,

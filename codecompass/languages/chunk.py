@@ -44,7 +44,7 @@ def chunk(text: str, splitter: WordSplitter) -> tuple[Chunk, ...]:
         if end < count or text.endswith("\n"):
             body += "\n"
         words = splitter.words_of_text(body)
-        chunks.append(Chunk(start + 1, end, body, words.parts, words.names))
+        chunks.append(Chunk(start + 1, end, body, words.parts, words.names, words.pairs))
         start = end
     return tuple(chunks)
 

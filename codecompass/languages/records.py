@@ -89,6 +89,8 @@ class Chunk(Struct, frozen=True, array_like=True):
     itself splits at punctuation only."""
     names: str = ""
     """Whole identifiers (see `words.py`)."""
+    pairs: str = ""
+    """Pairs of letters of scripts without blanks between words (see `unspaced.py`), separated by blanks."""
 
 
 Usage = Literal["call", "read", "write", "decorate", "key", "inherit"]

@@ -10,8 +10,10 @@ from typing import Final
 
 from msgspec import Struct
 
+from codecompass.languages.unspaced import LETTERS, RUN, pairs_of_run, pairs_of_text, words_beside
+
 _CASE_WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_RUN: Final = re.compile(r"[^\W_]+")
+_RUN: Final = re.compile(rf"[{LETTERS}]+|[^\W_{LETTERS}]+")
 _ASCII_NAME: Final = re.compile("[0-9A-Za-z_]+")
 _IDENTIFIER_BYTES: Final = bytes(byte if byte >= 128 or chr(byte).isalnum() or byte in b"_(" else 32 for byte in range(256))
 _BEYOND_ASCII: Final = bytes(range(128, 256))
@@ -48,10 +50,12 @@ class TextWords(Struct, frozen=True):
     """What is indexed for a text besides the text itself: separated by blanks, sorted, without duplicates."""
 
     parts: str
-    """The lower-case parts of camelCase words."""
+    """The lower-case parts of camelCase words, and ASCII words that adjoin Chinese, Japanese, Korean or Thai text."""
     names: str
     """Whole identifiers that the index cannot find by the text: `=get_user` for one with an underscore, `(getUser` for one that
     is followed by a parenthesis (possibly after blanks), and those with the other marks above."""
+    pairs: str = ""
+    """The pairs of letters of text in scripts without blanks between words (see `unspaced.py`)."""
 
 
 _Word = tuple[tuple[tuple[str, str], ...], str]
@@ -71,7 +75,12 @@ class WordSplitter:
         words = [word for identifier in set(_identifiers(text)) - self._plain if (word := self._word(identifier))]
         camel = {run: parts for pairs, _ in words for run, parts in pairs}
         names = set(" ".join([names for _, names in words]).split())
-        return TextWords(" ".join([camel[key] for key in sorted(camel)]), " ".join(sorted(names)))
+        parts = [camel[key] for key in sorted(camel)]
+        if text.isascii():
+            return TextWords(" ".join(parts), " ".join(sorted(names)))
+        known = set(" ".join(parts).split())
+        parts += sorted({word for beside in words_beside(text) for word in split_identifier(beside)} - known)
+        return TextWords(" ".join(parts), " ".join(sorted(names)), pairs_of_text(text))
 
     def _word(self, identifier: bytes) -> _Word | None:
         """Returns the words and names of an identifier; None for a plain one, which needs nothing besides the text."""
@@ -175,7 +184,8 @@ def word_set(*texts: str) -> frozenset[str]:
 def split_identifier(name: str) -> list[str]:
     """Returns the lower-case words of one identifier or path, split at punctuation and at case, in order.
 
-    `getHTTPServer_v2` gives `get http server v 2`; letters outside ASCII stay together as one word.
+    `getHTTPServer_v2` gives `get http server v 2`; letters outside ASCII stay together as one word, except those of scripts
+    without blanks, which give pairs of letters.
     """
     if name.isascii():
         return " ".join(_CASE_WORDS.findall(name)).lower().split()
@@ -183,6 +193,8 @@ def split_identifier(name: str) -> list[str]:
     for run in _RUN.findall(name):
         if run.isascii():
             words.extend(case_word.lower() for case_word in _CASE_WORDS.findall(run))
+        elif RUN.match(run):
+            words.extend(pairs_of_run(run))
         else:
             words.append(run.lower())
     return words

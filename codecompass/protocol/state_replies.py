@@ -54,6 +54,10 @@ class FileState(Struct, frozen=True, kw_only=True, omit_defaults=True):
     size: int | None = None
     line_count: int | None = None
     symbol_count: int | None = None
+    encoding: str = ""
+    """Absent for UTF-8."""
+    long_lines: int = 0
+    """Lines that are left out because they are longer than `index.max_line_length`."""
 
 
 class SemanticReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -88,6 +92,10 @@ class IndexStatusReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     languages: dict[str, int] = {}
     skipped: dict[str, int] = {}
     text_only: dict[str, int] = {}
+    encodings: dict[str, int] = {}
+    """The number of files of each encoding other than UTF-8."""
+    long_lines: int = 0
+    """Lines that are left out of the files of the index."""
     file: FileState | None = None
     active_job: ActiveJob | None
     recent_jobs: tuple[RecentJob, ...] = ()

@@ -113,8 +113,8 @@ class _Versions:
         content = self._contents.get(blob)
         if not blob or content is None:
             return None
-        lines = tuple(text_lines(content))
         text, parsed = self._texts.get(path), self._parsed.get(path)
+        lines = tuple(text_lines(content, text))
         if text is None or path in self._killed:
             return FileVersion(path=path, lines=lines, reason="parse_failed" if path in self._killed else "unreadable")
         if parsed is None or parsed.reason:
@@ -130,8 +130,13 @@ class _Versions:
         )
 
 
-def text_lines(content: bytes) -> list[str]:
-    """Returns the lines of a content without their line breaks. Bytes that are not UTF-8 become U+FFFD."""
+def text_lines(content: bytes, text: FileText | None = None) -> list[str]:
+    """Returns the lines of a content without their line breaks: those that a worker, which knows encodings, has read as `text`.
+
+    If it read none, bytes that are not UTF-8 become U+FFFD.
+    """
+    if text is not None and text.chunks:
+        return [line for chunk in text.chunks for line in chunk_lines(chunk.text)]
     return chunk_lines(content.decode("utf-8-sig", "replace"))
 
 

@@ -5,6 +5,7 @@ index: a search for made-up words must not return anything.
 import re
 from typing import Final, Literal
 
+from codecompass.languages.unspaced import LETTERS, is_pair
 from codecompass.languages.words import NAME_MARK, split_identifier, word_set
 from codecompass.query.query_words import (
     MAX_QUERY_CHARACTERS,
@@ -113,8 +114,11 @@ MAX_NAMED: Final = 3
 MAX_SHOWN_CHARACTERS: Final = 100
 """Missing words that a warning names, and characters of each."""
 
-_RUN: Final = re.compile(r"\w+")
-_FIELDS: Final = ("body", "parts", "path_words", "file_words", "name_words")
+_RUN: Final = re.compile(rf"[\w{LETTERS}]+")
+_FIELDS: Final = ("body", "parts", "pairs", "path_words", "file_words", "name_words")
+
+_FEW_PAIRS: Final = 3
+"""Pairs of letters of a word in a script without blanks, all of which must occur; a longer run is a sentence."""
 
 
 def unknown_words(snapshot: Snapshot, query: str) -> tuple[str, ...]:
@@ -145,6 +149,8 @@ def _is_known(snapshot: Snapshot, word: str) -> bool:
         return True
     parts = split_identifier(word)
     known = sum(_has(snapshot, part) for part in parts)
+    if len(parts) <= _FEW_PAIRS and all(map(is_pair, parts)):
+        return known == len(parts)
     return known > len(parts) / 2
 
 

@@ -11,6 +11,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from codecompass.languages.unspaced import RUN as UNSPACED_RUN
+from codecompass.languages.unspaced import is_pair, pairs_of_run
 from codecompass.languages.words import split_identifier, word_set
 from codecompass.protocol.decode import well_formed
 from codecompass.store.schema import index_tokens
@@ -22,6 +24,9 @@ MAX_QUERY_CHARACTERS: Final = 20_000
 
 PART_WEIGHT: Final = 0.4
 """Weight of a word inside an identifier of the query; a whole token has 1."""
+
+PAIR_WEIGHT: Final = 0.5
+"""Weight of each of several pairs of letters that a run without blanks consists of."""
 
 STOP_WORDS: Final = word_set(
     "a about all an and any are as at be been being both but by can code did do does each find for from function get gets "
@@ -111,7 +116,7 @@ class QueryWord(Struct, frozen=True):
 def query_words(query: str) -> tuple[QueryWord, ...]:
     """Returns the distinct words of a query in order, without stop words unless it has no others."""
     text = well_formed(query[:MAX_QUERY_CHARACTERS])
-    weights = dict.fromkeys(index_tokens(text), 1.0)
+    weights = _tokens(text)
     for run in _RUN.findall(text):
         parts = split_identifier(run)
         if len(parts) > 1:
@@ -121,6 +126,21 @@ def query_words(query: str) -> tuple[QueryWord, ...]:
     if len(kept) > LONG_SENTENCE:
         kept = {word: weight for word, weight in kept.items() if word not in SENTENCE_WORDS}
     return tuple(QueryWord(word, weight * WORDS_OF_CHANGE.get(word, 1.0)) for word, weight in kept.items())[:MAX_QUERY_WORDS]
+
+
+def _tokens(text: str) -> dict[str, float]:
+    """Returns the tokens of a text as it is indexed: of a run of Chinese, Japanese, Korean or Thai the pairs of its letters."""
+    if text.isascii():
+        return dict.fromkeys(index_tokens(text), 1.0)
+    weights: dict[str, float] = {}
+    position = 0
+    for run in UNSPACED_RUN.finditer(text):
+        weights |= dict.fromkeys(index_tokens(text[position : run.start()]), 1.0)
+        pairs = pairs_of_run(run[0])
+        for pair in pairs:
+            weights.setdefault(pair, 1.0 if len(pairs) == 1 else PAIR_WEIGHT)
+        position = run.end()
+    return weights | dict.fromkeys(index_tokens(text[position:]), 1.0)
 
 
 def inflections(word: str) -> tuple[str, ...]:
@@ -305,6 +325,15 @@ class WantedWords:
             line = counted = 0
             at = lower.find(start)
             while at >= 0:
+                if is_pair(start):
+                    matches = known.get((start, False))
+                    if matches is None:
+                        matches = known[start, False] = self._compare(start)
+                    line += text.count("\n", counted, at)
+                    counted = at
+                    yield line, matches
+                    at = lower.find(start, at + 1)
+                    continue
                 before = text[at - 1] if at else " "
                 begins_run = not before.isalnum()
                 if begins_run or _begins_part(text, at, before):

@@ -1,7 +1,8 @@
 """The tokens that a text must contain for a literal or a regular expression to match in it; they narrow a scan.
 
 A term is used only if every match implies it, so a scan of the narrowed chunks finds what a scan of everything would. Only ASCII
-runs are used, because the index's tokenizer certainly splits those in the same way.
+runs are used, because the index's tokenizer certainly splits those in the same way, and of literals pairs of letters of scripts
+without blanks.
 """
 
 import re
@@ -11,6 +12,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from codecompass.languages.unspaced import pairs_of_text
 from codecompass.languages.words import MAX_TOKEN_BYTES
 from codecompass.query.regex_branches import WORD, Branch, Branches, Gap, Item, branches_of, is_plain
 from codecompass.store.text_queries import Narrowing, Need, TermPattern
@@ -43,12 +45,21 @@ def text_terms(text: str, *, is_whole: bool = False, has_case: bool = True) -> N
     """Returns the terms that every text containing `text` must contain; with `is_whole` no letter, digit or underscore may
     continue it."""
     edge = (Gap.EDGE,) if is_whole else ()
-    return _narrowing(Branches(((*edge, *text, *edge),), is_by_ascii=False, has_case=has_case))
+    return _with_pairs(_narrowing(Branches(((*edge, *text, *edge),), is_by_ascii=False, has_case=has_case)), text)
 
 
 def regex_terms(pattern: str) -> Narrowing:
     """Returns the terms that every line matching `pattern` must contain. RE2 must accept the pattern."""
     return _narrowing(branches_of(pattern))
+
+
+def _with_pairs(narrowing: Narrowing, literal: str) -> Narrowing:
+    """Returns the narrowing with pairs of letters of scripts without blanks, which every text with the literal has as well."""
+    pairs: tuple[Need, ...] = tuple((TermPattern("pairs", (pair,)),) for pair in pairs_of_text(literal).split()[:MAX_NEEDS])
+    if not pairs:
+        return narrowing
+    alternatives = ((),) if narrowing.is_everything else narrowing.alternatives
+    return msgspec.structs.replace(narrowing, alternatives=tuple((*pairs, *needs) for needs in alternatives), is_everything=False)
 
 
 def _narrowing(read: Branches) -> Narrowing:

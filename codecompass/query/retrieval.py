@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from codecompass.languages.unspaced import is_pair
 from codecompass.query.asked_roles import AskedRoles, asked_roles
 from codecompass.query.filters import passes
 from codecompass.query.intent import QueryIntent
@@ -284,7 +285,7 @@ def n_chunks(snapshot: Snapshot) -> int:
 def word_frequency(snapshot: Snapshot, word: str, total: int) -> int:
     """Returns how many of `total` chunks have a word, as a token or inside a name."""
     text = snapshot.text
-    return min(total, max(text.document_frequency("body", word), text.document_frequency("parts", word)))
+    return min(total, max(text.document_frequency(item.field, word) for item in _text_fields(word)))
 
 
 def inverse_frequency(frequency: int, total: int) -> float:
@@ -305,6 +306,7 @@ COMPARED_WEIGHT: Final = 0.3
 """The same for those that the definitions of the best files are compared with, where each takes time."""
 
 _CHUNK_FIELDS: Final = (FieldBoost("body", 1.0), FieldBoost("parts", 0.8), FieldBoost("path_words", 1.0))
+_PAIR_FIELDS: Final = (FieldBoost("pairs", 1.0), FieldBoost("path_words", 1.0))
 _SYMBOL_FIELDS: Final = (FieldBoost("name_words", 2.0), FieldBoost("signature", 0.25), FieldBoost("doc", 0.35))
 _FILE_FIELDS: Final = (FieldBoost("file_words", 1.0),)
 _CHUNK_TIE: Final = 0.5
@@ -366,14 +368,23 @@ def weights_for(intent: QueryIntent, without: Collection[str] = ()) -> Weights:
     return msgspec.structs.replace(WEIGHTS[intent], **dict.fromkeys(without, 0.0))
 
 
+def _chunk_fields(word: str) -> tuple[FieldBoost, ...]:
+    return _PAIR_FIELDS if is_pair(word) else _CHUNK_FIELDS
+
+
+def _text_fields(word: str) -> tuple[FieldBoost, ...]:
+    """Returns the fields of the text of a chunk that may have a word."""
+    return _chunk_fields(word)[:-1]
+
+
 def chunk_query(words: tuple[QueryWord, ...]) -> list[WordQuery]:
     """Returns the words as searched in chunks: as tokens, inside identifiers, in the path."""
-    return [WordQuery(word.text, _CHUNK_FIELDS, word.weight, tie_breaker=_CHUNK_TIE) for word in words]
+    return [WordQuery(word.text, _chunk_fields(word.text), word.weight, tie_breaker=_CHUNK_TIE) for word in words]
 
 
 def coverage_query(worth: Mapping[str, float]) -> list[WordQuery]:
     """Returns a query whose score for a chunk is the summed worth of the words in it."""
-    return [WordQuery(word, _CHUNK_FIELDS, boost, is_constant=True) for word, boost in worth.items()]
+    return [WordQuery(word, _chunk_fields(word), boost, is_constant=True) for word, boost in worth.items()]
 
 
 def symbol_query(words: tuple[QueryWord, ...]) -> list[WordQuery]:

@@ -55,6 +55,8 @@ def index_status(
         languages=dict(snapshot.facts.files_by_language()) if snapshot else {},
         skipped=dict(snapshot.facts.skipped_by_reason()) if snapshot else {},
         text_only=dict(snapshot.facts.text_only_by_reason()) if snapshot else {},
+        encodings=dict(snapshot.facts.files_by_encoding()) if snapshot else {},
+        long_lines=snapshot.facts.long_line_count() if snapshot else 0,
         file=_file(snapshot, request.path, state.workspace) if snapshot and request.path else None,
         active_job=jobs.active_job,
         recent_jobs=jobs.recent_jobs,
@@ -77,6 +79,8 @@ def _file(snapshot: Snapshot, path: str, root: str) -> FileState:
         size=row.size,
         line_count=row.line_count if is_indexed else None,
         symbol_count=row.symbol_count if is_indexed else None,
+        encoding=row.encoding,
+        long_lines=row.long_lines,
     )
 
 

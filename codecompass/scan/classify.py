@@ -1,7 +1,7 @@
 """Classifies a file by its bytes: text in a known encoding, or the reason why it is not indexed.
 
-Pure and fast (a few microseconds for an ordinary file), because it runs on every file that is read. Keeps line endings, so
-that line numbers stay right.
+Pure and fast (a few microseconds for an ordinary file), because it runs on every file that is read. Keeps line endings, and an
+empty line for each that is too long, so that line numbers stay right.
 """
 
 from typing import Final
@@ -9,21 +9,19 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.languages.records import SkipReason
+from codecompass.scan.encodings import UTF8, Charset, decoded, marked_encoding, no_charset
 from codecompass.units import KIB, MIB
 
 BINARY_PROBE_BYTES: Final = 8 * KIB
 """A NUL within this many bytes from the start makes a file binary, as for git."""
 
-_UTF8_MARK: Final = b"\xef\xbb\xbf"
-_UTF16_MARKS: Final = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
-_UTF32_LITTLE_MARK: Final = b"\xff\xfe\x00\x00"
-
 
 class TextLimits(Struct, frozen=True):
     """Limits beyond which a text is not indexed. Line lengths are in characters without the line feed.
 
-    The mean line length is checked in files of `mean_applies_from_bytes` or more: an icon or a small JSON document on one line
-    is worth indexing, while minified files are long.
+    A line of more than `max_line_characters` is left out. The mean length of the others is checked in files of
+    `mean_applies_from_bytes` or more: an icon or a small JSON document on one line is worth indexing, while minified files are
+    long.
     """
 
     max_file_bytes: int = MIB
@@ -50,41 +48,50 @@ def text_limits(*, max_file_bytes: int, max_line_characters: int) -> TextLimits:
 
 
 class Text(Struct, frozen=True):
-    """The text of a file without its byte order mark; `encoding` is `utf-8`, `utf-16-le` or `utf-16-be`."""
+    """The text of a file without its byte order mark, and Python's name of its encoding."""
 
     text: str
-    encoding: str = "utf-8"
+    encoding: str = UTF8
+    long_lines: int = 0
+    """Lines that were too long, and are empty in `text`."""
 
 
 def looks_binary(head: bytes) -> bool:
     """Whether a file that begins with `head` (8 KiB suffice) is binary, so that the rest need not be read."""
-    return b"\0" in head[:BINARY_PROBE_BYTES] and (head[:2] not in _UTF16_MARKS or head[:4] == _UTF32_LITTLE_MARK)
+    return b"\0" in head[:BINARY_PROBE_BYTES] and not marked_encoding(head)
 
 
-def classify(data: bytes, limits: TextLimits = DEFAULT_LIMITS) -> Text | SkipReason:
-    """Returns the text of a file, or why it is skipped: `too_large`, `binary`, `not_utf8` or `minified`."""
+def classify(data: bytes, limits: TextLimits = DEFAULT_LIMITS, charset: Charset = no_charset) -> Text | SkipReason:
+    """Returns the text of a file, or why it is skipped: `too_large`, `binary`, `not_utf8` or `minified`.
+
+    `charset` returns what an `.editorconfig` declares, for a file that is not UTF-8.
+    """
     if len(data) > limits.max_file_bytes:
         return "too_large"
     if looks_binary(data):
         return "binary"
-    encoding = _UTF16_MARKS.get(data[:2], "utf-8")
-    try:
-        text = data.removeprefix(_UTF8_MARK).decode() if encoding == "utf-8" else data[2:].decode(encoding)
-    except UnicodeDecodeError:
-        return "not_utf8"
-    if encoding != "utf-8" and "\0" in text[:BINARY_PROBE_BYTES]:
+    found = decoded(data, charset)
+    if found is None:
+        return "binary" if b"\0" in data[:BINARY_PROBE_BYTES] and not marked_encoding(data).startswith("utf-16") else "not_utf8"
+    if found.encoding.startswith(("utf-16", "utf-32")) and "\0" in found.text[:BINARY_PROBE_BYTES]:
         return "binary"
-    return "minified" if _is_minified(text, len(data), limits) else Text(text, encoding)
+    text, n_long = _without_long_lines(found.text, limits.max_line_characters)
+    if _is_minified(text, len(data) if not n_long else len(text), limits) or (n_long and not text.strip()):
+        return "minified"
+    return Text(text, found.encoding, n_long)
 
 
-def _is_minified(text: str, n_bytes: int, limits: TextLimits) -> bool:
-    if n_bytes >= limits.mean_applies_from_bytes:
-        n_lines = text.count("\n") + (not text.endswith("\n"))
-        n_characters = len(text) - text.count("\n")
-        if n_characters > limits.max_mean_line_characters * n_lines:
-            return True
+def _without_long_lines(text: str, longest: int) -> tuple[str, int]:
+    """Returns the text with an empty line for each line that is too long, and their number."""
+    if not _has_long_line(text, longest):
+        return text, 0
+    lines = text.split("\n")
+    kept = ["" if len(line) > longest else line for line in lines]
+    return "\n".join(kept), sum(len(line) > longest for line in lines)
+
+
+def _has_long_line(text: str, longest: int) -> bool:
     # From each line feed, jump to the last one within `longest` characters; if there is none, the line is too long.
-    longest = limits.max_line_characters
     start = 0
     while len(text) - start > longest:
         line_end = text.rfind("\n", start, start + longest + 1)
@@ -92,3 +99,10 @@ def _is_minified(text: str, n_bytes: int, limits: TextLimits) -> bool:
             return True
         start = line_end + 1
     return False
+
+
+def _is_minified(text: str, n_bytes: int, limits: TextLimits) -> bool:
+    if n_bytes < limits.mean_applies_from_bytes:
+        return False
+    n_lines = text.count("\n") + (not text.endswith("\n"))
+    return len(text) - text.count("\n") > limits.max_mean_line_characters * n_lines

@@ -12,6 +12,8 @@ from msgspec import Struct
 
 from codecompass.languages.records import SkipReason
 from codecompass.scan import classify
+from codecompass.scan.editorconfig import charset_of
+from codecompass.scan.encodings import UTF8
 from codecompass.scan.files import is_utf8, printable, read_regular_file
 from codecompass.scan.ignore import Rule
 from codecompass.scan.policy import DirectoryPolicy, root_policy
@@ -40,7 +42,7 @@ class Explanation(Struct, frozen=True, kw_only=True):
 SKIP_SENTENCES: Final[dict[SkipReason, str]] = {
     "binary": "it is binary: there is a NUL byte near its beginning",
     "minified": "it looks generated: its lines are too long",
-    "not_utf8": "its content is neither UTF-8 nor UTF-16 with a byte order mark",
+    "not_utf8": "it is not UTF-8, and its encoding is neither declared nor evident from its bytes",
     "path_not_utf8": "its name is not valid UTF-8",
     "path_too_long": "its path is longer than the system can open",
     "secret": "its name says that it holds a secret; a ! line in .codecompassignore includes it",
@@ -51,6 +53,13 @@ SKIP_SENTENCES: Final[dict[SkipReason, str]] = {
     "too_large": "it is larger than index.max_file_size",
     "unreadable": "it cannot be read",
 }
+
+
+def how_indexed(text: classify.Text) -> str:
+    """Returns the sentence for a file that is indexed: it names an encoding other than UTF-8, and says what is left out."""
+    encoding = "" if text.encoding == UTF8 else f", read as {text.encoding}"
+    lines = f"{text.long_lines} line{'s' if text.long_lines > 1 else ''} longer than index.max_line_length"
+    return f"it is indexed{encoding}" + (f", without {lines}" if text.long_lines else "")
 
 
 def explain(
@@ -123,8 +132,8 @@ class _PathExplainer:
             if reason in ("symlink", "symlink_outside_root"):
                 return self._skipped(reason)
             return self._answer("missing", "there is no such file")
-        reason = reason or self._content_reason(path)
-        return self._answer("indexed", "it is indexed") if reason is None else self._skipped(reason)
+        content = reason or self._content(path)
+        return self._answer("indexed", how_indexed(content)) if isinstance(content, classify.Text) else self._skipped(content)
 
     def _explain_directory(self, policy: DirectoryPolicy) -> Explanation:
         try:
@@ -137,15 +146,14 @@ class _PathExplainer:
             return self._ignored(rule)
         return self._answer("directory", "it is a directory, and what belongs to the workspace in it is indexed")
 
-    def _content_reason(self, path: str) -> SkipReason | None:
+    def _content(self, path: str) -> classify.Text | SkipReason:
         max_bytes = self._context.rules.max_file_bytes
         try:
             data = read_regular_file(self._absolute(path), max_bytes + 1)
         except OSError:
             return "unreadable"
         limits = classify.text_limits(max_file_bytes=max_bytes, max_line_characters=self._max_line_characters)
-        outcome = classify.classify(data, limits)
-        return None if isinstance(outcome, classify.Text) else outcome
+        return classify.classify(data, limits, lambda: charset_of(os.fsencode(self._context.root), path))
 
     def _names(self, policy: DirectoryPolicy) -> frozenset[str]:
         return frozenset(os.listdir(self._absolute(policy.path)))

@@ -88,9 +88,9 @@ class GitCancelled(Exception):
 
 
 def find_repository(directory: str) -> GitRepository | None:
-    """Returns the innermost repository whose work tree holds `directory` (absolute), or None."""
+    """Returns the innermost repository whose work tree, or which as a bare repository, holds `directory` (absolute), or None."""
     while True:
-        repository = repository_at(directory)
+        repository = repository_at(directory) or bare_repository_at(directory)
         if repository is not None:
             return repository
         parent = os.path.dirname(directory)
@@ -122,6 +122,16 @@ def repository_at(top: str) -> GitRepository | None:
         # The named directory is gone or not mounted here; its path still tells whose work tree this was.
         return GitRepository(top, git_directory, os.path.dirname(os.path.dirname(git_directory)))
     return repository
+
+
+def bare_repository_at(directory: str) -> GitRepository | None:
+    """Returns the repository without a work tree that `directory` is, or None: git's own marks, and `core.bare`."""
+    if not os.path.lexists(os.path.join(directory, "HEAD")):
+        return None
+    if not all(os.path.isdir(os.path.join(directory, name)) for name in ("objects", "refs")):
+        return None
+    repository = GitRepository(directory, directory, directory)
+    return repository if is_bare(repository) else None
 
 
 def is_bare(repository: GitRepository) -> bool:

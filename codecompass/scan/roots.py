@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from codecompass.errors import ProjectNotFound
 from codecompass.identity import canonical_root
-from codecompass.scan.git_repository import repository_at
+from codecompass.scan.git_repository import bare_repository_at, repository_at
 
 REPOSITORY_MARKERS: Final = (".codecompass", ".hg", ".jj", ".svn")
 """Besides `.git`. The nearest of these precedes any build file: a package of a monorepo is part of its repository."""
@@ -39,11 +39,11 @@ BUILD_MARKERS: Final = (
 
 
 def git_root_between(path: Path, ancestor: Path) -> Path | None:
-    """Returns the innermost git work tree at or above `path` and strictly below `ancestor`, or None."""
+    """Returns the innermost git work tree or bare repository at or above `path` and strictly below `ancestor`, or None."""
     for directory in (path, *path.parents):
         if directory == ancestor:
             return None
-        if repository_at(str(directory)) is not None:
+        if _is_repository(directory):
             return directory
     return None
 
@@ -54,9 +54,13 @@ def marked_root(path: Path, never: frozenset[Path]) -> Path | None:
     """
     candidates = [directory for directory in (path, *path.parents) if directory not in never]
     for directory in candidates:
-        if repository_at(str(directory)) is not None or _has_any(directory, REPOSITORY_MARKERS):
+        if _is_repository(directory) or _has_any(directory, REPOSITORY_MARKERS):
             return directory
     return next((directory for directory in candidates if _has_any(directory, BUILD_MARKERS)), None)
+
+
+def _is_repository(directory: Path) -> bool:
+    return repository_at(str(directory)) is not None or bare_repository_at(str(directory)) is not None
 
 
 def _has_any(directory: Path, names: tuple[str, ...]) -> bool:

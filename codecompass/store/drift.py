@@ -13,7 +13,7 @@ from codecompass.identity import content_hash
 from codecompass.scan.checkout import read_checkout
 from codecompass.scan.classify import BINARY_PROBE_BYTES
 from codecompass.scan.files import open_below
-from codecompass.scan.git_repository import Head
+from codecompass.scan.git_repository import Head, bare_repository_at
 from codecompass.scan.rules import ScanRules
 from codecompass.scan.walk import scan
 from codecompass.store.manifest import ChangeSet, ManifestEntry, find_changes
@@ -34,7 +34,7 @@ class Drift(Struct, frozen=True):
     head: Head
     has_other_rules: bool
     is_steady: bool = True
-    """Whether the checkout did not change during the scan."""
+    """Whether the checkout did not change during the scan, and HEAD of a bare repository not since it was indexed."""
 
     @property
     def is_fresh(self) -> bool:
@@ -68,6 +68,9 @@ def find_drift(
     """
     before = read_checkout(root)
     has_other_rules = snapshot.meta.rules_fingerprint != fingerprint
+    if bare_repository_at(os.path.realpath(root)) is not None:
+        nothing = ChangeSet(tasks=(), skipped=(), removed=(), bytes_to_read=0)
+        return Drift(nothing, before.head, has_other_rules, is_steady=snapshot.meta.commit == before.head.commit)
     manifest = {row.path: manifest_entry(row) for row in snapshot.facts.files()}
     changes = find_changes(manifest, scan(root, rules, is_cancelled=is_cancelled), rules_changed=has_other_rules)
     if len(changes.tasks) <= MAX_HASHED_FILES and not has_other_rules:
@@ -81,8 +84,11 @@ def find_drift(
 def changed_since_indexed(root: str, entries: Mapping[str, ManifestEntry | None]) -> frozenset[str]:
     """Returns the paths of the files that differ from their manifest entries; None is the entry of a file that is not indexed.
 
-    A file with the same size, times and inode counts as unchanged; any other is read and hashed. Blocking.
+    A file with the same size, times and inode counts as unchanged; any other is read and hashed. Blocking. A bare
+    repository has no files that could differ.
     """
+    if bare_repository_at(os.path.realpath(root)) is not None:
+        return frozenset()
     return frozenset(
         path
         for path, entry in entries.items()
@@ -114,6 +120,7 @@ def manifest_entry(row: FileRow) -> ManifestEntry:
         symbol_count=row.symbol_count,
         is_parsed=row.is_parsed,
         blob_id=row.blob_id,
+        long_lines=row.long_lines,
     )
 
 

@@ -29,7 +29,7 @@ SQLITE_VARIABLES: Final = 500
 
 FILE_COLUMNS: Final = (
     "id, path, status, reason, language, size, mtime_ns, ctime_ns, inode, content_hash, line_count, chunk_count, "
-    "symbol_count, blob_id, is_parsed"
+    "symbol_count, blob_id, encoding, long_lines, is_parsed"
 )
 SYMBOL_COLUMNS: Final = (
     "s.id, s.file_id, f.path, f.language, s.parent_id, s.name, s.kind, s.qualified_name, s.line_start, s.line_end, s.ordinal, "
@@ -181,6 +181,14 @@ class FactsReader:
         return self._rows(
             "SELECT reason, count(*) FROM files WHERE status = 'indexed' AND reason != '' GROUP BY reason ORDER BY reason"
         )
+
+    def files_by_encoding(self) -> list[tuple[str, int]]:
+        """Returns the number of files of each encoding other than UTF-8, most frequent first."""
+        return self._rows("SELECT encoding, count(*) FROM files WHERE encoding != '' GROUP BY encoding ORDER BY 2 DESC, 1")
+
+    def long_line_count(self) -> int:
+        """Returns how many lines are left out of files because they are too long."""
+        return int(self._rows("SELECT coalesce(sum(long_lines), 0) FROM files")[0][0])
 
     def symbol_counts(self) -> list[tuple[SymbolKind, int]]:
         """Returns the number of definitions of each kind, most frequent first. Reads all of them."""

@@ -33,6 +33,8 @@ class _Place(Struct, frozen=True):
     path: str
     language: str
     content_hash: bytes
+    encoding: str
+    long_lines: int
 
 
 class KnownContent:
@@ -49,7 +51,7 @@ class KnownContent:
                 self._connections.append(connection)
                 connection.execute("BEGIN")
                 rows = connection.execute(
-                    "SELECT blob_id, id, path, language, content_hash FROM files "
+                    "SELECT blob_id, id, path, language, content_hash, encoding, long_lines FROM files "
                     "WHERE status = 'indexed' AND is_parsed AND reason = '' AND symbol_count > 0"
                 )
                 for blob_id, *place in rows:
@@ -87,7 +89,8 @@ def _fits(place: _Place, path: str) -> bool:
 
 
 def _is_same(place: _Place, text: FileText) -> bool:
-    return place.content_hash == text.content_hash and place.language == text.language and _fits(place, text.path)
+    read = (text.content_hash, text.language, text.encoding, text.long_lines)
+    return (place.content_hash, place.language, place.encoding, place.long_lines) == read and _fits(place, text.path)
 
 
 def _moved(place: _Place, path: str, qualified_name: str) -> str | None:

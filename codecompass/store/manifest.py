@@ -36,6 +36,8 @@ class ManifestEntry(Struct, frozen=True):
     is_parsed: bool
     blob_id: bytes = b""
     """Git's blob id of the content; empty if only a part of it was read."""
+    long_lines: int = 0
+    """Lines whose text is left out."""
 
 
 class ChangeSet(Struct, frozen=True):
@@ -78,8 +80,8 @@ def find_changes(
     """Returns how a scan differs from the manifest, by size, modification and change time and inode.
 
     A file whose time is not trusted (0) counts as changed, and so do `suspects`, the files that the watcher reported. With
-    `rules_changed`, files that were skipped for their content are read again, because the limits may have changed. Files below a
-    directory that cannot be read now do not count as removed.
+    `rules_changed`, files that were skipped for their content or lack lines are read again, because the limits may have changed.
+    Files below a directory that cannot be read now do not count as removed.
     """
     return _compare(manifest.get, manifest, scan.files, scan.skipped, rules_changed=rules_changed, suspects=suspects)
 
@@ -160,8 +162,8 @@ def _compare(
         entry = entry_of(file.path)
         if entry is None:
             tasks.append(FileTask(file.path, size=file.size))
-        elif not _is_same(entry, file) or file.path in suspects or (rules_changed and entry.status == "skipped"):
-            known_hash = entry.content_hash if entry.status == "indexed" else b""
+        elif not _is_same(entry, file) or file.path in suspects or (rules_changed and _is_limited(entry)):
+            known_hash = b"" if _is_limited(entry) else entry.content_hash
             tasks.append(FileTask(file.path, known_hash, needs_symbols=not entry.is_parsed, size=file.size))
         elif not entry.is_parsed:
             tasks.append(FileTask(file.path, entry.content_hash, needs_symbols=True, size=file.size))
@@ -176,6 +178,11 @@ def _compare(
         removed=tuple(path for path in known if path not in present and not is_below_any(path, unreadable)),
         bytes_to_read=size,
     )
+
+
+def _is_limited(entry: ManifestEntry) -> bool:
+    """Whether the limits of a text left something out of a file."""
+    return entry.status == "skipped" or entry.long_lines > 0
 
 
 def _is_same(entry: ManifestEntry, file: ScannedFile) -> bool:
@@ -197,7 +204,8 @@ def _newly_skipped(entry_of: Callable[[str], ManifestEntry | None], skipped: Ite
 
 
 _COLUMNS: Final = (
-    "path, id, status, reason, language, size, mtime_ns, ctime_ns, inode, content_hash, symbol_count, is_parsed, blob_id"
+    "path, id, status, reason, language, size, mtime_ns, ctime_ns, inode, content_hash, symbol_count, is_parsed, blob_id, "
+    "long_lines"
 )
 
 
@@ -296,4 +304,4 @@ class StoredManifest(Mapping[str, ManifestEntry]):
 
 def _entry(row: tuple) -> tuple[str, ManifestEntry]:  # type: ignore[type-arg]
     # The columns have the order of the fields.
-    return row[0], ManifestEntry(*row[1:-2], bool(row[-2]), row[-1])  # type: ignore[call-arg]
+    return row[0], ManifestEntry(*row[1:-3], bool(row[-3]), *row[-2:])  # type: ignore[call-arg]

@@ -26,6 +26,10 @@ class FileRow(Struct, frozen=True):
     symbol_count: int
     blob_id: bytes
     """Git's blob id of the content, whether or not git has the blob; empty if only a part of the file was read."""
+    encoding: str
+    """Python's name of it; empty for UTF-8."""
+    long_lines: int
+    """Lines whose text is left out because they are too long."""
     is_parsed: bool
 
 

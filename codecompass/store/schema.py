@@ -1,7 +1,7 @@
 """The formats on disk: versions, the SQLite tables of one index, the fields of its text index and their tokens.
 
-Tokens are lower-case runs of letters and digits; in `names`, everything between blanks. tantivy's default analyzer of the first
-kind drops tokens of 40 bytes and more, such as long test names and hashes.
+Tokens are lower-case runs of letters and digits; in fields of words that were split before, everything between blanks. tantivy's
+default analyzer of the first kind drops tokens of 40 bytes and more, such as long test names and hashes.
 """
 
 from typing import Final
@@ -10,7 +10,7 @@ import tantivy
 
 from codecompass.languages.words import MAX_MARK_BYTES, MAX_TOKEN_BYTES
 
-SCHEMA_VERSION: Final = 6
+SCHEMA_VERSION: Final = 7
 PARSER_VERSION: Final = 9
 REGISTRY_VERSION: Final = 4
 
@@ -32,6 +32,8 @@ CREATE TABLE files (
     chunk_count INTEGER NOT NULL,
     symbol_count INTEGER NOT NULL,
     is_parsed INTEGER NOT NULL,    -- 0: text only so far, symbols still to come
+    encoding TEXT NOT NULL,        -- '' for UTF-8
+    long_lines INTEGER NOT NULL,   -- lines whose text is left out because they are too long
     role_rank INTEGER NOT NULL     -- of its path: product code 0, see path_roles.py
 );
 CREATE TABLE symbols (
@@ -125,14 +127,15 @@ def text_schema() -> tantivy.Schema:
     builder.add_text_field("body", stored=True, tokenizer_name=WORDS, index_option="freq")
     builder.add_text_field("names", tokenizer_name=NAMES, index_option="basic")
     builder.add_text_field("parts", tokenizer_name=WORDS, index_option="freq")
-    builder.add_text_field("path_words", tokenizer_name=WORDS, index_option="freq")
+    builder.add_text_field("pairs", tokenizer_name=NAMES, index_option="freq")
+    builder.add_text_field("path_words", tokenizer_name=NAMES, index_option="freq")
     # symbols
     builder.add_text_field("name", tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("name_words", tokenizer_name=WORDS, index_option="freq")
+    builder.add_text_field("name_words", tokenizer_name=NAMES, index_option="freq")
     builder.add_text_field("signature", tokenizer_name=WORDS, index_option="freq")
     builder.add_text_field("doc", tokenizer_name=WORDS, index_option="freq")
     # files
-    builder.add_text_field("file_words", tokenizer_name=WORDS, index_option="freq")
+    builder.add_text_field("file_words", tokenizer_name=NAMES, index_option="freq")
     return builder.build()
 
 

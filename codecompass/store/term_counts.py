@@ -15,7 +15,7 @@ from codecompass.store.facts import facts_guard
 
 FIELDS: Final = (
     *("record", "body", "names", "parts", "path_words"),
-    *("name", "name_words", "signature", "doc", "file_words"),
+    *("name", "name_words", "signature", "doc", "file_words", "pairs"),
 )
 """The fields whose words are counted; a row of the database has the position of its field in this tuple."""
 

@@ -13,15 +13,15 @@ from msgspec import Struct
 from codecompass.languages.words import ASCII_MARK, CALL_MARK, NAME_MARK, ODD_WORD_MARK
 from codecompass.store.schema import CHUNK_RECORD
 
-TermField = Literal["body", "parts", "names", "calls"]
+TermField = Literal["body", "parts", "names", "calls", "pairs"]
 
 
 class TermPattern(Struct, frozen=True):
     """A lower-case token that a text must contain; at an open end the token may continue.
 
     In `body`, tokens are runs of letters and digits; in `parts`, the parts of a camelCase run; in `names`, identifiers with an
-    underscore; in `calls`, those followed by a parenthesis (see `words.TextWords`). Between `pieces` the token may have further
-    ASCII characters.
+    underscore; in `calls`, those followed by a parenthesis; in `pairs`, two letters of a script without blanks (see
+    `words.TextWords`). Between `pieces` the token may have further ASCII characters.
     """
 
     field: TermField
@@ -81,12 +81,13 @@ class Filter(Struct, frozen=True):
     left_out: tuple[int, ...] = ()
 
 
-TOKEN_MARKS: Final[Mapping[TermField, str]] = {"body": "", "parts": "", "names": NAME_MARK, "calls": CALL_MARK}
+TOKEN_MARKS: Final[Mapping[TermField, str]] = {"body": "", "parts": "", "names": NAME_MARK, "calls": CALL_MARK, "pairs": ""}
 BETWEEN_PIECES: Final[Mapping[TermField, str]] = {
     "body": "[a-z0-9]*",
     "parts": "[a-z0-9]*",
     "names": "[a-z0-9_]*",
     "calls": "[a-z0-9_]*",
+    "pairs": "",
 }
 
 LEAST_FEW: Final = 500

@@ -87,7 +87,7 @@ class TextWriter:
             self._add(FILE_RECORD, file, file.file_id, file_words=file.path_words)
         for chunk in file.chunks:
             key = pack_chunk_key(file.file_id, chunk.line_start, chunk.line_end)
-            words = {"parts": chunk.parts, "names": chunk.names, "path_words": file.path_words}
+            words = {"parts": chunk.parts, "names": chunk.names, "pairs": chunk.pairs, "path_words": file.path_words}
             self._add(CHUNK_RECORD, file, key, body=chunk.text, **words)
         for symbol in file.symbols:
             self._add(

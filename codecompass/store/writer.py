@@ -215,6 +215,8 @@ class IndexWriter:
             len(file.chunks),
             0,
             int(is_parsed),
+            file.encoding,
+            file.long_lines,
         )
         file_id = self._write_row(file.path, entry, row)
         self._edges.write_roots(file_id, file.roots)
@@ -239,13 +241,14 @@ class IndexWriter:
             symbol_count=0,
             is_parsed=is_parsed,
             blob_id=file.blob_id,
+            long_lines=file.long_lines,
         )
 
     def _write_skipped(self, file: FileText) -> None:
         self.epoch.begin()
         entry = self.manifest.get(file.path)
         stat = (file.size, file.mtime_ns, file.ctime_ns, file.inode)
-        row = ("skipped", file.reason, "", *stat, file.content_hash, file.blob_id, 0, 0, 0, 1)
+        row = ("skipped", file.reason, "", *stat, file.content_hash, file.blob_id, 0, 0, 0, 1, "", 0)
         file_id = self._write_row(file.path, entry, row)
         self.manifest[file.path] = ManifestEntry(
             file_id, "skipped", file.reason, "", *stat, file.content_hash, 0, is_parsed=True, blob_id=file.blob_id
@@ -261,7 +264,8 @@ class IndexWriter:
         self._remove_content(path, entry, keeps_path=row[0] == "indexed")
         self.epoch.execute(
             "UPDATE files SET status = ?, reason = ?, language = ?, size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, "
-            "content_hash = ?, blob_id = ?, line_count = ?, chunk_count = ?, symbol_count = ?, is_parsed = ? WHERE id = ?",
+            "content_hash = ?, blob_id = ?, line_count = ?, chunk_count = ?, symbol_count = ?, is_parsed = ?, "
+            "encoding = ?, long_lines = ? WHERE id = ?",
             (*row, entry.id),
         )
         return entry.id

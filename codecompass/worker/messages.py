@@ -43,6 +43,7 @@ class FileText(Struct, frozen=True, array_like=True, tag="text"):
     - `blob_id`: git's id of the whole content; empty if only a part was read.
     - `line_count`, `chunks`: of the text; no chunks when unchanged.
     - `roots`: what the file says about module names, if it is a configuration file.
+    - `encoding`: Python's name of it, empty for UTF-8; `long_lines`: lines that were too long, whose text is left out.
     - `has_symbols`: whether the language has symbols; `will_parse`: whether a `FileSymbols` follows.
     """
 
@@ -61,6 +62,8 @@ class FileText(Struct, frozen=True, array_like=True, tag="text"):
     has_symbols: bool = False
     will_parse: bool = False
     blob_id: bytes = b""
+    encoding: str = ""
+    long_lines: int = 0
 
 
 class FileSymbols(Struct, frozen=True, array_like=True, tag="symbols"):
@@ -87,7 +90,7 @@ class Batch(Struct, frozen=True, array_like=True, tag="batch"):
     """Files of one workspace to read and, with `parse`, to parse.
 
     - `root`: the workspace's root, as bytes on disk; the paths of `tasks` are relative to it.
-    - `max_file_bytes`, `max_line_characters`: files beyond these are skipped.
+    - `max_file_bytes`: larger files are skipped; `max_line_characters`: longer lines are left out.
     - `parse_cpu_seconds`: CPU time after which the parse of one file ends the worker.
     - `quarantined`: content hashes that are never parsed.
     - `object_format`: the hash algorithm of git's ids in this workspace.

@@ -15,6 +15,8 @@ from codecompass.languages.detect import HEAD_BYTES, language_of
 from codecompass.languages.records import Chunk
 from codecompass.languages.words import WordSplitter
 from codecompass.scan.classify import BINARY_PROBE_BYTES, Text, classify, looks_binary, text_limits
+from codecompass.scan.editorconfig import charset_of
+from codecompass.scan.encodings import UTF8, no_charset
 from codecompass.scan.files import open_below, trusted_mtime
 from codecompass.units import KIB, MIB, SECONDS
 from codecompass.worker.messages import Batch, FileTask, FileText
@@ -94,9 +96,10 @@ def _answered(batch: Batch, task: FileTask, stamp: _Stamp, content: bytes, split
     is_known = digest == task.known_hash
     if is_known and not task.needs_symbols:
         return FileReading(_answer(task, stamp, "unchanged", content_hash=digest))
-    classified = classify(
-        content, text_limits(max_file_bytes=batch.max_file_bytes, max_line_characters=batch.max_line_characters)
-    )
+    limits = text_limits(max_file_bytes=batch.max_file_bytes, max_line_characters=batch.max_line_characters)
+    # Contents that are not in the working tree are not described by a file in it.
+    charset = no_charset if task.content is not None else lambda: charset_of(batch.root, task.path)
+    classified = classify(content, limits, charset)
     if not isinstance(classified, Text):
         return FileReading(_answer(task, stamp, "skipped", reason=classified, content_hash=digest))
     text = classified.text
@@ -111,6 +114,8 @@ def _answered(batch: Batch, task: FileTask, stamp: _Stamp, content: bytes, split
         line_count=line_count(text),
         chunks=() if is_known else chunk(text, splitter),
         roots=_module_roots(task.path, source),
+        encoding="" if classified.encoding == UTF8 else classified.encoding,
+        long_lines=classified.long_lines,
     )
     return FileReading(answer, source)
 
@@ -134,6 +139,8 @@ def _answer(
     line_count: int = 0,
     chunks: tuple[Chunk, ...] = (),
     roots: tuple[ModuleRoot, ...] = (),
+    encoding: str = "",
+    long_lines: int = 0,
 ) -> FileText:
     return FileText(
         path=task.path,
@@ -149,6 +156,8 @@ def _answer(
         chunks=chunks,
         roots=roots,
         blob_id=stamp.blob_id,
+        encoding=encoding,
+        long_lines=long_lines,
     )
 
 

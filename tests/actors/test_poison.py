@@ -91,12 +91,12 @@ async def test_nul_bytes_make_a_file_binary(workspace):
     assert workspace.status_of("nul.py") == ("skipped", "binary")
 
 
-async def test_latin_1_is_reported_as_not_utf8(workspace):
-    workspace.write({"latin.py": "# café\n".encode("latin-1")})
+async def test_bytes_in_no_known_encoding_are_reported_as_not_utf8(workspace):
+    workspace.write({"odd.py": b"\xc0\xaf\xff"})
 
     await indexed(workspace)
 
-    assert workspace.status_of("latin.py") == ("skipped", "not_utf8")
+    assert workspace.status_of("odd.py") == ("skipped", "not_utf8")
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -101,15 +102,41 @@ def test_a_dry_run_lists_exactly_what_is_then_indexed(cli, shop):
     """The content is read too: a name does not show whether a file is binary, minified or in another encoding."""
     write(
         shop,
-        {"a.min.js": "x" * 30_000, "latin.txt": "caf\u00e9\n".encode("latin-1"), "wide.txt": "\ufeffwide\n".encode("utf-16-le")},
+        {
+            "a.min.js": "x" * 30_000,
+            "latin.txt": "caf\u00e9\n".encode("latin-1"),
+            "odd.txt": b"\xc0\xaf",
+            "wide.txt": "\ufeffwide\n".encode("utf-16-le"),
+        },
     )
 
     plan = cli("index", "--dry-run", "--json").json
     status = cli("index", "--json") and cli("status", "--json").json
 
-    assert len(plan["files"]) == status["file_count"] == 7
+    assert len(plan["files"]) == status["file_count"] == 8
     reasons = sorted(item["reason"] for item in plan["skipped"])
     assert {reason: reasons.count(reason) for reason in reasons} == status["skipped"] == {"minified": 1, "not_utf8": 1}
+
+
+def test_a_bare_repository_is_answered_from_its_head(cli, shop, tmp_path):
+    bare = tmp_path / "shop.git"
+    identity = ("-c", "user.name=t", "-c", "user.email=t@example.invalid", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", "add", "-A"], cwd=shop, check=True)
+    subprocess.run(["git", *identity, "commit", "-qm", "first"], cwd=shop, check=True)
+    subprocess.run(["git", "clone", "-q", "--bare", str(shop), str(bare)], check=True)
+    place = ("--workspace", str(bare))
+
+    plan = cli(*place, "index", "--dry-run", "--json").json
+    found = cli(*place, "search", "cart", "--json").json
+
+    assert found["metadata"]["workspace"] == str(bare)
+    assert "shop/cart.py" in {hit["path"] for hit in found["results"]}
+    assert {file["path"] for file in plan["files"]} == set(
+        subprocess.run(["git", "ls-files"], cwd=shop, capture_output=True, text=True, check=True).stdout.split()
+    )
+    assert cli(*place, "status", "--json").json["file_count"] == len(plan["files"])
+    assert cli(*place, "status", "--path", "shop/cart.py").out.startswith("shop/cart.py: it is indexed from HEAD")
+    assert cli(*place, "status", "--path", "HEAD").code == 3
 
 
 def test_the_projects_own_settings_count(cli, shop):

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codecompass.languages.unspaced import RUN as UNSPACED
 from codecompass.query.query_words import (
     Coverage,
     WantedWords,
@@ -31,6 +32,8 @@ def words(query):
         ("sha256 v2", {"sha256": 1.0, "v2": 1.0, "sha": 0.4, "256": 0.4, "v": 0.4, "2": 0.4}),
         ("how is the Überprüfung done", {"überprüfung": 1.0, "done": 1.0}),
         ("what is this", {"what": 1.0, "is": 1.0, "this": 1.0}),
+        ("用户认证 timeout", {"用户": 0.5, "户认": 0.5, "认证": 0.5, "timeout": 1.0}),
+        ("用户ID", {"用户": 1.0, "id": 1.0}),
         ("?!", {}),
         ("\ud800x", {"x": 1.0}),
     ],
@@ -48,7 +51,7 @@ def test_stop_words_count_only_where_nothing_else_is_said():
 def test_whole_words_are_exactly_the_tokens_of_the_index(text):
     whole = [word.text for word in query_words(text) if word.weight == 1.0]
 
-    assert set(whole) <= set(index_tokens(text))
+    assert set(whole) <= {*index_tokens(UNSPACED.sub(" ", text)), *UNSPACED.findall(text)}
 
 
 def test_a_very_long_query_takes_part_with_a_bounded_number_of_words():

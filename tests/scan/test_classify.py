@@ -34,9 +34,17 @@ def test_a_binary_file_that_begins_like_utf16_is_binary():
     assert classify(b"\xff\xfe" + bytes(200)) == "binary"
 
 
-def test_utf32_is_binary():
-    assert classify("text".encode("utf-32")) == "binary"
-    assert looks_binary("text".encode("utf-32"))
+@pytest.mark.parametrize("codec", ["utf-32-le", "utf-32-be"])
+def test_utf32_with_a_byte_order_mark_is_decoded(codec: str):
+    data = ("\ufeff" + "Größe\n").encode(codec)
+
+    assert not looks_binary(data)
+    assert classify(data) == Text("Größe\n", codec)
+
+
+def test_zeros_behind_a_mark_of_utf32_are_binary():
+    assert classify(b"\xff\xfe\0\0" + bytes(200)) == "binary"
+    assert classify(b"\0\0\xfe\xff" + b"\x12\x34\x56\x78" * 50) == "binary"
 
 
 def test_a_nul_near_the_beginning_makes_a_file_binary_and_later_does_not():
@@ -52,27 +60,53 @@ def test_a_nul_near_the_beginning_makes_a_file_binary_and_later_does_not():
 @pytest.mark.parametrize(
     "data",
     [
-        pytest.param(b"caf\xe9\n", id="latin-1"),
         pytest.param(b"\xc0\xaf", id="overlong"),
         pytest.param(b"\xed\xa0\x80", id="surrogate"),
         pytest.param(b"\xe2\x82", id="cut off"),
     ],
 )
-def test_a_text_that_is_not_utf8_is_skipped_with_that_reason(data: bytes):
+def test_a_text_in_no_known_encoding_is_skipped_with_that_reason(data: bytes):
     assert classify(data) == "not_utf8"
 
 
-def test_a_line_of_exactly_the_limit_is_kept_and_one_more_character_is_minified():
+def test_a_text_in_another_encoding_is_decoded():
+    assert classify("café\n".encode("latin-1")) == Text("café\n", "cp1252")
+    assert classify("żółć\n".encode("cp1250"), charset=lambda: "windows-1250") == Text("żółć\n", "cp1250")
+
+
+def test_a_line_of_exactly_the_limit_is_kept_and_one_more_character_is_left_out():
     limits = TextLimits()
     padding = "short\n" * 1000
+    longest = "x" * limits.max_line_characters
 
-    assert isinstance(classify((padding + "x" * limits.max_line_characters + "\n" + padding).encode(), limits), Text)
-    assert classify((padding + "x" * (limits.max_line_characters + 1) + "\n" + padding).encode(), limits) == "minified"
+    assert classify((padding + longest + "\n" + padding).encode(), limits) == Text(padding + longest + "\n" + padding)
+    assert classify((padding + longest + "x\n" + padding).encode(), limits) == Text(padding + "\n" + padding, long_lines=1)
 
 
 @pytest.mark.parametrize("ending", ["", "\n"])
-def test_a_last_line_over_the_limit_is_minified(ending: str):
-    assert classify(("short\n" * 1000 + "x" * 20_001 + ending).encode()) == "minified"
+def test_a_last_line_over_the_limit_is_left_out(ending: str):
+    text = "short\n" * 1000
+
+    assert classify((text + "x" * 20_001 + ending).encode()) == Text(text + ending, long_lines=1)
+
+
+def test_a_written_file_keeps_its_lines_however_much_data_one_of_them_holds():
+    text = "# data\nDATA = '{}'\n\n\ndef size():\n    return len(DATA)\n"
+
+    found = classify(text.format("A" * 500_000).encode())
+
+    assert found == Text("# data\n\n\n\ndef size():\n    return len(DATA)\n", long_lines=1)
+
+
+@pytest.mark.parametrize("text", ["x" * 30_000, "\n\n" + "x" * 30_000 + "\n", ("x" * 30_000 + "\n") * 5])
+def test_a_file_of_nothing_but_long_lines_is_minified(text: str):
+    assert classify(text.encode()) == "minified"
+
+
+def test_the_mean_counts_the_lines_that_are_kept():
+    lines = ["x" * 30_000, *["y" * 600] * 40]
+
+    assert classify("\n".join(lines).encode()) == "minified"
 
 
 def test_lines_are_measured_in_characters_not_bytes():
@@ -85,7 +119,9 @@ def test_the_line_rule_agrees_with_splitting_into_lines():
     limits = TextLimits(max_line_characters=7, max_mean_line_characters=10**6)
     for lengths in [(7, 7, 7), (8,), (0, 0, 8), (7, 8, 7), (8, 7), (1, 7, 1), (0,), (3, 3, 3, 3), (7, 0, 8, 0)]:
         text = "\n".join("x" * length for length in lengths)
-        expected = "minified" if max(lengths) > 7 else Text(text)
+        kept = "\n".join("x" * length if length <= 7 else "" for length in lengths)
+        n_long = sum(length > 7 for length in lengths)
+        expected = "minified" if n_long and not kept.strip() else Text(kept, long_lines=n_long)
 
         assert classify(text.encode(), limits) == expected, lengths
 

@@ -79,7 +79,7 @@ def test_a_rule_above_the_root_is_named_with_its_way_there(tmp_path: Path):
     ("name", "content", "reason"),
     [
         ("a.bin", b"\x7fELF\0", "binary"),
-        ("latin.txt", b"caf\xe9", "not_utf8"),
+        ("odd.txt", b"\xc0\xaf", "not_utf8"),
         ("bundle.js", b"x" * 30_000, "minified"),
         ("large.sql", b"x\n" * 60_000, "too_large"),
         ("server.key", b"", "secret"),
@@ -91,6 +91,16 @@ def test_a_skipped_file_says_why(name: str, content: bytes, reason: str, tmp_pat
     explanation = ask(tmp_path, name, ScanRules(max_file_bytes=100_000))
 
     assert (explanation.verdict, explanation.skip_reason) == ("skipped", reason)
+
+
+def test_the_encoding_and_lines_that_are_left_out_are_said(tmp_path: Path):
+    write(tmp_path, {".editorconfig": "[*.pl]\ncharset = koi8-r\n", "latin.txt": "café\n".encode("latin-1")})
+    write(tmp_path, {"a.pl": "# ош\n".encode("koi8-r"), "data.py": "A = 1\n" + "x" * 30_000 + "\n" + "y" * 30_000})
+
+    assert ask(tmp_path, ".editorconfig").sentence == ".editorconfig: it is indexed"
+    assert ask(tmp_path, "latin.txt").sentence == "latin.txt: it is indexed, read as cp1252"
+    assert ask(tmp_path, "a.pl").sentence == "a.pl: it is indexed, read as koi8-r"
+    assert ask(tmp_path, "data.py").sentence == "data.py: it is indexed, without 2 lines longer than index.max_line_length"
 
 
 def test_links_and_special_files_are_explained_without_being_opened(tmp_path: Path):

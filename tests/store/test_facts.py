@@ -22,7 +22,7 @@ class Facts:
 
     def file(self, path: str, language: str, *targets: str) -> None:
         self._n_files += 1
-        row = (self._n_files, path, "indexed", "", language, 1, 1, 1, 1, b"", b"", 1, 1, 0, 1, 0)
+        row = (self._n_files, path, "indexed", "", language, 1, 1, 1, 1, b"", b"", 1, 1, 0, 1, "", 0, 0)
         self.connection.execute(f"INSERT INTO files VALUES ({', '.join('?' * len(row))})", row)
         for line, target in enumerate(targets, start=1):
             values = (self._n_files, line, line, "spec", "", "", "module", "", "", target)

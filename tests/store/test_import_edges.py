@@ -51,7 +51,7 @@ class Index:
     def _write(self, path: str, content: tuple[Import, ...] | bytes, *, is_new: bool) -> None:
         language = language_of(path, b"")
         if is_new:
-            row = (path, "indexed", "", language, 0, 0, 0, 0, b"", b"", 0, 0, 0, 1, 0)
+            row = (path, "indexed", "", language, 0, 0, 0, 0, b"", b"", 0, 0, 0, 1, "", 0, 0)
             marks = ", ".join("?" * len(row))
             self.ids[path] = self.connection.execute(f"INSERT INTO files VALUES (NULL, {marks})", row).lastrowid
             self.edges.path_added(path)

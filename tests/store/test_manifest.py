@@ -20,7 +20,7 @@ def connection():
     for statement in MANIFEST_INDEXES:
         connection.execute(statement)
     for number, path in enumerate(PATHS, start=1):
-        row = (number, path, "indexed", "", "python", number, 1, 2, 3, b"hash", b"", 10, 1, 0, 1, 0)
+        row = (number, path, "indexed", "", "python", number, 1, 2, 3, b"hash", b"", 10, 1, 0, 1, "", 0, 0)
         connection.execute(f"INSERT INTO files VALUES ({', '.join('?' * len(row))})", row)
     yield connection
     connection.close()

@@ -18,7 +18,10 @@ from codecompass.settings import IndexSettings
 
 if TYPE_CHECKING:
     from codecompass.cli.workspace import Choice
+    from codecompass.scan.rules import ScanRules
+    from codecompass.scan.walk import ScanResult
     from codecompass.store.registry import Registry
+    from codecompass.worker.messages import FileTask
 
 
 @command(
@@ -167,7 +170,12 @@ def _plan(root: Path, settings: IndexSettings) -> IndexPlan:
     from codecompass.worker.reading import read_file
 
     limits = index_limits(settings)
-    scanned = scan(str(root), limits.rules)
+    head = _tree_of_head(root, limits.rules)
+    if head is not None:
+        tasks, scanned = head
+    else:
+        scanned = scan(str(root), limits.rules)
+        tasks = [FileTask(file.path, size=file.size) for file in scanned.files]
     batch = Batch(
         root=os.fsencode(root),
         tasks=(),
@@ -179,12 +187,12 @@ def _plan(root: Path, settings: IndexSettings) -> IndexPlan:
     splitter = WordSplitter()
     files = []
     skipped = [LeftOutFile(item.path, item.reason, item.size) for item in scanned.skipped]
-    for file in scanned.files:
-        answer = read_file(batch, FileTask(file.path), splitter).answer
+    for task in tasks:
+        answer = read_file(batch, task, splitter).answer
         if answer.status == "indexed":
-            files.append(PlannedFile(file.path, file.size, answer.language))
+            files.append(PlannedFile(task.path, task.size, answer.language))
         elif answer.status == "skipped":
-            skipped.append(LeftOutFile(file.path, answer.reason, file.size))
+            skipped.append(LeftOutFile(task.path, answer.reason, task.size))
     return IndexPlan(
         repo_root=str(root),
         files=tuple(files),
@@ -193,6 +201,40 @@ def _plan(root: Path, settings: IndexSettings) -> IndexPlan:
         ignored_files=scanned.ignored_files,
         ignored_directories=scanned.ignored_directories,
         warnings=scanned.warnings,
+    )
+
+
+def _tree_of_head(root: Path, rules: "ScanRules") -> "tuple[list[FileTask], ScanResult] | None":
+    """Returns the files of a bare repository's HEAD with their contents; None for any other root. Raises RefNotIndexed."""
+    from codecompass.actors.commits import unreadable
+    from codecompass.scan.commit_tree import read_commit_tree
+    from codecompass.scan.git_objects import read_blobs
+    from codecompass.scan.git_repository import GitError, bare_repository_at
+    from codecompass.scan.git_revisions import resolve_commit
+    from codecompass.scan.walk import ScanResult
+    from codecompass.worker.messages import FileTask
+
+    repository = bare_repository_at(os.path.realpath(root))
+    if repository is None:
+        return None
+    commit = resolve_commit(repository, "HEAD")
+    try:
+        tree = read_commit_tree(repository, repository.top, commit.commit, rules)
+        blobs = read_blobs(repository, [file.object_id for file in tree.files], rules.max_file_bytes)
+        tasks = [
+            FileTask(file.path, size=file.size, content=blob.content or b"") for file, blob in zip(tree.files, blobs, strict=True)
+        ]
+    except GitError as error:
+        raise unreadable(commit, error) from error
+    return tasks, ScanResult(
+        files=(),
+        skipped=tree.skipped,
+        directories=(),
+        repositories=(),
+        ignored_files=0,
+        ignored_directories=0,
+        linked_worktrees=0,
+        warnings=tree.warnings,
     )
 
 

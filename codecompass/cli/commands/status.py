@@ -73,13 +73,21 @@ def status(invocation: Invocation, path: str | None, ref: str | None) -> int:
 def _explain(invocation: Invocation, choice: "Choice", path: str, reply: "IndexStatusReply") -> int:
     from codecompass.actors.index_limits import index_limits
     from codecompass.scan.explain import explain
+    from codecompass.scan.git_repository import bare_repository_at
 
     terminal = invocation.terminal
     limits = index_limits(invocation.settings_for(choice.root).index)
-    explanation = explain(str(choice.root), path, limits.rules, max_line_characters=limits.max_line_characters)
-    is_wanted = explanation.verdict == "indexed"
     file = reply.file
     is_there = file is not None and file.status == "indexed"
+    if bare_repository_at(str(choice.root)) is not None:
+        # There are no files that could be explained.
+        reason = "" if file is None or is_there else f": {file.reason}"
+        terminal.line(
+            f"{printable(path)}: it is {'indexed' if is_there else 'not indexed'} from HEAD of this bare repository{reason}"
+        )
+        return failure.DONE if is_there else failure.NOT_FOUND
+    explanation = explain(str(choice.root), path, limits.rules, max_line_characters=limits.max_line_characters)
+    is_wanted = explanation.verdict == "indexed"
     if is_wanted and not is_there:
         terminal.line(f"{printable(path)}: it belongs into the index and is not in it yet")
         terminal.note("next: codecompass sync", "dim")
@@ -127,6 +135,10 @@ def _write(invocation: Invocation, choice: "Choice", reply: "IndexStatusReply") 
         ]
     if reply.text_only:
         pairs.append(("text only", _listed(reply.text_only)))
+    if reply.encodings:
+        pairs.append(("encodings", _listed(reply.encodings)))
+    if reply.long_lines:
+        pairs.append(("without", f"{formatting.count(reply.long_lines, 'line')} longer than index.max_line_length"))
     if reply.pending_files:
         pairs.append(("waiting", f"{formatting.count(reply.pending_files, 'file')} still without symbols"))
     if reply.active_job is not None:

@@ -91,6 +91,10 @@ def status_lines(reply: IndexStatusReply) -> Iterator[str]:
         yield f"left out: {_counts(reply.skipped)}"
     if reply.text_only:
         yield f"without symbols: {_counts(reply.text_only)}"
+    if reply.encodings:
+        yield f"encodings: {_counts(reply.encodings)}"
+    if reply.long_lines:
+        yield f"lines left out: {reply.long_lines:,}, too long"
     if reply.pending_files:
         yield f"symbols still to come: {count(reply.pending_files, 'file')}"
     if reply.last_indexed_at:
@@ -100,6 +104,9 @@ def status_lines(reply: IndexStatusReply) -> Iterator[str]:
         details = [file.status, file.reason, file.language]
         details += [count(file.line_count, "line")] if file.line_count is not None else []
         details += [count(file.symbol_count, "symbol")] if file.symbol_count is not None else []
+        details += [file.encoding] if file.encoding else []
+        details += [f"without {count(file.long_lines, 'line')} that are too long"] if file.long_lines > 1 else []
+        details += ["without one line that is too long"] if file.long_lines == 1 else []
         yield f"{one_line(file.path)}: {', '.join(one_line(each) for each in details if each)}"
     if reply.active_job is not None:
         yield _active(reply.active_job)
