@@ -102,7 +102,7 @@ def test_words_that_occur_nowhere_find_nothing(snapshot: Snapshot, state: Answer
         reply = search_code(snapshot, SearchCode(query=query), state)
 
         assert reply.results == ()
-        assert any("no word of the query occurs" in warning for warning in reply.metadata.warnings)
+        assert "no word of the query occurs" in reply.notice
 
 
 def test_a_sentence_in_chinese_finds_the_place_with_most_of_it(snapshot: Snapshot, state: AnswerState):
