@@ -36,7 +36,7 @@ _LISTS: Final = ("results", "context_items", "files")
 
 _SOURCE: Final = re.compile(r"\s*(?P<line>\d+)(?:  |:|\t|$)(?P<code>.*)")
 _HEADING: Final = re.compile(r"(?P<start>\d+)(?:-(?P<end>\d+))? (?!of \d)(?P<name>\S.*)")
-_ENCLOSING: Final = re.compile(r"in (?P<name>\S.*) \d+(?:-\d+)?")
+_ENCLOSING: Final = re.compile(r"in (?P<name>\S.*?)(?: \d+(?:-\d+)?)?")
 _LOCATED: Final = re.compile(r"(?P<path>\S+?|[^:]+(?=:\d+:)):(?P<start>\d+)(?:-(?P<end>\d+))?(?::(?P<code>.*)|\s+(?P<named>.*))?")
 _PATH_ALONE: Final = re.compile(r"(?=\S*[/.])[^\s:;,()]*[^\s:;,.()]")
 _ADMISSION: Final = re.compile(
@@ -187,6 +187,11 @@ class _Open:
         self.lines: list[int] = []
         self.words = [words]
 
+    def may_have(self, line: int) -> bool:
+        """Whether a line below the heading belongs to it: one of another place may follow in a list of lines."""
+        start, end = self.range
+        return start is None or end is None or start <= line <= end
+
     def closed(self) -> Place:
         start, end = self.range
         return Place(path=self.path, line_start=start, line_end=end, lines=tuple(self.lines), words="\n".join(self.words))
@@ -200,7 +205,7 @@ def _read_text(text: str) -> tuple[list[Place], int, str]:
     is_named = False  # a file with nothing below it yet
     for number, row in enumerate(rows):
         if path and (source := _SOURCE.fullmatch(row)):
-            if is_named:
+            if is_named or not places[-1].may_have(int(source["line"])):
                 places.append(_Open(path))
                 is_named = False
             places[-1].lines.append(int(source["line"]))

@@ -23,7 +23,7 @@ from codecompass.query.metadata import answer_metadata
 from codecompass.query.options import QueryOptions, no_deadline
 from codecompass.query.path_globs import relative_request
 from codecompass.query.search import find
-from codecompass.query.search_hits import RankedPlace, Signals, definition_place
+from codecompass.query.search_hits import Hit, RankedPlace, Signals, definition_place
 from codecompass.query.shaping import result_handle, stable_handle
 from codecompass.query.source_lines import excerpt, fitting_lines, lines_of
 from codecompass.query.token_budget import envelope_tokens, item_tokens
@@ -57,6 +57,9 @@ MAX_USED: Final = 10
 MAX_USERS: Final = 4
 MAX_TESTS: Final = 3
 
+LINES_AROUND: Final = 8
+"""Lines before and after matching lines outside of a definition."""
+
 PLACES_WITH_USERS: Final = 2
 """Places whose users and tests are looked up: that costs more than finding what a place uses."""
 
@@ -89,13 +92,15 @@ def get_code_context(
     search = SearchCode(query=request.query, language=request.language, path=request.path)
     hits = find(snapshot, search, CANDIDATES, options, is_expired, root=state.workspace)
     make = _text_item if options.answers == "text" else _item
-    groups = _groups(snapshot, [shown.place for shown in hits.shown], make, is_expired, with_body=detail == "body")
+    places = list({_lines_of(place): place for place in map(_widened, hits.shown)}.values())
+    groups = _groups(snapshot, places, make, is_expired, with_body=detail == "body")
     if request.path is not None:
         groups = _within(groups, snapshot, request.path)
     candidates = [*groups.best, *groups.needs, *groups.others]
     # Room for the largest envelope: that of an incomplete answer, with figures of at least three digits.
     widest = max(request.max_tokens, LEAST_BUDGET)
-    empty = _reply(snapshot, strategy, hits.warnings, state, (), len(candidates), widest)
+    warnings = (*((hits.notice,) if hits.notice else ()), *hits.warnings)
+    empty = _reply(snapshot, strategy, warnings, state, (), len(candidates), widest)
     envelope = envelope_tokens(empty, request.max_tokens, options.answers, "code", ", or use locate_symbol")
     free = request.max_tokens - envelope
     kept = _filling(groups, free)
@@ -106,7 +111,7 @@ def get_code_context(
     return _reply(
         snapshot,
         strategy,
-        hits.warnings,
+        warnings,
         state,
         tuple(kept),
         len(candidates),
@@ -114,6 +119,19 @@ def get_code_context(
         is_brief=is_brief,
         is_partial=hits.is_partial,
     )
+
+
+def _widened(hit: Hit) -> RankedPlace:
+    """Returns the place of a hit; for lines outside of a definition with what is around them."""
+    place = hit.place
+    if not hit.matched_lines or place.symbol is not None:
+        return place
+    last = max(place.line_end, min(place.line_end + LINES_AROUND, place.file.line_count))
+    return msgspec.structs.replace(place, line_start=max(1, place.line_start - LINES_AROUND), line_end=last)
+
+
+def _lines_of(place: RankedPlace) -> tuple[int, int, int]:
+    return place.file.id, place.line_start, place.line_end
 
 
 class _Groups(Struct, frozen=True):

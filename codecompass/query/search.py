@@ -246,8 +246,8 @@ class _WordSearch:
             # A requested line is the whole answer.
             ranked = named if named and asked_place is not None else named + ranked
         end = asked.page.end
-        if asked.request.limit is None and options.answers == "text" and quoted:
-            # A pasted message asks for the line that it comes from; other places with its words can be requested.
+        if options.answers == "text" and quoted and not asked.page.offset:
+            # A pasted message asks for the line that it comes from; other places with its words are on the next page.
             end = min(end, len(quoted) + OTHERS_BESIDE_A_MESSAGE)
         held = held_text(query) if kinds is None and not is_partial and not quoted else None
         lines = [] if held is None or held.is_certain else few_lines(snapshot, held, where, options, is_expired, ranked)
