@@ -59,13 +59,13 @@ def excerpt_of(
     with_docs: bool = False,
     is_brief: bool = False,
 ) -> Excerpt:
-    """Returns the lines of `place` to show, in order; with `is_brief` only the best one.
+    """Returns the lines of `place` to show, in order; with `is_brief` none of a definition, and the best one of anything else.
 
     `matched` are the lines that matched a literal or regular expression: they are shown unchanged, except at the levels `context`
     and `body`, which show the beginning and the whole of the place.
     """
     enclosing = None if place.symbol is not None else enclosing_of(place.enclosing)
-    if level == "location" or place.type == "file":
+    if level == "location" or place.type == "file" or (is_brief and level == "signature" and place.symbol is not None):
         return Excerpt(enclosing=enclosing)
     if level == "body":
         return _whole(snapshot, place, enclosing, with_docs=with_docs)
@@ -78,7 +78,7 @@ def excerpt_of(
     ]
     if level == "context":
         return _beginning(lines, place, enclosing)
-    if place.symbol is not None and len(lines) <= (1 if is_brief else WHOLE_LINES):
+    if place.symbol is not None and len(lines) <= WHOLE_LINES:
         return Excerpt(lines=tuple(_shortened(line, None) for line in lines), is_whole=True, enclosing=enclosing)
     # The signature of a definition is shown above the excerpt.
     candidates = lines[1:] if place.symbol is not None and place.symbol.signature else lines

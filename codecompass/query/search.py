@@ -54,6 +54,10 @@ SURE_SCORE: Final = 20.0
 MAX_SIMILAR: Final = 3
 """Similar places of a token that stands nowhere: more would look like an answer."""
 
+FULL_HITS: Final = 4
+"""The first hits of a text answer, which are shown with their lines and with what is beside them; of later ones the name and the
+place, or the best line, says whether to look there."""
+
 LINES_IN_SCOPE: Final = 3
 """Lines that are shown with the definitions around them, if they have a phrase; more of them, and uses of a name, are read as a
 list."""
@@ -548,6 +552,7 @@ def _shaped(snapshot: Snapshot, request: SearchCode, hits: Hits, options: QueryO
             pattern=word_pattern(request.query) if options.answers == "text" and request.mode == "auto" else None,
             with_docs=request.docs,
             max_bytes=options.result_bytes(request.limit),
+            n_full=FULL_HITS,
             are_lines=hits.unit == "line" and (n_lines > LINES_IN_SCOPE or len(request.query.split()) == 1),
         ),
     )

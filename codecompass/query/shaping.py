@@ -17,7 +17,7 @@ from codecompass.languages.records import SymbolKind
 from codecompass.protocol.encode import encoded_size
 from codecompass.protocol.metadata import RankingReason
 from codecompass.protocol.replies import Excerpt, FurtherDefinition, Result, SymbolReference
-from codecompass.protocol.requests import DetailLevel, ExplainLevel
+from codecompass.protocol.requests import MAX_LIMIT, DetailLevel, ExplainLevel
 from codecompass.query.exact_names import symbol_handle
 from codecompass.query.excerpts import CONTEXT_LINES, Body, body_of, excerpt_of
 from codecompass.query.named_locations import lines_shown
@@ -48,10 +48,6 @@ HIT_BYTES: Final = 500
 LEAST_SIGNATURE: Final = 40
 """Characters of a signature that are kept when definitions beside the hit need the room: its name is in the hit anyway."""
 
-FULL_EXCERPTS: Final = 4
-"""The first hits of a text answer, which are shown with several lines and with what is beside them; others with their best line,
-which says whether to look there."""
-
 LATER_RESULT_BYTES: Final = 600
 """Reserved for each further result after one with a body: the size of most results without one."""
 
@@ -74,6 +70,9 @@ class ResultShape(Struct, frozen=True, kw_only=True):
     """Matches the words of the query in a line, for excerpts."""
     with_docs: bool = False
     max_bytes: int
+    n_full: int = MAX_LIMIT
+    """The first hits of a text answer, which are shown with their signatures and lines; the others only with what says whether to
+    look there."""
     are_lines: bool = False
     """Whether the answer consists of lines: then text shows them alone, and definitions without an excerpt."""
 
@@ -94,7 +93,7 @@ def shape(snapshot: Snapshot, shown: Sequence[Hit], wanted: ResultShape) -> Page
     size = 2
     for index, item in enumerate(shown):
         result = (
-            _text_result(snapshot, item, wanted, is_brief=index >= FULL_EXCERPTS)
+            _text_result(snapshot, item, wanted, is_brief=index >= wanted.n_full)
             if wanted.answers == "text"
             else _result(snapshot, item, wanted)
         )
@@ -216,7 +215,8 @@ def _result(snapshot: Snapshot, item: Hit, wanted: ResultShape) -> Result:
 
 
 def _text_result(snapshot: Snapshot, item: Hit, wanted: ResultShape, *, is_brief: bool) -> Result:
-    """Returns a result for text answers: location, kind, name and an excerpt, with `is_brief` of one line."""
+    """Returns a result for text answers: location, kind, name and an excerpt; with `is_brief` a definition without, and the best
+    line of anything else."""
     place = item.place
     row = place.symbol
     named = row or place.enclosing
@@ -230,15 +230,18 @@ def _text_result(snapshot: Snapshot, item: Hit, wanted: ResultShape, *, is_brief
         name=named.name if named else place.imported,
         match=item.match,
         qualified_name=named.qualified_name if named else "",
-        signature=row.signature if row and not is_location else "",
-        result_type="lines"
-        if wanted.are_lines and item.matched_lines and level == "signature"
-        else "symbol"
-        if row
-        else place.type,
+        signature=row.signature if row and not (is_location or (is_brief and level == "signature")) else "",
+        result_type="lines" if level == "signature" and _is_line(item, wanted, is_brief=is_brief) else _type_of(place),
         excerpt=_excerpt(snapshot, item, level, wanted, is_brief=is_brief),
         also=() if is_location or is_brief else _further(place),
     )
+
+
+def _is_line(item: Hit, wanted: ResultShape, *, is_brief: bool) -> bool:
+    """Whether a hit is shown as nothing but lines: it is one of many lines, or a late hit outside of a definition."""
+    if wanted.are_lines:
+        return bool(item.matched_lines)
+    return is_brief and item.place.symbol is None and item.place.type == "snippet" and not item.place.asked_first
 
 
 def _type_of(place: RankedPlace) -> str:

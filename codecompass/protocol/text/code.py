@@ -103,7 +103,8 @@ def place_of(hit: Result | Reference) -> str:
 def hit_entries(results: Sequence[Result]) -> Iterator[PlaceText]:
     """Yields an entry for each hit."""
     for result in results:
-        is_alone = result.result_type == LINES
+        excerpt = result.excerpt
+        is_alone = result.result_type == LINES or (excerpt is not None and not excerpt.lines and not result.signature)
         yield PlaceText(place_of(result), tuple(_hit(result)), is_stale=result.stale, is_alone=is_alone)
 
 
