@@ -65,7 +65,7 @@ def excerpt_of(
     and `body`, which show the beginning and the whole of the place.
     """
     enclosing = None if place.symbol is not None else enclosing_of(place.enclosing)
-    if level == "location" or place.type == "file" or (is_brief and level == "signature" and place.symbol is not None):
+    if level == "location" or place.type == "file" or (is_brief and level == "signature" and place.symbol and not matched):
         return Excerpt(enclosing=enclosing)
     if level == "body":
         return _whole(snapshot, place, enclosing, with_docs=with_docs)

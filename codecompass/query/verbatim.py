@@ -21,7 +21,7 @@ from codecompass.query.excerpts import SEARCHED_LINES
 from codecompass.query.intent import classify
 from codecompass.query.line_matchers import Matcher, whole_matcher
 from codecompass.query.options import QueryOptions
-from codecompass.query.query_words import is_code_name, name_parts, word_bag
+from codecompass.query.query_words import is_code_name, word_bag
 from codecompass.query.regex_terms import text_terms
 from codecompass.query.search_hits import Hit, HitPage, Hits, RankedPlace, definition_place, score_in_order
 from codecompass.query.source_lines import lines_of
@@ -160,7 +160,9 @@ def find_verbatim(
     role = _role_of_first(snapshot, lines)
     if role != _CODE and not rows:
         known = set(lines)
-        lines = [line for line in templates() if line not in known] + lines
+        meant = [line for line in templates() if line not in known]
+        # A sentence is produced by the code that comes first; an option stands as it was asked before it stands without dashes.
+        lines = [*lines, *meant] if held.is_token else [*meant, *lines]
         if not held.is_token and lines and lines[0] in known and role >= _CATALOGUES and not held.is_quoted:
             # What only a changelog says is the title of a change: the code that it is about is meant.
             return None
@@ -308,14 +310,14 @@ def _unquoted(text: str) -> str:
 def _definitions(
     snapshot: Snapshot, text: str, where: Filter, kinds: frozenset[SymbolKind] | None
 ) -> tuple[list[SymbolRow], list[SymbolRow]]:
-    """Returns the definitions with this name or qualified name, and those that may be meant by it: the file has the name of its
-    first part."""
+    """Returns the definitions with this name or qualified name, and those that may be meant by it: with the qualified name
+    written otherwise, or in a file with the name of its first part."""
     if _NAME.fullmatch(text) is None:
         return [], []
     named = [each for each in exactly(snapshot, text, where, kinds) if each.reading in ("exact", "qualified")]
     rows = [row for row in without_declarations([each.row for each in named]) if row.kind not in ("use", "test")]
-    parts = name_parts(text)
-    sure = [row for row in rows if row.name == text or name_parts(row.qualified_name)[-len(parts) :] == parts]
+    bare = text.lstrip("@$#&*.:->")
+    sure = [row for row in rows if row.name in (text, bare) or row.qualified_name.endswith(bare)]
     return sure, [row for row in rows if row not in sure]
 
 

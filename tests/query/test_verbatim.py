@@ -112,8 +112,16 @@ def test_quotes_and_what_follows_a_name_do_not_count(ask, query):
     assert lines_of(ask(query)) == lines_of(ask("APP_WORKER_THREADS"))
 
 
-def test_an_option_that_code_has_without_its_dashes_begins_with_that_code(ask):
-    assert lines_of(ask("--bail")) == [("src/options.py", 1), ("docs/guide.md", 4)]
+def test_an_option_that_code_has_without_its_dashes_ends_with_that_code(ask):
+    assert lines_of(ask("--bail")) == [("docs/guide.md", 4), ("src/options.py", 1)]
+
+
+def test_lines_of_all_files_are_shown_however_far_down_the_page(snapshot, state):
+    """Late hits of a ranked page are shown without their lines; lines are the answer here."""
+    text = render(search_code(snapshot, SearchCode(query="--max-timeout"), state, QueryOptions(answers="text")))
+    whole = render(search_code(snapshot, SearchCode(query="APP_WORKER_THREADS"), state, QueryOptions(answers="text")))
+
+    assert all(re.search(r":\d+:", line) for line in (*text.splitlines(), *whole.splitlines()))
 
 
 def test_code_that_produces_a_message_comes_before_documents_and_catalogues(index_of, state):
