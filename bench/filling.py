@@ -177,6 +177,7 @@ class _Counted(Struct):
     record: str
     n_body: int = 0
     n_parts: int = 0
+    n_pairs: int = 0
     n_path_words: int = 0
     n_name_words: int = 0
     n_signature: int = 0

@@ -57,8 +57,8 @@ def never_read(project):
 @pytest.mark.parametrize(
     ("tool", "question"),
     [
-        ("search_code", {"query": "how long to wait before another attempt", "timeout_ms": 3000}),
-        ("search_code", {"query": "another attempt", "mode": "literal", "timeout_ms": 3000}),
+        ("search_code", {"query": "how long to wait before another attempt", "timeout_ms": 10_000}),
+        ("search_code", {"query": "another attempt", "mode": "literal", "timeout_ms": 10_000}),
         ("locate_symbol", {"name": "retry_delay_5"}),
     ],
 )
