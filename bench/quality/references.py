@@ -134,6 +134,8 @@ def _score_references(tables: dict[str, Counts], snapshot: Snapshot, tree: WorkT
     _add(tables, "exact and likely", row, sure - neutral, right)
     _add(tables, "exact", row, by_confidence["exact"] - neutral, right)
     _add(tables, "all three", row, (sure | by_confidence["possible"]) - neutral, right)
+    listed = {(each.path, each.line_start) for each in reply.elsewhere if row.is_covered(each.path)}
+    _add(tables, "with what is listed as elsewhere", row, (sure | by_confidence["possible"] | listed) - neutral, right)
     if row.callers:
         _add(tables, "callers", row, callers, {(at.path, at.name) for at in row.callers})
     _add(

@@ -334,8 +334,8 @@ class ElsewhereUse(Struct, frozen=True, kw_only=True, omit_defaults=True):
     path: str
     line_start: int
     reason: str
-    """`several fit`, `unknown receiver`, `local name`, `key`, `other language`, `text` (a file without a grammar), `other type`,
-    `other package`, `other definition`, `comment or string`."""
+    """`several fit`, `unknown receiver`, `unresolved import`, `local name`, `key`, `other language`, `text` (a file without a
+    grammar), `other type`, `other package`, `other definition`, `comment or string`, `document`."""
     role: str = ""
     """As in `Reference`; empty for text."""
     enclosing: Enclosing | None = None

@@ -30,6 +30,7 @@ from codecompass.store.text_queries import Filter
 REASONS: Final = (
     "several fit",
     "unknown receiver",
+    "unresolved import",
     "local name",
     "key",
     "other language",
@@ -38,10 +39,11 @@ REASONS: Final = (
     "other package",
     "other definition",
     "comment or string",
+    "document",
 )
 """Why a line is not bound, in the order of the answer: the most likely to be a use after all first."""
 
-DOUBTFUL: Final = frozenset(REASONS[:3])
+DOUBTFUL: Final = frozenset(REASONS[:4])
 """Reasons for which a line may well be a use of the definition."""
 
 MAX_NAMESAKES: Final = 1_000
@@ -109,11 +111,12 @@ class Elsewhere:
             for file_id, lines in by_file.items():
                 file = files[file_id]
                 left_out, others = self._heads(sorted(lines), namesakes.get(file_id, ()))
-                is_test = self._paths.role(file.path).is_test
+                path_role = self._paths.role(file.path)
+                reason = "document" if path_role.is_prose else self._why_text(file.language)
                 for line in lines:
                     if line not in left_out:
-                        reason = "other definition" if line in others else self._why_text(file.language)
-                        self._add(ElsewhereLine(file_id, file.path, line, reason, is_test))
+                        said = "other definition" if line in others else reason
+                        self._add(ElsewhereLine(file_id, file.path, line, said, path_role.is_test))
 
     def lines(self, role: str | None, *, include_tests: bool) -> list[ElsewhereLine]:
         """Returns the lines by reason, product code before tests, by path and line."""
@@ -180,7 +183,7 @@ def _reason(other: OtherUse) -> str:
     first = use.receiver.replace("::", ".").strip("&*() ").partition(".")[0]
     imported = file.imports.get(first, ()) if first else ()
     if imported and not any(row.target for row in imported):
-        return "other package"
+        return "unresolved import"
     return "unknown receiver" if use.receiver else "local name"
 
 

@@ -41,10 +41,11 @@ from codecompass.store.snapshot import Snapshot
 FEW_USES: Final = 5
 """With fewer bound uses than this, text is searched as well, and other lines with the name are listed whatever they mean."""
 
-SHOWN_ELSEWHERE: Final = 10
-SHOWN_DOUBTFUL: Final = 5
-"""Other lines with the name that follow few bound uses, and how many doubtful ones follow many; with confidence `possible` they
-go on to the limit."""
+SHOWN_ELSEWHERE: Final = 5
+"""Other lines with the name that follow the last use: of many bound uses the doubtful ones alone."""
+
+LISTS_ALL_ABOVE: Final = 50
+"""With a larger limit, as with confidence `possible`, all other lines are listed up to it."""
 
 _MANIFESTS: Final[Mapping[str, str]] = {"go": "go.mod", "node": "package.json", "cargo": "Cargo.toml"}
 """The files that name packages; other configuration files only say where modules are found."""
@@ -118,7 +119,7 @@ def references_reply(
     if elsewhere is not None:
         bound = [use for use in wanted if use.confidence != "possible"]
         elsewhere.add_uses(found, _unlisted(found, request))
-        if len(bound) < FEW_USES or request.confidence == "possible":
+        if len(bound) < FEW_USES:
             elsewhere.add_text(options, is_expired)
             warnings += elsewhere.warnings
         n_elsewhere = elsewhere.n_elsewhere
@@ -161,13 +162,12 @@ def _others_of_page(
     end = request.offset + request.limit
     if end < n_wanted:
         return ()
-    if request.confidence == "possible":
+    if request.confidence == "possible" or request.limit > LISTS_ALL_ABOVE:
         return lines[max(0, request.offset - n_wanted) : end - n_wanted]
     if request.offset > n_wanted:
         return ()
-    if n_bound < FEW_USES:
-        return lines[:SHOWN_ELSEWHERE]
-    return [line for line in lines if line.reason in DOUBTFUL][:SHOWN_DOUBTFUL]
+    wanted = lines if n_bound < FEW_USES else [line for line in lines if line.reason in DOUBTFUL]
+    return wanted[:SHOWN_ELSEWHERE]
 
 
 def _counts(found: FoundUses, n_elsewhere: int) -> ReferenceCounts:
