@@ -134,6 +134,8 @@ def _score_references(tables: dict[str, Counts], snapshot: Snapshot, tree: WorkT
     _add(tables, "exact and likely", row, sure - neutral, right)
     _add(tables, "exact", row, by_confidence["exact"] - neutral, right)
     _add(tables, "all three", row, (sure | by_confidence["possible"]) - neutral, right)
+    listed = {(each.path, each.line_start) for each in reply.elsewhere if row.is_covered(each.path)}
+    _add(tables, "with what is listed as elsewhere", row, (sure | by_confidence["possible"] | listed) - neutral, right)
     if row.callers:
         _add(tables, "callers", row, callers, {(at.path, at.name) for at in row.callers})
     _add(
@@ -141,8 +143,8 @@ def _score_references(tables: dict[str, Counts], snapshot: Snapshot, tree: WorkT
     )
 
 
-def _asked(snapshot: Snapshot, row: Row) -> tuple[str, str]:
-    """Returns the `symbol_id` and the path by which to query the definition of a row."""
+def _asked(snapshot: Snapshot, row: Row) -> tuple[str, str | None]:
+    """Returns the `symbol_id` by which to query the definition of a row, or its name and path."""
     near = [
         symbol
         for symbol in snapshot.facts.symbols_named(row.name, 1000)
@@ -152,7 +154,7 @@ def _asked(snapshot: Snapshot, row: Row) -> tuple[str, str]:
         and row.definition.line <= max(symbol.line_start + 1, min(symbol.line_end, symbol.line_start + NEAR_LINES))
     ]
     best = min(near, key=lambda symbol: abs(symbol.line_start - row.definition.line), default=None)
-    return (row.name if best is None else symbol_handle(snapshot, best)), row.definition.path
+    return (row.name, row.definition.path) if best is None else (symbol_handle(snapshot, best), None)
 
 
 def _subtypes(snapshot: Snapshot, row: Row) -> Iterator[Line]:

@@ -207,5 +207,5 @@ def _paths(reply: Reply) -> Iterable[str]:
         case SearchCodeReply() | LocateSymbolReply():
             return {result.path for result in reply.results}
         case FindReferencesReply():
-            return {reference.path for reference in reply.references}
+            return {use.path for use in reply.references} | {use.path for use in reply.elsewhere}
     return ()

@@ -235,6 +235,35 @@ class FileTextReply(Struct, frozen=True, kw_only=True):
     metadata: Metadata
 
 
+class DefinitionPlace(Struct, frozen=True, kw_only=True):
+    """Another place of a definition: an overload, a part, a constructor, a declaration."""
+
+    path: str
+    line_start: int
+    line_end: int
+    signature: str
+
+
+class ReferenceDefinition(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A definition that was asked about. `project` as in `Result`."""
+
+    project: str = ""
+    symbol_id: str
+    path: str
+    line_start: int
+    line_end: int
+    kind: str
+    name: str
+    qualified_name: str
+    signature: str
+    places: tuple[DefinitionPlace, ...] = ()
+    """Its other places, the first ones."""
+    n_places: int = 0
+    """How many other places it has."""
+    n_uses: int | UnsetType = UNSET
+    """Its `exact` and `likely` uses, present if several definitions were asked about."""
+
+
 class HierarchyNode(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A symbol of a hierarchy; `depth` is the distance from the requested symbol."""
 
@@ -252,8 +281,10 @@ class HierarchyNode(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class SymbolHierarchyReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Ancestors: a flat list from the symbol outwards. Descendants: one root with nested `children`."""
+    """Ancestors: a flat list from the symbol outwards. Descendants: one root with nested `children`. Of several definitions of
+    the name, which `definitions` lists, one chain after the other, or one root each."""
 
+    definitions: tuple[ReferenceDefinition, ...] = ()
     hierarchy: tuple[HierarchyNode, ...]
     direction: str
     chain_length: int
@@ -275,20 +306,6 @@ class ImportedSymbol(Struct, frozen=True, kw_only=True):
     """The type of which it is a member, otherwise empty."""
 
 
-class ReferenceDefinition(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The definition whose uses were requested. `project` as in `Result`."""
-
-    project: str = ""
-    symbol_id: str
-    path: str
-    line_start: int
-    line_end: int
-    kind: str
-    name: str
-    qualified_name: str
-    signature: str
-
-
 class Reference(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A line that uses the definition. `project` and `stale` as in `Result`."""
 
@@ -303,15 +320,35 @@ class Reference(Struct, frozen=True, kw_only=True, omit_defaults=True):
     enclosing: Enclosing | None = None
     """The function around the line, otherwise the innermost definition."""
     is_test: bool = False
+    definition: int | UnsetType | None = UNSET
+    """The position among the reply's `definitions`; null if it may be any of several. Absent if only one was asked about."""
     text: str = ""
-    """The line of code, empty at the level `location`."""
+    """The line of code, empty at the level `location`; a call of several lines up to `line_end`."""
+    stale: bool = False
+
+
+class ElsewhereUse(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A line with the name that is not bound to the definition, and why not. `project` and `stale` as in `Result`."""
+
+    project: str = ""
+    path: str
+    line_start: int
+    reason: str
+    """`several fit`, `unknown receiver`, `unresolved import`, `local name`, `key`, `other language`, `text` (a file without a
+    grammar), `other type`, `other package`, `other definition`, `comment or string`, `document`."""
+    role: str = ""
+    """As in `Reference`; empty for text."""
+    enclosing: Enclosing | None = None
+    is_test: bool = False
+    text: str = ""
     stale: bool = False
 
 
 class ReferenceCounts(Struct, frozen=True, kw_only=True):
     """The number of lines with uses by confidence, independent of the filters and of what is shown.
 
-    `elsewhere`: uses of the same name that mean something else. `tests` and `roles` count `exact` and `likely` uses.
+    `elsewhere`: other lines with the name, those in text only where few uses are bound. `tests` and `roles` count `exact` and
+    `likely` uses.
     """
 
     exact: int
@@ -323,11 +360,14 @@ class ReferenceCounts(Struct, frozen=True, kw_only=True):
 
 
 class FindReferencesReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The uses of a definition from `offset` on: product code before tests, by path and line. `total` counts those that match the
-    request. `imported` is present if other repositories will be searched; clients never get it."""
+    """The uses of the definitions of a name from `offset` on: by definition, product code before tests, by path and line. `total`
+    counts those that match the request. `definitions` is present if there are several, `definition` is the first. `elsewhere`
+    follows the last uses. `imported` is present if other repositories will be searched; clients never get it."""
 
     definition: ReferenceDefinition
+    definitions: tuple[ReferenceDefinition, ...] = ()
     references: tuple[Reference, ...]
+    elsewhere: tuple[ElsewhereUse, ...] = ()
     counts: ReferenceCounts
     total: int
     offset: int
@@ -337,7 +377,7 @@ class FindReferencesReply(Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 class GraphNode(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A symbol of a call graph. `id` is its index among the nodes; `distance` is the number of calls from the requested symbol,
-    which is node 0. `stale` as in `Result`."""
+    which is node 0; of several the first nodes. `stale` as in `Result`."""
 
     id: int
     symbol_id: str
@@ -380,6 +420,8 @@ class CallGraphReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Symbols by distance, nearest first, each once. `impact` is present only for that direction."""
 
     direction: str
+    definitions: tuple[ReferenceDefinition, ...] = ()
+    """Those of the nodes with distance 0, in their order, if there are several."""
     nodes: tuple[GraphNode, ...]
     edges: tuple[GraphEdge, ...]
     impact: Impact | None = None
@@ -400,10 +442,12 @@ class RelatedType(Struct, frozen=True, kw_only=True, omit_defaults=True):
     stale: bool = False
 
 
-class TypeHierarchyReply(Struct, frozen=True, kw_only=True):
-    """Supertypes or subtypes, transitive, each once: those of a type follow it, by path and line."""
+class TypeHierarchyReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Supertypes or subtypes, transitive, each once: those of a type follow it, by path and line. The types that were requested
+    have depth 0; `definitions` is present if there are several."""
 
     relation: str
+    definitions: tuple[ReferenceDefinition, ...] = ()
     symbols: tuple[RelatedType, ...]
     total: int
     metadata: Metadata
@@ -434,12 +478,16 @@ class RelatedSymbol(Struct, frozen=True, kw_only=True, omit_defaults=True):
     signature: str = ""
     relation: str
     language: str
+    definition: int | UnsetType = UNSET
+    """The position among the reply's `definitions`."""
 
 
 class RelatedSymbolsReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Related symbols, nearest relation first, then by path and line."""
+    """Related symbols, nearest relation first, then by path and line. If several definitions have the name, `definitions` lists
+    them, `anchor` is the first, and the symbols are in their order."""
 
     anchor: RelatedAnchor
+    definitions: tuple[ReferenceDefinition, ...] = ()
     related: tuple[RelatedSymbol, ...]
     scope_used: str
     total_found: int

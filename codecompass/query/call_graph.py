@@ -12,12 +12,14 @@ from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Usage
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import CallGraphReply, GraphEdge, GraphNode, Impact
 from codecompass.protocol.requests import Confidence, GetCallGraph
-from codecompass.query.chosen_symbol import ChosenSymbol, choose_symbol, left_out_by_path
+from codecompass.query.asked_definitions import if_several
+from codecompass.query.chosen_symbol import ChosenSymbols, choose_symbols, left_out_by_path
 from codecompass.query.definitions import FileNames, entity
 from codecompass.query.exact_names import symbol_handle
-from codecompass.query.hierarchy import TypeTree
+from codecompass.query.hierarchy import TypeTree, overriding
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.options import no_deadline
+from codecompass.query.symbol_places import SymbolPlaces, symbol_key
 from codecompass.query.uses import FoundUse, FoundUses, Uses
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot
@@ -50,11 +52,16 @@ class Neighbours:
 
     def callers(self, row: SymbolRow) -> Iterator[Step]:
         """Yields the functions that use a symbol, product code before tests, by path and line."""
-        found = self.found[row.id] = self.uses.of(row)
+        return self.callers_in(row, self.uses.of(row))
+
+    def callers_in(self, row: SymbolRow, found: FoundUses) -> Iterator[Step]:
+        """Yields the functions around the uses that were found of a symbol."""
+        self.found[row.id] = found
         by_caller: dict[int, Step] = {}
         for use in found.uses:
             around = use.enclosing
-            if use.confidence == "possible" or around is None or use.role not in CALLING_ROLES or around.id == row.id:
+            is_sure = use.confidence != "possible" or len(use.fits) > 1
+            if not is_sure or around is None or use.role not in CALLING_ROLES or around.id == row.id:
                 continue
             if around.parent_id == row.id and around.kind not in FUNCTION_LIKE:
                 continue
@@ -74,6 +81,8 @@ class Neighbours:
         for step in self.used_in(file, [(each.line_start, each.line_end) for each in bodies], usages):
             if entity(step.neighbour) != entity(row) and step.neighbour.kind not in ("module", "field", "var", "const"):
                 yield step
+                if usages is CALLS:
+                    yield from (Step(each, step.lines, "likely") for each in overriding(self.uses, step.neighbour))
 
     def used_in(self, file: FileNames, spans: Sequence[tuple[int, int]], usages: frozenset[Usage]) -> Iterator[Step]:
         """Yields what the lines of a file use in one of the `usages`, by the first line that does.
@@ -99,16 +108,16 @@ class Neighbours:
 class _Graph(Neighbours):
     """Builds the graph breadth first: each symbol once, at its least distance."""
 
-    def __init__(self, snapshot: Snapshot, chosen: ChosenSymbol, request: GetCallGraph, is_expired: Callable[[], bool]) -> None:
+    def __init__(self, snapshot: Snapshot, chosen: ChosenSymbols, request: GetCallGraph, is_expired: Callable[[], bool]) -> None:
         super().__init__(snapshot, is_expired)
         self.keeps: Final = chosen.keeps
         self._file_ids = chosen.file_ids
         self.outside: Final[set[int]] = set()
         """Symbols that the request's path leaves out."""
-        root = chosen.row
+        self._roots = chosen.symbols
         self._request = request
         self.is_expired: Final = is_expired
-        self.nodes: dict[int, tuple[SymbolRow, int]] = {root.id: (root, 0)}
+        self.nodes: dict[int, tuple[SymbolRow, int]] = {row.id: (row, 0) for row in chosen.rows}
         self.edges: list[tuple[int, int, Step]] = []
         self.is_cut = False
 
@@ -120,13 +129,17 @@ class _Graph(Neighbours):
         """Adds neighbours level by level, up to the depth and limit of the request."""
         is_callees = self._request.direction == "callees"
         level = [row for row, _ in self.nodes.values()]
+        steps = self._callees_of_roots() if is_callees else self._callers_of_roots()
         for distance in range(1, self._request.depth + 1):
             following: list[SymbolRow] = []
             for row in level:
                 if distance > 1 and self.is_expired():
                     self.is_cut = True
                     return
-                for step in self.callees(row) if is_callees else self.callers(row):
+                found = steps.get(row.id)
+                if found is None:
+                    found = self.callees(row) if is_callees else self.callers(row)
+                for step in found:
                     self.is_cut = self.is_cut or (row.id in self.found and self.found[row.id].is_cut)
                     neighbour = step.neighbour
                     if not self._request.include_tests and self.uses.is_test(neighbour):
@@ -143,6 +156,25 @@ class _Graph(Neighbours):
                     ends = (row.id, neighbour.id) if is_callees else (neighbour.id, row.id)
                     self.edges.append((*ends, step))
             level = following
+            steps = {}
+
+    def _callers_of_roots(self) -> dict[int, Iterator[Step]]:
+        """Returns the callers of each symbol asked for, whose uses are found in one pass."""
+        found = self.uses.of_symbols(self._roots)
+        return {symbol.row.id: self.callers_in(symbol.row, found.of(n)) for n, symbol in enumerate(self._roots)}
+
+    def _callees_of_roots(self) -> dict[int, Iterator[Step]]:
+        """Returns what each symbol asked for calls, in all its places."""
+        return {symbol.row.id: self._callees_of(symbol) for symbol in self._roots}
+
+    def _callees_of(self, symbol: SymbolPlaces) -> Iterator[Step]:
+        seen: set[int] = set()
+        # Places of one name in one file are read together.
+        for row in {(row.file_id, entity(row)): row for row in reversed(symbol.rows)}.values():
+            for step in self.callees(row):
+                if step.neighbour.id not in seen and symbol_key(step.neighbour) not in symbol.keys:
+                    seen.add(step.neighbour.id)
+                    yield step
 
 
 def _with_a_body(symbols: Iterable[SymbolRow]) -> SymbolRow:
@@ -159,13 +191,13 @@ def get_call_graph(
     """Returns callers or callees by distance, nearest first, each symbol once; with `impact` callers and all else that a change
     of the symbol affects. At most `limit` symbols besides the one asked for.
 
-    Raises SymbolNotFound or AmbiguousSymbol.
+    Raises SymbolNotFound or AmbiguousSymbol for too many definitions.
     """
-    chosen = choose_symbol(snapshot, request.symbol_name, request.path, state.workspace, is_expired)
-    root = chosen.row
+    chosen = choose_symbols(snapshot, request.symbol_name, request.path, state.workspace, is_expired)
+    roots = chosen.rows
     graph = _Graph(snapshot, chosen, request, is_expired)
     graph.grow()
-    impact = _impact(graph, root) if request.direction == "impact" else None
+    impact = _impact(graph, roots) if request.direction == "impact" else None
     numbers = {row_id: number for number, row_id in enumerate(graph.nodes)}
     nodes = tuple(_node(snapshot, graph, row, numbers[row.id], distance) for row, distance in graph.nodes.values())
     edges = tuple(
@@ -177,14 +209,16 @@ def get_call_graph(
         )
         for caller, callee, step in graph.edges
     )
-    warnings = (f"only {len(nodes) - 1} symbols are shown; raise limit, or ask for one of them",) * graph.is_cut
-    found = graph.found.get(root.id)
-    if len(nodes) == 1 and found is not None and not graph.is_cut:
+    n_found = len(nodes) - len(roots)
+    warnings = (f"only {n_found} symbols are shown; raise limit, or ask for one of them",) * graph.is_cut
+    found = graph.found.get(roots[0].id)
+    if not n_found and found is not None and not graph.is_cut:
         warnings = _why_no_callers(found)
     n_outside = len(graph.outside)
-    warnings = (*chosen.warnings, *left_out_by_path(n_outside, n_outside + len(nodes) - 1, "symbols"), *warnings)
+    warnings = (*chosen.warnings, *left_out_by_path(n_outside, n_outside + n_found, "symbols"), *warnings)
     return CallGraphReply(
         direction=request.direction,
+        definitions=if_several(snapshot, chosen.symbols),
         nodes=nodes,
         edges=edges,
         impact=impact,
@@ -200,31 +234,32 @@ def _why_no_callers(found: FoundUses) -> tuple[str, ...]:
     return (f"0 callers; {', '.join(parts)}",) if parts else ()
 
 
-def _impact(graph: _Graph, root: SymbolRow) -> Impact:
+def _impact(graph: _Graph, roots: Sequence[SymbolRow]) -> Impact:
     """Returns what else a change affects, with counts."""
-    binder = graph.uses.binder
-    found = graph.found.get(root.id)
-    subtypes: list[SymbolRow] = []
-    overriding: list[SymbolRow] = []
-    if root.kind in CLASS_LIKE:
-        subtypes = _all_subtypes(graph, root)
-    elif root.kind == "method" or root.parent_kind in CLASS_LIKE:
-        for type_ in binder.types.of_member(root):
-            for subtype in _all_subtypes(graph, type_):
-                overriding += [row for row in binder.definitions.named(root.name) if row.parent_id == subtype.id]
-    importing = sorted({use.file.path for use in found.uses if use.role == "import" and graph.keeps_use(use)}) if found else []
-    subtypes = [row for row in subtypes if graph.keeps(row)]
-    overriding = [row for row in overriding if graph.keeps(row)]
+    subtypes: dict[int, SymbolRow] = {}
+    overrides: dict[int, SymbolRow] = {}
+    importing: set[str] = set()
+    for root in roots:
+        if root.kind in CLASS_LIKE:
+            subtypes.update((row.id, row) for row in _all_subtypes(graph, root))
+        else:
+            overrides.update((row.id, row) for row in overriding(graph.uses, root))
+        found = graph.found.get(root.id)
+        importing.update(use.file.path for use in (found.uses if found else ()) if use.role == "import" and graph.keeps_use(use))
     callers = [(row, distance) for row, distance in graph.nodes.values() if distance]
     distances = Counter(distance for row, distance in callers if not graph.uses.is_test(row))
     return Impact(
         callers_by_distance=tuple(distances[distance] for distance in range(1, max(distances, default=0) + 1)),
         tests=sum(graph.uses.is_test(row) for row, _ in callers),
-        subtypes=tuple(f"{row.path}:{row.line_start} {row.qualified_name}" for row in subtypes),
-        overriding=tuple(f"{row.path}:{row.line_start} {row.qualified_name}" for row in overriding),
+        subtypes=tuple(_place(row) for row in subtypes.values() if graph.keeps(row)),
+        overriding=tuple(_place(row) for row in overrides.values() if graph.keeps(row)),
         importing_files=len(importing),
-        importers=tuple(importing[:MAX_IMPORTERS]),
+        importers=tuple(sorted(importing)[:MAX_IMPORTERS]),
     )
+
+
+def _place(row: SymbolRow) -> str:
+    return f"{row.path}:{row.line_start} {row.qualified_name}"
 
 
 def _all_subtypes(graph: _Graph, type_: SymbolRow) -> list[SymbolRow]:

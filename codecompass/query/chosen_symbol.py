@@ -1,8 +1,9 @@
-"""Which definition a tool's `symbol_name` means, and what is left of its `path`.
+"""Which symbols a tool's `symbol_name` means, and what is left of its `path`.
 
 The name decides: a name, a qualified name, a `symbol_id`, a place as answers print it (`src/x.py:10-20`, `src/x.py:10 fn run`),
-or a declaration (`struct Session`, `fn run(x)`). `path` filters what the tool returns. Only if several files define or declare
-the name does `path` choose among them as well; if it is the file of one of them it filters nothing.
+or a declaration (`struct Session`, `fn run(x)`). A name of several symbols means all of them, up to a limit. `path` filters what
+the tool returns. Only if several files define or declare the name does `path` choose among them as well; if it is the file of one
+of them it filters nothing.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -21,12 +22,15 @@ from codecompass.query.named_locations import AskedLines, asked_lines, files_at,
 from codecompass.query.options import no_deadline
 from codecompass.query.path_globs import WILDCARDS, relative_to_root
 from codecompass.query.query_words import name_parts
+from codecompass.query.symbol_places import SymbolPlaces, one_symbol_each, with_other_places
 from codecompass.query.traces_and_signatures import declared_name
 from codecompass.store.rows import FileRow, SymbolRow
 from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import Filter
 
-SHOWN_CANDIDATES: Final = 20
+MAX_SYMBOLS: Final = 20
+"""Unrelated definitions of one name that an answer is about; more are listed instead."""
+
 SIMILAR_NAMES: Final = 5
 SHOWN_NAME: Final = 100
 """Characters of a name in an error."""
@@ -36,48 +40,53 @@ NEAR_PLACES: Final = 2
 """Definitions that an error names for a place where there is none."""
 
 
-class ChosenSymbol(Struct, frozen=True, kw_only=True):
-    """A definition, and the filter on what a tool returns about it."""
+class ChosenSymbols(Struct, frozen=True, kw_only=True):
+    """The symbols that are meant, at least one, and the filter on what a tool returns about them."""
 
-    row: SymbolRow
+    symbols: tuple[SymbolPlaces, ...]
     file_ids: frozenset[int] | None = None
     """The files that may be returned; None for all."""
     warnings: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> tuple[SymbolRow, ...]:
+        """The leading definition of each symbol."""
+        return tuple(symbol.row for symbol in self.symbols)
 
     def keeps(self, row: SymbolRow) -> bool:
         """Whether a definition is in a file that may be returned."""
         return self.file_ids is None or row.file_id in self.file_ids
 
 
-def choose_symbol(
+def choose_symbols(
     snapshot: Snapshot, name: str, path: str | None, root: str, is_expired: Callable[[], bool] = no_deadline
-) -> ChosenSymbol:
-    """Returns the definition that `name` means, with the filter that `path` is.
+) -> ChosenSymbols:
+    """Returns the symbols that `name` means, with the filter that `path` is.
 
     `root` is that of the workspace, for absolute paths. Similar names for an error are searched for until `is_expired`.
 
-    Raises SymbolNotFound; AmbiguousSymbol if definitions in several files have the name; InvalidInput for an invalid path.
+    Raises SymbolNotFound; AmbiguousSymbol if more than MAX_SYMBOLS have the name; InvalidInput for an invalid path.
     """
     named = _meant(snapshot, name, root, is_expired)
-    rows = without_declarations(named)
     if path is None:
-        return ChosenSymbol(row=_only(rows, name))
+        return ChosenSymbols(symbols=_symbols(snapshot, named, name))
     path, allowed, warnings = _filter(snapshot, path, root)
     if len({row.path for row in named}) > 1 and WILDCARDS.isdisjoint(path):
         its_own = [row for row in named if row.file_id in allowed and row.path.endswith(path.strip("/"))]
         if its_own:
-            return ChosenSymbol(row=_only(without_declarations(its_own), name))
-    if len({row.path for row in rows}) == 1:
-        return ChosenSymbol(row=rows[0], file_ids=allowed, warnings=warnings)
-    inside = [row for row in rows if row.file_id in allowed]
-    if not inside:
-        raise _ambiguous(rows, name, f" None of them is in path {path[:SHOWN_PATH]}.")
-    return ChosenSymbol(row=_only(inside, name), file_ids=allowed)
+            return ChosenSymbols(symbols=_symbols(snapshot, its_own, name))
+    rows = without_declarations(named)
+    inside = [row for row in rows if row.file_id in allowed] if len({row.path for row in rows}) > 1 else []
+    return ChosenSymbols(symbols=_symbols(snapshot, inside or named, name), file_ids=allowed, warnings=warnings)
 
 
 def resolve_symbol(snapshot: Snapshot, name: str, root: str, is_expired: Callable[[], bool] = no_deadline) -> SymbolRow:
-    """Returns the definition that `name` means. Raises the same errors as `choose_symbol`."""
-    return choose_symbol(snapshot, name, None, root, is_expired).row
+    """Returns the one definition that `name` means. Raises the same errors as `choose_symbols`, and AmbiguousSymbol for
+    several."""
+    rows = choose_symbols(snapshot, name, None, root, is_expired).rows
+    if len(rows) > 1:
+        raise _ambiguous(rows, name)
+    return rows[0]
 
 
 def file_filter(snapshot: Snapshot, path: str, root: str) -> frozenset[int]:
@@ -152,20 +161,22 @@ def _declared(snapshot: Snapshot, text: str) -> list[SymbolRow]:
     return [row for row in rows if row.kind in kinds] or list(rows)
 
 
-def _only(rows: Sequence[SymbolRow], name: str) -> SymbolRow:
-    if len({row.path for row in rows}) > 1:
-        raise _ambiguous(rows, name)
-    return rows[0]
+def _symbols(snapshot: Snapshot, rows: Sequence[SymbolRow], name: str) -> tuple[SymbolPlaces, ...]:
+    symbols = one_symbol_each(rows)
+    if len(symbols) > MAX_SYMBOLS:
+        raise _ambiguous([symbol.row for symbol in symbols], name)
+    return tuple(with_other_places(snapshot, symbol) for symbol in symbols)
 
 
-def _ambiguous(rows: Sequence[SymbolRow], name: str, said: str = "") -> AmbiguousSymbol:
+def _ambiguous(rows: Sequence[SymbolRow], name: str) -> AmbiguousSymbol:
+    first = f"{rows[0].path}:{rows[0].line_start}"
     return AmbiguousSymbol(
-        f"{len(rows)} definitions are named {name[:SHOWN_NAME]}.{said} Pass one of these places (path:line) or a qualified "
-        "name as the name.",
+        f"{len(rows)} definitions are named {name[:SHOWN_NAME]}. Pass one of these places or a qualified name as symbol_name "
+        f'(such as "{first[:SHOWN_PATH]}"), or path for those in some files.',
         candidate_count=len(rows),
         candidates=[
             {"path": row.path, "line": row.line_start, "kind": row.kind, "qualified_name": row.qualified_name}
-            for row in rows[:SHOWN_CANDIDATES]
+            for row in rows[:MAX_SYMBOLS]
         ],
     )
 

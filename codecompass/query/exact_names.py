@@ -174,12 +174,14 @@ def _ends_with(row: SymbolRow, parts: tuple[str, ...], *, fold: bool = False) ->
     path = name_parts((row.path.lower() if fold else row.path).rpartition(".")[0] or row.path)
     if len(parts) > len(qualified) + len(path) + 1:
         return False
-    return any(parts[-count:] == qualified[-count:] and _is_tail(path, parts[:-count]) for count in range(1, len(parts)))
+    ending = row.path.rpartition(".")[2]
+    return any(parts[-count:] == qualified[-count:] and _is_tail(path, parts[:-count], ending) for count in range(1, len(parts)))
 
 
-def _is_tail(path: tuple[str, ...], front: tuple[str, ...]) -> bool:
-    # `handler.rs::run` splits into `handler`, `rs`, `run`: an extension may stand between.
-    return path[-len(front) :] == front or (len(front) > 1 and path[-len(front) + 1 :] == front[:-1])
+def _is_tail(path: tuple[str, ...], front: tuple[str, ...], ending: str) -> bool:
+    # `handler.rs::run` splits into `handler`, `rs`, `run`: the extension may stand between.
+    is_file = len(front) > 1 and front[-1].lower() == ending.lower()
+    return path[-len(front) :] == front or (is_file and path[-len(front) + 1 :] == front[:-1])
 
 
 def allowed(rows: Iterable[SymbolRow], where: Filter, kinds: frozenset[SymbolKind] | None) -> list[SymbolRow]:

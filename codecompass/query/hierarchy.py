@@ -12,15 +12,17 @@ from codecompass.protocol.encode import encoded_size
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import HierarchyNode, RelatedType, SymbolHierarchyReply, TypeHierarchyReply
 from codecompass.protocol.requests import Confidence, GetSymbolHierarchy, Relation
+from codecompass.query.asked_definitions import if_several
 from codecompass.query.binding import Binder
-from codecompass.query.chosen_symbol import ChosenSymbol, choose_symbol, left_out_by_path
-from codecompass.query.definitions import TYPE_KINDS, Definitions, enclosing, entity, family_of, owner_name
+from codecompass.query.chosen_symbol import ChosenSymbols, choose_symbols, left_out_by_path
+from codecompass.query.definitions import TYPE_KINDS, Definitions, enclosing, entity, family_of, is_member, owner_name
 from codecompass.query.exact_names import symbol_handle
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.options import MAX_HIERARCHY_BYTES, no_deadline
 from codecompass.query.query_words import name_parts
 from codecompass.query.receiver_types import MAX_SUPERTYPES
 from codecompass.query.shaping import stable_handle
+from codecompass.query.symbol_places import SymbolPlaces
 from codecompass.query.uses import Uses
 from codecompass.query.written_types import base_names
 from codecompass.store.rows import SymbolRow
@@ -39,6 +41,9 @@ _METHODS_OUTSIDE: Final = frozenset({"go", "cpp"})
 _EXTENDED_KINDS: Final = frozenset({"class", "struct", "enum", "trait", "interface", "type"})
 
 MAX_TYPES: Final = 500
+MAX_OVERRIDING: Final = 200
+"""Methods of one name that are looked at for whether they override another."""
+
 MAX_INHERITANCE_DEPTH: Final = 20
 MAX_METHODS: Final = 200
 """Methods of a Go interface; the types that implement a larger one are not looked up."""
@@ -54,15 +59,18 @@ def get_symbol_hierarchy(
 
     `impl` and extension blocks count as nested in their type, and so do methods defined outside it (Go, C++).
 
-    Raises SymbolNotFound or AmbiguousSymbol.
+    Raises SymbolNotFound or AmbiguousSymbol for too many definitions.
     """
-    chosen = choose_symbol(snapshot, request.symbol_name, request.path, state.workspace, is_expired)
-    anchor = chosen.row
+    chosen = choose_symbols(snapshot, request.symbol_name, request.path, state.workspace, is_expired)
     if request.relation != "nesting":
         return type_hierarchy(snapshot, chosen, request.relation, state, is_expired)
+    definitions = if_several(snapshot, chosen.symbols)
     if request.direction == "ancestors":
-        nodes = tuple(_node(snapshot, row, depth, ()) for depth, row in enumerate(_ancestors(snapshot, anchor)))
+        nodes = tuple(
+            _node(snapshot, row, depth, ()) for anchor in chosen.rows for depth, row in enumerate(_ancestors(snapshot, anchor))
+        )
         return SymbolHierarchyReply(
+            definitions=definitions,
             hierarchy=nodes,
             direction=request.direction,
             chain_length=len(nodes),
@@ -71,7 +79,8 @@ def get_symbol_hierarchy(
     tree = _Tree(snapshot, chosen, is_expired)
     warnings = (f"only the upper {tree.size} symbols are shown; ask for one of them to see more",) if tree.is_cut else ()
     return SymbolHierarchyReply(
-        hierarchy=(tree.root(),),
+        definitions=definitions,
+        hierarchy=tree.roots(),
         direction=request.direction,
         chain_length=tree.size,
         metadata=answer_metadata(snapshot, state, warnings=(*chosen.warnings, *warnings), is_truncated=tree.is_cut),
@@ -93,24 +102,24 @@ def _ancestors(snapshot: Snapshot, anchor: SymbolRow) -> list[SymbolRow]:
 class _Tree:
     """The definitions inside a symbol, collected level by level, so that the deepest are left out if not all fit."""
 
-    def __init__(self, snapshot: Snapshot, chosen: ChosenSymbol, is_expired: Callable[[], bool]) -> None:
+    def __init__(self, snapshot: Snapshot, chosen: ChosenSymbols, is_expired: Callable[[], bool]) -> None:
         self._snapshot = snapshot
-        self._anchor = chosen.row
+        self._symbols = {symbol.row.id: symbol for symbol in chosen.symbols}
         self._keeps = chosen.keeps
         self._is_expired = is_expired
         self._inside: dict[int, list[SymbolRow]] = {}
-        self.size = 1
+        self.size = len(self._symbols)
         self.is_cut = False
         self._gather()
 
-    def root(self) -> HierarchyNode:
-        """Returns the symbol with the definitions that fit nested in it."""
-        return self._nested(self._anchor, 0)
+    def roots(self) -> tuple[HierarchyNode, ...]:
+        """Returns each symbol with the definitions that fit nested in it."""
+        return tuple(self._nested(symbol.row, 0) for symbol in self._symbols.values())
 
     def _gather(self) -> None:
-        seen = {self._anchor.id}
-        free = MAX_HIERARCHY_BYTES - encoded_size(_node(self._snapshot, self._anchor, 0, ()))
-        level = [self._anchor]
+        seen = {row.id for symbol in self._symbols.values() for row in (symbol.row, *_own_kind(symbol))}
+        level = [symbol.row for symbol in self._symbols.values()]
+        free = MAX_HIERARCHY_BYTES - sum(encoded_size(_node(self._snapshot, row, 0, ())) for row in level)
         for depth in range(1, MAX_DEPTH + 1):
             below = []
             for parent in level:
@@ -132,6 +141,10 @@ class _Tree:
 
     def _members(self, parent: SymbolRow, depth: int) -> list[SymbolRow]:
         inside = self._snapshot.facts.children(parent.id)
+        if depth == 1:
+            inside = inside + [
+                row for part in _own_kind(self._symbols[parent.id]) for row in self._snapshot.facts.children(part.id)
+            ]
         if depth == 1 and parent.kind in _EXTENDED_KINDS:
             inside = inside + _extensions(self._snapshot, parent)
         return [row for row in inside if self._keeps(row)]
@@ -139,6 +152,11 @@ class _Tree:
     def _nested(self, row: SymbolRow, depth: int) -> HierarchyNode:
         children = tuple(self._nested(child, depth + 1) for child in self._inside.get(row.id, ()))
         return _node(self._snapshot, row, depth, children)
+
+
+def _own_kind(symbol: SymbolPlaces) -> list[SymbolRow]:
+    """Returns the other parts of a type; constructors are among its members."""
+    return [row for row in symbol.rows[1:] if symbol.row.kind in TYPE_KINDS and row.kind in TYPE_KINDS]
 
 
 def _extensions(snapshot: Snapshot, row: SymbolRow) -> list[SymbolRow]:
@@ -179,27 +197,41 @@ def _node(snapshot: Snapshot, row: SymbolRow, depth: int, children: tuple[Hierar
 
 
 def type_hierarchy(
-    snapshot: Snapshot, chosen: ChosenSymbol, relation: Relation, state: AnswerState, is_expired: Callable[[], bool]
+    snapshot: Snapshot, chosen: ChosenSymbols, relation: Relation, state: AnswerState, is_expired: Callable[[], bool]
 ) -> TypeHierarchyReply:
-    """Returns supertypes or subtypes, transitively, each once; those of one type directly after it."""
-    tree = TypeTree(Uses(snapshot, is_expired), relation, is_expired)
-    below = list(tree.below(chosen.row))
-    kept = [each for each in below if chosen.file_ids is None or (isinstance(each.type, SymbolRow) and chosen.keeps(each.type))]
-    warnings = (*chosen.warnings, *left_out_by_path(len(below) - len(kept), len(below), relation))
-    shown = _fitting([_related(each) for each in kept])
-    if len(shown) < len(kept):
-        warnings += (f"{len(shown)} of {len(kept)} {relation} are shown; pass path, or ask for one of them",)
+    """Returns supertypes or subtypes, transitively, each once; those of one type directly after it. Of several definitions only
+    types are asked about, if there are any."""
+    uses = Uses(snapshot, is_expired)
+    symbols = [symbol for symbol in chosen.symbols if symbol.row.kind in TYPE_KINDS] or list(chosen.symbols)
+    shown: list[RelatedType] = []
+    free = MAX_HIERARCHY_BYTES
+    n_found = n_kept = 0
+    is_cut = False
+    for symbol in symbols:
+        tree = TypeTree(uses, relation, is_expired)
+        below = [each for row in (symbol.row, *_own_kind(symbol)) for each in tree.below(row)]
+        kept = [
+            each for each in below if chosen.file_ids is None or (isinstance(each.type, SymbolRow) and chosen.keeps(each.type))
+        ]
+        n_found, n_kept, is_cut = n_found + len(below), n_kept + len(kept), is_cut or tree.is_cut
+        fitting = _fitting([_related(each) for each in kept], free)
+        free -= sum(encoded_size(each) + 1 for each in fitting)
+        shown += [_related(RelatedRow(symbol.row, 0)), *fitting]
+    warnings = (*chosen.warnings, *left_out_by_path(n_found - n_kept, n_found, relation))
+    n_shown = len(shown) - len(symbols)
+    if n_shown < n_kept:
+        warnings += (f"{n_shown} of {n_kept} {relation} are shown; pass path, or ask for one of them",)
     return TypeHierarchyReply(
         relation=relation,
-        symbols=(_related(RelatedRow(chosen.row, 0)), *shown),
-        total=len(kept),
-        metadata=answer_metadata(snapshot, state, warnings=warnings, is_truncated=tree.is_cut or len(shown) < len(kept)),
+        definitions=if_several(snapshot, symbols),
+        symbols=tuple(shown),
+        total=n_kept,
+        metadata=answer_metadata(snapshot, state, warnings=warnings, is_truncated=is_cut or n_shown < n_kept),
     )
 
 
-def _fitting(types: Sequence[RelatedType]) -> list[RelatedType]:
-    """Returns the first types that fit into one answer."""
-    free = MAX_HIERARCHY_BYTES
+def _fitting(types: Sequence[RelatedType], free: int) -> list[RelatedType]:
+    """Returns the first types that fit into `free` bytes."""
     kept: list[RelatedType] = []
     for each in types:
         free -= encoded_size(each) + 1
@@ -292,6 +324,36 @@ def direct_subtypes(uses: Uses, type_: SymbolRow) -> list[Subtype]:
             if subtype is not None and (subtype.id not in found or binding.certainty == "exact"):
                 found[subtype.id] = Subtype(subtype, binding.certainty)
     return sorted(found.values(), key=lambda each: (each.type.path, each.type.line_start, each.type.id))
+
+
+def overriding(uses: Uses, method: SymbolRow) -> list[SymbolRow]:
+    """Returns the methods that override a method or implement it, in all direct and indirect subtypes of its type."""
+    definitions, types = uses.binder.definitions, uses.binder.types
+    if not is_member(method) or method.kind in TYPE_KINDS:
+        return []
+    namesakes = [row for row in definitions.named(method.name) if entity(row) != entity(method) and is_member(row)]
+    owners = {entity(type_) for type_ in types.of_member(method)}
+    if not namesakes or not owners:
+        return []
+    if family_of(method.language) == "go":
+        interfaces = [type_ for type_ in types.of_member(method) if type_.kind == "interface"]
+        below = {entity(row) for type_ in interfaces for row in _with_the_methods_of(uses.binder, type_)}
+        return [row for row in namesakes if any(entity(type_) in below for type_ in types.of_member(row))]
+    found = []
+    for row in namesakes[:MAX_OVERRIDING]:
+        pending = list(types.of_member(row))
+        seen: set[int] = set()
+        while pending and len(seen) < MAX_SUPERTYPES:
+            type_ = pending.pop()
+            if type_.id in seen:
+                continue
+            seen.add(type_.id)
+            above = [thing for thing in types.supertypes(type_) if isinstance(thing, SymbolRow)]
+            if any(entity(thing) in owners for thing in above):
+                found.append(row)
+                break
+            pending += above
+    return found
 
 
 def _with_the_methods_of(binder: Binder, interface: SymbolRow) -> list[SymbolRow]:

@@ -12,6 +12,7 @@ from codecompass.protocol.replies import (
     CallGraphReply,
     CodeContextReply,
     ContextItem,
+    ElsewhereUse,
     FindReferencesReply,
     GraphNode,
     LocateSymbolReply,
@@ -103,7 +104,9 @@ def mark_stale(reply: ReplyT, changed: Collection[str], *, max_tokens: int | Non
         case SearchCodeReply() | LocateSymbolReply():
             return msgspec.structs.replace(reply, results=_marked(reply.results, changed))
         case FindReferencesReply():
-            return msgspec.structs.replace(reply, references=_marked(reply.references, changed))
+            return msgspec.structs.replace(
+                reply, references=_marked(reply.references, changed), elsewhere=_marked(reply.elsewhere, changed)
+            )
         case CallGraphReply():
             return msgspec.structs.replace(reply, nodes=_marked(reply.nodes, changed))
         case TypeHierarchyReply():
@@ -113,7 +116,7 @@ def mark_stale(reply: ReplyT, changed: Collection[str], *, max_tokens: int | Non
     return reply
 
 
-PlaceT = TypeVar("PlaceT", Result, Reference, GraphNode, RelatedType)
+PlaceT = TypeVar("PlaceT", Result, Reference, ElsewhereUse, GraphNode, RelatedType)
 
 
 def _marked(places: Sequence[PlaceT], changed: Collection[str]) -> tuple[PlaceT, ...]:

@@ -1,4 +1,4 @@
-"""`find_references`: the uses of a definition, page by page; and across repositories, by the names of packages.
+"""`find_references`: the uses of the definitions of a name, page by page; and across repositories, by the names of packages.
 
 A definition of another repository is used in files that import its package, with this confidence:
 
@@ -8,11 +8,11 @@ possible   a member of that name, in a file that imports the package
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from codecompass.languages.path_modules import python_module
@@ -26,19 +26,26 @@ from codecompass.protocol.replies import (
     ReferenceDefinition,
 )
 from codecompass.protocol.requests import Confidence, FindReferences
-from codecompass.query.chosen_symbol import choose_symbol, file_filter, left_out_by_path
+from codecompass.query.asked_definitions import asked_definition
+from codecompass.query.chosen_symbol import choose_symbols, file_filter, left_out_by_path
 from codecompass.query.definitions import FileNames, code_around, family_of, is_member, last_part, owner_name
-from codecompass.query.exact_names import symbol_handle
-from codecompass.query.excerpts import enclosing_of, shortened
+from codecompass.query.elsewhere import DOUBTFUL, Asked, Elsewhere, ElsewhereLine, elsewhere_uses
+from codecompass.query.excerpts import enclosing_of
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.options import QueryOptions, no_deadline
-from codecompass.query.source_lines import lines_of
+from codecompass.query.use_lines import use_text
 from codecompass.query.uses import CONFIDENCES, FILES_BETWEEN_CHECKS, FoundUse, FoundUses, Uses, once, role_of_use
 from codecompass.store.rows import ImportRow, PackageRow, SymbolRow
 from codecompass.store.snapshot import Snapshot
 
-MAX_LINE_CHARACTERS: Final = 240
-"""Limit for a line of code in an answer; a longer one is cut around the name."""
+FEW_USES: Final = 5
+"""With fewer bound uses than this, text is searched as well, and other lines with the name are listed whatever they mean."""
+
+SHOWN_ELSEWHERE: Final = 5
+"""Other lines with the name that follow the last use: of many bound uses the doubtful ones alone."""
+
+LISTS_ALL_ABOVE: Final = 50
+"""With a larger limit, as with confidence `possible`, all other lines are listed up to it."""
 
 _MANIFESTS: Final[Mapping[str, str]] = {"go": "go.mod", "node": "package.json", "cargo": "Cargo.toml"}
 """The files that name packages; other configuration files only say where modules are found."""
@@ -59,27 +66,19 @@ def find_references(
     is_expired: Callable[[], bool] = no_deadline,
     options: QueryOptions = QueryOptions(),  # noqa: B008 (frozen)
 ) -> FindReferencesReply:
-    """Returns the uses of a definition, product code before tests, by path and line; the counts include all of them.
+    """Returns the uses of the definitions of a name, product code before tests, by path and line; the counts include all of them.
+    Lines with the name that are bound to none of them follow.
 
-    Raises SymbolNotFound or AmbiguousSymbol.
+    Raises SymbolNotFound, or AmbiguousSymbol for too many definitions.
     """
     # Of many workspaces most do not define the symbol: none of them need look up similar names.
     has_time = (lambda: True) if options.is_for_merging else is_expired
-    chosen = choose_symbol(snapshot, request.symbol_name, request.path, state.workspace, has_time)
-    target = chosen.row
-    found = Uses(snapshot, is_expired).of(target)
-    definition = ReferenceDefinition(
-        symbol_id=symbol_handle(snapshot, target),
-        path=target.path,
-        line_start=target.line_start,
-        line_end=target.line_end,
-        kind=target.kind,
-        name=target.name,
-        qualified_name=target.qualified_name,
-        signature=target.signature,
-    )
-    imported = imported_symbol(snapshot, target) if options.is_for_merging else None
-    reply = references_reply(snapshot, request, state, definition, found, chosen.file_ids, chosen.warnings)
+    chosen = choose_symbols(snapshot, request.symbol_name, request.path, state.workspace, has_time)
+    uses = Uses(snapshot, is_expired)
+    asked = Asked(uses.of_symbols(chosen.symbols), chosen.symbols, chosen.file_ids, chosen.warnings)
+    imported = imported_symbol(snapshot, chosen.symbols[0].row) if options.is_for_merging else None
+    definitions = tuple(asked_definition(snapshot, symbol) for symbol in chosen.symbols)
+    reply = references_reply(snapshot, request, state, definitions, asked, Elsewhere(snapshot, asked, uses), options, is_expired)
     return replace(reply, imported=imported)
 
 
@@ -87,14 +86,16 @@ def references_reply(
     snapshot: Snapshot,
     request: FindReferences,
     state: AnswerState,
-    definition: ReferenceDefinition,
-    found: FoundUses,
-    file_ids: frozenset[int] | None = None,
-    warnings: tuple[str, ...] = (),
+    definitions: tuple[ReferenceDefinition, ...],
+    asked: "Asked",
+    elsewhere: Elsewhere | None = None,
+    options: QueryOptions = QueryOptions(),  # noqa: B008 (frozen)
+    is_expired: Callable[[], bool] = no_deadline,
 ) -> FindReferencesReply:
-    """Returns the page of uses that the request asks for, of those in the files `file_ids`; the counts are of these files too."""
-    if file_ids is not None:
-        inside = tuple(use for use in found.uses if use.file.file_id in file_ids)
+    """Returns the page of uses that the request asks for; the counts are of all in the files that may be returned."""
+    found, warnings = asked.found, asked.warnings
+    if asked.file_ids is not None:
+        inside = tuple(use for use in found.uses if use.file.file_id in asked.file_ids)
         warnings += left_out_by_path(len(found.uses) - len(inside), len(found.uses), "uses")
         found = replace(found, uses=inside)
     least = CONFIDENCES.index(request.confidence)
@@ -105,13 +106,33 @@ def references_reply(
         and (request.role is None or use.role == request.role)
         and (request.include_tests or not use.is_test)
     ]
+    n_definitions = len(definitions)
+    if n_definitions > 1:
+        wanted.sort(key=lambda use: use.fits[0] if len(use.fits) == 1 else n_definitions)
+        definitions = _with_counts(definitions, found)
     page = wanted[request.offset : request.offset + request.limit]
-    shown = tuple(_reference(snapshot, use, definition.name, has_text=request.detail_level == "line") for use in page)
+    names = list(dict.fromkeys(definition.name for definition in definitions))
+    has_text = request.detail_level == "line"
+    shown = tuple(_reference(snapshot, use, names, n_definitions, has_text=has_text) for use in page)
+    others: Sequence[ElsewhereLine] = ()
+    n_elsewhere = found.n_elsewhere
+    if elsewhere is not None:
+        bound = [use for use in wanted if use.confidence != "possible"]
+        elsewhere.add_uses(found, _unlisted(found, request))
+        if len(bound) < FEW_USES:
+            elsewhere.add_text(options, is_expired)
+            warnings += elsewhere.warnings
+        n_elsewhere = elsewhere.n_elsewhere
+        others = _others_of_page(
+            elsewhere.lines(request.role, include_tests=request.include_tests), request, len(wanted), len(bound)
+        )
     warnings += ("the time was up before all files were read; the counts cover only those that were",) * found.is_cut
     return FindReferencesReply(
-        definition=definition,
+        definition=definitions[0],
+        definitions=definitions if n_definitions > 1 else (),
         references=shown,
-        counts=_counts(found),
+        elsewhere=tuple(elsewhere_uses(snapshot, others, names, has_text=has_text)),
+        counts=_counts(found, n_elsewhere),
         total=len(wanted),
         offset=request.offset,
         metadata=answer_metadata(
@@ -124,32 +145,58 @@ def references_reply(
     )
 
 
-def _counts(found: FoundUses) -> ReferenceCounts:
+def _with_counts(definitions: Sequence[ReferenceDefinition], found: FoundUses) -> tuple[ReferenceDefinition, ...]:
+    sure = Counter(use.fits[0] for use in found.uses if len(use.fits) == 1 and use.confidence != "possible")
+    return tuple(replace(definition, n_uses=sure[position]) for position, definition in enumerate(definitions))
+
+
+def _unlisted(found: FoundUses, request: FindReferences) -> list[FoundUse]:
+    """Returns the uses that fit several definitions if the request leaves them out."""
+    return [] if request.confidence == "possible" else [use for use in found.uses if use.confidence == "possible"]
+
+
+def _others_of_page(
+    lines: Sequence[ElsewhereLine], request: FindReferences, n_wanted: int, n_bound: int
+) -> Sequence[ElsewhereLine]:
+    """Returns the lines that follow the uses of a page, which they do only after the last of them."""
+    end = request.offset + request.limit
+    if end < n_wanted:
+        return ()
+    if request.confidence == "possible" or request.limit > LISTS_ALL_ABOVE:
+        return lines[max(0, request.offset - n_wanted) : end - n_wanted]
+    if request.offset > n_wanted:
+        return ()
+    wanted = lines if n_bound < FEW_USES else [line for line in lines if line.reason in DOUBTFUL]
+    return wanted[:SHOWN_ELSEWHERE]
+
+
+def _counts(found: FoundUses, n_elsewhere: int) -> ReferenceCounts:
     by_confidence = Counter(use.confidence for use in found.uses)
     by_role = Counter(use.role for use in found.uses if use.confidence != "possible")
     return ReferenceCounts(
         exact=by_confidence["exact"],
         likely=by_confidence["likely"],
         possible=by_confidence["possible"],
-        elsewhere=found.n_elsewhere,
+        elsewhere=n_elsewhere,
         tests=sum(use.is_test for use in found.uses if use.confidence != "possible"),
         roles=dict(sorted(by_role.items())),
     )
 
 
-def _reference(snapshot: Snapshot, use: FoundUse, name: str, *, has_text: bool) -> Reference:
-    lines = lines_of(snapshot, use.file.file_id, use.line, use.line) if has_text else []
-    text = lines[0] if lines else ""
-    if len(text) > MAX_LINE_CHARACTERS:
-        text = shortened(text, text.find(name))
+def _reference(snapshot: Snapshot, use: FoundUse, names: Sequence[str], n_definitions: int, *, has_text: bool) -> Reference:
+    text, last = use_text(snapshot, use.file.file_id, use.line, use.role, names) if has_text else ("", use.line)
+    definition: int | UnsetType | None = UNSET
+    if n_definitions > 1:
+        definition = use.fits[0] if len(use.fits) == 1 else None
     return Reference(
         path=use.file.path,
         line_start=use.line,
-        line_end=use.line,
+        line_end=last,
         role=use.role,
         confidence=use.confidence,
         enclosing=enclosing_of(use.enclosing),
         is_test=use.is_test,
+        definition=definition,
         text=text,
     )
 
@@ -229,7 +276,7 @@ def find_package_references(
     )
     file_ids = None if request.path is None else file_filter(snapshot, request.path, state.workspace)
     found = uses_from_outside(snapshot, symbol, is_expired)
-    return references_reply(snapshot, request, state, definition, found, file_ids)
+    return references_reply(snapshot, request, state, (definition,), Asked(found, (), file_ids))
 
 
 def uses_from_outside(snapshot: Snapshot, symbol: ImportedSymbol, is_expired: Callable[[], bool] = no_deadline) -> FoundUses:

@@ -3,11 +3,14 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Literal
 
+from msgspec.structs import replace
+
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import RelatedAnchor, RelatedSymbol, RelatedSymbolsReply
 from codecompass.protocol.requests import FindRelatedSymbols
+from codecompass.query.asked_definitions import if_several
 from codecompass.query.call_graph import ANY_USAGE, Neighbours
-from codecompass.query.chosen_symbol import choose_symbol, left_out_by_path
+from codecompass.query.chosen_symbol import choose_symbols, left_out_by_path
 from codecompass.query.exact_names import symbol_handle
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.options import no_deadline
@@ -30,24 +33,31 @@ def find_related_symbols(
 ) -> RelatedSymbolsReply:
     """Returns related symbols, each once: what the symbol uses, what uses it, its tests, its neighbours within the scope.
 
-    What it uses is in line order, all else by path and line. Raises SymbolNotFound or AmbiguousSymbol.
+    What it uses is in line order, all else by path and line. Raises SymbolNotFound or AmbiguousSymbol for too many definitions.
     """
-    chosen = choose_symbol(snapshot, request.symbol_name, request.path, state.workspace, is_expired)
-    anchor = chosen.row
-    seen = {anchor.id}
+    chosen = choose_symbols(snapshot, request.symbol_name, request.path, state.workspace, is_expired)
+    neighbours = Neighbours(snapshot, is_expired)
     related: list[RelatedSymbol] = []
     is_partial = False
-    n_left_out = 0
-    for relation, rows in _relations(snapshot, anchor, request.scope, is_expired):
-        if related and is_expired():
-            is_partial = True
-            break
-        fresh = [row for row in rows if row.id not in seen and row.kind not in ("use", "impl")]
-        seen.update(row.id for row in fresh)
-        n_left_out += sum(not chosen.keeps(row) for row in fresh)
-        fresh = [row for row in fresh if chosen.keeps(row)]
-        related += [_related(snapshot, row, relation) for row in (fresh if relation == "uses" else _by_place(fresh))]
-    shown = tuple(related[: request.limit])
+    n_left_out = n_found = 0
+    share = max(1, request.limit // len(chosen.symbols))
+    for position, anchor in enumerate(chosen.rows):
+        own: list[RelatedSymbol] = []
+        seen = {anchor.id}
+        for relation, rows in _relations(snapshot, neighbours, anchor, request.scope):
+            if (own or related) and is_expired():
+                is_partial = True
+                break
+            fresh = [row for row in rows if row.id not in seen and row.kind not in ("use", "impl")]
+            seen.update(row.id for row in fresh)
+            n_left_out += sum(not chosen.keeps(row) for row in fresh)
+            fresh = [row for row in fresh if chosen.keeps(row)]
+            own += [_related(snapshot, row, relation) for row in (fresh if relation == "uses" else _by_place(fresh))]
+        n_found += len(own)
+        if len(chosen.symbols) > 1:
+            own = [replace(each, definition=position) for each in own]
+        related += own[:share]
+    anchor = chosen.rows[0]
     return RelatedSymbolsReply(
         anchor=RelatedAnchor(
             symbol_id=symbol_handle(snapshot, anchor),
@@ -57,14 +67,15 @@ def find_related_symbols(
             path=anchor.path,
             line_start=anchor.line_start,
         ),
-        related=shown,
+        definitions=if_several(snapshot, chosen.symbols),
+        related=tuple(related),
         scope_used=request.scope,
-        total_found=len(related),
+        total_found=n_found,
         metadata=answer_metadata(
             snapshot,
             state,
-            warnings=(*chosen.warnings, *left_out_by_path(n_left_out, n_left_out + len(related), "related symbols")),
-            is_truncated=len(shown) < len(related),
+            warnings=(*chosen.warnings, *left_out_by_path(n_left_out, n_left_out + n_found, "related symbols")),
+            is_truncated=len(related) < n_found,
             is_partial=is_partial,
         ),
     )
@@ -80,9 +91,8 @@ def package_directory(path: str) -> str:
 
 
 def _relations(
-    snapshot: Snapshot, anchor: SymbolRow, scope: str, is_expired: Callable[[], bool]
+    snapshot: Snapshot, neighbours: Neighbours, anchor: SymbolRow, scope: str
 ) -> Iterator[tuple[Relation, Iterable[SymbolRow]]]:
-    neighbours = Neighbours(snapshot, is_expired)
     yield "uses", [step.neighbour for step in neighbours.callees(anchor, ANY_USAGE)]
     callers = [step.neighbour for step in neighbours.callers(anchor)]
     yield "used_by", [row for row in callers if not neighbours.uses.is_test(row)]

@@ -1,6 +1,7 @@
-"""Finds the uses of a definition: where it is used, with what confidence, and in which role.
+"""Finds the uses of definitions: where they are used, with what confidence, and in which role.
 
-Uses are found by name in the text index, then bound to definitions (`binding`); those bound elsewhere are only counted.
+Uses are found by name in the text index, then bound to definitions (`binding`). Those of the name that are bound to none of them
+are kept with what they may mean.
 """
 
 import re
@@ -8,14 +9,16 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from codecompass.languages.lexical_rules import LEXICAL_RULES
 from codecompass.languages.records import CLASS_LIKE, Use
 from codecompass.protocol.requests import Confidence, ReferenceRole
 from codecompass.query.binding import Binder
-from codecompass.query.definitions import FileNames, code_around, entity, family_of
+from codecompass.query.definitions import FileNames, code_around, family_of
 from codecompass.query.options import no_deadline
 from codecompass.query.regex_terms import regex_terms
+from codecompass.query.symbol_places import SymbolKey, SymbolPlaces, symbol_key
 from codecompass.scan.path_roles import PathReader
 from codecompass.store.rows import IndexedFile, SymbolRow
 from codecompass.store.snapshot import Snapshot
@@ -35,18 +38,39 @@ class FoundUse(Struct, frozen=True):
     role: ReferenceRole
     confidence: Confidence
     enclosing: SymbolRow | None
-    """The innermost function or test around the use, else the innermost definition."""
+    """The innermost function or test around the use, else the innermost type or module."""
     is_test: bool
+    fits: tuple[int, ...] = (0,)
+    """The positions of the symbols asked for that it may refer to."""
+
+
+class OtherUse(Struct, frozen=True):
+    """A use of the name that is bound to none of the symbols asked for, and what it is bound to, if to anything."""
+
+    file: FileNames
+    use: Use
+    bound_to: tuple[SymbolRow, ...]
 
 
 class FoundUses(Struct, frozen=True):
-    """The uses of a definition: product code before tests, by path and line."""
+    """The uses of definitions: product code before tests, by path and line."""
 
     uses: tuple[FoundUse, ...]
     n_elsewhere: int
     """Uses of the name that refer to something else."""
     is_cut: bool
     """Whether the time was up before all files were read."""
+    others: tuple[OtherUse, ...] = ()
+    """The uses that refer to something else, by path."""
+
+    def of(self, position: int) -> "FoundUses":
+        """Returns the uses of the symbol at this position; those that fit several symbols are only possible."""
+        uses = [
+            use if len(use.fits) == 1 or use.confidence == "possible" else replace(use, confidence="possible")
+            for use in self.uses
+            if position in use.fits
+        ]
+        return replace(self, uses=tuple(uses))
 
 
 class Uses:
@@ -60,24 +84,28 @@ class Uses:
 
     def of(self, target: SymbolRow) -> FoundUses:
         """Returns the uses of a definition, including those under an alias."""
-        wanted = entity(target)
-        found: list[FoundUse] = []
-        n_elsewhere, is_cut = 0, False
+        return self.of_symbols([SymbolPlaces((target,))])
+
+    def of_symbols(self, symbols: Sequence[SymbolPlaces]) -> FoundUses:
+        """Returns the uses of each of the symbols, including those under an alias."""
         if self._is_expired():
             return FoundUses((), 0, is_cut=True)
-        for number, (file, uses) in enumerate(self.named(target.name, target.language)):
-            if number and not number % FILES_BETWEEN_CHECKS and self._is_expired():
-                is_cut = True
-                break
-            names = self.binder.definitions.names_of(file.id, file.path, file.language)
-            before = len(found)
-            found += self._meant(target, target.name, uses, names, wanted)
-            n_elsewhere += len(uses) - (len(found) - before)
-            for alias in self._aliases(target.name, names):
-                for _, aliased in self._snapshot.facts.uses([file.id], alias):
-                    found += self._meant(target, alias, aliased, names, wanted)
+        found: list[FoundUse] = []
+        others: list[OtherUse] = []
+        is_cut = False
+        asked = _Asked(symbols)
+        for name, language in asked.names:
+            for number, (file, uses) in enumerate(self.named(name, language)):
+                if number and not number % FILES_BETWEEN_CHECKS and self._is_expired():
+                    is_cut = True
+                    break
+                names = self.binder.definitions.names_of(file.id, file.path, file.language)
+                found += self._meant(asked, name, name, uses, names, others)
+                for alias in self._aliases(name, names):
+                    for _, aliased in self._snapshot.facts.uses([file.id], alias):
+                        found += self._meant(asked, name, alias, aliased, names, None)
         found.sort(key=lambda use: (use.is_test, use.file.path, use.line))
-        return FoundUses(tuple(once(found)), n_elsewhere, is_cut)
+        return FoundUses(tuple(once(found)), len(others), is_cut, tuple(others))
 
     def is_test(self, row: SymbolRow) -> bool:
         """Whether a definition is part of the tests."""
@@ -122,25 +150,54 @@ class Uses:
         ]
 
     def _meant(
-        self, target: SymbolRow, name: str, uses: Sequence[Use], file: FileNames, wanted: tuple[str, str]
+        self, asked: "_Asked", name: str, local: str, uses: Sequence[Use], file: FileNames, others: list[OtherUse] | None
     ) -> Iterator[FoundUse]:
+        """Yields the uses that may mean what is asked for; all else is added to `others`."""
         is_test = self._paths.role(file.path).is_test
-        imports = [row for rows in file.imports.values() for row in rows if row.name == target.name or row.alias == name]
+        imports = [row for rows in file.imports.values() for row in rows if row.name == name or row.alias == local]
         for use in uses:
-            binding = self.binder.bind(name, use, file)
-            if binding.certainty == "elsewhere" or wanted not in map(entity, binding.symbols):
+            binding = self.binder.bind(local, use, file)
+            fits = () if binding.certainty == "elsewhere" else asked.met_by(binding.symbols)
+            if not fits:
+                if others is not None:
+                    others.append(OtherUse(file, use, binding.symbols if binding.certainty != "elsewhere" else ()))
                 continue
             is_import = any(row.line_start <= use.line <= row.line_end for row in imports)
             around, is_in_test = code_around(file, use.line)
-            role = "import" if is_import else role_of_use(use, target.kind)
-            yield FoundUse(file, use.line, role, binding.certainty, around, is_test or is_in_test)
+            role = "import" if is_import else role_of_use(use, asked.symbols[fits[0]].row.kind)
+            confidence = binding.certainty
+            if confidence == "possible" and len(fits) > 1 and asked.are_all_met(binding.symbols):
+                confidence = "likely"  # whichever it is, it was asked for
+            assert confidence != "elsewhere"
+            yield FoundUse(file, use.line, role, confidence, around, is_test or is_in_test, fits)
+
+
+class _Asked:
+    """The symbols whose uses are looked for, by their keys."""
+
+    def __init__(self, symbols: Sequence[SymbolPlaces]) -> None:
+        self.symbols: Final = symbols
+        self.names: Final = tuple(
+            {(row.name, family_of(row.language)): (row.name, row.language) for each in symbols for row in each.rows}.values()
+        )
+        """Each name once a family of languages, with one of its languages."""
+        self._positions: dict[SymbolKey, int] = {key: position for position, each in enumerate(symbols) for key in each.keys}
+
+    def met_by(self, rows: Sequence[SymbolRow]) -> tuple[int, ...]:
+        """Returns the positions of the symbols that the rows are places of, in order."""
+        met = {self._positions.get(symbol_key(row), -1) for row in rows}
+        return tuple(sorted(met - {-1}))
+
+    def are_all_met(self, rows: Sequence[SymbolRow]) -> bool:
+        """Whether each row is a place of one of the symbols."""
+        return all(symbol_key(row) in self._positions for row in rows)
 
 
 def once(uses: Sequence[FoundUse]) -> Iterator[FoundUse]:
-    """Yields each line once for each role, with the most certain of its uses."""
-    best: dict[tuple[int, int, str], FoundUse] = {}
+    """Yields each line once for each role and symbol, with the most certain of its uses."""
+    best: dict[tuple[int, int, str, tuple[int, ...]], FoundUse] = {}
     for use in uses:
-        key = (use.file.file_id, use.line, use.role)
+        key = (use.file.file_id, use.line, use.role, use.fits)
         known = best.get(key)
         if known is None or CONFIDENCES.index(use.confidence) < CONFIDENCES.index(known.confidence):
             best[key] = use

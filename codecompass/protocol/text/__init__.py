@@ -42,11 +42,11 @@ from codecompass.protocol.text.code import (
     one_line,
     outline_lines,
     place_of,
-    reference_lines,
     related_lines,
 )
 from codecompass.protocol.text.differences import difference_lines
 from codecompass.protocol.text.graphs import graph_lines, type_lines
+from codecompass.protocol.text.references import definition_lines, reference_lines
 from codecompass.protocol.text.state import (
     error_lines,
     health_lines,
@@ -100,9 +100,14 @@ def _lines(reply: Reply) -> Iterator[str]:
         case TypeHierarchyReply():
             yield from type_lines(reply)
         case RelatedSymbolsReply():
-            anchor = reply.anchor
-            yield f"near {anchor.kind} {one_line(anchor.name)}, {one_line(anchor.path)}:{anchor.line_start}"
-            yield from related_lines(reply.related)
+            if reply.definitions:
+                for position, definition in enumerate(reply.definitions):
+                    yield from definition_lines(definition)
+                    yield from related_lines([symbol for symbol in reply.related if symbol.definition == position])
+            else:
+                anchor = reply.anchor
+                yield f"near {anchor.kind} {one_line(anchor.name)}, {one_line(anchor.path)}:{anchor.line_start}"
+                yield from related_lines(reply.related)
             if len(reply.related) < reply.total_found:
                 yield _more(len(reply.related), reply.total_found)
         case IndexStatusReply():

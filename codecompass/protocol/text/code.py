@@ -11,7 +11,6 @@ encloses the lines. Numbered lines are exactly those of the file. Lines count fr
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
 from typing import Final
 
 import msgspec
@@ -22,7 +21,6 @@ from codecompass.protocol.kinds import SYMBOL_KINDS
 from codecompass.protocol.replies import (
     ContextItem,
     Excerpt,
-    FindReferencesReply,
     HierarchyNode,
     OutlineNode,
     Reference,
@@ -176,51 +174,6 @@ def related_lines(related: Sequence[RelatedSymbol]) -> Iterator[str]:
 
 
 CONFIDENCE_MARKS: Final = {"exact": "", "likely": "~", "possible": "?"}
-
-
-def reference_lines(reply: FindReferencesReply) -> Iterator[str]:
-    """Yields the counts of uses, then the uses grouped by path and enclosing function, each line with its number.
-
-    A file with one use takes one line: `path:line in function:code`. The line number of a likely use has the prefix `~`, that of
-    a possible one `?`.
-    """
-    counts = reply.counts
-    marks = {reference.confidence for reference in reply.references}
-    parts = [count(counts.exact, "use")] if counts.exact or not (counts.likely or counts.possible) else []
-    parts += [f"{counts.likely} likely{' (~)' * ('likely' in marks)}"] * bool(counts.likely)
-    parts += [f"{counts.possible} possible{' (?)' * ('possible' in marks)}"] * bool(counts.possible)
-    parts += [f"{counts.tests} in tests"] * bool(counts.tests)
-    parts += [f"{counts.elsewhere} of the name elsewhere"] * bool(counts.elsewhere)
-    yield ", ".join(parts)
-    for path, uses in groupby(reply.references, key=place_of):
-        together = list(uses)
-        if len(together) == 1 and not together[0].stale:
-            yield f"{one_line(path)}:{_reference(together[0], is_alone=True)}"
-            continue
-        yield one_line(path)
-        if together[0].stale:
-            yield STALE
-        around = ""
-        for reference in together:
-            function = _around(reference)
-            if function != around:
-                yield f"in {function}" if function else "outside of definitions"
-            around = function
-            yield _reference(reference, is_alone=False)
-
-
-def _reference(reference: Reference, *, is_alone: bool) -> str:
-    function = f" in {_around(reference)}" if is_alone and reference.enclosing is not None else ""
-    text = f":{one_line(reference.text)}" if reference.text else ""
-    return f"{CONFIDENCE_MARKS[reference.confidence]}{reference.line_start}{function}{text}"
-
-
-def _around(reference: Reference) -> str:
-    """Returns the function around a use, with its type (`Session.close`); empty if there is none."""
-    around = reference.enclosing
-    if around is None:
-        return ""
-    return one_line(short_name(Name(around.kind, around.name, around.qualified_name, "", reference.path)))
 
 
 class Name(Struct, frozen=True):

@@ -12,7 +12,7 @@ MAX_LISTED: Final = 20
 
 
 def graph_lines(reply: CallGraphReply) -> Iterator[str]:
-    """Yields the tree of callers or callees below the requested symbol: `kind name, path:line`, followed by the lines of the
+    """Yields the tree of callers or callees below each requested symbol: `kind name, path:line`, followed by the lines of the
     calls.
 
     A likely call has the prefix `~`; `...` follows a symbol that was expanded above. For an impact, a summary comes first, then
@@ -24,7 +24,9 @@ def graph_lines(reply: CallGraphReply) -> Iterator[str]:
     for each in reply.edges:
         first, second = (each.caller, each.callee) if is_callees else (each.callee, each.caller)
         neighbours.setdefault(first, []).append((second, each))
-    yield _symbol(nodes[0])
+    n_roots = max(1, len(reply.definitions))
+    if n_roots == 1:
+        yield _symbol(nodes[0])
     if reply.impact is not None:
         yield from _impact_lines(reply.impact)
         tests = [node for node in nodes if node.is_test and node.distance]
@@ -34,12 +36,12 @@ def graph_lines(reply: CallGraphReply) -> Iterator[str]:
             if len(tests) > MAX_LISTED:
                 yield f"  and {len(tests) - MAX_LISTED} more"
         yield "callers:"
-    if len(nodes) == 1:
+    if len(nodes) == n_roots == 1:
         yield "calls nothing of this repository" if is_callees else "no callers"
         return
     shown: set[int] = set()
     # An explicit stack and no recursion, because a graph of 500 symbols can be one chain.
-    pending: list[tuple[int, int, GraphEdge | None]] = [(0, 0, None)]
+    pending: list[tuple[int, int, GraphEdge | None]] = [(root, 0, None) for root in reversed(range(n_roots))]
     has_tests = reply.impact is None
     while pending:
         number, depth, edge = pending.pop()
@@ -47,6 +49,9 @@ def graph_lines(reply: CallGraphReply) -> Iterator[str]:
             lines = ", ".join(map(str, edge.lines))
             again = " ..." if number in shown and number in neighbours else ""
             yield f"{'  ' * depth}{CONFIDENCE_MARKS[edge.confidence]}{_symbol(nodes[number])} (at {lines}){again}"
+        elif n_roots > 1:
+            none = "" if number in neighbours else ": calls nothing of this repository" if is_callees else ": no callers"
+            yield f"= {_symbol(nodes[number])}{none}"
         if number in shown:
             continue
         shown.add(number)
@@ -85,5 +90,5 @@ def type_lines(reply: TypeHierarchyReply) -> Iterator[str]:
         at = f", {one_line(symbol.path)}:{symbol.line_start}" if symbol.path else " (not in this repository)"
         kind = CONFIDENCE_MARKS[symbol.confidence] + (f"{symbol.kind} " if symbol.kind else "")
         yield f"{'  ' * symbol.depth}{kind}{one_line(symbol.name)}{at}{CHANGED * symbol.stale}"
-    if len(reply.symbols) == 1:
+    if not any(symbol.depth for symbol in reply.symbols):
         yield f"no {reply.relation}"

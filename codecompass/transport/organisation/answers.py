@@ -299,7 +299,9 @@ class Organisation:
                 return replace(
                     reply,
                     definition=_labelled(reply.definition),
+                    definitions=tuple(map(_labelled, reply.definitions)),
                     references=tuple(map(_labelled, reply.references)),
+                    elsewhere=tuple(map(_labelled, reply.elsewhere)),
                     metadata=metadata,
                 )
             case _:

@@ -19,14 +19,15 @@ from codecompass.protocol.replies import (
     ImportedSymbol,
     LocateSymbolReply,
     PartsReply,
-    ReferenceCounts,
     SearchCodeReply,
 )
 from codecompass.protocol.requests import FindReferences, LocateSymbol, SearchCode
+from codecompass.query.chosen_symbol import MAX_SYMBOLS
 from codecompass.query.merging import MergedResults, WorkspacePart, in_turns, merged_page, merged_results
 from codecompass.query.references import FAMILIES
 from codecompass.transport.calls import CallOutcome
 from codecompass.transport.tools.call import ToolCall, ask_index
+from codecompass.transport.tools.merged_uses import Home, MergedUses
 from codecompass.transport.tools.project_answers import (
     Answers,
     Asked,
@@ -42,9 +43,6 @@ from codecompass.transport.tools.several_projects import (
     asked_projects,
     deadline_of,
 )
-
-SHOWN_CANDIDATES: Final = 20
-"""Definitions of a name in several projects that an AmbiguousSymbol lists."""
 
 MAX_PACKAGES: Final = 10_000
 MAX_IMPORTED_LENGTH: Final = 1_000
@@ -124,9 +122,12 @@ def _page(call: ToolCall, request: SearchCode | LocateSymbol, answers: Answers) 
 
 
 async def _references(call: ToolCall, request: FindReferences, asked: Asked) -> FindReferencesReply:
-    """Returns the uses of a definition: product code in projects that import its package, then in its own project, then tests.
+    """Returns the uses of the definitions of a name: product code in projects that import their package, then in their own
+    project, then tests.
 
-    Raises SymbolNotFound if no project defines it, AmbiguousSymbol if several do and the first named one does not.
+    The first named project's definitions are meant if it has any, otherwise those of all projects.
+
+    Raises SymbolNotFound if no project defines it, AmbiguousSymbol if they define too many.
     """
     deadline = deadline_of(call, request)
     enough = replace(request, offset=0, limit=request.offset + request.limit)
@@ -136,44 +137,33 @@ async def _references(call: ToolCall, request: FindReferences, asked: Asked) -> 
     if not any(each.reply for each in answers.each):
         later = await ask_everybody(call, enough, rest, deadline, beside=asked.here)
         answers = _together(answers, later)
-    home = _home(request, answers)
-    found = home.reply
-    assert isinstance(found, FindReferencesReply)
-    others = Answers()
-    if found.imported is not None:
+    merged = MergedUses(_homes(request, answers))
+    told: dict[str, ProjectAnswer] = {home.selected.project.project_id: home for home, _ in merged.homes}
+    other = answers.other if answers.other.failure is not None else OtherAnswers()
+    for number, (home, found) in enumerate(merged.homes):
+        if found.imported is None:
+            continue
         home_id = home.selected.project.project_id
         is_here = any(each is home for each in answers.here)
-        here = tuple(each for each in asked.here if each.project.project_id != home_id)
-        everybody = Asked(here, asked.elsewhere)
+        everybody = Asked(tuple(each for each in asked.here if each.project.project_id != home_id), asked.elsewhere)
         without = () if is_here else (home_id,)
-        others = await ask_everybody(
+        outside = await ask_everybody(
             call, enough, everybody, deadline, beside=asked.here, without=without, imported=found.imported
         )
-    elif answers.other.failure is not None:
-        others = Answers(other=answers.other)
-    parts = [home, *others.each]
-    replies = [(each.selected.label, each.reply) for each in parts if isinstance(each.reply, FindReferencesReply)]
-    uses = [replace(use, project=label) for label, reply in replies for use in reply.references]
-    uses.sort(key=lambda use: (use.is_test, use.project == home.selected.label))
-    page = tuple(uses[request.offset : request.offset + request.limit])
-    told = Answers((home, *others.here), others.other)
-    metadata = several_metadata(call, request, told, {home.selected.label, *(use.project for use in page)})
-    total = sum(reply.total for _, reply in replies)
-    if request.offset + len(page) < total and metadata.result_completeness == "complete":
+        merged.add(number, outside.each)
+        told = {each.selected.project.project_id: each for each in outside.here} | told
+        other = outside.other
+    reply = merged.reply(request)
+    shown = {*merged.labels, *(use.project for use in reply.references)}
+    metadata = several_metadata(call, request, Answers(tuple(told.values()), other), shown)
+    if request.offset + len(reply.references) < reply.total and metadata.result_completeness == "complete":
         metadata = replace(metadata, result_completeness="truncated")
-    if found.imported is None:
+    if all(found.imported is None for _, found in merged.homes):
         reason = (
             "the language of the definition has no packages that others import by name; its own project alone was looked through"
         )
         metadata = replace(metadata, warnings=(*metadata.warnings, reason))
-    return FindReferencesReply(
-        definition=replace(found.definition, project=home.selected.label),
-        references=page,
-        counts=_summed([reply.counts for _, reply in replies]),
-        total=total,
-        offset=request.offset,
-        metadata=metadata,
-    )
+    return replace(reply, metadata=metadata)
 
 
 def _named_first(asked: Asked) -> tuple[Asked, Asked]:
@@ -197,14 +187,13 @@ def _together(first: Answers, later: Answers) -> Answers:
     return Answers((*first.here, *later.here), other)
 
 
-def _home(request: FindReferences, answers: Answers) -> ProjectAnswer:
-    """Returns the answer of the project that defines the symbol."""
-    defining = [each for each in answers.each if each.reply is not None]
-    ambiguous = [each for each in answers.each if isinstance(each.failure, AmbiguousSymbol)]
-    is_first = bool(defining) and defining[0].selected.is_named and defining[0] is answers.each[0]
-    if (len(defining) == 1 and not ambiguous) or is_first:
-        return defining[0]
-    if not defining and not ambiguous:
+def _homes(request: FindReferences, answers: Answers) -> list[Home]:
+    """Returns the answers of the projects that define the symbol: of the one that is named first alone, if it does."""
+    defining = [(each, each.reply) for each in answers.each if isinstance(each.reply, FindReferencesReply)]
+    refused = [each for each in answers.each if isinstance(each.failure, AmbiguousSymbol)]
+    if defining and defining[0][0].selected.is_named and defining[0][0] is answers.each[0]:
+        return defining[:1]
+    if not defining and not refused:
         failed = tuple(each for each in answers.here if not isinstance(each.failure, SymbolNotFound))
         if failed:
             require_an_answer(Answers(failed))
@@ -213,41 +202,28 @@ def _home(request: FindReferences, answers: Answers) -> ProjectAnswer:
         raise SymbolNotFound(
             f"no {where} defines {name}. Find it with search_code, or locate_symbol for similar names.", name=name
         )
-    candidates = [
+    known = [(each.selected.label, one) for each, reply in defining for one in (reply.definitions or (reply.definition,))]
+    if not refused and len(known) <= MAX_SYMBOLS:
+        return defining
+    candidates: list[object] = [
         {
-            "path": f"{each.selected.label}:{reply.definition.path}",
-            "line": reply.definition.line_start,
-            "kind": reply.definition.kind,
-            "qualified_name": reply.definition.qualified_name,
+            "path": f"{label}:{one.path}",
+            "line": one.line_start,
+            "kind": one.kind,
+            "qualified_name": one.qualified_name,
         }
-        for each in defining
-        if isinstance(reply := each.reply, FindReferencesReply)
+        for label, one in known
     ]
-    for each in ambiguous:
+    for each in refused:
         found = each.failure.data.get("candidates") if each.failure is not None else None
         candidates += [
             {**one, "path": f"{each.selected.label}:{one['path']}"} for one in (found if isinstance(found, list) else ())
         ]
     raise AmbiguousSymbol(
-        f"several definitions are named {request.symbol_name[:100]}. Name the project that is meant first in workspace, before "
+        f"many definitions are named {request.symbol_name[:100]}. Name the project that is meant first in workspace, before "
         "the others (as in: api,*), and pass path or a qualified name where it has several.",
         candidate_count=len(candidates),
-        candidates=candidates[:SHOWN_CANDIDATES],
-    )
-
-
-def _summed(counts: Sequence[ReferenceCounts]) -> ReferenceCounts:
-    roles: dict[str, int] = {}
-    for each in counts:
-        for role, number in each.roles.items():
-            roles[role] = roles.get(role, 0) + number
-    return ReferenceCounts(
-        exact=sum(each.exact for each in counts),
-        likely=sum(each.likely for each in counts),
-        possible=sum(each.possible for each in counts),
-        elsewhere=sum(each.elsewhere for each in counts),
-        tests=sum(each.tests for each in counts),
-        roles=dict(sorted(roles.items())),
+        candidates=candidates[:MAX_SYMBOLS],
     )
 
 
