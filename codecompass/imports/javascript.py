@@ -9,15 +9,15 @@ from codecompass.languages.records import Import
 
 ECOSYSTEM: Final = "node"
 
-_TYPED: Final = (".ts", ".tsx", ".d.ts", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".json", ".vue", ".svelte")
-_PLAIN: Final = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".d.ts", ".json", ".vue", ".svelte")
+_TYPED: Final = (".ts", ".tsx", ".d.ts", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".json", ".vue", ".svelte", ".astro")
+_PLAIN: Final = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".d.ts", ".json", ".vue", ".svelte", ".astro")
 _SOURCES_OF: Final = {".js": (".ts", ".tsx", ".d.ts"), ".jsx": (".tsx",), ".mjs": (".mts", ".d.mts"), ".cjs": (".cts", ".d.cts")}
 """TypeScript imports name the file that the build will write."""
 
 _MAX_CANDIDATES: Final = 100
 """Paths tried for one name. Only generated configuration has more."""
 
-_TYPED_IMPORTERS: Final = (".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte")
+_TYPED_IMPORTERS: Final = (".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte", ".astro")
 
 
 def tails(item: Import, from_path: str) -> tuple[str, ...]:

@@ -28,10 +28,12 @@ MAX_PATH_LENGTH: Final = 1_024
 """Characters of an importing file's path; imports of files with longer paths are not resolved."""
 
 _JAVASCRIPT: Final = LanguageRules(javascript.tails, javascript.resolve)
+_PYTHON: Final = LanguageRules(python.tails, python.resolve)
 _JVM: Final = LanguageRules(jvm.tails, jvm.resolve)
 _C: Final = LanguageRules(c.tails, c.resolve)
 
 RULES: Final[Mapping[str, LanguageRules]] = {
+    "astro": _JAVASCRIPT,
     "bash": LanguageRules(bash.tails, bash.resolve),
     "c": _C,
     "cpp": _C,
@@ -42,27 +44,30 @@ RULES: Final[Mapping[str, LanguageRules]] = {
     "haskell": LanguageRules(haskell.tails, haskell.resolve),
     "java": _JVM,
     "javascript": _JAVASCRIPT,
+    "jupyter": _PYTHON,
     "kotlin": _JVM,
     "lua": LanguageRules(lua.tails, lua.resolve),
     "objectivec": _C,
     "php": LanguageRules(php.tails, php.resolve),
-    "python": LanguageRules(python.tails, python.resolve),
+    "python": _PYTHON,
     "ruby": LanguageRules(ruby.tails, ruby.resolve),
     "rust": LanguageRules(rust.tails, rust.resolve),
     "scala": _JVM,
+    "svelte": _JAVASCRIPT,
     "swift": LanguageRules(swift.tails, swift.resolve),
     "tsx": _JAVASCRIPT,
     "typescript": _JAVASCRIPT,
+    "vue": _JAVASCRIPT,
     "zig": LanguageRules(zig.tails, zig.resolve),
 }
 
 _LANGUAGES_OF: Final[Mapping[str, tuple[str, ...]]] = {
     csharp.ECOSYSTEM: ("csharp",),
     go.ECOSYSTEM: ("go",),
-    javascript.ECOSYSTEM: ("javascript", "tsx", "typescript"),
+    javascript.ECOSYSTEM: ("astro", "javascript", "svelte", "tsx", "typescript", "vue"),
     jvm.ECOSYSTEM: ("groovy", "java", "kotlin", "scala"),
     php.ECOSYSTEM: ("php",),
-    python.ECOSYSTEM: ("python",),
+    python.ECOSYSTEM: ("jupyter", "python"),
     rust.ECOSYSTEM: ("rust",),
     swift.ECOSYSTEM: ("swift",),
     zig.ECOSYSTEM: ("zig",),

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 
 SYMBOL_LANGUAGES: Final[tuple[str, ...]] = (
+    "astro",
     "bash",
     "c",
     "cpp",
@@ -21,6 +22,7 @@ SYMBOL_LANGUAGES: Final[tuple[str, ...]] = (
     "haskell",
     "java",
     "javascript",
+    "jupyter",
     "kotlin",
     "lua",
     "php",
@@ -29,22 +31,29 @@ SYMBOL_LANGUAGES: Final[tuple[str, ...]] = (
     "rust",
     "scala",
     "sql",
+    "svelte",
     "swift",
     "tsx",
     "typescript",
+    "vue",
     "zig",
 )
 
-_FAMILIES: Final = {"javascript": "ecmascript", "tsx": "ecmascript", "typescript": "ecmascript"}
+_MODULES: Final = {"javascript": "ecmascript", "tsx": "ecmascript", "typescript": "ecmascript"}
+
+_EMBEDDED: Final = {"astro": "tsx", "jupyter": "python", "svelte": "typescript", "vue": "typescript"}
+"""The languages of files that hold code of another one (`embedded.py`), with the usual one."""
 
 
 def load(name: str) -> "Language":
-    """Returns the description of a language with symbols; the first call for it imports its module.
+    """Returns the description of a language with symbols; the first call for it imports its module. For files that hold code of
+    another language, it is that of their usual one.
 
     Raises:
         KeyError: the language has no symbols (`markdown`, `text`) or is unknown.
     """
     if name not in SYMBOL_LANGUAGES:
         raise KeyError(name)
-    language: Language = getattr(import_module(f"{__name__}.{_FAMILIES.get(name, name)}"), name.upper())
+    name = _EMBEDDED.get(name, name)
+    language: Language = getattr(import_module(f"{__name__}.{_MODULES.get(name, name)}"), name.upper())
     return language

@@ -13,6 +13,7 @@ from functools import cache
 from typing import Final, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from codecompass.languages.words import word_set
 
@@ -54,6 +55,8 @@ class LexicalRules(Struct, frozen=True, kw_only=True):
     """Whether a bare name can only be defined in its file, imported, or from outside the repository."""
     keyword_argument: re.Pattern[str] | None = None
     """What follows the name of an argument, which does not refer to a definition in scope."""
+    has_markup: bool = False
+    """Whether `<Name` may be the tag of a component (JSX)."""
     defines_at_line_start: bool = False
     """Whether a name at the start of a line is being defined there (an equation of Haskell)."""
 
@@ -162,6 +165,10 @@ def _ecmascript() -> LexicalRules:
         is_strict=True,
         keyword_argument=re.compile(r":(?!:)"),
     )
+
+
+def _ecmascript_with_markup() -> LexicalRules:
+    return replace(_ecmascript(), has_markup=True)
 
 
 def _go() -> LexicalRules:
@@ -559,6 +566,7 @@ def _sql() -> LexicalRules:
 
 
 _BUILDERS: Final[Mapping[str, Callable[[], LexicalRules]]] = {
+    "astro": _ecmascript_with_markup,
     "bash": _bash,
     "c": _c,
     "cpp": _cpp,
@@ -567,7 +575,8 @@ _BUILDERS: Final[Mapping[str, Callable[[], LexicalRules]]] = {
     "go": _go,
     "haskell": _haskell,
     "java": _java,
-    "javascript": _ecmascript,
+    "javascript": _ecmascript_with_markup,
+    "jupyter": _python,
     "kotlin": _kotlin,
     "lua": _lua,
     "php": _php,
@@ -576,9 +585,11 @@ _BUILDERS: Final[Mapping[str, Callable[[], LexicalRules]]] = {
     "rust": _rust,
     "scala": _scala,
     "sql": _sql,
+    "svelte": _ecmascript_with_markup,
     "swift": _swift,
-    "tsx": _ecmascript,
+    "tsx": _ecmascript_with_markup,
     "typescript": _ecmascript,
+    "vue": _ecmascript_with_markup,
     "zig": _zig,
 }
 

@@ -98,6 +98,9 @@ _BEFORE_WRITE: Final = frozenset("=-+*/%&|^<>? \t")
 _AFTER_BLANK: Final = frozenset("(<:=-+*/%&|^>? \t\r\n\v\f\x1c\x1d\x1e\x1f\x85\u2028\u2029")
 """What can follow a name and a blank in a call or a write."""
 
+_BEFORE_TAG: Final = frozenset(" \t\r\n(){}[];,:?&|>=")
+"""What can precede the `<` of a tag; after a name it compares, or begins arguments of a type."""
+
 _CASE: Final = re.compile(r"\s*+case ")
 
 
@@ -182,6 +185,8 @@ class _File:
                     arity = flat[1].count(",") + 1 if flat[1].strip() else 0
             elif before == "@":
                 usage = "decorate"
+            elif before == "<" and lexical_rules.has_markup and name[0].isupper() and text[start - 2] in _BEFORE_TAG:
+                usage = "call"
             elif not receiver and after in "=:" and keyword_argument is not None and self._is_key(start, end, line):
                 usage = "key"
                 receiver = self._receivers.literal_type(start)

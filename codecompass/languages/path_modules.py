@@ -7,7 +7,7 @@ _SOURCE_DIRECTORIES: Final = frozenset({"src", "lib"})
 _SWIFT_ROOTS: Final = frozenset({"Sources", "Tests"})
 _ECMASCRIPT_ENDINGS: Final = (
     *(".d.ts", ".d.mts", ".d.cts", ".tsx", ".ts", ".mts", ".cts"),
-    *(".jsx", ".js", ".mjs", ".cjs", ".es6"),
+    *(".jsx", ".js", ".mjs", ".cjs", ".es6", ".vue", ".svelte", ".astro"),
 )
 
 
@@ -77,13 +77,17 @@ def ecmascript_module(path: str) -> tuple[str, ...]:
 
 
 PATH_MODULES: Final[Mapping[str, Callable[[str], tuple[str, ...]]]] = {
+    "astro": ecmascript_module,
     "javascript": ecmascript_module,
+    "jupyter": python_module,
     "lua": lua_module,
     "python": python_module,
     "rust": rust_module,
+    "svelte": ecmascript_module,
     "swift": swift_module,
     "tsx": ecmascript_module,
     "typescript": ecmascript_module,
+    "vue": ecmascript_module,
     "zig": zig_module,
 }
 """By language."""

@@ -20,6 +20,7 @@ from codecompass.languages.lexical_rules import LexicalRules
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Use
 from codecompass.languages.words import word_set
 from codecompass.query.definitions import (
+    COMPONENT_LANGUAGES,
     ELSEWHERE,
     TYPE_KINDS,
     Binding,
@@ -28,6 +29,7 @@ from codecompass.query.definitions import (
     crate,
     enclosing,
     entity,
+    is_component,
     is_member,
     is_whole_module,
     last_part,
@@ -105,6 +107,11 @@ class Binder:
         imported = self._imported(name, file)
         if imported is not None:
             return imported
+        if file.language in COMPONENT_LANGUAGES:
+            # The template of a component uses its methods without `this`. Components can be registered for all files.
+            component = own or [row for row in self.definitions.in_family(name, file) if is_component(row)]
+            if component:
+                return Binding("exact", tuple(own)) if own else self._fitting(component)
         near = [row for row in self.definitions.in_package(name, file) if not are_types or row.kind in TYPE_KINDS]
         if near:
             return Binding("exact", tuple(near))

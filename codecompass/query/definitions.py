@@ -70,6 +70,15 @@ def is_member(symbol: SymbolRow) -> bool:
     return symbol.kind in MEMBER_KINDS or symbol.parent_kind in CLASS_LIKE
 
 
+COMPONENT_LANGUAGES: Final = frozenset({"astro", "svelte", "vue"})
+"""Languages in which a file is a component."""
+
+
+def is_component(symbol: SymbolRow) -> bool:
+    """Whether a definition is the component that its file is."""
+    return symbol.language in COMPONENT_LANGUAGES and symbol.kind == "class" and symbol.parent_id is None
+
+
 SEPARATORS: Final = re.compile(r"::|[.#/]")
 _POINTER: Final = re.compile(r"[()*\s]")
 

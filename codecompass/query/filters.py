@@ -58,6 +58,8 @@ _LANGUAGE_ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
     "ex": ("elixir",),
     "exs": ("elixir",),
     "hs": ("haskell",),
+    "ipynb": ("jupyter",),
+    "notebook": ("jupyter",),
     "md": ("markdown",),
     "yml": ("yaml",),
 }

@@ -29,6 +29,8 @@ FILES_BETWEEN_CHECKS: Final = 20
 
 _TYPE_KINDS: Final = CLASS_LIKE | {"type"}
 
+_PASCAL_CASE: Final = re.compile(r"[A-Z][a-z0-9]+")
+
 
 class FoundUse(Struct, frozen=True):
     """A use of a definition."""
@@ -122,7 +124,7 @@ class Uses:
         family = family_of(language)
         found = [
             (file, uses)
-            for file, uses in self._snapshot.facts.uses(self._files_with(name) if among is None else among, name)
+            for file, uses in self._snapshot.facts.uses(self._files_with(name, family) if among is None else among, name)
             if file.language in LEXICAL_RULES and LEXICAL_RULES[file.language].family == family
         ]
         found.sort(key=lambda item: item[0].path)
@@ -132,9 +134,12 @@ class Uses:
         """Returns how many files may use a name: the cost of finding its uses."""
         return len(self._files_with(name))
 
-    def _files_with(self, name: str) -> list[int]:
+    def _files_with(self, name: str, family: str = "") -> list[int]:
         plain = name.strip("$?!'@")
         pattern = rf"\b{re.escape(plain)}\b" if re.fullmatch(r"\w+", plain, re.ASCII) else ""
+        if family == "ecmascript" and (words := _PASCAL_CASE.findall(plain)) and len(words) > 1 and "".join(words) == plain:
+            # In a template of Vue the component MyPanel may be written <my-panel>.
+            pattern = rf"\b(?:{plain}|{'-'.join(words).lower()})\b"
         return sorted(self._snapshot.text.chunks_holding(regex_terms(pattern or ".")).file_ids)
 
     def heads(self, type_: SymbolRow) -> Iterator[tuple[FileNames, list[Use]]]:

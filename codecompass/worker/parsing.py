@@ -10,6 +10,7 @@ import tree_sitter
 from tree_sitter_language_pack import get_language
 
 from codecompass.languages import load
+from codecompass.languages.embedded import EMBEDDING, embedded_code
 from codecompass.languages.extract import extract, parse
 from codecompass.languages.language import Language
 from codecompass.languages.occurrences import occurrences
@@ -83,6 +84,8 @@ def parse_file(batch: Batch, text: FileText, source: bytes, parsers: Parsers) ->
     """Returns the symbols, imports and uses of a file. Kills the process if the parse exceeds its CPU time."""
     if text.content_hash in batch.quarantined:
         return FileSymbols(text.path, text.content_hash, reason="quarantined")
+    if text.language in EMBEDDING:
+        return _parse_embedded(batch, text, source, parsers)
     known = parsers.get(text.language)
     if known is None:
         return FileSymbols(text.path, text.content_hash, reason="no_grammar")
@@ -98,6 +101,31 @@ def parse_file(batch: Batch, text: FileText, source: bytes, parsers: Parsers) ->
     except _DEFECTS:
         uses = b""
     return FileSymbols(text.path, text.content_hash, extraction.symbols, extraction.imports, uses)
+
+
+def _parse_embedded(batch: Batch, text: FileText, source: bytes, parsers: Parsers) -> FileSymbols:
+    """As `parse_file`, for a file that holds code of another language."""
+    try:
+        with ending_limit(batch.parse_cpu_seconds):
+            code = embedded_code(text.language, source)
+        if code is None:
+            return FileSymbols(text.path, text.content_hash)
+        known = parsers.get(code.language)
+        if known is None:
+            return FileSymbols(text.path, text.content_hash, reason="no_grammar")
+        language, parser = known
+        with ending_limit(batch.parse_cpu_seconds):
+            script = code.script.encode("utf-8", "surrogatepass")
+            extraction = extract(language, parse(language, parser, script).root_node, script, text.path)
+            placed = code.placed(extraction, text.path)
+    except _DEFECTS:
+        return FileSymbols(text.path, text.content_hash, reason="parse_failed")
+    try:
+        with ending_limit(batch.parse_cpu_seconds):
+            uses = packed(code.placed_uses(occurrences(text.language, code.text, extraction.symbols)))
+    except _DEFECTS:
+        uses = b""
+    return FileSymbols(text.path, text.content_hash, placed.symbols, placed.imports, uses)
 
 
 _DEFECTS: Final = (ValueError, RecursionError, AttributeError, IndexError, TypeError, KeyError)

@@ -13,11 +13,12 @@ from codecompass.languages.extract import MAX_IMPORT_LENGTH, MAX_IMPORT_PARTS, M
 from codecompass.languages.records import Import
 
 SEPARATORS = {"php": "\\", "rust": "::", "ruby": "/", "go": "/", "c": "/", "cpp": "/", "objectivec": "/", "bash": "/"}
-SEPARATORS |= dict.fromkeys(("javascript", "typescript", "tsx", "zig"), "/")
+SEPARATORS |= dict.fromkeys(("astro", "javascript", "svelte", "typescript", "tsx", "vue", "zig"), "/")
 EXTENSIONS = {
     "bash": "sh", "c": "h", "cpp": "h", "csharp": "cs", "elixir": "ex", "go": "go", "groovy": "groovy", "haskell": "hs",
     "java": "java", "javascript": "js", "kotlin": "kt", "lua": "lua", "objectivec": "h", "php": "php", "python": "py",
     "ruby": "rb", "rust": "rs", "scala": "scala", "swift": "swift", "tsx": "tsx", "typescript": "ts", "zig": "zig",
+    "astro": "astro", "jupyter": "ipynb", "svelte": "svelte", "vue": "vue",
 }  # fmt: skip
 KINDS = ("module", "include", "system", "relative", "mod", "inline:a::a")
 MAX_QUESTIONS = 15_000

@@ -13,6 +13,7 @@ import pytest
 from tree_sitter_language_pack import get_language, get_parser
 
 from codecompass import languages
+from codecompass.languages.embedded import EMBEDDING, embedded_code
 from codecompass.languages.extract import Extraction, extract, parse
 from codecompass.languages.records import Import, Symbol
 
@@ -25,6 +26,11 @@ def samples_of(name: str) -> list[Path]:
 
 
 def extraction(name: str, source: bytes, path: str) -> Extraction:
+    if name in EMBEDDING:
+        code = embedded_code(name, source)
+        if code is None:
+            return Extraction((), (), has_errors=False)
+        return code.placed(extraction(code.language, code.script.encode("utf-8", "surrogatepass"), path), path)
     language = languages.load(name)
     return extract(language, parse(language, get_parser(language.grammar), source).root_node, source, path)
 

@@ -368,3 +368,78 @@ def test_every_language_has_uses(path, text, name, lines, index_of, uses_of):
     reply = uses_of(index_of({path: text}), name, confidence="possible")
 
     assert sorted({each.line_start for each in reply.references}) == lines
+
+
+COMPONENTS = {
+    "src/api.ts": "export function copy(text: string) { return text }\n",
+    "src/Card.vue": "<template><p/></template>\n<script>\nexport default { methods: { open() {} } }\n</script>\n",
+    "src/MyPanel.vue": (
+        '<script setup lang="ts">\n'
+        "import { copy } from './api'\n"
+        "import Renamed from './Card.vue'\n"
+        "function onCopy() { copy('x') }\n"
+        "</script>\n"
+        '<template>\n  <Renamed @click="onCopy" />\n</template>\n'
+    ),
+    "src/App.vue": (
+        '<template>\n  <my-panel @done="finish" />\n</template>\n'
+        "<script>\nimport MyPanel from './MyPanel.vue'\n"
+        "export default {\n  components: { MyPanel },\n  methods: {\n    finish() {},\n  },\n}\n</script>\n"
+    ),
+    "src/Global.vue": "<template>\n  <my-panel/>\n</template>\n",
+    "src/main.tsx": "import App from './App.vue'\nexport const main = () => {\n  return <App />\n}\n",
+    "src/Note.svelte": (
+        "<script>\n  import { copy } from './api'\n</script>\n<button on:click={() => copy('y')}>copy(it)</button>\n"
+    ),
+    "src/page.astro": "---\nimport Note from './Note.svelte'\n---\n<Note client:load />\n",
+    "lib/models.py": "def load(): ...\n",
+    "lib/__init__.py": "",
+    "try.ipynb": (
+        '{\n "cells": [\n  {\n   "cell_type": "code",\n   "source": [\n    "from lib.models import load\\n",\n'
+        '    "def again():\\n",\n    "    return load()"\n   ]\n  }\n ]\n}\n'
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def components(index_of):
+    return index_of(COMPONENTS)
+
+
+def around(reply):
+    return [(each.path, each.line_start, each.role, each.enclosing.name if each.enclosing else "") for each in reply.references]
+
+
+def test_scripts_and_templates_of_components_use_what_they_import(components, uses_of):
+    assert around(uses_of(components, "copy")) == [
+        ("src/MyPanel.vue", 2, "import", "MyPanel"),
+        ("src/MyPanel.vue", 4, "call", "onCopy"),
+        ("src/Note.svelte", 2, "import", "Note"),
+        ("src/Note.svelte", 4, "call", "Note"),
+    ]
+
+
+def test_a_tag_is_a_use_of_the_component_under_the_name_of_its_import_in_either_spelling(components, uses_of):
+    assert places(uses_of(components, "MyPanel")) == [
+        ("src/App.vue", 2, "construct", "exact"),
+        ("src/App.vue", 5, "import", "exact"),
+        ("src/App.vue", 7, "type", "exact"),
+        ("src/Global.vue", 2, "construct", "likely"),
+    ]
+    assert places(uses_of(components, "App")) == [
+        ("src/main.tsx", 1, "import", "exact"),
+        ("src/main.tsx", 3, "construct", "exact"),
+    ]
+    assert places(uses_of(components, "Note")) == [
+        ("src/page.astro", 2, "import", "exact"),
+        ("src/page.astro", 4, "construct", "exact"),
+    ]
+
+
+def test_a_template_uses_the_methods_of_its_component(components, uses_of):
+    assert places(uses_of(components, "finish")) == [("src/App.vue", 2, "read", "exact")]
+    assert places(uses_of(components, "onCopy")) == [("src/MyPanel.vue", 7, "read", "exact")]
+
+
+def test_cells_of_a_notebook_use_what_they_import_at_their_lines_in_the_file(components, uses_of):
+    assert around(uses_of(components, "load")) == [("try.ipynb", 6, "import", ""), ("try.ipynb", 8, "call", "again")]

@@ -1,0 +1,247 @@
+"""Components and notebooks: which of their text is code, in which language, and at which lines."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from codecompass.languages.embedded import EMBEDDING, embedded_code
+from codecompass.languages.extract import Extraction
+from codecompass.languages.markup import braces_code, in_pascal_case, vue_code
+from codecompass.languages.occurrences import occurrences
+from codecompass.worker.parsing import interrupting_limit
+
+COMPONENTS = ("astro", "svelte", "vue")
+
+CPU_SECONDS = 3
+
+
+def code_of(language, text):
+    code = embedded_code(language, text.encode("utf-8", "surrogatepass"))
+    assert code is not None
+    return code
+
+
+def uses(language, text):
+    """Returns `name line usage` of all uses."""
+    code = code_of(language, text)
+    return {
+        f"{each.name} {use.line} {use.usage}"
+        for each in code.placed_uses(occurrences(language, code.text, ()))
+        for use in each.uses
+    }
+
+
+@pytest.mark.parametrize(
+    ("language", "head", "expected"),
+    [
+        ("vue", "<script>", "javascript"),
+        ("vue", "<script setup>", "javascript"),
+        ("vue", "<script setup lang='ts'>", "typescript"),
+        ("vue", '<script lang="tsx" setup>', "tsx"),
+        ("svelte", '<script lang="ts" generics="T extends Record<string, number>">', "typescript"),
+        ("svelte", '<script context="module" type="text/javascript">', "javascript"),
+        ("astro", "<script>", "tsx"),
+    ],
+)
+def test_a_script_is_in_the_language_that_it_names(language, head, expected):
+    code = code_of(language, f"<p>a</p>\n{head}\nb()\n</script>\n")
+
+    assert code.language == expected
+    assert code.script.split("\n")[2] == "b()"
+    assert code.script.replace("b()", "").strip() == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<script type='application/ld+json'>a()</script>",
+        "<style>a()</style>",
+        "<!-- <script>a()</script> -->",
+        "<p title='a()'>a() {{ }}</p>",
+        "<script lang='coffee'>a()</script>",
+    ],
+)
+def test_what_is_no_code_is_blank(text):
+    assert not uses("vue", text)
+
+
+def test_scripts_of_a_component_that_nothing_closes_reach_to_its_end():
+    assert uses("vue", "<script>\na()\n") == {"a 2 call"}
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ('<p :a="b(1)">', {"b 1 call"}),
+        ("<p\n  @click.stop='b'>", {"b 2 read"}),
+        ('<p v-if="a.b" v-else>', {"a 1 read", "b 1 read"}),
+        ('<p v-for="(a, b) in c()">', {"c 1 call"}),
+        ("<p>{{ a({ b: c }) }} d</p>", {"a 1 call", "b 1 key", "c 1 read"}),
+        ('<Card/><my-panel a="b"/><div/>', {"Card 1 call", "MyPanel 1 call"}),
+        ("<a-b-c></a-b-c>", {"ABC 1 call"}),
+        ('<p #item="{ a }" v-slot="b">', set()),
+        ("<p :a=\"'b' + c\">", {"c 1 read"}),
+        ('<p :a="`b">{{ c }}', {"c 1 read"}),
+        ('<p a="b" :c>', set()),
+    ],
+)
+def test_the_code_in_a_template_of_vue(markup, expected):
+    assert uses("vue", f"<template>{markup}</template>") == expected
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("<p on:click={a} {b}>", {"a 1 read", "b 1 read"}),
+        ("{#if a(1)}b{:else if c}d{/if}", {"a 1 call", "c 1 read"}),
+        ('<p title="a {b} c">it\'s {d}</p>', {"b 1 read", "d 1 read"}),
+        ("{@html a({ b: '}' })} c", {"a 1 call", "b 1 key"}),
+        ("<p use:a={b} transition:c>", {"a 1 read", "b 1 read", "c 1 read"}),
+        ("<Card/>\n{a.map((b) => <Item/>)}", {"Card 1 call", "a 2 read", "map 2 call", "b 2 read", "Item 2 call"}),
+        ("a } {b}", {"b 1 read"}),
+        ("{a", set()),
+    ],
+)
+def test_the_code_in_braces(markup, expected):
+    assert uses("svelte", markup) - {"b 2 read"} == expected - {"b 2 read"}
+
+
+def test_front_matter_is_code():
+    assert uses("astro", "---\na()\n---\n<p>{b()} c()</p>") == {"a 2 call", "b 4 call"}
+    assert uses("astro", "<p>{b()} c()</p>\n---\n") == {"b 1 call"}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("my-panel", "MyPanel"), ("card", "Card"), ("a.b_c d", "ABCD"), ("MyPanel", "MyPanel"), ("", "")]
+)
+def test_the_name_of_a_component(name, expected):
+    assert in_pascal_case(name) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("src/ui/my-panel.vue", ("MyPanel", "ui.MyPanel")),
+        ("ui/panel/index.vue", ("Panel", "ui.Panel")),
+        ("routes/+page.svelte", None),
+        ("pages/[id].astro", None),
+    ],
+)
+def test_a_component_is_named_like_its_file_unless_that_is_no_name(path, expected):
+    symbols = code_of("vue", "<p/>\n").placed(Extraction((), (), has_errors=False), path).symbols
+
+    assert [(symbol.name, symbol.qualified_name) for symbol in symbols] == ([] if expected is None else [expected])
+
+
+def notebook(*cells, language="python", indent=1):
+    made = [{"cell_type": "code", "metadata": {}, "outputs": [], "source": source} for source in cells]
+    return json.dumps({"cells": made, "metadata": {"kernelspec": {"name": language, "language": language}}}, indent=indent)
+
+
+def line_of(text, wanted):
+    return next(number for number, line in enumerate(text.split("\n"), 1) if wanted in line)
+
+
+def test_code_of_a_notebook_is_at_the_line_of_the_file_that_holds_it():
+    text = notebook(["import a\n", "\n", "first(1)"], ["%matplotlib inline\n", "x = second('\\n', \"é\")\n", "third()"])
+
+    assert uses("jupyter", text) == {
+        f"a {line_of(text, 'import a')} read",
+        f"first {line_of(text, 'first')} call",
+        f"x {line_of(text, 'second')} write",
+        f"second {line_of(text, 'second')} call",
+        f"third {line_of(text, 'third')} call",
+    }
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_cell_may_be_one_string(indent):
+    text = notebook("a()\nb()\n", "c()", indent=indent)
+
+    lines = {name: line_of(text, f"{name}()") for name in "abc"}
+    assert uses("jupyter", text) == {f"{name} {line} call" for name, line in lines.items()}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        notebook("a()", language="R"),
+        notebook("%%bash\na()"),
+        notebook("!a()\n%a()\na?"),
+        '{"cells": [{"cell_type": "markdown", "source": ["a()"]}]}',
+        '{"cells": [{"cell_type": "code", "outputs": [{"source": "a()"}], "metadata": {"source": ["a()"]}}]}',
+        '{"cells": [',
+        "",
+        "[]",
+    ],
+)
+def test_what_is_no_python_of_a_cell_is_not_read(text):
+    code = embedded_code("jupyter", text.encode())
+
+    assert code is None or not occurrences("jupyter", code.text, ())
+
+
+PIECES = st.sampled_from(
+    (
+        *("<script>", "</script>", "<script lang='ts'>", "<style>", "<!--", "-->", "---\n", "{{", "}}", "{", "}", "\n", "\r\n"),
+        *("'", '"', "`", "<A", "<a-b", ' :a="', " v-for='", "a in b", "//", "/*", "é", "\u2028", " use:a"),
+    )
+)
+
+
+@pytest.mark.parametrize("language", COMPONENTS)
+@settings(max_examples=60, deadline=None)
+@given(pieces=st.lists(PIECES, max_size=30))
+def test_all_lines_of_a_component_stay_where_they_are(language, pieces):
+    text = "".join(pieces)
+
+    code = code_of(language, text)
+
+    breaks = [at for at, character in enumerate(text) if character in "\r\n"]
+    for left in (code.script, code.text):
+        assert len(left) == len(text)
+        assert [at for at, character in enumerate(left) if character in "\r\n"] == breaks
+    assert len(code.lines) == text.count("\n") + 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(text=st.text())
+def test_no_text_is_refused(text):
+    for language in EMBEDDING:
+        embedded_code(language, text.encode("utf-8", "surrogatepass"))
+
+
+@pytest.mark.slow
+def test_the_cost_of_repeated_openings_grows_with_their_length_alone():
+    shapes = (
+        "<script",
+        "<script>",
+        "<script '",
+        "<!--",
+        "{",
+        "{{",
+        "{{ {",
+        "}",
+        ' :a="',
+        " :a='b' ",
+        "<a-",
+        "'",
+        "`",
+        "{`",
+        " v-a",
+        "---\n",
+    )
+    for shape in shapes:
+        text = shape * (60_000 // len(shape))
+        with interrupting_limit(CPU_SECONDS):
+            for language in COMPONENTS:
+                code_of(language, text)
+    for shape in ("{", "[", '"a', '{"cells":[', '"\\', ",", "\n"):
+        with interrupting_limit(CPU_SECONDS):
+            embedded_code("jupyter", (shape * (60_000 // len(shape))).encode())
+
+
+def test_markup_without_code_is_blank():
+    assert vue_code("<p>a</p>").strip() == braces_code("<p>a</p>").strip() == ""
