@@ -168,10 +168,7 @@ class Binder:
                     found += self.definitions.by_path(row.spec.split("::"), row.name, file)
                 continue
             is_inside = True
-            wanted = row.name if row.name not in ("", "default") else name
-            found += self.definitions.in_module(row.target, wanted, 0)
-            if not found and row.name == "default":
-                found += self.definitions.default_of(row.target)
+            found += self.definitions.imported_as(row, name)
             if not found and file.rules.family == "rust":
                 found += self.definitions.by_path(row.spec.split("::"), row.name or name, file)
             if not found and file.rules.family in ("jvm", "csharp", "rust", "php"):

@@ -7,7 +7,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from codecompass.languages.lexical_rules import LEXICAL_RULES, LexicalRules
-from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE
+from codecompass.languages.records import CLASS_LIKE, EXPORT, FUNCTION_LIKE
 from codecompass.store.facts import FactsReader
 from codecompass.store.rows import ImportRow, SymbolRow
 
@@ -17,6 +17,9 @@ MAX_MODULES: Final = 12
 
 MANY_DIRECTORIES: Final = 3
 """Number of directories from which on all definitions of a name are read at once instead of directory by directory."""
+
+DEFAULT: Final = "default"
+"""The name under which a module of JavaScript exports its default."""
 
 MEMBER_KINDS: Final = frozenset({"method", "field"})
 TYPE_KINDS: Final = CLASS_LIKE | {"type", "module"}
@@ -48,6 +51,8 @@ class FileNames(Struct, frozen=True):
     """Its imports by local name."""
     everything_from: tuple[ImportRow, ...]
     """Its imports of all names of a module (`*`)."""
+    exports: dict[str, list[str]]
+    """The names of its own that it exports under another name, by that name."""
 
     @property
     def rules(self) -> LexicalRules:
@@ -161,15 +166,19 @@ class Definitions:
                     by_name.setdefault(symbol.name, []).append(symbol)
             imports: dict[str, list[ImportRow]] = {}
             everything: list[ImportRow] = []
+            exports: dict[str, list[str]] = {}
             for row in self._facts.imports_of(file_id):
+                if row.kind == EXPORT:
+                    exports.setdefault(row.alias, []).append(row.name)
+                    continue
                 if row.name == "*" and not row.alias:
                     everything.append(row)
                     continue
-                local = row.alias or (row.name if row.name not in ("", "default") else last_part(row.spec, language))
+                local = row.alias or row.name or last_part(row.spec, language)
                 imports.setdefault(local, []).append(row)
                 if not row.name and not row.alias and language == "python":
                     imports.setdefault(row.spec.partition(".")[0], []).append(row)
-            known = FileNames(file_id, path, language, symbols, by_name, imports, tuple(everything))
+            known = FileNames(file_id, path, language, symbols, by_name, imports, tuple(everything), exports)
             self._files[file_id] = known
         return known
 
@@ -199,6 +208,14 @@ class Definitions:
             return []
         return [row for row in names.symbols if row.parent_id is None and "export default" in row.signature]
 
+    def imported_as(self, row: ImportRow, local: str) -> list[SymbolRow]:
+        """Returns what an import of a name brings into a file, where it is called `local`."""
+        if row.name not in ("", DEFAULT):
+            return self.in_module(row.target, row.name, 0)
+        # A module that only CommonJS understands, or whose default no statement shows.
+        is_default = row.name == DEFAULT or row.target.endswith(_WITH_DEFAULTS)
+        return (self.in_module(row.target, DEFAULT, 0) if is_default else []) or self.in_module(row.target, local, 0)
+
     def in_module(self, target: str, name: str, depth: int) -> list[SymbolRow]:
         """Returns the definitions of `name` in a file or directory, or in the modules that it re-exports the name from."""
         key = (target, name)
@@ -219,6 +236,9 @@ class Definitions:
         names = self.names_at(target)
         if names is None or depth > MAX_MODULES:
             return []
+        exported = [row for own in names.exports.get(name, ()) if own != name for row in self.in_module(target, own, depth + 1)]
+        if exported:
+            return unique(exported)
         if names.rules.family == "jvm":
             own = list(names.by_name.get(name, ()))
         else:
@@ -233,12 +253,12 @@ class Definitions:
             if row.target and row.target != target:
                 found += self.in_module(row.target, row.name or name, depth + 1)
         if not found:
-            for row in names.everything_from:
+            for row in names.everything_from if name != DEFAULT else ():
                 if row.target and row.target != target:
                     found += self.in_module(row.target, name, depth + 1)
                     if found:
                         break
-        return found
+        return found or (self.default_of(target) if name == DEFAULT else [])
 
     def in_package(self, name: str, file: FileNames) -> list[SymbolRow]:
         """Returns the definitions that files of the same package see without an import."""
@@ -272,7 +292,14 @@ class Definitions:
         return [row for row in family if owner_name(row) == last] or [row for row in family if _is_below(row, path)]
 
     def submodules(self, target: str, name: str) -> list[str]:
-        """Returns the files of a submodule, found by imports or, in Rust, by location as well; macros hide many `mod x;`."""
+        """Returns the files of a submodule, found by imports or by location: in Python any import of it makes it a name of its
+        package, and in Rust macros hide many `mod x;`."""
+        below = target if target.endswith("/") else target.removesuffix("__init__.py") if _is_init(target) else ""
+        if below:
+            paths = (f"{below}{name}.py", f"{below}{name}/__init__.py", f"{below}{name}.pyi")
+            located = [path for path in paths if self.names_at(path) is not None]
+            if located or target.endswith("/"):
+                return located[:1] or self._namespace_below(f"{below}{name}/")
         names = None if target.endswith("/") else self.names_at(target)
         if names is None:
             return []
@@ -281,6 +308,24 @@ class Definitions:
             return imported
         base = _directory_of_module(target)
         return [path for path in (f"{base}/{name}.rs", f"{base}/{name}/mod.rs") if self.names_at(path) is not None]
+
+    def _namespace_below(self, directory: str) -> list[str]:
+        """Returns a directory that holds modules of Python but no `__init__.py`, as the only one of a list."""
+        is_there = any(path.endswith(".py") for path in self._facts.paths_in(directory.rstrip("/"), MAX_NAMESAKES))
+        return [directory] if is_there else []
+
+    def module_named(self, row: ImportRow, local: str) -> str:
+        """Returns the module that an import binds to a local name: for `a` of Python's `import a.b` the package `a`."""
+        target = row.target
+        if row.name or row.alias or not target.endswith((".py", "/")) or local != row.spec.partition(".")[0]:
+            return target
+        module = target.removesuffix("/").removesuffix("/__init__.py").removesuffix(".py")
+        for _ in range(row.spec.count(".")):
+            module = module.rpartition("/")[0]
+        if module == target.removesuffix("/").removesuffix("/__init__.py").removesuffix(".py"):
+            return target
+        package = f"{module}/__init__.py"
+        return package if self.names_at(package) is not None else f"{module}/"
 
     def below_module(self, target: str, name: str) -> list[SymbolRow]:
         """Returns the definitions of a name in the modules below a Rust module, which often re-exports them."""
@@ -294,6 +339,9 @@ class Definitions:
         return self._facts.paths_in(file.directory, MAX_NAMESAKES)
 
 
+_WITH_DEFAULTS: Final = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte")
+"""The endings of modules that export a default."""
+
 _PACKAGES_ARE_DIRECTORIES: Final = frozenset({"csharp", "go", "jvm", "swift"})
 """Families in which the files of a directory see each other's definitions."""
 
@@ -305,6 +353,10 @@ def _directory_of_module(path: str) -> str:
     """Returns the directory that contains the submodules of a Rust file."""
     directory, _, stem = path.removesuffix(".rs").rpartition("/")
     return directory if stem in _OF_DIRECTORIES else f"{directory}/{stem}"
+
+
+def _is_init(target: str) -> bool:
+    return target == "__init__.py" or target.endswith("/__init__.py")
 
 
 _OWN_ROOTS: Final = frozenset({"crate", "self", "super"})

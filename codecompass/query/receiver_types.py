@@ -217,13 +217,16 @@ class ReceiverTypes:
         bound = self._unqualified(first, file, around, is_receiver=True) if first not in _ROOTS else ELSEWHERE
         symbols = list(bound.symbols) if bound.certainty in ("exact", "likely") else []
         modules: list[Thing] = [
-            Module(row.target) for row in file.imports.get(first, ()) if row.target and (not symbols or is_whole_module(row))
+            Module(self._definitions.module_named(row, first))
+            for row in file.imports.get(first, ())
+            if row.target and (not symbols or is_whole_module(row))
         ]
         if modules and not symbols:
             return modules, rest
         if symbols:
             is_called = rest[:1] == ["()"]
-            return self._of_symbols(symbols, is_called=is_called), rest[1:] if is_called else rest
+            # Of a required module also the members that it exports beside its default.
+            return self._of_symbols(symbols, is_called=is_called) + modules * (not is_called), rest[1:] if is_called else rest
         if first in file.imports and not any(row.target for row in file.imports[first]):
             return [OUTSIDE], []
         if file.rules.family == "rust":

@@ -14,6 +14,7 @@ from codecompass.languages.records import CLASS_LIKE, Use
 from codecompass.protocol.requests import Confidence, ReferenceRole
 from codecompass.query.binding import Binder
 from codecompass.query.definitions import FileNames, code_around, entity, family_of
+from codecompass.query.exported_names import other_names
 from codecompass.query.options import no_deadline
 from codecompass.query.regex_terms import regex_terms
 from codecompass.scan.path_roles import PathReader
@@ -76,8 +77,23 @@ class Uses:
             for alias in self._aliases(target.name, names):
                 for _, aliased in self._snapshot.facts.uses([file.id], alias):
                     found += self._meant(target, alias, aliased, names, wanted)
+        if not is_cut:
+            for name, file, uses in self._renamed(target):
+                names = self.binder.definitions.names_of(file.id, file.path, file.language)
+                found += self._meant(target, name, uses, names, wanted)
         found.sort(key=lambda use: (use.is_test, use.file.path, use.line))
         return FoundUses(tuple(once(found)), n_elsewhere, is_cut)
+
+    def _renamed(self, target: SymbolRow) -> Iterator[tuple[str, IndexedFile, tuple[Use, ...]]]:
+        """Yields the uses of other names that may mean a definition, with the name and the file."""
+        others = other_names(target, self._snapshot.facts, self.binder.definitions)
+        by_name: dict[str, list[int]] = {}
+        for file_id, names in others.by_file.items():
+            for name in names - others.anywhere:
+                by_name.setdefault(name, []).append(file_id)
+        for name in sorted({*by_name, *others.anywhere}):
+            for file, uses in self.named(name, target.language, by_name.get(name)):
+                yield name, file, uses
 
     def is_test(self, row: SymbolRow) -> bool:
         """Whether a definition is part of the tests."""
@@ -125,7 +141,8 @@ class Uses:
         self, target: SymbolRow, name: str, uses: Sequence[Use], file: FileNames, wanted: tuple[str, str]
     ) -> Iterator[FoundUse]:
         is_test = self._paths.role(file.path).is_test
-        imports = [row for rows in file.imports.values() for row in rows if row.name == target.name or row.alias == name]
+        names = {name, target.name}
+        imports = [row for rows in file.imports.values() for row in rows if row.name in names or row.alias == name]
         for use in uses:
             binding = self.binder.bind(name, use, file)
             if binding.certainty == "elsewhere" or wanted not in map(entity, binding.symbols):
