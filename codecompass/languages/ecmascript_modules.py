@@ -1,8 +1,8 @@
 """Imports and exports of JavaScript and TypeScript: imports, re-exports, `require`, and which names are exported.
 
 Both module systems are treated alike: `import x from 'm'` and `const x = require('m')` are imports, `export { x }` and
-`module.exports = { x }` make `x` public wherever it is defined in the file. What a statement exports under another name, or as the
-default, is an `Import` of the kind EXPORT: `export { a as b }`, `export default a`, `module.exports = a`.
+`module.exports = { x }` make `x` public wherever it is defined in the file. What a statement exports under another name, or as
+the default, is an `Import` of the kind EXPORT: `export { a as b }`, `export default a`, `module.exports = a`.
 """
 
 from collections.abc import Iterator

@@ -75,7 +75,7 @@ def is_member(symbol: SymbolRow) -> bool:
     return symbol.kind in MEMBER_KINDS or symbol.parent_kind in CLASS_LIKE
 
 
-SEPARATORS: Final = re.compile(r"::|[.#/]")
+SEPARATORS: Final = re.compile(r"::|[.#/\\]")
 _POINTER: Final = re.compile(r"[()*\s]")
 
 
@@ -117,6 +117,30 @@ def last_part(spec: str, language: str) -> str:
     if language == "go" and len(parts) > 1 and re.fullmatch(r"v\d+", parts[-1]):
         return parts[-2]
     return parts[-1] if parts else ""
+
+
+def imported_path(row: ImportRow) -> tuple[str, ...]:
+    """Returns the parts of the full name that an import names."""
+    written = row.spec if row.name in ("", "*", "_") else f"{row.spec}.{row.name}"
+    parts = tuple(part for part in SEPARATORS.split(written.replace("\\", "/").replace("`", "")) if part)
+    return parts[1:] if parts[:1] and parts[0] in _ROOT_NAMES else parts
+
+
+def package_path(file: FileNames) -> tuple[str, ...]:
+    """Returns the parts of the package or namespace that a file declares; empty if it declares none."""
+    for row in file.symbols:
+        if row.parent_id is None and row.kind != "impl":
+            return name_path(row) if row.kind == "module" else name_path(row)[:-1]
+    return ()
+
+
+def _is_free(row: SymbolRow) -> bool:
+    """Whether a definition is used by its bare name outside its type."""
+    return row.parent_kind not in CLASS_LIKE and (row.kind in TYPE_KINDS or not is_member(row))
+
+
+def _is_at(row: SymbolRow, target: str) -> bool:
+    return row.path == target or (target.endswith("/") and row.path.rpartition("/")[0] == target.rstrip("/"))
 
 
 def unique(rows: Iterable[SymbolRow]) -> list[SymbolRow]:
@@ -260,15 +284,48 @@ class Definitions:
                         break
         return found or (self.default_of(target) if name == DEFAULT else [])
 
+    def declared_as(self, row: ImportRow, file: FileNames) -> list[SymbolRow]:
+        """Returns the definitions whose full name is what an import names, wherever their files are; in Scala and C# that name
+        may begin in a package around the file. Of namesakes those at the target of the import."""
+        parts = imported_path(row)
+        if file.rules.family not in WITH_DECLARED_PACKAGES or not parts:
+            return []
+        named = [each for each in self.in_family(parts[-1], file) if each.kind != "impl"]
+        found = [each for each in named if name_path(each) == parts]
+        if not found and file.language in _WITH_RELATIVE_NAMES:
+            around = package_path(file)
+            prefixes = {around[:count] for count in range(1, len(around) + 1)}
+            found = [
+                each for each in named if name_path(each)[-len(parts) :] == parts and name_path(each)[: -len(parts)] in prefixes
+            ]
+        at_target = [each for each in found if row.target and _is_at(each, row.target)]
+        return at_target or found
+
+    def declared_in(self, row: ImportRow, name: str, file: FileNames) -> list[SymbolRow]:
+        """Returns the definitions of a name directly in the package, module or type that an import of all names declares."""
+        parts = imported_path(row)
+        if file.rules.family not in WITH_DECLARED_PACKAGES or not parts:
+            return []
+        return [each for each in self.in_family(name, file) if name_path(each)[:-1] == parts and each.kind != "impl"]
+
     def in_package(self, name: str, file: FileNames) -> list[SymbolRow]:
-        """Returns the definitions that files of the same package see without an import."""
+        """Returns the definitions that files of the same package see without an import: those in the directory, then those of
+        the package that the file declares."""
         family = file.rules.family
         if family not in _PACKAGES_ARE_DIRECTORIES:
             return []
         near = [row for row in self._beside(name, file) if family_of(row.language) == family]
         if family == "go":
             return [row for row in near if row.parent_id is None and row.kind != "method"]
-        return [row for row in near if row.parent_kind not in CLASS_LIKE and (row.kind in TYPE_KINDS or not is_member(row))]
+        near = [row for row in near if _is_free(row)]
+        package = package_path(file) if family in WITH_DECLARED_PACKAGES else ()
+        if not package:
+            return near
+        # C# also sees the namespaces around its own.
+        same = [row for row in near if package[: len(name_path(row)) - 1] == name_path(row)[:-1]] if family == "csharp" else None
+        if same is None:
+            same = [row for row in near if name_path(row)[:-1] == package]
+        return same or [row for row in self.in_family(name, file) if name_path(row)[:-1] == package and _is_free(row)]
 
     def _beside(self, name: str, file: FileNames) -> list[SymbolRow]:
         """Returns the definitions of a name in the directory of a file."""
@@ -314,9 +371,12 @@ class Definitions:
         is_there = any(path.endswith(".py") for path in self._facts.paths_in(directory.rstrip("/"), MAX_NAMESAKES))
         return [directory] if is_there else []
 
-    def module_named(self, row: ImportRow, local: str) -> str:
-        """Returns the module that an import binds to a local name: for `a` of Python's `import a.b` the package `a`."""
+    def module_named(self, row: ImportRow, local: str, file: FileNames) -> str:
+        """Returns the module that an import in `file` binds to a local name, empty if it is unknown: for `a` of Python's
+        `import a.b` the package `a`, in Haskell the file that declares a module of that name."""
         target = row.target
+        if not target and file.language == "haskell":
+            return next((each.path for each in self.declared_as(row, file) if each.kind == "module"), "")
         if row.name or row.alias or not target.endswith((".py", "/")) or local != row.spec.partition(".")[0]:
             return target
         module = target.removesuffix("/").removesuffix("/__init__.py").removesuffix(".py")
@@ -341,6 +401,15 @@ class Definitions:
 
 _WITH_DEFAULTS: Final = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte")
 """The endings of modules that export a default."""
+
+WITH_DECLARED_PACKAGES: Final = frozenset({"csharp", "elixir", "haskell", "jvm", "php"})
+"""Families in which a file declares the package, namespace or module of what it defines."""
+
+_WITH_RELATIVE_NAMES: Final = frozenset({"csharp", "scala"})
+"""Languages in which an import may name something relative to the package around it."""
+
+_ROOT_NAMES: Final = frozenset({"_root_", "global", "Elixir"})
+"""First names in an import that only say that the name is a full one."""
 
 _PACKAGES_ARE_DIRECTORIES: Final = frozenset({"csharp", "go", "jvm", "swift"})
 """Families in which the files of a directory see each other's definitions."""
