@@ -1,14 +1,15 @@
 """Imports and exports of JavaScript and TypeScript: imports, re-exports, `require`, and which names are exported.
 
 Both module systems are treated alike: `import x from 'm'` and `const x = require('m')` are imports, `export { x }` and
-`module.exports = { x }` make `x` public wherever it is defined in the file.
+`module.exports = { x }` make `x` public wherever it is defined in the file. What a statement exports under another name, or as
+the default, is an `Import` of the kind EXPORT: `export { a as b }`, `export default a`, `module.exports = a`.
 """
 
 from collections.abc import Iterator
 from typing import Final
 
 from codecompass.languages.language import Found, Node, RuleContext, lines_of
-from codecompass.languages.records import Import
+from codecompass.languages.records import EXPORT, Import
 
 EXPORTED: Final = "exported"
 """First part of the note that a name is exported by a statement other than its definition."""
@@ -64,9 +65,10 @@ def import_alias(node: Node, context: RuleContext) -> Iterator[Found]:
 
 
 def re_exports(node: Node, context: RuleContext) -> Iterator[Found]:
-    """`export { a as b } from 'm'`, `export * from 'm'`, `export * as n from 'm'`."""
+    """`export { a as b } from 'm'`, `export * from 'm'`, `export * as n from 'm'`, `export { a as b }`, `export = a`."""
     source = node.child_by_field_name("source")
     if source is None:
+        yield from _renamed_exports(node, context)
         return
     spec, lines = text_of_string(source, context), lines_of(node)
     for child in node.named_children:
@@ -77,6 +79,44 @@ def re_exports(node: Node, context: RuleContext) -> Iterator[Found]:
             yield Import(*lines, spec, "*", "".join(context.text(alias) for alias in child.named_children[:1]))
             return
     yield Import(*lines, spec, "*")
+
+
+def _renamed_exports(node: Node, context: RuleContext) -> Iterator[Import]:
+    """Yields what a statement without a module exports under another name."""
+    lines = lines_of(node)
+    for child in node.named_children:
+        if child.type == "identifier":
+            yield exported_as("default", context.text(child), lines)
+        for specifier in child.named_children if child.type == "export_clause" else ():
+            name, alias = context.field_text(specifier, "name"), context.field_text(specifier, "alias").strip("\"'")
+            if name and alias and alias != name:
+                yield exported_as(alias, name, lines)
+
+
+def exported_as(exported: str, name: str, lines: tuple[int, int]) -> Import:
+    """Returns the record of a local name that the file exports as `exported`."""
+    return Import(*lines, "", name, exported, EXPORT)
+
+
+def assigned_exports(node: Node, value: Node, context: RuleContext, lines: tuple[int, int]) -> Iterator[Import]:
+    """Yields what `module.exports = a`, `= { a, b: c }`, `= class A {}`, and `exports.a = b` export under another name."""
+    target = node.child_by_field_name("left")
+    while target is not None and target.type == "identifier" and not is_exports(target, context):
+        target = None
+    if target is None:
+        return
+    if is_exports(target, context):
+        name = context.text(value) if value.type == "identifier" else context.field_text(value, "name")
+        if name:
+            yield exported_as("default", name, lines)
+        for child in value.named_children if value.type == "object" else ():
+            inner, key = child.child_by_field_name("value"), context.field_text(child, "key")
+            if inner is not None and inner.type == "identifier" and key and context.text(inner) != key:
+                yield exported_as(key, context.text(inner), lines)
+        return
+    owner, key = target.child_by_field_name("object"), context.field_text(target, "property")
+    if owner is not None and is_exports(owner, context) and value.type == "identifier" and context.text(value) != key:
+        yield exported_as(key, context.text(value), lines)
 
 
 def require_call(value: Node, context: RuleContext) -> tuple[str, str] | None:

@@ -7,7 +7,14 @@ from typing import Final
 
 from msgspec import structs
 
-from codecompass.languages.ecmascript_modules import is_exports, require_call, required_module, required_names
+from codecompass.languages.ecmascript_modules import (
+    assigned_exports,
+    exported_as,
+    is_exports,
+    require_call,
+    required_module,
+    required_names,
+)
 from codecompass.languages.ecmascript_scopes import (
     FUNCTIONS,
     LINE_BYTES,
@@ -55,6 +62,10 @@ def variables(node: Node, context: RuleContext, outer: Node, is_exported: bool) 
         if taken is not None:
             yield from required_names(name, *taken, lines_of(node), context)
             continue
+        if name.type == "identifier" and value is not None and not in_function(context):
+            targets = list(targets_of(value))
+            if any(is_exports(target, context) for target in targets):
+                yield exported_as("default", context.text(name), lines_of(node))
         whole, prefix = outer, ""
         if len(declarators) > 1:
             keywords = head_without_comments(outer, outer.start_byte, declarators[0].start_byte, context)
@@ -135,7 +146,14 @@ def assignment(node: Node, statement: Node, context: RuleContext) -> Iterator[Fo
     if taken is not None:
         name = name_of_target(names[0], context) if names else ""
         yield Import(*lines_of(statement), *taken, "" if name == taken[1] else name)
-    elif value.type in FUNCTIONS or value.type == "class":
+        if not names and not taken[1]:
+            # `module.exports = require('m')` exports whatever the module does.
+            yield Import(*lines_of(statement), taken[0], "*")
+            yield Import(*lines_of(statement), taken[0], "default")
+        return
+    for each in assignments_of(node):
+        yield from assigned_exports(each, value, context, lines_of(statement))
+    if value.type in FUNCTIONS or value.type == "class":
         if not names:
             names = targets[:1]
         for target in names:
@@ -150,14 +168,20 @@ def assignment(node: Node, statement: Node, context: RuleContext) -> Iterator[Fo
             yield from assigned_functions(names, value, node, context)
 
 
-def targets_of(node: Node) -> Iterator[Node]:
-    """The left sides of `a = b = c = value`."""
+def assignments_of(node: Node) -> Iterator[Node]:
+    """The assignments in `a = b = c = value`, the outermost first."""
     assigned: Node | None = node
     while assigned is not None and assigned.type == "assignment_expression":
+        yield assigned
+        assigned = assigned.child_by_field_name("right")
+
+
+def targets_of(node: Node) -> Iterator[Node]:
+    """The left sides of `a = b = c = value`."""
+    for assigned in assignments_of(node):
         left = assigned.child_by_field_name("left")
         if left is not None:
             yield left
-        assigned = assigned.child_by_field_name("right")
 
 
 def name_of_target(target: Node, context: RuleContext) -> str:
@@ -377,7 +401,10 @@ def class_expression(node: Node, context: RuleContext) -> Iterator[Found]:
 def default_export(value: Node, statement: Node, context: RuleContext) -> Iterator[Found]:
     """`export default <expression>`: a symbol named `default`, as importers call it, unless the value has a name."""
     inner_value = unwrapped(value)
-    if inner_value is None or inner_value.type == "identifier":
+    if inner_value is None:
+        return
+    if inner_value.type == "identifier":
+        yield exported_as("default", context.text(inner_value), lines_of(statement))
         return
     name = context.field_text(inner_value, "name") if inner_value.type in (*FUNCTIONS, "class") else ""
     if inner_value.type == "class":

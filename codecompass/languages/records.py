@@ -61,8 +61,12 @@ class Symbol(Struct, frozen=True, array_like=True):
     """The first paragraph of the documentation, cut at DOC_LIMIT."""
 
 
+EXPORT: Final = "export"
+"""The kind of an `Import` without a module: the file exports its own name `name` as `alias` (`export { a as b }`)."""
+
+
 class Import(Struct, frozen=True, array_like=True):
-    """One imported name."""
+    """One imported name, or an EXPORT."""
 
     line_start: int
     line_end: int

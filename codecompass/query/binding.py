@@ -37,7 +37,8 @@ from codecompass.query.definitions import (
     owner_name,
     unique,
 )
-from codecompass.query.receiver_types import Module, Outside, ReceiverTypes
+from codecompass.query.extension_functions import extended_type, of_type, visible_extensions
+from codecompass.query.receiver_types import Module, Outside, ReceiverTypes, Thing
 from codecompass.store.facts import FactsReader
 from codecompass.store.rows import SymbolRow
 
@@ -119,7 +120,9 @@ class Binder:
         if around_here:
             return Binding("exact", tuple(around_here))
         for row in file.everything_from:
-            found = self.definitions.in_module(row.target, name, 0) if row.target else []
+            found = self.definitions.declared_in(row, name, file)
+            if not found and row.target:
+                found = self.definitions.in_module(row.target, name, 0)
             if not found and rules.family == "rust":
                 found = [
                     each
@@ -167,6 +170,10 @@ class Binder:
         found: list[SymbolRow] = []
         is_inside = is_module = False
         for row in rows:
+            declared = self.definitions.declared_as(row, file)
+            if declared:
+                found += declared
+                continue
             if row.name == "*" or (row.name and is_whole_module(row)):
                 is_module = True
                 continue
@@ -175,10 +182,7 @@ class Binder:
                     found += self.definitions.by_path(row.spec.split("::"), row.name, file)
                 continue
             is_inside = True
-            wanted = row.name if row.name not in ("", "default") else name
-            found += self.definitions.in_module(row.target, wanted, 0)
-            if not found and row.name == "default":
-                found += self.definitions.default_of(row.target)
+            found += self.definitions.imported_as(row, name)
             if not found and file.rules.family == "rust":
                 found += self.definitions.by_path(row.spec.split("::"), row.name or name, file)
             if not found and file.rules.family in ("jvm", "csharp", "rust", "php"):
@@ -218,6 +222,9 @@ class Binder:
                     found += self.types.members(thing, name)
             if found:
                 return Binding("exact", tuple(unique(found)))
+            extensions = self._extensions(name, file, things)
+            if extensions:
+                return Binding("exact", tuple(extensions))
             if all(isinstance(thing, Outside) for thing in things):
                 if file.rules.family != "rust" or use.receiver == LITERAL:
                     return ELSEWHERE
@@ -239,6 +246,8 @@ class Binder:
         members = [row for row in family if is_member(row)]
         if use.receiver == LITERAL:
             return ELSEWHERE
+        if things is None and file.language in _WITH_EXTENSIONS:
+            members = [*members, *(row for row in visible_extensions(name, file, self.definitions) if not is_member(row))]
         if use.usage == "call" and use.arity >= 0:
             members = [row for row in members if self._takes(row, use.arity, file.rules)]
         elif use.usage == "write":
@@ -248,6 +257,23 @@ class Binder:
             return Binding("possible", binding.symbols)
         return binding
 
+    def _extensions(self, name: str, file: FileNames, things: Sequence[Thing]) -> list[SymbolRow]:
+        """Returns the visible functions that extend one of the types, or any type that is not the repository's."""
+        if file.language not in _WITH_EXTENSIONS:
+            return []
+        visible = visible_extensions(name, file, self.definitions)
+        if not visible:
+            return []
+        types = [thing for thing in things if isinstance(thing, SymbolRow)]
+        if len(types) < len(things):
+            # Of a type from outside the name is not known.
+            own = {row.id for row in visible if self.definitions.in_family(extended_type(row), file)}
+            return [row for row in visible if row.id not in own] or of_type(visible, frozenset({row.name for row in types}))
+        names = {row.name for row in types}
+        for type_ in types:
+            names.update(row.name for row in self.types.all_supertypes(type_))
+        return of_type(visible, frozenset(names))
+
     def _takes(self, row: SymbolRow, arity: int, rules: LexicalRules) -> bool:
         """Whether a function may be called with this number of arguments, as far as its signature shows."""
         if row.id not in self._n_parameters:
@@ -255,6 +281,9 @@ class Binder:
         n_parameters = self._n_parameters[row.id]
         return n_parameters is None or n_parameters == arity or (row.language == "kotlin" and arity <= n_parameters)
 
+
+_WITH_EXTENSIONS: Final = frozenset({"csharp", "kotlin"})
+"""Languages with functions that are called like members of types they extend."""
 
 _WITH_NAMESPACES: Final = frozenset({"c", "csharp", "elixir", "php", "ruby"})
 """Families in which an unqualified name is looked up in the enclosing namespaces, in all files that continue them."""

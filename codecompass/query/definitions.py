@@ -7,7 +7,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from codecompass.languages.lexical_rules import LEXICAL_RULES, LexicalRules
-from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE
+from codecompass.languages.records import CLASS_LIKE, EXPORT, FUNCTION_LIKE
 from codecompass.store.facts import FactsReader
 from codecompass.store.rows import ImportRow, SymbolRow
 
@@ -17,6 +17,9 @@ MAX_MODULES: Final = 12
 
 MANY_DIRECTORIES: Final = 3
 """Number of directories from which on all definitions of a name are read at once instead of directory by directory."""
+
+DEFAULT: Final = "default"
+"""The name under which a module of JavaScript exports its default."""
 
 MEMBER_KINDS: Final = frozenset({"method", "field"})
 TYPE_KINDS: Final = CLASS_LIKE | {"type", "module"}
@@ -48,6 +51,8 @@ class FileNames(Struct, frozen=True):
     """Its imports by local name."""
     everything_from: tuple[ImportRow, ...]
     """Its imports of all names of a module (`*`)."""
+    exports: dict[str, list[str]]
+    """The names of its own that it exports under another name, by that name."""
 
     @property
     def rules(self) -> LexicalRules:
@@ -79,7 +84,7 @@ def is_component(symbol: SymbolRow) -> bool:
     return symbol.language in COMPONENT_LANGUAGES and symbol.kind == "class" and symbol.parent_id is None
 
 
-SEPARATORS: Final = re.compile(r"::|[.#/]")
+SEPARATORS: Final = re.compile(r"::|[.#/\\]")
 _POINTER: Final = re.compile(r"[()*\s]")
 
 
@@ -123,6 +128,30 @@ def last_part(spec: str, language: str) -> str:
     if language == "go" and len(parts) > 1 and re.fullmatch(r"v\d+", parts[-1]):
         return parts[-2]
     return parts[-1] if parts else ""
+
+
+def imported_path(row: ImportRow) -> tuple[str, ...]:
+    """Returns the parts of the full name that an import names."""
+    written = row.spec if row.name in ("", "*", "_") else f"{row.spec}.{row.name}"
+    parts = tuple(part for part in SEPARATORS.split(written.replace("\\", "/").replace("`", "")) if part)
+    return parts[1:] if parts[:1] and parts[0] in _ROOT_NAMES else parts
+
+
+def package_path(file: FileNames) -> tuple[str, ...]:
+    """Returns the parts of the package or namespace that a file declares; empty if it declares none."""
+    for row in file.symbols:
+        if row.parent_id is None and row.kind != "impl":
+            return name_path(row) if row.kind == "module" else name_path(row)[:-1]
+    return ()
+
+
+def _is_free(row: SymbolRow) -> bool:
+    """Whether a definition is used by its bare name outside its type."""
+    return row.parent_kind not in CLASS_LIKE and (row.kind in TYPE_KINDS or not is_member(row))
+
+
+def _is_at(row: SymbolRow, target: str) -> bool:
+    return row.path == target or (target.endswith("/") and row.path.rpartition("/")[0] == target.rstrip("/"))
 
 
 def unique(rows: Iterable[SymbolRow]) -> list[SymbolRow]:
@@ -172,15 +201,19 @@ class Definitions:
                     by_name.setdefault(symbol.name, []).append(symbol)
             imports: dict[str, list[ImportRow]] = {}
             everything: list[ImportRow] = []
+            exports: dict[str, list[str]] = {}
             for row in self._facts.imports_of(file_id):
+                if row.kind == EXPORT:
+                    exports.setdefault(row.alias, []).append(row.name)
+                    continue
                 if row.name == "*" and not row.alias:
                     everything.append(row)
                     continue
-                local = row.alias or (row.name if row.name not in ("", "default") else last_part(row.spec, language))
+                local = row.alias or row.name or last_part(row.spec, language)
                 imports.setdefault(local, []).append(row)
                 if not row.name and not row.alias and language == "python":
                     imports.setdefault(row.spec.partition(".")[0], []).append(row)
-            known = FileNames(file_id, path, language, symbols, by_name, imports, tuple(everything))
+            known = FileNames(file_id, path, language, symbols, by_name, imports, tuple(everything), exports)
             self._files[file_id] = known
         return known
 
@@ -210,6 +243,14 @@ class Definitions:
             return []
         return [row for row in names.symbols if row.parent_id is None and "export default" in row.signature]
 
+    def imported_as(self, row: ImportRow, local: str) -> list[SymbolRow]:
+        """Returns what an import of a name brings into a file, where it is called `local`."""
+        if row.name not in ("", DEFAULT):
+            return self.in_module(row.target, row.name, 0)
+        # A module that only CommonJS understands, or whose default no statement shows.
+        is_default = row.name == DEFAULT or row.target.endswith(_WITH_DEFAULTS)
+        return (self.in_module(row.target, DEFAULT, 0) if is_default else []) or self.in_module(row.target, local, 0)
+
     def in_module(self, target: str, name: str, depth: int) -> list[SymbolRow]:
         """Returns the definitions of `name` in a file or directory, or in the modules that it re-exports the name from."""
         key = (target, name)
@@ -230,6 +271,9 @@ class Definitions:
         names = self.names_at(target)
         if names is None or depth > MAX_MODULES:
             return []
+        exported = [row for own in names.exports.get(name, ()) if own != name for row in self.in_module(target, own, depth + 1)]
+        if exported:
+            return unique(exported)
         if names.rules.family == "jvm":
             own = list(names.by_name.get(name, ()))
         else:
@@ -244,22 +288,55 @@ class Definitions:
             if row.target and row.target != target:
                 found += self.in_module(row.target, row.name or name, depth + 1)
         if not found:
-            for row in names.everything_from:
+            for row in names.everything_from if name != DEFAULT else ():
                 if row.target and row.target != target:
                     found += self.in_module(row.target, name, depth + 1)
                     if found:
                         break
-        return found
+        return found or (self.default_of(target) if name == DEFAULT else [])
+
+    def declared_as(self, row: ImportRow, file: FileNames) -> list[SymbolRow]:
+        """Returns the definitions whose full name is what an import names, wherever their files are; in Scala and C# that name
+        may begin in a package around the file. Of namesakes those at the target of the import."""
+        parts = imported_path(row)
+        if file.rules.family not in WITH_DECLARED_PACKAGES or not parts:
+            return []
+        named = [each for each in self.in_family(parts[-1], file) if each.kind != "impl"]
+        found = [each for each in named if name_path(each) == parts]
+        if not found and file.language in _WITH_RELATIVE_NAMES:
+            around = package_path(file)
+            prefixes = {around[:count] for count in range(1, len(around) + 1)}
+            found = [
+                each for each in named if name_path(each)[-len(parts) :] == parts and name_path(each)[: -len(parts)] in prefixes
+            ]
+        at_target = [each for each in found if row.target and _is_at(each, row.target)]
+        return at_target or found
+
+    def declared_in(self, row: ImportRow, name: str, file: FileNames) -> list[SymbolRow]:
+        """Returns the definitions of a name directly in the package, module or type that an import of all names declares."""
+        parts = imported_path(row)
+        if file.rules.family not in WITH_DECLARED_PACKAGES or not parts:
+            return []
+        return [each for each in self.in_family(name, file) if name_path(each)[:-1] == parts and each.kind != "impl"]
 
     def in_package(self, name: str, file: FileNames) -> list[SymbolRow]:
-        """Returns the definitions that files of the same package see without an import."""
+        """Returns the definitions that files of the same package see without an import: those in the directory, then those of
+        the package that the file declares."""
         family = file.rules.family
         if family not in _PACKAGES_ARE_DIRECTORIES:
             return []
         near = [row for row in self._beside(name, file) if family_of(row.language) == family]
         if family == "go":
             return [row for row in near if row.parent_id is None and row.kind != "method"]
-        return [row for row in near if row.parent_kind not in CLASS_LIKE and (row.kind in TYPE_KINDS or not is_member(row))]
+        near = [row for row in near if _is_free(row)]
+        package = package_path(file) if family in WITH_DECLARED_PACKAGES else ()
+        if not package:
+            return near
+        # C# also sees the namespaces around its own.
+        same = [row for row in near if package[: len(name_path(row)) - 1] == name_path(row)[:-1]] if family == "csharp" else None
+        if same is None:
+            same = [row for row in near if name_path(row)[:-1] == package]
+        return same or [row for row in self.in_family(name, file) if name_path(row)[:-1] == package and _is_free(row)]
 
     def _beside(self, name: str, file: FileNames) -> list[SymbolRow]:
         """Returns the definitions of a name in the directory of a file."""
@@ -283,7 +360,14 @@ class Definitions:
         return [row for row in family if owner_name(row) == last] or [row for row in family if _is_below(row, path)]
 
     def submodules(self, target: str, name: str) -> list[str]:
-        """Returns the files of a submodule, found by imports or, in Rust, by location as well; macros hide many `mod x;`."""
+        """Returns the files of a submodule, found by imports or by location: in Python any import of it makes it a name of its
+        package, and in Rust macros hide many `mod x;`."""
+        below = target if target.endswith("/") else target.removesuffix("__init__.py") if _is_init(target) else ""
+        if below:
+            paths = (f"{below}{name}.py", f"{below}{name}/__init__.py", f"{below}{name}.pyi")
+            located = [path for path in paths if self.names_at(path) is not None]
+            if located or target.endswith("/"):
+                return located[:1] or self._namespace_below(f"{below}{name}/")
         names = None if target.endswith("/") else self.names_at(target)
         if names is None:
             return []
@@ -292,6 +376,27 @@ class Definitions:
             return imported
         base = _directory_of_module(target)
         return [path for path in (f"{base}/{name}.rs", f"{base}/{name}/mod.rs") if self.names_at(path) is not None]
+
+    def _namespace_below(self, directory: str) -> list[str]:
+        """Returns a directory that holds modules of Python but no `__init__.py`, as the only one of a list."""
+        is_there = any(path.endswith(".py") for path in self._facts.paths_in(directory.rstrip("/"), MAX_NAMESAKES))
+        return [directory] if is_there else []
+
+    def module_named(self, row: ImportRow, local: str, file: FileNames) -> str:
+        """Returns the module that an import in `file` binds to a local name, empty if it is unknown: for `a` of Python's
+        `import a.b` the package `a`, in Haskell the file that declares a module of that name."""
+        target = row.target
+        if not target and file.language == "haskell":
+            return next((each.path for each in self.declared_as(row, file) if each.kind == "module"), "")
+        if row.name or row.alias or not target.endswith((".py", "/")) or local != row.spec.partition(".")[0]:
+            return target
+        module = target.removesuffix("/").removesuffix("/__init__.py").removesuffix(".py")
+        for _ in range(row.spec.count(".")):
+            module = module.rpartition("/")[0]
+        if module == target.removesuffix("/").removesuffix("/__init__.py").removesuffix(".py"):
+            return target
+        package = f"{module}/__init__.py"
+        return package if self.names_at(package) is not None else f"{module}/"
 
     def below_module(self, target: str, name: str) -> list[SymbolRow]:
         """Returns the definitions of a name in the modules below a Rust module, which often re-exports them."""
@@ -305,6 +410,18 @@ class Definitions:
         return self._facts.paths_in(file.directory, MAX_NAMESAKES)
 
 
+_WITH_DEFAULTS: Final = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte")
+"""The endings of modules that export a default."""
+
+WITH_DECLARED_PACKAGES: Final = frozenset({"csharp", "elixir", "haskell", "jvm", "php"})
+"""Families in which a file declares the package, namespace or module of what it defines."""
+
+_WITH_RELATIVE_NAMES: Final = frozenset({"csharp", "scala"})
+"""Languages in which an import may name something relative to the package around it."""
+
+_ROOT_NAMES: Final = frozenset({"_root_", "global", "Elixir"})
+"""First names in an import that only say that the name is a full one."""
+
 _PACKAGES_ARE_DIRECTORIES: Final = frozenset({"csharp", "go", "jvm", "swift"})
 """Families in which the files of a directory see each other's definitions."""
 
@@ -316,6 +433,10 @@ def _directory_of_module(path: str) -> str:
     """Returns the directory that contains the submodules of a Rust file."""
     directory, _, stem = path.removesuffix(".rs").rpartition("/")
     return directory if stem in _OF_DIRECTORIES else f"{directory}/{stem}"
+
+
+def _is_init(target: str) -> bool:
+    return target == "__init__.py" or target.endswith("/__init__.py")
 
 
 _OWN_ROOTS: Final = frozenset({"crate", "self", "super"})

@@ -12,6 +12,7 @@ import msgspec
 
 from codecompass.errors import FileNotFound, InvalidInput
 from codecompass.formatting import count
+from codecompass.languages.records import EXPORT
 from codecompass.protocol.decode import well_formed
 from codecompass.protocol.encode import encoded_size
 from codecompass.protocol.metadata import AnswerState
@@ -62,7 +63,8 @@ def get_file_outline(
     """
     file = known_file(snapshot, request.path, state.workspace)
     symbols = snapshot.facts.symbols_in_file(file.id)
-    whole = _tree(symbols, snapshot.facts.imports_of(file.id), file.language)
+    imports = [row for row in snapshot.facts.imports_of(file.id) if row.kind != EXPORT]
+    whole = _tree(symbols, imports, file.language)
     nodes = _pruned(whole, 1) if request.depth == "top" else whole
     n_nodes = _count(nodes)
     limit = request.limit or n_nodes

@@ -22,6 +22,7 @@ from codecompass.query.definitions import (
     enclosing,
     family_of,
     is_whole_module,
+    name_path,
     owner_name,
 )
 from codecompass.query.written_types import base_names, declared_type, implementing_type, type_names
@@ -118,6 +119,9 @@ class ReceiverTypes:
         if family_of(type_.language) in _MEMBERS_INSIDE:
             inside = self._definitions.file_of(type_).by_name.get(name, ())
             own = [row for row in inside if row.parent_id == type_.id]
+            if not own and type_.language == "kotlin":
+                companions = {row.id for row in self._definitions.file_of(type_).symbols if _is_companion(row, type_)}
+                own = [row for row in inside if row.parent_id in companions]
         else:
             own = [row for row in self._definitions.named(name) if self._belongs(row, type_)]
         if own:
@@ -128,6 +132,17 @@ class ReceiverTypes:
                 if found:
                     return found
         return []
+
+    def all_supertypes(self, type_: SymbolRow) -> list[SymbolRow]:
+        """Returns the supertypes of a type that the repository defines, direct ones first; at most MAX_SUPERTYPES."""
+        found: dict[int, SymbolRow] = {}
+        pending = [type_]
+        while pending and len(found) < MAX_SUPERTYPES:
+            for thing in self.supertypes(pending.pop(0)):
+                if isinstance(thing, SymbolRow) and thing.id not in found:
+                    found[thing.id] = thing
+                    pending.append(thing)
+        return list(found.values())
 
     def is_open(self, type_: SymbolRow) -> bool:
         """Whether a type can have unknown members: it inherits from something outside, or is not a class."""
@@ -217,13 +232,16 @@ class ReceiverTypes:
         bound = self._unqualified(first, file, around, is_receiver=True) if first not in _ROOTS else ELSEWHERE
         symbols = list(bound.symbols) if bound.certainty in ("exact", "likely") else []
         modules: list[Thing] = [
-            Module(row.target) for row in file.imports.get(first, ()) if row.target and (not symbols or is_whole_module(row))
+            Module(target)
+            for row in file.imports.get(first, ())
+            if (not symbols or is_whole_module(row)) and (target := self._definitions.module_named(row, first, file))
         ]
         if modules and not symbols:
             return modules, rest
         if symbols:
             is_called = rest[:1] == ["()"]
-            return self._of_symbols(symbols, is_called=is_called), rest[1:] if is_called else rest
+            # Of a required module also the members that it exports beside its default.
+            return self._of_symbols(symbols, is_called=is_called) + modules * (not is_called), rest[1:] if is_called else rest
         if first in file.imports and not any(row.target for row in file.imports[first]):
             return [OUTSIDE], []
         if file.rules.family == "rust":
@@ -340,7 +358,9 @@ class ReceiverTypes:
         family = family_of(type_.language)
         if family == "go":
             return row.path.rpartition("/")[0] == type_.path.rpartition("/")[0] and row.parent_id is None
-        if family in ("rust", "c", "csharp", "swift", "ruby", "ecmascript"):
+        if family == "csharp":
+            return name_path(row)[:-1] == name_path(type_)  # another part of a partial class
+        if family in ("rust", "c", "swift", "ruby", "ecmascript"):
             if (
                 family == "rust"
                 and row.path != type_.path
@@ -367,6 +387,10 @@ _ROOTS: Final = frozenset({"crate", "self", "super", "Self"})
 
 def _is_embedded(row: SymbolRow) -> bool:
     return row.kind == "field" and " " not in row.signature and row.signature.lstrip("*").rpartition(".")[2] == row.name
+
+
+def _is_companion(row: SymbolRow, type_: SymbolRow) -> bool:
+    return row.parent_id == type_.id and row.signature.startswith(("companion object", "private companion object"))
 
 
 def _is_type_parameter(name: str, enclosing: Sequence[SymbolRow]) -> bool:

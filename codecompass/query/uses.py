@@ -16,6 +16,7 @@ from codecompass.languages.records import CLASS_LIKE, Use
 from codecompass.protocol.requests import Confidence, ReferenceRole
 from codecompass.query.binding import Binder
 from codecompass.query.definitions import FileNames, code_around, family_of
+from codecompass.query.exported_names import other_names
 from codecompass.query.options import no_deadline
 from codecompass.query.regex_terms import regex_terms
 from codecompass.query.symbol_places import SymbolKey, SymbolPlaces, symbol_key
@@ -106,8 +107,23 @@ class Uses:
                 for alias in self._aliases(name, names):
                     for _, aliased in self._snapshot.facts.uses([file.id], alias):
                         found += self._meant(asked, name, alias, aliased, names, None)
+        for target in () if is_cut else asked.leading:
+            for local, file, uses in self._renamed(target):
+                names = self.binder.definitions.names_of(file.id, file.path, file.language)
+                found += self._meant(asked, target.name, local, uses, names, None)
         found.sort(key=lambda use: (use.is_test, use.file.path, use.line))
         return FoundUses(tuple(once(found)), len(others), is_cut, tuple(others))
+
+    def _renamed(self, target: SymbolRow) -> Iterator[tuple[str, IndexedFile, tuple[Use, ...]]]:
+        """Yields the uses of other names that may mean a definition, with the name and the file."""
+        others = other_names(target, self._snapshot.facts, self.binder.definitions)
+        by_name: dict[str, list[int]] = {}
+        for file_id, names in others.by_file.items():
+            for name in names - others.anywhere:
+                by_name.setdefault(name, []).append(file_id)
+        for name in sorted({*by_name, *others.anywhere}):
+            for file, uses in self.named(name, target.language, by_name.get(name)):
+                yield name, file, uses
 
     def is_test(self, row: SymbolRow) -> bool:
         """Whether a definition is part of the tests."""
@@ -159,7 +175,7 @@ class Uses:
     ) -> Iterator[FoundUse]:
         """Yields the uses that may mean what is asked for; all else is added to `others`."""
         is_test = self._paths.role(file.path).is_test
-        imports = [row for rows in file.imports.values() for row in rows if row.name == name or row.alias == local]
+        imports = [row for rows in file.imports.values() for row in rows if row.name in (name, local) or row.alias == local]
         for use in uses:
             binding = self.binder.bind(local, use, file)
             fits = () if binding.certainty == "elsewhere" else asked.met_by(binding.symbols)
@@ -186,6 +202,7 @@ class _Asked:
             {(row.name, family_of(row.language)): (row.name, row.language) for each in symbols for row in each.rows}.values()
         )
         """Each name once a family of languages, with one of its languages."""
+        self.leading: Final = tuple(each.row for each in symbols)
         self._positions: dict[SymbolKey, int] = {key: position for position, each in enumerate(symbols) for key in each.keys}
 
     def met_by(self, rows: Sequence[SymbolRow]) -> tuple[int, ...]:

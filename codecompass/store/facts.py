@@ -7,11 +7,11 @@ a fixed order. A database that cannot be read raises IndexDamaged.
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, TypeVar
 
 from codecompass.errors import REBUILD, IndexDamaged
 from codecompass.languages.packed_uses import DamagedUses, unpacked, unpacked_all
-from codecompass.languages.records import NameUses, SymbolKind, Use
+from codecompass.languages.records import EXPORT, NameUses, SymbolKind, Use
 from codecompass.store.rows import (
     DefinitionSpan,
     FileContent,
@@ -23,6 +23,8 @@ from codecompass.store.rows import (
     SymbolRow,
     TextFile,
 )
+
+_Value = TypeVar("_Value")
 
 SQLITE_VARIABLES: Final = 500
 """Placeholders in one statement; SQLite's own limit is 999 in old builds."""
@@ -331,9 +333,40 @@ class FactsReader:
         endings = tuple(f"%{separator}{_like(name)}" for separator in ("/", ".", ":", "\\\\"))
         is_module = " OR ".join(["i.spec = ?", *["i.spec LIKE ? ESCAPE '\\'"] * len(endings)])
         return self._imports(
-            f"WHERE i.name = ? OR i.alias = ? OR (i.name = '' AND ({is_module})) ORDER BY f.path, i.line_start, i.id LIMIT ?",
-            (name, name, name, *endings, limit),
+            f"WHERE i.kind != ? AND (i.name = ? OR i.alias = ? OR (i.name = '' AND ({is_module}))) "
+            "ORDER BY f.path, i.line_start, i.id LIMIT ?",
+            (EXPORT, name, name, name, *endings, limit),
         )
+
+    def imports_from(self, paths: Collection[str], names: Collection[str]) -> list[ImportRow]:
+        """Returns the imports that resolve to one of the files and take one of the names, all names, or the module itself."""
+        found: list[ImportRow] = []
+        taken = sorted({*names, "*", ""})[: SQLITE_VARIABLES // 2]
+        for batch in _batches_of(sorted(paths), SQLITE_VARIABLES - len(taken)):
+            found += self._imports(
+                f"WHERE i.target IN ({_placeholders(batch)}) AND i.target != '' AND i.name IN ({_placeholders(taken)})",
+                (*batch, *taken),
+            )
+        return found
+
+    def imported_among(self, paths: Collection[str]) -> set[str]:
+        """Returns those of the files that an import resolves to."""
+        found: set[str] = set()
+        for batch in _batches_of(sorted(paths), SQLITE_VARIABLES):
+            among = f"target IN ({_placeholders(batch)}) AND target != ''"
+            found.update(row[0] for row in self._rows(f"SELECT DISTINCT target FROM imports WHERE {among}", batch))
+        return found
+
+    def exports_in(self, paths: Collection[str], names: Collection[str]) -> list[ImportRow]:
+        """Returns the statements in the files that export one of the names under another one."""
+        found: list[ImportRow] = []
+        wanted = sorted(set(names))[: SQLITE_VARIABLES // 2]
+        for batch in _batches_of(sorted(paths), SQLITE_VARIABLES - len(wanted) - 1):
+            found += self._imports(
+                f"WHERE f.path IN ({_placeholders(batch)}) AND i.kind = ? AND i.name IN ({_placeholders(wanted)})",
+                (*batch, EXPORT, *wanted),
+            )
+        return found
 
     def importer_counts(self, languages: Mapping[str, str], cap: int) -> dict[str, int]:
         """Returns how many imports resolve to each path (see `leading_to`), up to `cap`; `languages` are by path."""
@@ -395,9 +428,12 @@ def path_range(directory: str) -> tuple[str, str]:
 
 
 def _batches(ids: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    unique = tuple(dict.fromkeys(ids))
-    for start in range(0, len(unique), SQLITE_VARIABLES):
-        yield unique[start : start + SQLITE_VARIABLES]
+    yield from _batches_of(list(dict.fromkeys(ids)), SQLITE_VARIABLES)
+
+
+def _batches_of(values: Sequence[_Value], size: int) -> Iterator[tuple[_Value, ...]]:
+    for start in range(0, len(values), size):
+        yield tuple(values[start : start + size])
 
 
 def _placeholders(values: Sequence[object]) -> str:
