@@ -141,8 +141,8 @@ def _score_references(tables: dict[str, Counts], snapshot: Snapshot, tree: WorkT
     )
 
 
-def _asked(snapshot: Snapshot, row: Row) -> tuple[str, str]:
-    """Returns the `symbol_id` and the path by which to query the definition of a row."""
+def _asked(snapshot: Snapshot, row: Row) -> tuple[str, str | None]:
+    """Returns the `symbol_id` by which to query the definition of a row; else its name and path."""
     near = [
         symbol
         for symbol in snapshot.facts.symbols_named(row.name, 1000)
@@ -152,7 +152,8 @@ def _asked(snapshot: Snapshot, row: Row) -> tuple[str, str]:
         and row.definition.line <= max(symbol.line_start + 1, min(symbol.line_end, symbol.line_start + NEAR_LINES))
     ]
     best = min(near, key=lambda symbol: abs(symbol.line_start - row.definition.line), default=None)
-    return (row.name if best is None else symbol_handle(snapshot, best)), row.definition.path
+    # Together with an id a path would only leave out the uses in other files.
+    return (row.name, row.definition.path) if best is None else (symbol_handle(snapshot, best), None)
 
 
 def _subtypes(snapshot: Snapshot, row: Row) -> Iterator[Line]:
