@@ -154,6 +154,7 @@ def _asked(snapshot: Snapshot, row: Row) -> tuple[str, str | None]:
         and row.definition.line <= max(symbol.line_start + 1, min(symbol.line_end, symbol.line_start + NEAR_LINES))
     ]
     best = min(near, key=lambda symbol: abs(symbol.line_start - row.definition.line), default=None)
+    # Together with an id a path would only leave out the uses in other files.
     return (row.name, row.definition.path) if best is None else (symbol_handle(snapshot, best), None)
 
 

@@ -197,6 +197,8 @@ MAX_LOOK_BACK: Final = 2_000
 _TYPED_LITERALS: Final = frozenset({"go", "python", "rust", "zig"})
 _DOTTED_NAME: Final = re.compile(r"[^\W\d]\w*(?:(?:\.|::)[^\W\d]\w*)*\Z")
 _PATH_ROOTS: Final = frozenset({"crate", "super", "self", "this", "base", "import"})
+_WITH_LISTS: Final = frozenset({"ecmascript", "python", "ruby", "rust", "swift"})
+"""Families in which a square bracket begins a list where no expression ends before it."""
 _OPENINGS: Final = {")": "(", "]": "[", ">": "<"}
 _BRACKETS: Final = re.compile(r"\([^()\[\]{}]*+\)|[()\[\]{}]")
 _BRACKET: Final = re.compile(r"[()\[\]{}]")
@@ -289,7 +291,11 @@ class Receivers:
     def _is_receiver(self, keyword: str, is_called: bool = False) -> bool:
         """Whether a keyword can be a receiver; with `is_called`, whether a call or subscript of it can."""
         rules = self._rules
-        return keyword in rules.own or keyword in rules.above or (keyword in _PATH_ROOTS and not is_called)
+        return (
+            keyword in rules.own
+            or keyword in rules.above
+            or (not is_called and (keyword in _PATH_ROOTS or keyword in rules.built_in))
+        )
 
     def _before_operator(self, start: int) -> int:
         """Returns the index of the last character before the member operator that ends at `start`; -1 if there is no operator."""
@@ -319,6 +325,9 @@ class Receivers:
                 at = self._opening(at) - 1
                 if at < 0:
                     return UNKNOWN
+                if character == "]" and self._begins_value(at):
+                    pieces.append(LITERAL)
+                    break
                 pieces.append("()" if character == ")" else "[]")
                 if text[at] == ">":
                     at = self._before_type_arguments(at) or at
@@ -337,6 +346,9 @@ class Receivers:
             if at == stop:  # A parenthesis without a name before it holds an expression.
                 return UNKNOWN
             name = text[at + 1 : stop + 1]
+            if name[0].isdigit():
+                pieces.append(LITERAL)
+                break
             if name in rules.keywords and not self._is_receiver(name, bool(pieces) and pieces[-1] in ("()", "[]")):
                 return UNKNOWN
             pieces.append(name)
@@ -353,6 +365,14 @@ class Receivers:
         for piece in reversed(pieces):
             whole += piece if not whole or piece in ("()", "[]") else "." + piece
         return whole if len(whole) <= MAX_RECEIVER else UNKNOWN
+
+    def _begins_value(self, at: int) -> bool:
+        """Whether the bracket after `at` begins a list, because no expression ends at `at`."""
+        text = self._text
+        limit = max(at - MAX_RECEIVER, 0)
+        while at > limit and text[at] in " \t":
+            at -= 1
+        return text[at] in "=([{,;:&|?\n" and self._rules.family in _WITH_LISTS
 
     def _before_type_arguments(self, at: int) -> int:
         """Returns the index before the type arguments that end at `at`; 0 if they do not begin nearby."""

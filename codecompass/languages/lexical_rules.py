@@ -15,6 +15,7 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from codecompass.languages.built_in_names import BUILT_IN_NAMES
 from codecompass.languages.words import word_set
 
 ParameterStyle = Literal["name_first", "type_first", "go"]
@@ -57,6 +58,8 @@ class LexicalRules(Struct, frozen=True, kw_only=True):
     """What follows the name of an argument, which does not refer to a definition in scope."""
     has_markup: bool = False
     """Whether `<Name` may be the tag of a component (JSX)."""
+    built_in: frozenset[str] = frozenset()
+    """Types, objects and modules that need no import."""
     defines_at_line_start: bool = False
     """Whether a name at the start of a line is being defined there (an equation of Haskell)."""
 
@@ -107,6 +110,7 @@ _PYTHON_STRINGS: Final = (
 def _python() -> LexicalRules:
     return LexicalRules(
         family="python",
+        built_in=BUILT_IN_NAMES["python"],
         comments_and_strings=_any(_HASH, _PYTHON_STRINGS),
         interpolation=re.compile(r"(?<!\{)\{([^{}]++)\}"),
         name=re.compile(r"[^\W\d]\w*+(?![\"'])"),
@@ -142,6 +146,7 @@ _REGEX_LITERAL: Final = (
 def _ecmascript() -> LexicalRules:
     return LexicalRules(
         family="ecmascript",
+        built_in=BUILT_IN_NAMES["ecmascript"],
         comments_and_strings=_any(_SLASHES, _BLOCK, r"`(?P<code>(?:[^`\\]++|\\.)*+`?)", _REGEX_LITERAL, _DOUBLE, _SINGLE),
         interpolation=re.compile(r"\$\{((?>(?:[^{}]++|\{[^{}]*+\})*))\}"),
         name=_DOLLAR_NAME,
@@ -197,6 +202,7 @@ def _go() -> LexicalRules:
 def _rust() -> LexicalRules:
     return LexicalRules(
         family="rust",
+        built_in=BUILT_IN_NAMES["rust"],
         comments_and_strings=_any(
             _SLASHES,
             _BLOCK,
@@ -242,6 +248,7 @@ _C_DECLARATION: Final = _declared(
 def _c() -> LexicalRules:
     return LexicalRules(
         family="c",
+        built_in=BUILT_IN_NAMES["c"],
         comments_and_strings=_any(_SLASHES, _BLOCK, _DOUBLE, _CHARACTER),
         name=_NAME,
         keywords=word_set(_COMMON, _C_WORDS),
@@ -255,6 +262,7 @@ def _c() -> LexicalRules:
 def _cpp() -> LexicalRules:
     return LexicalRules(
         family="c",
+        built_in=BUILT_IN_NAMES["c"],
         comments_and_strings=_any(
             _SLASHES, _BLOCK, r'R"(?<=\bR")(?P<mark>[^\s()\\"]{0,16}+)\(.*?(?:\)(?P=mark)"|\Z)', _DOUBLE, _CHARACTER
         ),
@@ -277,6 +285,7 @@ def _cpp() -> LexicalRules:
 def _java() -> LexicalRules:
     return LexicalRules(
         family="jvm",
+        built_in=BUILT_IN_NAMES["java"],
         comments_and_strings=_any(_SLASHES, _BLOCK, _TRIPLE, _DOUBLE, _CHARACTER),
         name=_NAME,
         keywords=word_set(
@@ -301,6 +310,7 @@ def _java() -> LexicalRules:
 def _csharp() -> LexicalRules:
     return LexicalRules(
         family="csharp",
+        built_in=BUILT_IN_NAMES["csharp"],
         comments_and_strings=_any(
             _SLASHES,
             _BLOCK,
@@ -339,6 +349,7 @@ _VALUES: Final = _declared(
 def _kotlin() -> LexicalRules:
     return LexicalRules(
         family="jvm",
+        built_in=BUILT_IN_NAMES["kotlin"],
         comments_and_strings=_any(_SLASHES, _BLOCK, rf'"(?P<code>{_RAW_TRIPLE[1:]}|{_DOUBLE[1:]})', _CHARACTER),
         interpolation=re.compile(r"\$(?:\{([^{}]*+)\}|(?=\w))"),
         name=_NAME,
@@ -361,6 +372,7 @@ def _kotlin() -> LexicalRules:
 def _scala() -> LexicalRules:
     return LexicalRules(
         family="jvm",
+        built_in=BUILT_IN_NAMES["scala"],
         comments_and_strings=_any(
             rf"(?P<code>\b[sf](?:{_RAW_TRIPLE}|{_DOUBLE}))",
             *(_SLASHES, _BLOCK, _RAW_TRIPLE, _DOUBLE, _CHARACTER),
@@ -386,6 +398,7 @@ def _scala() -> LexicalRules:
 def _swift() -> LexicalRules:
     return LexicalRules(
         family="swift",
+        built_in=BUILT_IN_NAMES["swift"],
         comments_and_strings=_any(_SLASHES, _BLOCK, rf'"(?P<code>{_TRIPLE[1:]}|{_DOUBLE[1:]})'),
         interpolation=re.compile(r"\\\(([^()]*+(?:\([^()]*+\))?)\)"),
         name=_NAME,
@@ -408,6 +421,7 @@ def _swift() -> LexicalRules:
 def _ruby() -> LexicalRules:
     return LexicalRules(
         family="ruby",
+        built_in=BUILT_IN_NAMES["ruby"],
         comments_and_strings=_any(
             r"=begin\b(?:(?<=\A=begin)|(?<=\n=begin)).*?(?:\n=end\b|\Z)",
             *(_HASH, rf'"(?P<code>{_DOUBLE_LINES[1:]})', _SINGLE_LINES),
@@ -436,6 +450,7 @@ def _ruby() -> LexicalRules:
 def _php() -> LexicalRules:
     return LexicalRules(
         family="php",
+        built_in=BUILT_IN_NAMES["php"],
         comments_and_strings=_any(_SLASHES, _BLOCK, r"#(?!\[)[^\n]*+", _DOUBLE_LINES, _SINGLE_LINES),
         name=_DOLLAR_NAME,
         keywords=word_set(
@@ -458,6 +473,7 @@ def _php() -> LexicalRules:
 def _lua() -> LexicalRules:
     return LexicalRules(
         family="lua",
+        built_in=BUILT_IN_NAMES["lua"],
         comments_and_strings=_any(
             r"--\[(?P<long>=*+)\[.*?(?:\](?P=long)\]|\Z)",
             r"\[(?P<text>=*+)\[.*?(?:\](?P=text)\]|\Z)",
@@ -478,6 +494,7 @@ def _lua() -> LexicalRules:
 def _elixir() -> LexicalRules:
     return LexicalRules(
         family="elixir",
+        built_in=BUILT_IN_NAMES["elixir"],
         comments_and_strings=_any(_HASH, rf'"(?P<code>{_TRIPLE[1:]}|{_DOUBLE_LINES[1:]})', _SINGLE),
         interpolation=re.compile(r"#\{([^{}]*+)\}"),
         name=re.compile(r"[^\W\d]\w*+[?!]?"),
@@ -531,6 +548,7 @@ def _bash() -> LexicalRules:
 def _zig() -> LexicalRules:
     return LexicalRules(
         family="zig",
+        built_in=BUILT_IN_NAMES["zig"],
         comments_and_strings=_any(_SLASHES, r"\\\\[^\n]*+", _DOUBLE, _CHARACTER),
         name=_NAME,
         keywords=word_set(

@@ -15,7 +15,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from codecompass.languages.expressions import LITERAL, parameters
+from codecompass.languages.expressions import parameters
 from codecompass.languages.lexical_rules import LexicalRules
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Use
 from codecompass.languages.words import word_set
@@ -38,6 +38,7 @@ from codecompass.query.definitions import (
     unique,
 )
 from codecompass.query.extension_functions import extended_type, of_type, visible_extensions
+from codecompass.query.namespaces import Namespaces, is_declared, may_be_seen, named_by
 from codecompass.query.receiver_types import Module, Outside, ReceiverTypes, Thing
 from codecompass.store.facts import FactsReader
 from codecompass.store.rows import SymbolRow
@@ -49,6 +50,7 @@ class Binder:
     def __init__(self, facts: FactsReader) -> None:
         self.definitions: Final = Definitions(facts)
         self.types: Final = ReceiverTypes(self.definitions, self._unqualified)
+        self._namespaces: Final = Namespaces()
         self._bound: dict[tuple[int, int, str], Binding] = {}
         self._n_parameters: dict[int, int | None] = {}
 
@@ -101,7 +103,10 @@ class Binder:
             if around and around[-1].kind in CLASS_LIKE:
                 # Names defined in a class are in scope in its body, but not in its methods.
                 top = [row for row in own if row.parent_id == around[-1].id] or top
-        if file.rules.family == "go":
+        if rules.family == "elixir" and name in rules.built_in:
+            # `defmodule Shop.String` is not called `String`, even in its own file.
+            top = [row for row in top if row.parent_id is not None or row.qualified_name == name]
+        if rules.family == "go":
             top = [row for row in own if row.parent_id is None and row.kind != "method"]
         if top:
             return Binding("exact", tuple(top))
@@ -114,6 +119,10 @@ class Binder:
             if component:
                 return Binding("exact", tuple(own)) if own else self._fitting(component)
         near = [row for row in self.definitions.in_package(name, file) if not are_types or row.kind in TYPE_KINDS]
+        if is_declared(file):
+            near = self._namespaces.visible(near, file) or self._namespaces.visible(
+                [row for row in self.definitions.in_family(name, file) if not are_types or row.kind in TYPE_KINDS], file
+            )
         if near:
             return Binding("exact", tuple(near))
         around_here = [row for row in self._in_namespaces(name, file, around) if not are_types or row.kind in TYPE_KINDS]
@@ -135,7 +144,13 @@ class Binder:
             return ELSEWHERE
         if is_receiver and rules.family in ("jvm", "csharp", "swift") and not name[:1].isupper():
             return ELSEWHERE  # a variable; only types are visible everywhere
-        family = [row for row in self.definitions.in_family(name, file) if not are_types or row.kind in TYPE_KINDS]
+        family = [
+            row
+            for row in self.definitions.in_family(name, file)
+            if (not are_types or row.kind in TYPE_KINDS) and may_be_seen(row, file)
+        ]
+        if name in rules.built_in and not any(row.qualified_name == name for row in family):
+            return ELSEWHERE
         free = [row for row in family if not is_member(row) or row.kind in TYPE_KINDS]
         if rules.family == "rust":
             macros = [row for row in free if row.kind == "macro"]
@@ -180,6 +195,9 @@ class Binder:
             if not row.target:
                 if file.rules.family == "rust" and row.name:
                     found += self.definitions.by_path(row.spec.split("::"), row.name, file)
+                elif is_declared(file):
+                    last = row.name or last_part(row.spec, file.language)
+                    found += named_by(self.definitions.in_family(last, file), row.spec, row.name)
                 continue
             is_inside = True
             found += self.definitions.imported_as(row, name)
@@ -187,8 +205,9 @@ class Binder:
                 found += self.definitions.by_path(row.spec.split("::"), row.name or name, file)
             if not found and file.rules.family in ("jvm", "csharp", "rust", "php"):
                 last = last_part(row.spec, file.language) if not row.name else row.name
-                found += [
-                    each for each in self.definitions.in_family(last, file) if not is_member(each) or each.kind in TYPE_KINDS
+                family = self.definitions.in_family(last, file)
+                found += named_by(family, row.spec, row.name) or [
+                    each for each in family if not is_member(each) or each.kind in TYPE_KINDS
                 ]
         if found:
             return Binding("exact", tuple(unique(found)))
@@ -226,10 +245,7 @@ class Binder:
             if extensions:
                 return Binding("exact", tuple(extensions))
             if all(isinstance(thing, Outside) for thing in things):
-                if file.rules.family != "rust" or use.receiver == LITERAL:
-                    return ELSEWHERE
-                # A trait of the repository can be implemented for types from outside.
-                added = [row for row in self.definitions.in_family(name, file) if row.parent_kind == "trait"]
+                added = [row for row in self.definitions.in_family(name, file) if _extends_others(row, file.rules)]
                 return self._fitting(added) if name not in _COMMON_MEMBERS else ELSEWHERE
             if all(isinstance(thing, SymbolRow) and not self.types.is_open(thing) for thing in things):
                 return ELSEWHERE
@@ -244,8 +260,6 @@ class Binder:
                 if below:
                     return self._fitting(below)
         members = [row for row in family if is_member(row)]
-        if use.receiver == LITERAL:
-            return ELSEWHERE
         if things is None and file.language in _WITH_EXTENSIONS:
             members = [*members, *(row for row in visible_extensions(name, file, self.definitions) if not is_member(row))]
         if use.usage == "call" and use.arity >= 0:
@@ -303,6 +317,20 @@ def _n_parameters(row: SymbolRow, rules: LexicalRules) -> int | None:
         return None
     signature = row.signature.partition(")")[2] if row.signature.startswith("func (") else row.signature
     return sum(1 for _ in parameters(signature, row.name, rules))
+
+
+def _extends_others(row: SymbolRow, rules: LexicalRules) -> bool:
+    """Whether a definition can be a member of types from outside: of a trait, an extension method, added to a built-in class."""
+    match row.language:
+        case "rust":
+            return row.parent_kind == "trait"
+        case "csharp":
+            return "(this " in row.signature
+        case "kotlin":
+            return f".{row.name}(" in row.signature.partition("=")[0]
+        case "ruby" | "scala" | "swift":
+            return owner_name(row) in rules.built_in or (row.language == "swift" and row.parent_kind == "impl")
+    return False
 
 
 def _is_hidden(row: SymbolRow, file: FileNames) -> bool:

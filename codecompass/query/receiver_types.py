@@ -9,11 +9,13 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
+from codecompass.languages.built_in_names import NAMESPACE_ROOTS
 from codecompass.languages.expressions import LITERAL, UNKNOWN, expression_of, parameters
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE
 from codecompass.languages.words import word_set
 from codecompass.query.definitions import (
     ELSEWHERE,
+    MEMBER_KINDS,
     SEPARATORS,
     TYPE_KINDS,
     Binding,
@@ -69,6 +71,7 @@ class ReceiverTypes:
         self._unqualified = unqualified
         self._depth = 0
         self._supertypes: dict[int, tuple[Thing, ...]] = {}
+        self._namesakes: dict[int, bool] = {}
         self._types: dict[tuple[int, int, str], tuple[Thing, ...] | None] = {}
 
     def things(self, expression: str, file: FileNames, around: Sequence[SymbolRow]) -> tuple[Thing, ...] | None:
@@ -242,6 +245,8 @@ class ReceiverTypes:
             is_called = rest[:1] == ["()"]
             # Of a required module also the members that it exports beside its default.
             return self._of_symbols(symbols, is_called=is_called) + modules * (not is_called), rest[1:] if is_called else rest
+        if bound.certainty == "elsewhere" and self._is_from_outside(first, rest, file, around):
+            return [OUTSIDE], []
         if first in file.imports and not any(row.target for row in file.imports[first]):
             return [OUTSIDE], []
         if file.rules.family == "rust":
@@ -253,6 +258,21 @@ class ReceiverTypes:
             spaces: list[Thing] = [row for row in self._definitions.in_family(first, file) if row.kind == "module"]
             return spaces[:1], rest
         return [], rest
+
+    def _is_from_outside(self, first: str, rest: Sequence[str], file: FileNames, around: Sequence[SymbolRow]) -> bool:
+        """Whether a name that nothing in view defines is built into the language, or can only be a type from outside."""
+        if _is_type_parameter(first, around) or first in file.imports:
+            return False
+        if first in NAMESPACE_ROOTS:
+            within = {step.strip(".()") for step in rest}
+            return first in file.rules.built_in and not any(
+                first in name_path(row)[:-1] for name in within for row in self._definitions.in_family(name, file)
+            )
+        if first in file.rules.built_in:
+            return True
+        if not first[:1].isupper() or first.isupper() or file.rules.family not in _CAPITALISED:
+            return False
+        return not any(row.kind not in MEMBER_KINDS for row in self._definitions.in_family(first, file))
 
     def _of_symbols(self, symbols: Sequence[SymbolRow], *, is_called: bool) -> list[Thing]:
         """Returns what a name with these definitions stands for, or what calling it returns."""
@@ -360,26 +380,37 @@ class ReceiverTypes:
             return row.path.rpartition("/")[0] == type_.path.rpartition("/")[0] and row.parent_id is None
         if family == "csharp":
             return name_path(row)[:-1] == name_path(type_)  # another part of a partial class
-        if family in ("rust", "c", "swift", "ruby", "ecmascript"):
-            if (
-                family == "rust"
-                and row.path != type_.path
-                and len([each for each in self._definitions.named(type_.name) if each.kind in TYPE_KINDS and each.kind != "impl"])
-                > 1
-            ):
-                return row.qualified_name.rpartition("::")[0] == type_.qualified_name
-            if family == "ecmascript":
-                return (
-                    row.path == type_.path
-                    and row.parent_id is not None
-                    and row.qualified_name.startswith(type_.qualified_name + ".")
-                )
-            return True
+        if family == "ecmascript":
+            return (
+                row.path == type_.path and row.parent_id is not None and row.qualified_name.startswith(type_.qualified_name + ".")
+            )
+        if family == "rust":
+            is_alone = row.path == type_.path or not self._has_namesakes(type_)
+            return is_alone or row.qualified_name.rpartition("::")[0] == type_.qualified_name
+        if family in ("c", "swift", "ruby"):
+            return not self._has_namesakes(type_) or name_path(row)[:-1] == name_path(type_)
         return False
+
+    def _has_namesakes(self, type_: SymbolRow) -> bool:
+        """Whether types of several qualified names, in Rust several types, have the name of this one."""
+        known = self._namesakes.get(type_.id)
+        if known is None:
+            family = family_of(type_.language)
+            types = [
+                each
+                for each in self._definitions.named(type_.name)
+                if each.kind in TYPE_KINDS and each.kind != "impl" and family_of(each.language) == family
+            ]
+            known = len(types if family == "rust" else {name_path(each) for each in types}) > 1
+            self._namesakes[type_.id] = known
+        return known
 
 
 _MEMBERS_INSIDE: Final = frozenset({"python", "jvm"})
 """Families whose types have all their members between their first and last line."""
+
+_CAPITALISED: Final = frozenset({"csharp", "elixir", "jvm", "php", "ruby", "rust", "swift"})
+"""Families in which only types, modules and constants begin with a capital letter."""
 
 _STEP: Final = re.compile(r'<[^\0]*?>(?=\.|\(|\[|$)|""|\.?[^\W\d][\w$]*(?:\(\))?|\.?\$[\w$]*(?:\(\))?|\[\]|\(\)')
 _ROOTS: Final = frozenset({"crate", "self", "super", "Self"})
