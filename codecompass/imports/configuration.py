@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from codecompass.imports.jsonc import decode_jsonc
 from codecompass.imports.module_root import ModuleRoot
-from codecompass.imports.paths import directory_of, join, last_part
+from codecompass.imports.paths import BUILD_DIRECTORIES, directory_of, join, last_part
 from codecompass.imports.typescript_config import MENTION, NODE, is_plain, is_typescript_config, typescript_roots
 from codecompass.units import MIB
 
@@ -226,9 +226,6 @@ def _zig_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
             yield ModuleRoot("zig", match[1], target, package_scope(directory))
 
 
-_BUILD_DIRECTORIES: Final = frozenset({"build", "cjs", "dist", "es", "esm", "lib", "out", "output", "types", "umd"})
-"""Directories that a build writes; `src` has the same files before the build."""
-
 _FIXTURE_DIRECTORIES: Final = frozenset(
     {"__fixtures__", "example", "examples", "fixture", "fixtures", "samples", "templates", "test_data", "testdata"}
 )
@@ -307,8 +304,8 @@ def _candidates(directory: str, target: str) -> Iterator[str]:
     if target_path is None or not target_path.startswith(directory):
         return
     parts = target_path[len(directory) :].split("/")
-    if parts[0] in _BUILD_DIRECTORIES:
-        inner = [part for part in parts[1:-1] if part not in _BUILD_DIRECTORIES]
+    if parts[0] in BUILD_DIRECTORIES:
+        inner = [part for part in parts[1:-1] if part not in BUILD_DIRECTORIES]
         yield "/".join([*directory.split("/")[:-1], "src", *inner, parts[-1]])
     yield target_path
 

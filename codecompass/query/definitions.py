@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from codecompass.languages.lexical_rules import LEXICAL_RULES, LexicalRules
 from codecompass.languages.records import CLASS_LIKE, EXPORT, FUNCTION_LIKE
+from codecompass.query.rust_modules import KEYWORDS, module_file
 from codecompass.store.facts import FactsReader
 from codecompass.store.rows import ImportRow, SymbolRow
 
@@ -385,6 +386,9 @@ class Definitions:
         """Returns the module that an import in `file` binds to a local name, empty if it is unknown: for `a` of Python's
         `import a.b` the package `a`, in Haskell the file that declares a module of that name."""
         target = row.target
+        if file.language == "rust" and row.kind == "module":
+            names = [*row.spec.split("::"), *([row.name] if row.name else [])]
+            return self.rust_module(names, file) or target
         if not target and file.language == "haskell":
             return next((each.path for each in self.declared_as(row, file) if each.kind == "module"), "")
         if row.name or row.alias or not target.endswith((".py", "/")) or local != row.spec.partition(".")[0]:
@@ -396,6 +400,12 @@ class Definitions:
             return target
         package = f"{module}/__init__.py"
         return package if self.names_at(package) is not None else f"{module}/"
+
+    def rust_module(self, names: Sequence[str], file: FileNames) -> str:
+        """Returns the file of the Rust module at a path that begins with `crate`, `self` or `super`; empty if there is none."""
+        if not names or names[0] not in KEYWORDS:
+            return ""
+        return module_file(names, file.path, lambda path: self.names_at(path) is not None, self.submodules)
 
     def below_module(self, target: str, name: str) -> list[SymbolRow]:
         """Returns the definitions of a name in the modules below a Rust module, which often re-exports them."""
@@ -438,13 +448,10 @@ def _is_init(target: str) -> bool:
     return target == "__init__.py" or target.endswith("/__init__.py")
 
 
-_OWN_ROOTS: Final = frozenset({"crate", "self", "super"})
-
-
 def _is_below(row: SymbolRow, path: Sequence[str]) -> bool:
     """Whether all names of a path are in a definition's own path, in order: modules re-export names of their submodules."""
     own = iter(part for part in SEPARATORS.split(row.qualified_name) if part)
-    names = [name for name in path if name not in _OWN_ROOTS]
+    names = [name for name in path if name not in KEYWORDS]
     return bool(names) and not is_member(row) and all(name in own for name in names)
 
 

@@ -25,6 +25,7 @@ from codecompass.query.definitions import (
     name_path,
     owner_name,
 )
+from codecompass.query.rust_modules import KEYWORDS
 from codecompass.query.written_types import base_names, declared_type, implementing_type, type_names
 from codecompass.store.rows import SymbolRow
 
@@ -204,10 +205,12 @@ class ReceiverTypes:
             current = self._written(first[1:-1], file, around)
         elif first == "self" or first in file.rules.own:
             current = list(self.around(file, around)[-1:])
+            if not current and file.rules.family == "rust":
+                current, rest = self._rust_root(first, rest, file, around)
+        elif first == "super" and file.rules.family == "rust":
+            current, rest = self._rust_root(first, rest, file, around)
         elif first == "super" or first in file.rules.above:
             types = self.around(file, around)
-            if file.rules.family == "rust":
-                return None
             current = [thing for each in types[-1:] for thing in self.supertypes(each)]
             if rest[:1] == ["()"]:
                 rest = rest[1:]
@@ -245,14 +248,30 @@ class ReceiverTypes:
         if first in file.imports and not any(row.target for row in file.imports[first]):
             return [OUTSIDE], []
         if file.rules.family == "rust":
-            if first in ("crate", "super", "self"):
-                return [], rest
+            if first in KEYWORDS:
+                return self._rust_root(first, rest, file, around)
             modules = [row for row in self._definitions.in_family(first, file) if row.kind == "module"]
             return modules, rest
         if file.rules.family == "c":
             spaces: list[Thing] = [row for row in self._definitions.in_family(first, file) if row.kind == "module"]
             return spaces[:1], rest
         return [], rest
+
+    def _rust_root(
+        self, first: str, rest: list[str], file: FileNames, around: Sequence[SymbolRow]
+    ) -> tuple[list[Thing], list[str]]:
+        """Returns the module at the beginning of a path of Rust, and the steps after it."""
+        names = [first]
+        while rest[: len(names)] and rest[len(names) - 1] == ".super":
+            names.append("super")
+        steps = rest[len(names) - 1 :]
+        n_inline = sum(row.kind == "module" for row in around) if first != "crate" else 0
+        if n_inline and "super" not in names:
+            return [], rest
+        # Inline modules are in the same file.
+        names = [*["self"] * min(n_inline, len(names)), *names[n_inline:]]
+        target = self._definitions.rust_module(names, file)
+        return [Module(target)] if target else [], steps
 
     def _of_symbols(self, symbols: Sequence[SymbolRow], *, is_called: bool) -> list[Thing]:
         """Returns what a name with these definitions stands for, or what calling it returns."""
@@ -290,9 +309,10 @@ class ReceiverTypes:
                 return [OUTSIDE]
             if isinstance(thing, Module):
                 found = self._definitions.in_module(thing.target, name, 0)
-                if not found:
-                    things += map(Module, self._definitions.submodules(thing.target, name))
-                    found = self._definitions.below_module(thing.target, name) if not things else []
+                if all(row.kind == "module" for row in found):
+                    inside = self._definitions.submodules(thing.target, name)
+                    things += map(Module, inside)
+                    found = found if found or inside else self._definitions.below_module(thing.target, name)
                 things += self._of_symbols(found, is_called=is_called)
             else:
                 found = self.members(thing, name)
@@ -358,9 +378,9 @@ class ReceiverTypes:
         family = family_of(type_.language)
         if family == "go":
             return row.path.rpartition("/")[0] == type_.path.rpartition("/")[0] and row.parent_id is None
-        if family == "csharp":
-            return name_path(row)[:-1] == name_path(type_)  # another part of a partial class
-        if family in ("rust", "c", "swift", "ruby", "ecmascript"):
+        if family in ("csharp", "ruby"):
+            return name_path(row)[:-1] == name_path(type_)  # in another part of a partial or reopened class
+        if family in ("rust", "c", "swift", "ecmascript"):
             if (
                 family == "rust"
                 and row.path != type_.path
