@@ -1,8 +1,8 @@
 """Reads the module roots that files of a repository declare; most are configuration files, with one reader for each kind.
 
-Those of `package.json` and `tsconfig.json` map a name (with at most one `*`) to a path: the name of a package, an entry of its
-`exports`, an alias in `paths`. The built file that a package names is rarely in the repository, so its likely source is a second
-target.
+Those of `package.json` map a name (with at most one `*`) to a path: the name of a package, an entry of its `exports`. The built
+file that a package names is rarely in the repository, so its likely source is a second target. `typescript_config` reads
+`tsconfig.json`.
 
 Runs in worker processes. An invalid file has no roots: it is a test fixture, or is being edited.
 """
@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
-import msgspec
 from msgspec.structs import replace
 
-from codecompass.imports.path_index import ModuleRoot
-from codecompass.imports.paths import directory_of, join, last_part
+from codecompass.imports.jsonc import decode_jsonc
+from codecompass.imports.module_root import ModuleRoot
+from codecompass.imports.paths import BUILD_DIRECTORIES, directory_of, join, last_part
+from codecompass.imports.typescript_config import MENTION, NODE, is_plain, is_typescript_config, typescript_roots
 from codecompass.units import MIB
 
 MAX_ROOTS_PER_FILE: Final = 500
@@ -40,6 +41,9 @@ MAX_PYTHON_DIRECTORIES: Final = 20
 def module_roots(path: str, source: bytes) -> tuple[ModuleRoot, ...]:
     """Returns the module roots that the file at `path` declares, ranked in the order of the file; () for an invalid file."""
     reader = _reader_of(path)
+    if reader is None and path.endswith(".json") and MENTION in source:
+        # A configuration that others extend may have any name.
+        reader = typescript_roots
     if reader is None or len(source) > MAX_SOURCE_BYTES:
         return ()
     found: dict[ModuleRoot, None] = {}
@@ -62,8 +66,8 @@ def is_configuration(path: str) -> bool:
 def _reader_of(path: str) -> Callable[[str, bytes], Iterator[ModuleRoot]] | None:
     name = last_part(path)
     reader = _READERS.get(name)
-    if reader is None and name.endswith(".json") and name.startswith(("tsconfig.", "tsconfig-")):
-        return _typescript_roots
+    if reader is None and is_typescript_config(path):
+        return typescript_roots
     if reader is None and name.endswith(".csproj"):
         return _csharp_roots
     if reader is None and name.endswith(".kt"):
@@ -222,11 +226,6 @@ def _zig_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
             yield ModuleRoot("zig", match[1], target, package_scope(directory))
 
 
-_NODE: Final = "node"
-
-_BUILD_DIRECTORIES: Final = frozenset({"build", "cjs", "dist", "es", "esm", "lib", "out", "output", "types", "umd"})
-"""Directories that a build writes; `src` has the same files before the build."""
-
 _FIXTURE_DIRECTORIES: Final = frozenset(
     {"__fixtures__", "example", "examples", "fixture", "fixtures", "samples", "templates", "test_data", "testdata"}
 )
@@ -245,49 +244,27 @@ def package_scope(directory: str) -> str:
     return ""
 
 
-def _typescript_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
-    """Yields the aliases of a `tsconfig.json` or `jsconfig.json`: `paths`, and `baseUrl` as the alias of everything.
-
-    `extends` is not followed: aliases hold for everything below the file, so those of a base configuration in a directory
-    above apply anyway.
-    """
-    scope = directory_of(path)
-    options = decode_jsonc(source).get("compilerOptions")
-    if not isinstance(options, dict):
-        return
-    written_base = options.get("baseUrl")
-    base = _joined_directory(scope, written_base) if isinstance(written_base, str) else None
-    aliases = options.get("paths")
-    for prefix, targets in aliases.items() if isinstance(aliases, dict) else ():
-        for target in targets if isinstance(targets, list) else ():
-            target_path = join(scope if base is None else base, target) if isinstance(target, str) else None
-            if target_path is not None and _is_plain(prefix, target_path):
-                yield ModuleRoot(_NODE, prefix, target_path, scope)
-    if base is not None:
-        yield ModuleRoot(_NODE, "*", base + "*", scope)
-
-
 def _package_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
     """Yields the name of a package, its entries and its private `#` imports."""
     directory = directory_of(path)
     manifest = decode_jsonc(source)
     for prefix, target in _entries(manifest.get("imports")):
         for target_path in _candidates(directory, target):
-            yield ModuleRoot(_NODE, prefix, target_path, directory)
+            yield ModuleRoot(NODE, prefix, target_path, directory)
     name = manifest.get("name")
     if not isinstance(name, str) or not name or "*" in name:
         return
     scope = package_scope(directory)
     for prefix, target in _exports(manifest):
         for target_path in _candidates(directory, target):
-            yield ModuleRoot(_NODE, name + prefix.removeprefix("."), target_path, scope)
+            yield ModuleRoot(NODE, name + prefix.removeprefix("."), target_path, scope)
     for target_path in ("src/index", "index", f"src/{name.rpartition('/')[2]}"):
-        yield ModuleRoot(_NODE, name, directory + target_path, scope)
-    yield ModuleRoot(_NODE, name + "/*", directory + "*", scope)
-    yield ModuleRoot(_NODE, name + "/*", directory + "src/*", scope)
+        yield ModuleRoot(NODE, name, directory + target_path, scope)
+    yield ModuleRoot(NODE, name + "/*", directory + "*", scope)
+    yield ModuleRoot(NODE, name + "/*", directory + "src/*", scope)
     # A name that is not found inside still leads to the package.
-    yield ModuleRoot(_NODE, name, directory, scope)
-    yield ModuleRoot(_NODE, name + "/*", directory, scope)
+    yield ModuleRoot(NODE, name, directory, scope)
+    yield ModuleRoot(NODE, name + "/*", directory, scope)
 
 
 def _exports(manifest: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -305,17 +282,8 @@ def _entries(table: object) -> Iterator[tuple[str, str]]:
     """Yields (name, target) of an `exports` or `imports` table, with the targets of all conditions in order."""
     for key, value in table.items() if isinstance(table, dict) else ():
         for target in list(dict.fromkeys(_strings(value)))[:_MAX_TARGETS]:
-            if _is_plain(key, target):
+            if is_plain(key, target):
                 yield key, target
-
-
-def _is_plain(prefix: str, target: str) -> bool:
-    """Whether the names that import a file can be computed from its path and this target (see `configured_tails`)."""
-    if "*" not in prefix and "*" not in target:
-        return True
-    head = last_part(target.partition("*")[0])
-    rest = prefix.partition("*")[2]
-    return prefix.count("*") == target.count("*") == 1 and "." not in head.lstrip(".") and rest[:1] in ("", ".", "/")
 
 
 def _strings(value: object) -> Iterator[str]:
@@ -336,8 +304,8 @@ def _candidates(directory: str, target: str) -> Iterator[str]:
     if target_path is None or not target_path.startswith(directory):
         return
     parts = target_path[len(directory) :].split("/")
-    if parts[0] in _BUILD_DIRECTORIES:
-        inner = [part for part in parts[1:-1] if part not in _BUILD_DIRECTORIES]
+    if parts[0] in BUILD_DIRECTORIES:
+        inner = [part for part in parts[1:-1] if part not in BUILD_DIRECTORIES]
         yield "/".join([*directory.split("/")[:-1], "src", *inner, parts[-1]])
     yield target_path
 
@@ -362,44 +330,14 @@ def _list(value: object) -> list[object]:
     return value if isinstance(value, list) else [value]
 
 
-# JSONC: JSON with comments and with a comma after the last member. Both patterns match strings first, which are kept unchanged.
-# An unterminated string extends to the end of the text: trying again at each escaped quote in it would take quadratic time.
-_STRING: Final = r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))'
-_COMMENTS: Final = re.compile(_STRING + r"|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
-_LAST_COMMAS: Final = re.compile(_STRING + r"|,(?=\s*+[}\]])", re.DOTALL)
-
-
-def decode_jsonc(source: bytes) -> dict[str, Any]:
-    """Returns the JSONC object in `source`.
-
-    Raises:
-        ValueError: it is not UTF-8, not JSONC, or not an object.
-    """
-    text = source.decode("utf-8-sig")
-    try:
-        decoded = msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        bare = _COMMENTS.sub(_keep_string, text)
-        decoded = msgspec.json.decode(_LAST_COMMAS.sub(_keep_string, bare))
-    if not isinstance(decoded, dict):
-        raise ValueError("not an object")  # noqa: TRY004 - a wrong value of the input, not of the caller
-    return decoded
-
-
-def _keep_string(match: re.Match[str]) -> str:
-    return match[1] or ""
-
-
 _READERS: Final[Mapping[str, Callable[[str, bytes], Iterator[ModuleRoot]]]] = {
     "Cargo.toml": _cargo_roots,
     "Package.swift": _swift_roots,
     "build.zig": _zig_roots,
     "composer.json": _composer_roots,
     "go.mod": _go_roots,
-    "jsconfig.json": _typescript_roots,
     "package.json": _package_roots,
     "pyproject.toml": _pyproject_roots,
     "setup.cfg": _setup_cfg_roots,
     "setup.py": _setup_py_roots,
-    "tsconfig.json": _typescript_roots,
 }

@@ -4,7 +4,17 @@ from collections.abc import Iterator
 from typing import Final
 
 from codecompass.imports.path_index import ModuleRoot, ModuleRoots, PathIndex
-from codecompass.imports.paths import ancestors, dependency_tail, directory_of, join, last_part, shared_parts, stem_of, tail_of
+from codecompass.imports.paths import (
+    BUILD_DIRECTORIES,
+    ancestors,
+    dependency_tail,
+    directory_of,
+    join,
+    last_part,
+    shared_parts,
+    stem_of,
+    tail_of,
+)
 from codecompass.languages.records import Import
 
 ECOSYSTEM: Final = "node"
@@ -26,7 +36,10 @@ def tails(item: Import, from_path: str) -> tuple[str, ...]:
     if not spec.startswith("."):
         return (tail_of(last_part(spec.rstrip("/"))),)
     path = join(directory_of(from_path), spec)
-    return () if path is None else (dependency_tail(path) or "index",)
+    if path is None:
+        return ()
+    built = (tail_of(last_part(path)),) if _sources_of_built(path) else ()
+    return tuple(dict.fromkeys((dependency_tail(path) or "index", *built)))
 
 
 def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
@@ -44,7 +57,18 @@ def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
         return _directory(path, is_typed, paths)
     if not paths.files_with_tail(tail_of(last_part(path))):
         return ""
-    return _file(path, is_typed, paths) or _directory(path, is_typed, paths)
+    found = _file(path, is_typed, paths) or _directory(path, is_typed, paths)
+    return found or next((found for source in _sources_of_built(path) if (found := _file(source, is_typed, paths))), "")
+
+
+def _sources_of_built(path: str) -> tuple[str, ...]:
+    """Returns where the source of a file may be that a build writes: `core/dist/util.js` is built from `core/src/util` as a rule."""
+    parts = path.split("/")
+    for position in range(len(parts) - 2, -1, -1):
+        if parts[position] in BUILD_DIRECTORIES:
+            above, below = parts[:position], parts[position + 1 :]
+            return "/".join([*above, "src", *below]), "/".join([*above, *below])
+    return ()
 
 
 def configured_tails(path: str, paths: PathIndex) -> Iterator[str]:

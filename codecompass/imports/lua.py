@@ -17,7 +17,8 @@ def tails(item: Import, from_path: str) -> tuple[str, ...]:
 
 
 def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
-    """Returns the file: below a directory above the importing file, else in the `lua/` directory of a plugin."""
+    """Returns the file: below a directory above the importing file, else in the `lua/` directory of a plugin, else
+    below any directory if the name has several parts."""
     module = _module(item)
     tail = tail_of(last_part(module))
     if not paths.files_with_tail(tail):
@@ -27,6 +28,11 @@ def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
             return path
     for extension in _EXTENSIONS:
         found = paths.files_ending(tail, f"lua/{module}{extension}")
+        if found:
+            return nearest(found, from_path)
+    # The search path is set by the program that runs it. A name of several parts is found below any directory.
+    for extension in _EXTENSIONS if "/" in module else ():
+        found = paths.files_ending(tail, module + extension)
         if found:
             return nearest(found, from_path)
     return ""

@@ -9,8 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final, Protocol, TypeVar
 
-from msgspec import Struct
-
+from codecompass.imports.module_root import ModuleRoot as ModuleRoot
 from codecompass.imports.paths import (
     SuffixIndex,
     directory_of,
@@ -21,28 +20,12 @@ from codecompass.imports.paths import (
     stem_of,
     with_slashes,
 )
+from codecompass.imports.typescript_config import NODE, with_inherited
 
 MAX_SAME_KEY: Final = 100
 """Roots tried for one name. More packages of one name are copies of a template, and each import would have to check all."""
 
 _Key = TypeVar("_Key")
-
-
-class ModuleRoot(Struct, frozen=True, array_like=True):
-    """One statement of a configuration file: names that begin with `prefix` are found at `directory`.
-
-    For JavaScript `prefix` and `directory` may each have one `*`.
-    """
-
-    ecosystem: str
-    """The family of languages that it applies to, e.g. `node`."""
-    prefix: str
-    directory: str
-    """A directory (ends in `/`, empty for the root of the repository) or a file; it may not exist."""
-    scope: str = ""
-    """It applies to importing files below this directory; empty for all files."""
-    rank: int = 0
-    """Position among the roots of its file; of two roots for the same name, the lower rank is tried first."""
 
 
 class ModuleRoots:
@@ -173,7 +156,8 @@ class InMemoryPaths(PathIndex):
 
     def set_roots(self, roots: Iterable[ModuleRoot]) -> None:
         """Replaces the module roots of all ecosystems."""
-        grouped = _grouped((root.ecosystem, root) for root in roots)
+        everything = list(roots)
+        grouped = {**_grouped((root.ecosystem, root) for root in everything), NODE: tuple(with_inherited(everything))}
         self._roots = {ecosystem: ModuleRoots(members) for ecosystem, members in grouped.items()}
 
     def has_file(self, path: str) -> bool:

@@ -10,6 +10,9 @@ from typing import Final
 ROOT_TARGET: Final = "/"
 """The root directory as the target of an import (an empty target means that none was found)."""
 
+BUILD_DIRECTORIES: Final = frozenset({"build", "cjs", "dist", "es", "esm", "lib", "out", "output", "types", "umd"})
+"""Directories that a build of JavaScript writes; `src` has the same files before the build."""
+
 _INDEX_STEMS: Final = frozenset({"__init__", "index", "init", "mod"})
 """Files that represent their directory: a package of Python, JavaScript or Lua, a module of Rust."""
 

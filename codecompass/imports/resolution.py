@@ -9,7 +9,24 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.imports import bash, c, csharp, elixir, go, haskell, javascript, jvm, lua, php, python, ruby, rust, swift, zig
+from codecompass.imports import (
+    bash,
+    c,
+    csharp,
+    elixir,
+    go,
+    haskell,
+    javascript,
+    jvm,
+    lua,
+    php,
+    python,
+    ruby,
+    rust,
+    swift,
+    typescript_config,
+    zig,
+)
 from codecompass.imports.path_index import PathIndex
 from codecompass.imports.paths import dependency_tail, dependency_tails, directory_tail, package_of
 from codecompass.languages.records import Import
@@ -70,6 +87,7 @@ _LANGUAGES_OF: Final[Mapping[str, tuple[str, ...]]] = {
     python.ECOSYSTEM: ("jupyter", "python"),
     rust.ECOSYSTEM: ("rust",),
     swift.ECOSYSTEM: ("swift",),
+    typescript_config.RECORDS: ("javascript", "tsx", "typescript"),
     zig.ECOSYSTEM: ("zig",),
 }
 

@@ -202,6 +202,9 @@ class Binder:
             is_inside = True
             found += self.definitions.imported_as(row, name)
             if not found and file.rules.family == "rust":
+                module = self.definitions.rust_module(row.spec.split("::"), file)
+                found += self.definitions.in_module(module, row.name or name, 0) if module else []
+            if not found and file.rules.family == "rust":
                 found += self.definitions.by_path(row.spec.split("::"), row.name or name, file)
             if not found and file.rules.family in ("jvm", "csharp", "rust", "php"):
                 last = last_part(row.spec, file.language) if not row.name else row.name

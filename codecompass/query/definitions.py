@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from codecompass.languages.lexical_rules import LEXICAL_RULES, LexicalRules
 from codecompass.languages.records import CLASS_LIKE, EXPORT, FUNCTION_LIKE
+from codecompass.query.rust_modules import KEYWORDS, module_file
 from codecompass.store.facts import FactsReader
 from codecompass.store.rows import ImportRow, SymbolRow
 
@@ -179,6 +180,7 @@ class Definitions:
         self._by_directory: dict[str, dict[str, list[SymbolRow]] | None] = {}
         """Definitions of a name by directory; None for a name that has too many."""
         self._named: dict[str, list[SymbolRow]] = {}
+        self._full_names: dict[tuple[str, str], dict[tuple[str, ...], list[SymbolRow]]] = {}
         self._files: dict[int, FileNames] = {}
         self._file_ids: dict[str, int | None] = {}
 
@@ -243,13 +245,14 @@ class Definitions:
             return []
         return [row for row in names.symbols if row.parent_id is None and "export default" in row.signature]
 
-    def imported_as(self, row: ImportRow, local: str) -> list[SymbolRow]:
+    def imported_as(self, row: ImportRow, local: str, depth: int = 0) -> list[SymbolRow]:
         """Returns what an import of a name brings into a file, where it is called `local`."""
         if row.name not in ("", DEFAULT):
-            return self.in_module(row.target, row.name, 0)
-        # A module that only CommonJS understands, or whose default no statement shows.
+            return self.in_module(row.target, row.name, depth)
         is_default = row.name == DEFAULT or row.target.endswith(_WITH_DEFAULTS)
-        return (self.in_module(row.target, DEFAULT, 0) if is_default else []) or self.in_module(row.target, local, 0)
+        found = self.in_module(row.target, DEFAULT, depth) if is_default else []
+        # Of a module whose default no statement shows, what has the same name is the best guess.
+        return found or self.in_module(row.target, local, depth)
 
     def in_module(self, target: str, name: str, depth: int) -> list[SymbolRow]:
         """Returns the definitions of `name` in a file or directory, or in the modules that it re-exports the name from."""
@@ -286,7 +289,7 @@ class Definitions:
         found: list[SymbolRow] = []
         for row in names.imports.get(name, ()):
             if row.target and row.target != target:
-                found += self.in_module(row.target, row.name or name, depth + 1)
+                found += self.imported_as(row, name, depth + 1)
         if not found:
             for row in names.everything_from if name != DEFAULT else ():
                 if row.target and row.target != target:
@@ -301,14 +304,11 @@ class Definitions:
         parts = imported_path(row)
         if file.rules.family not in WITH_DECLARED_PACKAGES or not parts:
             return []
-        named = [each for each in self.in_family(parts[-1], file) if each.kind != "impl"]
-        found = [each for each in named if name_path(each) == parts]
+        named = self._by_full_name(parts[-1], file)
+        found = named.get(parts, [])
         if not found and file.language in _WITH_RELATIVE_NAMES:
             around = package_path(file)
-            prefixes = {around[:count] for count in range(1, len(around) + 1)}
-            found = [
-                each for each in named if name_path(each)[-len(parts) :] == parts and name_path(each)[: -len(parts)] in prefixes
-            ]
+            found = [each for count in range(1, len(around) + 1) for each in named.get((*around[:count], *parts), ())]
         at_target = [each for each in found if row.target and _is_at(each, row.target)]
         return at_target or found
 
@@ -317,7 +317,7 @@ class Definitions:
         parts = imported_path(row)
         if file.rules.family not in WITH_DECLARED_PACKAGES or not parts:
             return []
-        return [each for each in self.in_family(name, file) if name_path(each)[:-1] == parts and each.kind != "impl"]
+        return self._by_full_name(name, file).get((*parts, name), [])
 
     def in_package(self, name: str, file: FileNames) -> list[SymbolRow]:
         """Returns the definitions that files of the same package see without an import: those in the directory, then those of
@@ -336,7 +336,18 @@ class Definitions:
         same = [row for row in near if package[: len(name_path(row)) - 1] == name_path(row)[:-1]] if family == "csharp" else None
         if same is None:
             same = [row for row in near if name_path(row)[:-1] == package]
-        return same or [row for row in self.in_family(name, file) if name_path(row)[:-1] == package and _is_free(row)]
+        return same or [row for row in self._by_full_name(name, file).get((*package, name), ()) if _is_free(row)]
+
+    def _by_full_name(self, name: str, file: FileNames) -> dict[tuple[str, ...], list[SymbolRow]]:
+        """Returns the definitions of a name that code in this file's language can refer to, by the parts of their full names."""
+        key = (name, file.rules.family)
+        known = self._full_names.get(key)
+        if known is None:
+            known = self._full_names[key] = {}
+            for row in self.in_family(name, file):
+                if row.kind != "impl":
+                    known.setdefault(name_path(row), []).append(row)
+        return known
 
     def _beside(self, name: str, file: FileNames) -> list[SymbolRow]:
         """Returns the definitions of a name in the directory of a file."""
@@ -386,6 +397,9 @@ class Definitions:
         """Returns the module that an import in `file` binds to a local name, empty if it is unknown: for `a` of Python's
         `import a.b` the package `a`, in Haskell the file that declares a module of that name."""
         target = row.target
+        if file.language == "rust" and row.kind == "module":
+            names = [*row.spec.split("::"), *([row.name] if row.name else [])]
+            return self.rust_module(names, file) or target
         if not target and file.language == "haskell":
             return next((each.path for each in self.declared_as(row, file) if each.kind == "module"), "")
         if row.name or row.alias or not target.endswith((".py", "/")) or local != row.spec.partition(".")[0]:
@@ -397,6 +411,12 @@ class Definitions:
             return target
         package = f"{module}/__init__.py"
         return package if self.names_at(package) is not None else f"{module}/"
+
+    def rust_module(self, names: Sequence[str], file: FileNames) -> str:
+        """Returns the file of the Rust module at a path that begins with `crate`, `self` or `super`; empty if there is none."""
+        if not names or names[0] not in KEYWORDS:
+            return ""
+        return module_file(names, file.path, lambda path: self.names_at(path) is not None, self.submodules)
 
     def below_module(self, target: str, name: str) -> list[SymbolRow]:
         """Returns the definitions of a name in the modules below a Rust module, which often re-exports them."""
@@ -439,13 +459,10 @@ def _is_init(target: str) -> bool:
     return target == "__init__.py" or target.endswith("/__init__.py")
 
 
-_OWN_ROOTS: Final = frozenset({"crate", "self", "super"})
-
-
 def _is_below(row: SymbolRow, path: Sequence[str]) -> bool:
     """Whether all names of a path are in a definition's own path, in order: modules re-export names of their submodules."""
     own = iter(part for part in SEPARATORS.split(row.qualified_name) if part)
-    names = [name for name in path if name not in _OWN_ROOTS]
+    names = [name for name in path if name not in KEYWORDS]
     return bool(names) and not is_member(row) and all(name in own for name in names)
 
 

@@ -27,6 +27,7 @@ from codecompass.query.definitions import (
     name_path,
     owner_name,
 )
+from codecompass.query.rust_modules import KEYWORDS
 from codecompass.query.written_types import base_names, declared_type, implementing_type, type_names
 from codecompass.store.rows import SymbolRow
 
@@ -207,10 +208,12 @@ class ReceiverTypes:
             current = self._written(first[1:-1], file, around)
         elif first == "self" or first in file.rules.own:
             current = list(self.around(file, around)[-1:])
+            if not current and file.rules.family == "rust":
+                current, rest = self._rust_root(first, rest, file, around)
+        elif first == "super" and file.rules.family == "rust":
+            current, rest = self._rust_root(first, rest, file, around)
         elif first == "super" or first in file.rules.above:
             types = self.around(file, around)
-            if file.rules.family == "rust":
-                return None
             current = [thing for each in types[-1:] for thing in self.supertypes(each)]
             if rest[:1] == ["()"]:
                 rest = rest[1:]
@@ -250,8 +253,8 @@ class ReceiverTypes:
         if first in file.imports and not any(row.target for row in file.imports[first]):
             return [OUTSIDE], []
         if file.rules.family == "rust":
-            if first in ("crate", "super", "self"):
-                return [], rest
+            if first in KEYWORDS:
+                return self._rust_root(first, rest, file, around)
             modules = [row for row in self._definitions.in_family(first, file) if row.kind == "module"]
             return modules, rest
         if file.rules.family == "c":
@@ -273,6 +276,22 @@ class ReceiverTypes:
         if not first[:1].isupper() or first.isupper() or file.rules.family not in _CAPITALISED:
             return False
         return not any(row.kind not in MEMBER_KINDS for row in self._definitions.in_family(first, file))
+
+    def _rust_root(
+        self, first: str, rest: list[str], file: FileNames, around: Sequence[SymbolRow]
+    ) -> tuple[list[Thing], list[str]]:
+        """Returns the module at the beginning of a path of Rust, and the steps after it."""
+        names = [first]
+        while rest[: len(names)] and rest[len(names) - 1] == ".super":
+            names.append("super")
+        steps = rest[len(names) - 1 :]
+        n_inline = sum(row.kind == "module" for row in around) if first != "crate" else 0
+        if n_inline and "super" not in names:
+            return [], rest
+        # Inline modules are in the same file.
+        names = [*["self"] * min(n_inline, len(names)), *names[n_inline:]]
+        target = self._definitions.rust_module(names, file)
+        return [Module(target)] if target else [], steps
 
     def _of_symbols(self, symbols: Sequence[SymbolRow], *, is_called: bool) -> list[Thing]:
         """Returns what a name with these definitions stands for, or what calling it returns."""
@@ -310,9 +329,10 @@ class ReceiverTypes:
                 return [OUTSIDE]
             if isinstance(thing, Module):
                 found = self._definitions.in_module(thing.target, name, 0)
-                if not found:
-                    things += map(Module, self._definitions.submodules(thing.target, name))
-                    found = self._definitions.below_module(thing.target, name) if not things else []
+                if all(row.kind == "module" for row in found):
+                    inside = self._definitions.submodules(thing.target, name)
+                    things += map(Module, inside)
+                    found = found if found or inside else self._definitions.below_module(thing.target, name)
                 things += self._of_symbols(found, is_called=is_called)
             else:
                 found = self.members(thing, name)

@@ -21,6 +21,7 @@ from codecompass.imports import (
     resolve,
 )
 from codecompass.imports.paths import SuffixIndex, with_slashes
+from codecompass.imports.typescript_config import NODE, RECORDS, with_inherited
 from codecompass.languages.records import Import
 from codecompass.store.manifest import ManifestEntry
 from codecompass.store.overlay import SharedRows
@@ -261,6 +262,8 @@ class _StoredPaths(PathIndex):
 
     def roots(self, ecosystem: str) -> ModuleRoots:
         if ecosystem not in self._roots:
-            rows = self._connection.execute(f"SELECT {ROOT_COLUMNS} FROM module_roots WHERE ecosystem = ?", (ecosystem,))
-            self._roots[ecosystem] = ModuleRoots(ModuleRoot(*row) for row in rows)
+            stored = (ecosystem, RECORDS if ecosystem == NODE else ecosystem)
+            rows = self._connection.execute(f"SELECT {ROOT_COLUMNS} FROM module_roots WHERE ecosystem IN (?, ?)", stored)
+            found = [ModuleRoot(*row) for row in rows]
+            self._roots[ecosystem] = ModuleRoots(with_inherited(found) if ecosystem == NODE else found)
         return self._roots[ecosystem]

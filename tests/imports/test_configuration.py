@@ -6,7 +6,9 @@ import random
 import pytest
 
 from codecompass.imports import module_roots
-from codecompass.imports.configuration import MAX_ROOTS_PER_FILE, decode_jsonc, package_scope
+from codecompass.imports.configuration import MAX_ROOTS_PER_FILE, package_scope
+from codecompass.imports.jsonc import decode_jsonc
+from codecompass.imports.typescript_config import RECORDS
 
 
 def roots_in(path: str, text: str) -> list[tuple[str, ...]]:
@@ -14,6 +16,7 @@ def roots_in(path: str, text: str) -> list[tuple[str, ...]]:
     return [
         (root.prefix, root.directory, root.scope) if root.scope else (root.prefix, root.directory)
         for root in module_roots(path, text.encode())
+        if root.ecosystem != RECORDS
     ]
 
 
@@ -145,7 +148,8 @@ def test_a_typescript_configuration_of_unexpected_types_gives_no_roots(text):
 
 
 def names_in(path: str, **fields: object) -> list[tuple[str, str]]:
-    return [(root.prefix, root.directory) for root in module_roots(path, json.dumps(fields).encode())]
+    roots = module_roots(path, json.dumps(fields).encode())
+    return [(root.prefix, root.directory) for root in roots if root.ecosystem != RECORDS]
 
 
 def test_aliases_are_seen_from_the_base_url_else_from_the_file():

@@ -118,3 +118,43 @@ def test_of_two_packages_of_one_name_the_nearer_is_meant():
 
     assert target(paths, "v1/app/main.js", "core") == "v1/core/index.js"
     assert target(paths, "v2/app/main.js", "core") == "v2/core/index.js"
+
+
+def test_aliases_of_a_base_configuration_hold_below_those_that_extend_it():
+    paths = repository(
+        "config/shared/util.ts packages/a/src/util.ts packages/a/src/deep/x.ts packages/b/src/util.ts packages/b/x.ts c/x.ts",
+        {
+            "config/base.json": (
+                "// The base of all packages.\n"
+                '{ /* https://example.org */ "compilerOptions": {\n'
+                '  "paths": { "@/*": ["${configDir}/src/*"], // here\n "#shared/*": ["./shared/*"], }, }, }\n'
+            ),
+            "packages/a/tsconfig.json": '{"extends": "../../config/base.json"}',
+            "packages/b/tsconfig.json": '{"extends": ["@shop/strict", "../../config/base"], "compilerOptions": {"strict": true}}',
+        },
+    )
+
+    assert target(paths, "packages/a/src/deep/x.ts", "@/util") == "packages/a/src/util.ts"
+    assert target(paths, "packages/a/src/deep/x.ts", "#shared/util") == "config/shared/util.ts"
+    assert target(paths, "packages/b/x.ts", "@/util") == "packages/b/src/util.ts"
+    assert target(paths, "c/x.ts", "#shared/util") == ""
+
+
+def test_a_configuration_inherits_through_packages_of_the_workspace_and_keeps_what_it_writes():
+    paths = repository(
+        "tools/config/lib/util.ts app/src/util.ts app/own/util.ts app/x.ts other/src/util.ts other/x.ts",
+        {
+            "tools/config/package.json": '{"name": "@shop/config"}',
+            "tools/config/tsconfig.json": '{"extends": "./lib/top.json", "compilerOptions": {"baseUrl": "lib"}}',
+            "tools/config/lib/top.json": '{"compilerOptions": {"paths": {"~util": ["${configDir}/src/util"], "lib/*": ["*"]}}}',
+            "app/tsconfig.json": '{"extends": "@shop/config", "compilerOptions": {"paths": {"~util": ["./own/util"]}}}',
+            "other/tsconfig.json": '{"extends": "@shop/config/tsconfig.json"}',
+            "loop/tsconfig.json": '{"extends": "./tsconfig.json"}',
+        },
+    )
+
+    assert target(paths, "app/x.ts", "~util") == "app/own/util.ts"
+    assert target(paths, "app/x.ts", "lib/util") == ""
+    assert target(paths, "app/x.ts", "util") == "tools/config/lib/util.ts"
+    assert target(paths, "other/x.ts", "~util") == "other/src/util.ts"
+    assert target(paths, "other/x.ts", "lib/util") == "tools/config/lib/util.ts"

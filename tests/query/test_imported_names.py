@@ -182,7 +182,10 @@ def test_kotlin_sees_its_own_package_and_all_of_an_imported_one_in_any_directory
 def test_an_extension_function_of_another_type_is_not_meant(lines_of):
     files = {
         "a/One.kt": "package a\nclass Box\nclass Can\nfun Box.unlock() = 1\n",
-        "b/Two.kt": "package b\nimport a.Box\nimport a.Can\nimport a.unlock\nfun two(box: Box, can: Can) {\n    box.unlock()\n    can.unlock()\n}\n",
+        "b/Two.kt": (
+            "package b\nimport a.Box\nimport a.Can\nimport a.unlock\n"
+            "fun two(box: Box, can: Can) {\n    box.unlock()\n    can.unlock()\n}\n"
+        ),
     }
 
     assert lines_of(files, "unlock") == ["b/Two.kt:6"]
@@ -283,7 +286,10 @@ def test_scala_is_bound_by_packages_and_objects_wherever_the_files_are(lines_of)
             "  }\n"
             "}\n"
         ),
-        "b/x.scala": "package com.acme.util\nobject Tools { def fix(): Int = 1\n  def mend(): Int = 1 }\nclass Work { def doIt(): Unit = {} }\n",
+        "b/x.scala": (
+            "package com.acme.util\nobject Tools { def fix(): Int = 1\n  def mend(): Int = 1 }\n"
+            "class Work { def doIt(): Unit = {} }\n"
+        ),
         "c/y.scala": "package com.acme.all\nclass Whole { def part() = 1 }\n",
         "d/z.scala": "package org.other\nclass Whole { def part() = 1 }\nclass Work { def doIt() = 1 }\n",
     }
@@ -316,7 +322,9 @@ def test_csharp_is_bound_by_namespaces_wherever_the_files_are(lines_of):
             "public static class Ext { public static string Shout(this string s) { return s; } }\n"
         ),
         "two/Deep.cs": "namespace Acme.Deep { public class Helper { public void Help() {} } }\n",
-        "one/Other.cs": "namespace Other { public class Box { public void Open() {} } public class Helper { public void Help() {} } }\n",
+        "one/Other.cs": (
+            "namespace Other { public class Box { public void Open() {} } public class Helper { public void Help() {} } }\n"
+        ),
     }
 
     for name, line in {"Acme.Util.Box.Open": 7, "Acme.Deep.Helper.Help": 8, "Twice": 9, "Shout": 10}.items():
@@ -381,3 +389,142 @@ def test_haskell_is_bound_by_modules_wherever_the_files_are(lines_of):
         assert lines_of(files, name, confidence="exact") == [f"x/Main.hs:{line}"], name
     assert lines_of(files, "Acme.Other.help") == []
     assert lines_of(files, "Acme.Other.aid") == []
+
+
+def test_a_module_of_rust_at_a_written_path_is_found_by_its_name(lines_of):
+    files = {
+        "Cargo.toml": '[package]\nname = "app"\n',
+        "src/lib.rs": '#[path = "imp/unix.rs"]\nmod sys;\npub mod user;\npub fn here() {\n    sys::open();\n    crate::sys::open();\n}\n',
+        "src/imp/unix.rs": "pub fn open() {}\npub struct Handle;\nimpl Handle {\n    pub fn shut(&self) {}\n}\n",
+        "src/user.rs": (
+            "use crate::sys::{self, open, Handle};\nuse crate::sys::open as unlock;\n"
+            "pub fn user(h: &Handle) {\n    open();\n    sys::open();\n    unlock();\n    h.shut();\n    super::sys::open();\n}\n"
+        ),
+        "src/other.rs": "pub fn open() {}\n",
+    }
+
+    found = lines_of(files, "imp::unix::open")
+    assert found == ["src/lib.rs:5", "src/lib.rs:6", "src/user.rs:4", "src/user.rs:5", "src/user.rs:6", "src/user.rs:8"]
+    assert lines_of(files, "shut") == ["src/user.rs:7"]
+
+
+def test_renamed_and_chained_re_exports_of_rust_are_followed(lines_of):
+    files = {
+        "Cargo.toml": '[package]\nname = "app"\n',
+        "src/lib.rs": "mod inner;\nmod facade;\npub use facade::shown;\npub use inner::deep::Real as Public;\nmod user;\n",
+        "src/inner/mod.rs": "pub mod deep;\n",
+        "src/inner/deep.rs": "pub fn hidden() {}\npub struct Real;\nimpl Real {\n    pub fn make() {}\n}\n",
+        "src/facade.rs": "pub use crate::inner::deep::hidden as shown;\n",
+        "src/user.rs": (
+            "use crate::shown;\nuse crate::Public;\nuse crate::facade;\nuse crate::shown as s;\n"
+            "fn user() {\n    shown();\n    Public::make();\n    facade::shown();\n    s();\n    crate::shown();\n}\n"
+        ),
+    }
+
+    assert lines_of(files, "hidden") == ["src/user.rs:6", "src/user.rs:8", "src/user.rs:9", "src/user.rs:10"]
+    assert lines_of(files, "make", confidence="exact") == ["src/user.rs:7"]
+    assert "src/user.rs:7" in lines_of(files, "Real")
+
+
+@pytest.mark.parametrize(
+    ("spec", "directory"),
+    [
+        ("example.com/acme/util", "util"),
+        ("github.com/acme/shop/util", "util"),
+        ("github.com/acme/shop/pkg/util", "pkg/util"),
+        ("acme/util", "util"),
+        ("acme/util", "src/acme/util"),
+        ("github.com/acme/shop/util", "src/github.com/acme/shop/util"),
+    ],
+)
+def test_a_package_of_go_is_found_without_a_module_file(lines_of, spec, directory):
+    files = {
+        f"{directory}/help.go": "package util\n\nfunc Help() int { return 1 }\n\ntype T struct{}\n\nfunc (t T) Act() {}\n",
+        "cmd/main.go": (
+            f'package main\n\nimport (\n\t"fmt"\n\tu "{spec}"\n)\n\n'
+            "func main() {\n\tfmt.Println(u.Help())\n\tt := u.T{}\n\tt.Act()\n}\n"
+        ),
+        "other/help.go": "package other\n\nfunc Help() int { return 1 }\n",
+        "fmt/print.go": "package fmt\n\nfunc Println(n int) {}\n",
+    }
+
+    assert lines_of(files, "util.Help", confidence="exact") == ["cmd/main.go:9"]
+    assert lines_of(files, "Act", confidence="exact") == ["cmd/main.go:11"]
+    assert lines_of(files, "other.Help") == []
+    assert lines_of(files, "Println") == []
+
+
+@pytest.mark.parametrize("path", ["scripts/acme/util.lua", "src/lua/acme/util.lua", "x/y/acme/util/init.lua"])
+def test_a_module_of_lua_is_found_by_the_end_of_its_path(lines_of, path):
+    files = {
+        path: "local M = {}\nfunction M.go() end\nreturn M\n",
+        "main.lua": 'local u = require("acme.util")\nu.go()\n',
+        "other/util.lua": "local M = {}\nfunction M.go() end\nreturn M\n",
+    }
+    names = {"scripts/acme/util.lua": "scripts.acme.util.go", "src/lua/acme/util.lua": "acme.util.go"}
+
+    assert lines_of(files, names.get(path, "x.y.acme.util.go")) == ["main.lua:2"]
+    assert lines_of(files, "other.util.go") == []
+
+
+def test_constants_of_ruby_are_found_wherever_the_files_are(lines_of):
+    files = {
+        "a/things.rb": "module Acme\n  class Thing\n    def self.make; end\n    def act; end\n  end\nend\n",
+        "b/deep.rb": "class Acme::Deep::Tool\n  def self.run; end\nend\n",
+        "main.rb": (
+            "Acme::Thing.make\nAcme::Thing.new.act\nAcme::Deep::Tool.run\n"
+            "module Acme\n  class User\n    def go\n      Thing.make\n      t = Thing.new\n      t.act\n    end\n  end\nend\n"
+        ),
+        "o/other.rb": "module Other\n  class Thing\n    def self.make; end\n    def act; end\n  end\nend\n",
+    }
+
+    assert lines_of(files, "Acme::Thing.make", confidence="exact") == ["main.rb:1", "main.rb:7"]
+    assert lines_of(files, "run", confidence="exact") == ["main.rb:3"]
+    assert lines_of(files, "Other::Thing.make") == []
+
+
+def test_a_module_of_swift_is_found_by_its_directory(lines_of):
+    files = {
+        "Sources/Util/deep/help.swift": "public func help() {}\npublic class T {\n  public init() {}\n  public func act() {}\n}\n",
+        "Sources/App/main.swift": "import Util\nfunc go() {\n  help()\n  Util.help()\n  let t = T()\n  t.act()\n}\n",
+        "Sources/Util/same.swift": "func same() { help() }\n",
+    }
+
+    assert lines_of(files, "help") == ["Sources/App/main.swift:3", "Sources/App/main.swift:4", "Sources/Util/same.swift:1"]
+    assert lines_of(files, "act") == ["Sources/App/main.swift:6"]
+
+
+WORKSPACE = {
+    "package.json": '{"name": "root", "workspaces": ["packages/*"]}',
+    "packages/core/package.json": (
+        '{"name": "@acme/core", "exports": {".": {"types": "./dist/index.d.ts", "import": "./dist/index.mjs"},'
+        ' "./tools/*": "./dist/tools/*.js", "./deep": {"default": "./src/hidden/deep.ts"}}, "imports": {"#inner/*": "./src/inner/*.ts"}}'
+    ),
+    "packages/core/src/index.ts": 'export { make as create } from "#inner/make";\nexport { default as Core } from "./core";\n',
+    "packages/core/src/core.ts": "export default class Core {\n  start() {}\n}\n",
+    "packages/core/src/inner/make.ts": "export function make() {}\n",
+    "packages/core/src/tools/saw.ts": "export const saw = () => 1;\n",
+    "packages/core/src/hidden/deep.ts": "export function dig() {}\n",
+    "packages/app/package.json": '{"name": "app", "dependencies": {"@acme/core": "workspace:*"}}',
+    "packages/app/src/main.ts": (
+        'import { create, Core } from "@acme/core";\nimport { saw } from "@acme/core/tools/saw";\nimport { dig } from "@acme/core/deep";\n'
+        "create();\nnew Core().start();\nsaw();\ndig();\n"
+    ),
+}
+
+
+def test_entries_and_private_imports_of_packages_of_a_workspace_are_followed(lines_of):
+    for name, line in {"make": 4, "start": 5, "saw": 6, "dig": 7}.items():
+        assert lines_of(WORKSPACE, name, confidence="exact") == [f"packages/app/src/main.ts:{line}"], name
+
+
+def test_a_reference_to_another_project_leads_from_what_it_builds_to_its_source(lines_of):
+    files = {
+        "core/tsconfig.json": '{"compilerOptions": {"composite": true, "outDir": "dist", "rootDir": "src"}}',
+        "core/src/util.ts": "export function util() {}\n",
+        "core/src/index.ts": 'export * from "./util";\n',
+        "app/tsconfig.json": '{"references": [{"path": "../core"}]}',
+        "app/main.ts": 'import { util } from "../core/dist/util";\nimport { util as u } from "../core/dist/index.js";\nutil();\nu();\n',
+    }
+
+    assert lines_of(files, "util", confidence="exact") == ["app/main.ts:3", "app/main.ts:4"]
