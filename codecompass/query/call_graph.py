@@ -47,10 +47,12 @@ class Neighbours:
         self._snapshot = snapshot
         self.uses: Final = Uses(snapshot, is_expired)
         self.found: Final[dict[int, FoundUses]] = {}
+        self._overloads: Final[dict[int, tuple[SymbolRow, ...]]] = {}
+        """The overloads that a symbol stands for."""
 
     def callers(self, row: SymbolRow) -> Iterator[Step]:
         """Yields the functions that use a symbol, product code before tests, by path and line."""
-        found = self.found[row.id] = self.uses.of(row)
+        found = self.found[row.id] = self.uses.of(row, self._overloads.get(row.id, ()))
         by_caller: dict[int, Step] = {}
         for use in found.uses:
             around = use.enclosing
@@ -88,7 +90,7 @@ class Neighbours:
                 binding = self.uses.binder.bind(each.name, use, file)
                 if binding.certainty not in ("exact", "likely") or not binding.symbols:
                     continue
-                definition = _with_a_body(binding.symbols)
+                definition = _with_a_body(self.uses.binder.overloaded(binding.symbols, use, file))
                 known = by_definition.get(definition.id)
                 lines = (use.line,) if known is None else (*known.lines, use.line)
                 confidence: Confidence = "exact" if binding.certainty == "exact" else "likely"
@@ -106,6 +108,7 @@ class _Graph(Neighbours):
         self.outside: Final[set[int]] = set()
         """Symbols that the request's path leaves out."""
         root = chosen.row
+        self._overloads[root.id] = chosen.overloads
         self._request = request
         self.is_expired: Final = is_expired
         self.nodes: dict[int, tuple[SymbolRow, int]] = {root.id: (root, 0)}

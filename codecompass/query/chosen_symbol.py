@@ -14,6 +14,7 @@ from codecompass.errors import AmbiguousSymbol, SymbolNotFound
 from codecompass.languages.records import SymbolKind
 from codecompass.protocol.decode import well_formed
 from codecompass.protocol.kinds import KINDS_ON_INPUT, kinds_meant
+from codecompass.query.definitions import entity
 from codecompass.query.exact_names import find_exactly, is_handle, outdated, symbol_of_handle, without_declarations
 from codecompass.query.filters import chosen_files, nothing_fits
 from codecompass.query.name_lookup import find_named
@@ -40,6 +41,8 @@ class ChosenSymbol(Struct, frozen=True, kw_only=True):
     """A definition, and the filter on what a tool returns about it."""
 
     row: SymbolRow
+    overloads: tuple[SymbolRow, ...] = ()
+    """All overloads of the definition, if the name means them all."""
     file_ids: frozenset[int] | None = None
     """The files that may be returned; None for all."""
     warnings: tuple[str, ...] = ()
@@ -61,18 +64,23 @@ def choose_symbol(
     named = _meant(snapshot, name, root, is_expired)
     rows = without_declarations(named)
     if path is None:
-        return ChosenSymbol(row=_only(rows, name))
+        return ChosenSymbol(row=_only(rows, name), overloads=_overloads(rows))
     path, allowed, warnings = _filter(snapshot, path, root)
     if len({row.path for row in named}) > 1 and WILDCARDS.isdisjoint(path):
         its_own = [row for row in named if row.file_id in allowed and row.path.endswith(path.strip("/"))]
         if its_own:
-            return ChosenSymbol(row=_only(without_declarations(its_own), name))
+            its_own = without_declarations(its_own)
+            return ChosenSymbol(row=_only(its_own, name), overloads=_overloads(its_own))
     if len({row.path for row in rows}) == 1:
-        return ChosenSymbol(row=rows[0], file_ids=allowed, warnings=warnings)
+        return ChosenSymbol(row=rows[0], overloads=_overloads(rows), file_ids=allowed, warnings=warnings)
     inside = [row for row in rows if row.file_id in allowed]
     if not inside:
         raise _ambiguous(rows, name, f" None of them is in path {path[:SHOWN_PATH]}.")
-    return ChosenSymbol(row=_only(inside, name), file_ids=allowed)
+    return ChosenSymbol(row=_only(inside, name), overloads=_overloads(inside), file_ids=allowed)
+
+
+def _overloads(rows: Sequence[SymbolRow]) -> tuple[SymbolRow, ...]:
+    return tuple(row for row in rows if entity(row) == entity(rows[0]))
 
 
 def resolve_symbol(snapshot: Snapshot, name: str, root: str, is_expired: Callable[[], bool] = no_deadline) -> SymbolRow:

@@ -161,7 +161,7 @@ def relation_places(snapshot: Snapshot, text: str, above: float, is_expired: Cal
     uses = Uses(snapshot, is_expired)
     places: dict[tuple[int, int, int], RankedPlace] = {}
     for row in meant.values():
-        for place in _subtypes(uses, row) if question.relation == "subtypes" else _users(uses, row, question.relation):
+        for place in _subtypes(uses, row) if question.relation == "subtypes" else _users(uses, row, rows, question.relation):
             places.setdefault((place.file.id, place.line_start, place.line_end), place)
     found = list(places.values())[:MAX_PLACES]
     best = above + STEP * (len(found) + 1)
@@ -174,8 +174,8 @@ def _subtypes(uses: Uses, row: SymbolRow) -> Iterator[RankedPlace]:
             yield definition_place(subtype.type, 0.0)
 
 
-def _users(uses: Uses, row: SymbolRow, relation: Relation) -> Iterator[RankedPlace]:
-    for use in uses.of(row).uses:
+def _users(uses: Uses, row: SymbolRow, rows: Sequence[SymbolRow], relation: Relation) -> Iterator[RankedPlace]:
+    for use in uses.of(row, [each for each in rows if entity(each) == entity(row)]).uses:
         if use.confidence == "possible" or use.role == "import" or (relation == "tests" and not use.is_test):
             continue
         yield _place(use)

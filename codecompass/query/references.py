@@ -67,7 +67,7 @@ def find_references(
     has_time = (lambda: True) if options.is_for_merging else is_expired
     chosen = choose_symbol(snapshot, request.symbol_name, request.path, state.workspace, has_time)
     target = chosen.row
-    found = Uses(snapshot, is_expired).of(target)
+    found = Uses(snapshot, is_expired).of(target, chosen.overloads)
     definition = ReferenceDefinition(
         symbol_id=symbol_handle(snapshot, target),
         path=target.path,

@@ -39,6 +39,13 @@ class FoundUse(Struct, frozen=True):
     is_test: bool
 
 
+class _Wanted(Struct, frozen=True):
+    """What a use must mean."""
+
+    entity: tuple[str, str]
+    overloads: frozenset[tuple[object, ...]]
+
+
 class FoundUses(Struct, frozen=True):
     """The uses of a definition: product code before tests, by path and line."""
 
@@ -58,9 +65,9 @@ class Uses:
         self._is_expired = is_expired
         self._paths = PathReader()
 
-    def of(self, target: SymbolRow) -> FoundUses:
-        """Returns the uses of a definition, including those under an alias."""
-        wanted = entity(target)
+    def of(self, target: SymbolRow, overloads: Sequence[SymbolRow] = ()) -> FoundUses:
+        """Returns the uses of a definition, including those under an alias, and of its `overloads` if there are any."""
+        wanted = _Wanted(entity(target), frozenset(map(self.binder.overloads.key, (target, *overloads))))
         found: list[FoundUse] = []
         n_elsewhere, is_cut = 0, False
         if self._is_expired():
@@ -121,19 +128,22 @@ class Uses:
             local for local, rows in file.imports.items() if local != name and any(row.name == name and row.alias for row in rows)
         ]
 
-    def _meant(
-        self, target: SymbolRow, name: str, uses: Sequence[Use], file: FileNames, wanted: tuple[str, str]
-    ) -> Iterator[FoundUse]:
+    def _meant(self, target: SymbolRow, name: str, uses: Sequence[Use], file: FileNames, wanted: "_Wanted") -> Iterator[FoundUse]:
         is_test = self._paths.role(file.path).is_test
         imports = [row for rows in file.imports.values() for row in rows if row.name == target.name or row.alias == name]
         for use in uses:
             binding = self.binder.bind(name, use, file)
-            if binding.certainty == "elsewhere" or wanted not in map(entity, binding.symbols):
+            if binding.certainty == "elsewhere":
                 continue
+            meant = [row for row in binding.symbols if entity(row) == wanted.entity]
+            keys = {self.binder.overloads.key(row) for row in self.binder.overloaded(meant, use, file)}
+            if not keys & wanted.overloads:
+                continue
+            certainty = binding.certainty if keys <= wanted.overloads or binding.certainty != "exact" else "likely"
             is_import = any(row.line_start <= use.line <= row.line_end for row in imports)
             around, is_in_test = code_around(file, use.line)
             role = "import" if is_import else role_of_use(use, target.kind)
-            yield FoundUse(file, use.line, role, binding.certainty, around, is_test or is_in_test)
+            yield FoundUse(file, use.line, role, certainty, around, is_test or is_in_test)
 
 
 def once(uses: Sequence[FoundUse]) -> Iterator[FoundUse]:
