@@ -126,6 +126,17 @@ def parameters(signature: str, name: str, rules: LexicalRules) -> Iterator[tuple
     yield from parameter_list(signature[at + 1 : end - 1 if end > 0 else None], rules)
 
 
+def parameter_pieces(signature: str, name: str) -> list[str] | None:
+    """Returns the parameters in a signature as written; None if it has none or does not show all of them."""
+    at = signature.find(name + "(")
+    if at < 0:
+        at = signature.find("(", max(signature.find(name), 0))
+        at -= len(name)
+    opening = at + len(name)
+    end = _closing(signature, opening) if 0 <= opening < len(signature) and signature[opening] == "(" else -1
+    return None if end < 0 else [piece.strip() for piece in _split(signature[opening + 1 : end - 1])]
+
+
 _NAME_FIRST: Final = re.compile(
     r"\s*+(?>(?:@\w+(?:\([^()]*\))?\s++)*)"
     r"(?:(?:mut|ref|val|var|private|public|protected|readonly|override|inout|vararg|out|const|final|implicit)\s\s*+)*+[*&.]*+"

@@ -52,6 +52,10 @@ class LexicalRules(Struct, frozen=True, kw_only=True):
     parameters: ParameterStyle = "name_first"
     has_implicit_members: bool = False
     """Whether a bare name may be a member of the enclosing class."""
+    has_overloads: bool = False
+    """Whether the arguments of a call choose between functions of one name."""
+    block_argument: Literal["yes", "no", "perhaps"] = "no"
+    """Whether a block after the parentheses of a call is one of its arguments."""
     is_strict: bool = False
     """Whether a bare name can only be defined in its file, imported, or from outside the repository."""
     keyword_argument: re.Pattern[str] | None = None
@@ -239,7 +243,7 @@ _C_WORDS: Final = (
 _C_DECLARATION: Final = _declared(
     r"[;{}(,\n][ \t]*+"
     r"(?:(?:const|static|final|unsigned|struct|volatile|constexpr|typename|register|inline|readonly|ref|out|in)\s\s*+)*+"
-    r"(?P<type>[^\W\d][\w.]*+(?:::\w\w*+)*+(?:<[^;{}()]{0,200}?>)?)(?>(?:\[[ \t]*+\])*)"
+    r"(?P<type>[^\W\d][\w.]*+(?:::\w\w*+)*+(?:<[^;{}()]{0,200}?>)?(?>(?:\[[ \t]*+\])*))"
     r"(?:[ \t]++|[ \t]*+[*&]++[ \t]*+)(?:const[ \t]++)?"
     r"(?P<names>[^\W\d]\w*+)\s*+(?:=(?!=)\s*+(?P<value>[^\n;]*+)|(?=[;,){:\[(]))"
 )
@@ -262,6 +266,7 @@ def _c() -> LexicalRules:
 def _cpp() -> LexicalRules:
     return LexicalRules(
         family="c",
+        has_overloads=True,
         built_in=BUILT_IN_NAMES["c"],
         comments_and_strings=_any(
             _SLASHES, _BLOCK, r'R"(?<=\bR")(?P<mark>[^\s()\\"]{0,16}+)\(.*?(?:\)(?P=mark)"|\Z)', _DOUBLE, _CHARACTER
@@ -285,6 +290,7 @@ def _cpp() -> LexicalRules:
 def _java() -> LexicalRules:
     return LexicalRules(
         family="jvm",
+        has_overloads=True,
         built_in=BUILT_IN_NAMES["java"],
         comments_and_strings=_any(_SLASHES, _BLOCK, _TRIPLE, _DOUBLE, _CHARACTER),
         name=_NAME,
@@ -310,6 +316,7 @@ def _java() -> LexicalRules:
 def _csharp() -> LexicalRules:
     return LexicalRules(
         family="csharp",
+        has_overloads=True,
         built_in=BUILT_IN_NAMES["csharp"],
         comments_and_strings=_any(
             _SLASHES,
@@ -349,6 +356,8 @@ _VALUES: Final = _declared(
 def _kotlin() -> LexicalRules:
     return LexicalRules(
         family="jvm",
+        has_overloads=True,
+        block_argument="yes",
         built_in=BUILT_IN_NAMES["kotlin"],
         comments_and_strings=_any(_SLASHES, _BLOCK, rf'"(?P<code>{_RAW_TRIPLE[1:]}|{_DOUBLE[1:]})', _CHARACTER),
         interpolation=re.compile(r"\$(?:\{([^{}]*+)\}|(?=\w))"),
@@ -372,6 +381,8 @@ def _kotlin() -> LexicalRules:
 def _scala() -> LexicalRules:
     return LexicalRules(
         family="jvm",
+        has_overloads=True,
+        block_argument="yes",
         built_in=BUILT_IN_NAMES["scala"],
         comments_and_strings=_any(
             rf"(?P<code>\b[sf](?:{_RAW_TRIPLE}|{_DOUBLE}))",
@@ -398,6 +409,8 @@ def _scala() -> LexicalRules:
 def _swift() -> LexicalRules:
     return LexicalRules(
         family="swift",
+        has_overloads=True,
+        block_argument="perhaps",
         built_in=BUILT_IN_NAMES["swift"],
         comments_and_strings=_any(_SLASHES, _BLOCK, rf'"(?P<code>{_TRIPLE[1:]}|{_DOUBLE[1:]})'),
         interpolation=re.compile(r"\\\(([^()]*+(?:\([^()]*+\))?)\)"),

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Final
 
+from codecompass.languages.arguments import described, split_arguments
 from codecompass.languages.expressions import (
     FIRST_NAME,
     MAX_RECEIVER,
@@ -130,7 +131,7 @@ class _File:
         function = -1
         variables: Mapping[str, str] = {}
         receivers: dict[str, str] = {}
-        defined: set[str] = set()
+        defined: list[str] = []
         match: re.Match[str] | None = None
         chained: re.Match[str] | None = None
         chain = ""
@@ -144,13 +145,13 @@ class _File:
             if start >= next_turn:
                 line = bisect_right(starts, start, line)
                 next_turn = starts[turns[bisect_right(turns, line)] - 1]
-                defined = defined_on.get(line, set())
+                defined = defined_on.get(line, [])
                 if self._variables.function_of[line] != function:
                     function = self._variables.function_of[line]
                     variables = self._variables.visible(function)
                     receivers = {}
             if name in defined and start not in supertypes:
-                defined.discard(name)
+                defined.remove(name)
                 continue
             before = text[start - 1]
             if before == "\n" and lexical_rules.defines_at_line_start:
@@ -174,14 +175,15 @@ class _File:
                 continue
             line = bisect_right(starts, start, line)
             usage: Usage = "read"
-            arity = -1
+            arity, arguments = -1, ""
             may_follow = after not in " \t" or text[end + 1] in _AFTER_BLANK
             if start in supertypes:
                 usage = "inherit"
             elif after == "(" or (after in _BEFORE_CALL and may_follow and _CALL.match(text, end)):
                 usage = "call"
-                flat = _FLAT_ARGUMENTS.match(text, end)
-                if flat is not None:
+                if lexical_rules.has_overloads:
+                    arity, arguments = self._arguments(text.index("(", end), function)
+                elif (flat := _FLAT_ARGUMENTS.match(text, end)) is not None:
                     arity = flat[1].count(",") + 1 if flat[1].strip() else 0
             elif before == "@":
                 usage = "decorate"
@@ -192,7 +194,7 @@ class _File:
                 receiver = self._receivers.literal_type(start)
             elif after in _BEFORE_WRITE and may_follow and _WRITE.match(text, end):
                 usage = "write"
-            use = Use(line, usage, receiver, arity)
+            use = Use(line, usage, receiver, arity, arguments)
             uses = found.get(name)
             if uses is None:
                 found[name] = [use]
@@ -203,15 +205,24 @@ class _File:
                 break
         return tuple(NameUses(name, tuple(found[name])) for name in sorted(found))
 
-    def _names_defined_by_line(self) -> dict[int, set[str]]:
-        defined_on: dict[int, set[str]] = {}
+    def _arguments(self, opening: int, function: int) -> tuple[int, str]:
+        """Returns the number of arguments of the call whose parenthesis is at `opening`, and what is known of them."""
+        arguments = split_arguments(self._text, opening, self._rules)
+        if arguments is None:
+            return -1, ""
+        return len(arguments), described(
+            arguments, self._rules, lambda expression: self._variables.substituted(expression, function)
+        )
+
+    def _names_defined_by_line(self) -> dict[int, list[str]]:
+        defined_on: dict[int, list[str]] = {}
         for symbol in self._symbols:
             # The head of an `impl` names a type that is defined elsewhere.
             if symbol.kind not in ("impl", "use"):
-                defined_on.setdefault(symbol.line_start, set()).add(symbol.name)
+                defined_on.setdefault(symbol.line_start, []).append(symbol.name)
         return defined_on
 
-    def _turns(self, defined_on: Mapping[int, set[str]]) -> list[int]:
+    def _turns(self, defined_on: Mapping[int, list[str]]) -> list[int]:
         """Returns the lines, ascending, in which the defined names or the innermost function differ from the line before."""
         function_of = self._variables.function_of
         last = len(self._starts)

@@ -22,7 +22,7 @@ _LEVEL: Final = 1
 """Higher levels take three times the CPU to save a tenth of the size."""
 
 _encoder: Final = msgspec.msgpack.Encoder()
-_decoder: Final = msgspec.msgpack.Decoder(tuple[tuple[int, int, int, str], ...])
+_decoder: Final = msgspec.msgpack.Decoder(tuple[tuple[int, int, int, str, str], ...])
 
 
 class DamagedUses(ValueError):
@@ -34,7 +34,10 @@ def packed(names: Sequence[NameUses]) -> bytes:
     if not names:
         return b""
     directory = ("\n" + "\n".join(each.name for each in names) + "\n").encode("utf-8", "surrogatepass")
-    parts = [_encoder.encode([(use.line, _CODES[use.usage], use.arity, use.receiver) for use in each.uses]) for each in names]
+    parts = [
+        _encoder.encode([(use.line, _CODES[use.usage], use.arity, use.receiver, use.arguments) for use in each.uses])
+        for each in names
+    ]
     lengths = array("I", map(len, parts)).tobytes()
     return zlib.compress(b"".join((_LENGTH.pack(len(directory)), directory, lengths, *parts)), _LEVEL)
 
@@ -60,8 +63,8 @@ def _part(data: bytes, name: str) -> tuple[Use, ...]:
     lengths = array("I", data[start + size : start + size + 4 * n_names])
     begin = start + size + 4 * n_names + sum(lengths[:number])
     return tuple(
-        Use(line, _USAGES[code], receiver, arity)
-        for line, code, arity, receiver in _decoder.decode(data[begin : begin + lengths[number]])
+        Use(line, _USAGES[code], receiver, arity, arguments)
+        for line, code, arity, receiver, arguments in _decoder.decode(data[begin : begin + lengths[number]])
     )
 
 

@@ -111,6 +111,8 @@ class Use(Struct, frozen=True, array_like=True):
     """The expression whose member the name is (see `expressions.py`); empty for a bare name."""
     arity: int = -1
     """Number of arguments of a call; -1 if unknown."""
+    arguments: str = ""
+    """What is known of them (see `arguments.py`), in languages with overloads."""
 
 
 class NameUses(Struct, frozen=True, array_like=True):

@@ -39,7 +39,9 @@ from codecompass.query.definitions import (
 )
 from codecompass.query.extension_functions import extended_type, of_type, visible_extensions
 from codecompass.query.namespaces import Namespaces, is_declared, may_be_seen, named_by
+from codecompass.query.overloads import Overloads
 from codecompass.query.receiver_types import Module, Outside, ReceiverTypes, Thing
+from codecompass.query.written_types import declared_type
 from codecompass.store.facts import FactsReader
 from codecompass.store.rows import SymbolRow
 
@@ -50,6 +52,7 @@ class Binder:
     def __init__(self, facts: FactsReader) -> None:
         self.definitions: Final = Definitions(facts)
         self.types: Final = ReceiverTypes(self.definitions, self._unqualified)
+        self.overloads: Final = Overloads()
         self._namespaces: Final = Namespaces()
         self._bound: dict[tuple[int, int, str], Binding] = {}
         self._n_parameters: dict[int, int | None] = {}
@@ -76,6 +79,32 @@ class Binder:
                 known = self._unqualified(name, file, around)
             self._bound[key] = known
         return known
+
+    def overloaded(self, rows: Sequence[SymbolRow], use: Use, file: FileNames) -> list[SymbolRow]:
+        """Returns those of the definitions that a use can mean by its arguments, if they are overloads."""
+        if len(rows) < 2:
+            return list(rows)
+        around = enclosing(file, use.line)
+        return self.overloads.fitting(rows, use, lambda expression: self._type_of(expression, file, around))
+
+    def _type_of(self, expression: str, file: FileNames, around: Sequence[SymbolRow]) -> str:
+        """Returns the written type of a variable or of what a function returns; '' if nothing says it for certain."""
+        found = _LAST_STEP.match(expression)
+        if found is None:
+            return ""
+        receiver, name = (found["receiver"] or "").removesuffix("."), found["name"]
+        use = Use(around[-1].line_start if around else 1, "call" if found["call"] else "read", receiver)
+        binding = self._member(name, use, file, around) if receiver else self._unqualified(name, file, around)
+        if binding.certainty != "exact":
+            return ""
+        types = {
+            ""
+            if row.kind in TYPE_KINDS or (row.kind in FUNCTION_LIKE) != bool(found["call"])
+            else owner_name(row) * (row.parent_kind == "enum") or declared_type(row)
+            for row in binding.symbols
+        }
+        only = types.pop() if len(types) == 1 else ""
+        return "" if only.startswith("=") else only
 
     def _fitting(self, symbols: Sequence[SymbolRow]) -> Binding:
         if not symbols:
@@ -293,10 +322,12 @@ class Binder:
 
     def _takes(self, row: SymbolRow, arity: int, rules: LexicalRules) -> bool:
         """Whether a function may be called with this number of arguments, as far as its signature shows."""
+        if rules.has_overloads:
+            return self.overloads.takes(row, arity)
         if row.id not in self._n_parameters:
             self._n_parameters[row.id] = _n_parameters(row, rules)
         n_parameters = self._n_parameters[row.id]
-        return n_parameters is None or n_parameters == arity or (row.language == "kotlin" and arity <= n_parameters)
+        return n_parameters is None or n_parameters == arity
 
 
 _WITH_EXTENSIONS: Final = frozenset({"csharp", "kotlin"})
@@ -305,10 +336,11 @@ _WITH_EXTENSIONS: Final = frozenset({"csharp", "kotlin"})
 _WITH_NAMESPACES: Final = frozenset({"c", "csharp", "elixir", "php", "ruby"})
 """Families in which an unqualified name is looked up in the enclosing namespaces, in all files that continue them."""
 
-_EXACT_ARITIES: Final = frozenset({"csharp", "go", "jvm"})
+_EXACT_ARITIES: Final = frozenset({"go"})
 """Families in which a call has as many arguments as the function has parameters."""
 
 _NAMES: Final = re.compile(r"[^\W\d]\w*")
+_LAST_STEP: Final = re.compile(r"(?P<receiver>.*\.)?(?P<name>[^\W\d]\w*)(?P<call>\(\))?\Z")
 _LAST_NAME: Final = re.compile(r"[^\W\d]\w*$")
 
 

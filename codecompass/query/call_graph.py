@@ -49,6 +49,8 @@ class Neighbours:
         self._snapshot = snapshot
         self.uses: Final = Uses(snapshot, is_expired)
         self.found: Final[dict[int, FoundUses]] = {}
+        self._overloads: Final[dict[int, tuple[SymbolRow, ...]]] = {}
+        """The overloads that a symbol stands for."""
 
     def callers(self, row: SymbolRow) -> Iterator[Step]:
         """Yields the functions that use a symbol, product code before tests, by path and line."""
@@ -97,7 +99,7 @@ class Neighbours:
                 binding = self.uses.binder.bind(each.name, use, file)
                 if binding.certainty not in ("exact", "likely") or not binding.symbols:
                     continue
-                definition = _with_a_body(binding.symbols)
+                definition = _with_a_body(self.uses.binder.overloaded(binding.symbols, use, file))
                 known = by_definition.get(definition.id)
                 lines = (use.line,) if known is None else (*known.lines, use.line)
                 confidence: Confidence = "exact" if binding.certainty == "exact" else "likely"

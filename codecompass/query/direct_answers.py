@@ -22,6 +22,7 @@ from codecompass.query.name_lookup import find_named
 from codecompass.query.query_words import name_parts
 from codecompass.query.search_hits import RankedPlace, Signals, definition_place, score_above
 from codecompass.query.source_lines import lines_of
+from codecompass.query.symbol_places import SymbolPlaces
 from codecompass.query.traces_and_signatures import FrameLocation, declared_name, frames, is_signature, locate_frames
 from codecompass.query.uses import FoundUse, Uses
 from codecompass.store.rows import IndexedFile, SymbolRow
@@ -161,7 +162,7 @@ def relation_places(snapshot: Snapshot, text: str, above: float, is_expired: Cal
     uses = Uses(snapshot, is_expired)
     places: dict[tuple[int, int, int], RankedPlace] = {}
     for row in meant.values():
-        for place in _subtypes(uses, row) if question.relation == "subtypes" else _users(uses, row, question.relation):
+        for place in _subtypes(uses, row) if question.relation == "subtypes" else _users(uses, row, rows, question.relation):
             places.setdefault((place.file.id, place.line_start, place.line_end), place)
     found = list(places.values())[:MAX_PLACES]
     best = above + STEP * (len(found) + 1)
@@ -174,8 +175,9 @@ def _subtypes(uses: Uses, row: SymbolRow) -> Iterator[RankedPlace]:
             yield definition_place(subtype.type, 0.0)
 
 
-def _users(uses: Uses, row: SymbolRow, relation: Relation) -> Iterator[RankedPlace]:
-    for use in uses.of(row).uses:
+def _users(uses: Uses, row: SymbolRow, rows: Sequence[SymbolRow], relation: Relation) -> Iterator[RankedPlace]:
+    overloads = tuple(each for each in rows if entity(each) == entity(row))
+    for use in uses.of_symbols([SymbolPlaces(overloads)]).uses:
         if use.confidence == "possible" or use.role == "import" or (relation == "tests" and not use.is_test):
             continue
         yield _place(use)

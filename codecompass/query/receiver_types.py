@@ -398,8 +398,8 @@ class ReceiverTypes:
         family = family_of(type_.language)
         if family == "go":
             return row.path.rpartition("/")[0] == type_.path.rpartition("/")[0] and row.parent_id is None
-        if family == "csharp":
-            return name_path(row)[:-1] == name_path(type_)  # another part of a partial class
+        if family in ("csharp", "ruby"):
+            return name_path(row)[:-1] == name_path(type_)  # in another part of a partial or reopened class
         if family == "ecmascript":
             return (
                 row.path == type_.path and row.parent_id is not None and row.qualified_name.startswith(type_.qualified_name + ".")
@@ -407,7 +407,7 @@ class ReceiverTypes:
         if family == "rust":
             is_alone = row.path == type_.path or not self._has_namesakes(type_)
             return is_alone or row.qualified_name.rpartition("::")[0] == type_.qualified_name
-        if family in ("c", "swift", "ruby"):
+        if family in ("c", "swift"):
             return not self._has_namesakes(type_) or name_path(row)[:-1] == name_path(type_)
         return False
 

@@ -18,6 +18,7 @@ from codecompass.query.binding import Binder
 from codecompass.query.definitions import FileNames, code_around, family_of
 from codecompass.query.exported_names import other_names
 from codecompass.query.options import no_deadline
+from codecompass.query.overloads import Overloads
 from codecompass.query.regex_terms import regex_terms
 from codecompass.query.symbol_places import SymbolKey, SymbolPlaces, symbol_key
 from codecompass.scan.path_roles import PathReader
@@ -96,7 +97,7 @@ class Uses:
         found: list[FoundUse] = []
         others: list[OtherUse] = []
         is_cut = False
-        asked = _Asked(symbols)
+        asked = _Asked(symbols, self.binder.overloads)
         for name, language in asked.names:
             for number, (file, uses) in enumerate(self.named(name, language)):
                 if number and not number % FILES_BETWEEN_CHECKS and self._is_expired():
@@ -178,7 +179,10 @@ class Uses:
         imports = [row for rows in file.imports.values() for row in rows if row.name in (name, local) or row.alias == local]
         for use in uses:
             binding = self.binder.bind(local, use, file)
-            fits = () if binding.certainty == "elsewhere" else asked.met_by(binding.symbols)
+            meant = [] if binding.certainty == "elsewhere" else [row for row in binding.symbols if asked.met_by([row])]
+            narrowed = self.binder.overloaded(meant, use, file) if meant else []
+            keys = {self.binder.overloads.key(row) for row in narrowed}
+            fits = asked.met_by(narrowed) if keys & asked.overloads else ()
             if not fits:
                 if others is not None:
                     others.append(OtherUse(file, use, binding.symbols if binding.certainty != "elsewhere" else ()))
@@ -187,6 +191,8 @@ class Uses:
             around, is_in_test = code_around(file, use.line)
             role = "import" if is_import else role_of_use(use, asked.symbols[fits[0]].row.kind)
             confidence = binding.certainty
+            if confidence == "exact" and not keys <= asked.overloads:
+                confidence = "likely"  # another overload fits as well
             if confidence == "possible" and len(fits) > 1 and asked.are_all_met(binding.symbols):
                 confidence = "likely"  # whichever it is, it was asked for
             assert confidence != "elsewhere"
@@ -196,8 +202,10 @@ class Uses:
 class _Asked:
     """The symbols whose uses are looked for, by their keys."""
 
-    def __init__(self, symbols: Sequence[SymbolPlaces]) -> None:
+    def __init__(self, symbols: Sequence[SymbolPlaces], overloads: Overloads) -> None:
         self.symbols: Final = symbols
+        self.overloads: Final = frozenset(overloads.key(row) for each in symbols for row in each.rows)
+        """What tells the overloads asked for from others of the same name."""
         self.names: Final = tuple(
             {(row.name, family_of(row.language)): (row.name, row.language) for each in symbols for row in each.rows}.values()
         )

@@ -10,7 +10,7 @@ import tantivy
 
 from codecompass.languages.words import MAX_MARK_BYTES, MAX_TOKEN_BYTES
 
-SCHEMA_VERSION: Final = 7
+SCHEMA_VERSION: Final = 8
 PARSER_VERSION: Final = 11
 REGISTRY_VERSION: Final = 4
 

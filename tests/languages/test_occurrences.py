@@ -188,7 +188,7 @@ def test_variables_of_functions_and_the_names_of_definitions_are_no_uses(languag
         ("c", "void g(struct A *a) {\n  a->f = 1;\n}\n", "f 2 write <A *>"),
         ("c", "int f(int a) {\n  return f(a);\n}\n", "f 2 call  1"),
         ("cpp", "class A : public B {};\n", "B 1 inherit"),
-        ("cpp", "void g() {\n  A a(1);\n  a.f<B>();\n}\n", "f 3 call <A>"),
+        ("cpp", "void g() {\n  A a(1);\n  a.f<B>();\n}\n", "f 3 call <A> 0"),
         ("cpp", "void g() {\n  n::A::f();\n}\n", "f 2 call n.A 0"),
         ("csharp", "class A : B, C {}\n", "C 1 inherit"),
         ("csharp", "class A {\n void g() {\n  var a = new B();\n  a.f();\n }\n}\n", "f 4 call <B> 0"),
