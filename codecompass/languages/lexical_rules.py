@@ -21,6 +21,10 @@ ParameterStyle = Literal["name_first", "type_first", "go"]
 """`x: T` (also `x`), `T x`, `x T`."""
 
 
+SHELL: Final = "bash"
+"""The family of shells, whose names and strings `shell_words.py` finds."""
+
+
 class Declaration(Struct, frozen=True):
     """One form of variable declaration."""
 
@@ -516,15 +520,12 @@ def _haskell() -> LexicalRules:
 
 def _bash() -> LexicalRules:
     return LexicalRules(
-        family="bash",
-        comments_and_strings=_any(r"#(?<![\w$#{]#)[^\n]*+", rf'"(?P<code>{_DOUBLE_LINES[1:]})', r"'[^']*+'?"),
-        interpolation=re.compile(r"\$(?:\(([^()]*+)\)|\{?(?=\w))"),
-        name=re.compile(r"[^\W\d][\w-]*+"),
-        keywords=word_set(
-            "if then else elif fi for while until do done case esac in function local return export readonly declare select time"
-        ),
+        family=SHELL,
+        comments_and_strings=_any(_HASH),
+        name=re.compile(r"[^\W\d][\w:.-]*+"),
+        keywords=frozenset(),
         own=frozenset(),
-        declarations=(_declared(_after("local") + r"\s++(?:-\w++\s++)?(?P<names>\w++)"),),
+        declarations=(_declared(_after("local declare typeset") + r"(?P<names>(?>(?:[ \t]++(?:-\w++|\w++(?:\+?=)?))*))"),),
     )
 
 

@@ -51,7 +51,7 @@ def test_every_language_with_symbols_has_its_words():
 @pytest.mark.parametrize(
     ("language", "text"),
     [
-        ("bash", "# in_it\ncalled 'in_it' \"in_it\"\n"),
+        ("bash", "# in_it\ncalled 'x in_it' \"in_it x\"\n"),
         ("c", "// in_it\n/* in_it\nin_it */\nint a = called('i', \"in_it\");\n"),
         ("cpp", '// in_it\nauto a = called("in_it", R"x(in_it")x");\n'),
         ("csharp", '// in_it\nvar a = called("in_it", @"in_it\\", """in_it" """);\n'),
@@ -215,7 +215,10 @@ def test_variables_of_functions_and_the_names_of_definitions_are_no_uses(languag
         ("lua", "local function g()\n  local a = h()\n  a.f()\nend\n", "f 3 call h() 0"),
         ("elixir", "A.B.f(1)\n", "f 1 call A.B 1"),
         ("haskell", "g = A.f 1\n", "f 1 read A"),
-        ("bash", "f 1\n", "f 1 read"),
+        ("bash", "f 1\n", "f 1 call"),
+        ("bash", "a f_1\n", "f_1 1 read ?"),
+        ("bash", "a $f\n", "f 1 read $"),
+        ("bash", "a\nf=1\n", "a 1 call"),
         ("sql", "select f(1);\n", "f 1 call  1"),
         ("zig", "fn g() void {\n  const a = h();\n  a.f();\n}\n", "f 3 call h() 0"),
         ("zig", "const a = A{ .b = 1 };\nconst c = a.f(1, 2);\n", "f 2 call a 2"),
