@@ -102,10 +102,12 @@ def enclosing(file: FileNames, line: int) -> list[SymbolRow]:
 
 
 def code_around(file: FileNames, line: int) -> tuple[SymbolRow | None, bool]:
-    """Returns the innermost function or test around a line, else the innermost definition; and whether a test is around it."""
+    """Returns the innermost function or test around a line, else the innermost definition that is no property or parameter; and
+    whether a test is around it."""
     around = enclosing(file, line)
     functions = [row for row in around if row.kind in FUNCTION_LIKE or row.kind == "test"]
-    inner = functions[-1] if functions else around[-1] if around else None
+    others = [row for row in around if row.kind != "field"] or around
+    inner = functions[-1] if functions else others[-1] if others else None
     return inner, any(row.kind == "test" for row in around)
 
 
