@@ -151,14 +151,14 @@ def _ecmascript() -> LexicalRules:
         name=_DOLLAR_NAME,
         keywords=word_set(
             _COMMON,
-            "var let const function class extends implements interface type enum import export from as async await yield of in "
-            "instanceof typeof void delete undefined super static public private protected readonly abstract declare namespace "
-            "keyof infer is satisfies string number boolean any unknown never object symbol bigint",
+            "var let const using function class extends implements interface type enum import export from as async await yield "
+            "of in instanceof typeof void delete undefined super static public private protected readonly abstract declare "
+            "namespace keyof infer is satisfies string number boolean any unknown never object symbol bigint",
         ),
         own=frozenset({"this"}),
         declarations=(
             _declared(
-                _after("const let var") + r"\s++(?P<names>[\w$]++|\{[^{}=]*+\}|\[[^\[\]]*+\])"
+                _after("const let var using") + r"\s++(?P<names>[\w$]++|\{[^{}=]*+\}|\[[^\[\]]*+\])"
                 r"(?:\s*+:\s*+(?P<type>[^=;\n]{1,200}+))?\s*+(?:=(?!>)\s*+(?P<value>[^\n;]*+))?"
             ),
             _declared(r"\((?P<parameters>[^()]*+)\)(?:\s*+:[^=\n(]*+)?\s*+=>"),

@@ -114,7 +114,7 @@ def supertype_names(rules: LexicalRules, text: str, starts: Sequence[int], symbo
 
 
 def _jvm_bases(text: str, at: int, limit: int) -> list[int]:
-    """Returns the indexes at which the supertypes begin in the head of a type of Java, Kotlin or Scala; `at` is after its name."""
+    """Returns the indexes at which the supertypes begin in the head of a type of Java, Kotlin or Scala. Begins after its name."""
     found: list[int] = []
     depth, is_after_intro, is_expected, is_skipped = 0, False, False, False
     previous = ""
