@@ -31,6 +31,7 @@ _TYPE_AND_NAME: Final = re.compile(
     rb"[\s*&](?:[\s*&]|const\b|volatile\b)*+(?:[A-Za-z_~]|\(\s*\*)"
 )
 _MACRO_RUN: Final = re.compile(rb"(?:_*[A-Z][A-Z0-9_]{2,}\b\s*(?:\([^()]*\)\s*)?)+")
+_PLAIN_MACRO_RUN: Final = re.compile(rb"(?>(?:_*+[A-Z][A-Z0-9_]{2,}+\b\s*+)*)")
 _TYPE_MACRO: Final = re.compile(rb"[\s*&]+[A-Za-z_]\w*\s*[;=\[]")
 _POINTER_TO_FUNCTION: Final = re.compile(rb"\(\s*\*\s*\w+\s*\)$")
 _REFERENCE_QUALIFIER: Final = re.compile(rb"\)\s*(?:(?:const|volatile)\s*)*&&?$")
@@ -163,6 +164,8 @@ def _breaks_grammar(code: bytearray, start: int, end: int, has_arguments: bool) 
 def _precedes_declaration(code: bytearray, start: int, end: int, following: bytes, has_arguments: bool, last: bytes) -> bool:
     """Whether a macro at the beginning of a declaration or statement is to be blanked."""
     first = following[:1]
+    if not has_arguments and last in b";{" and last != b"" and _ends_with_macros(following):
+        return last == b";" or _opens_fields(code, start)
     if first == b"}":
         return last in b";}" and last != b""
     if first == b"~" or following.startswith(b"[["):
@@ -183,6 +186,20 @@ def _precedes_declaration(code: bytearray, start: int, end: int, following: byte
     if has_arguments or (is_alone and word[1] in _STATEMENT_WORDS):
         return is_alone
     return is_alone and code[end - 1 : end].isspace() and code.count(b"\n", start, end) > 1
+
+
+_OPENS_FIELDS: Final = re.compile(rb"\b(?:struct|union|class)\b[^;{}()=]*\{\s*$")
+
+
+def _ends_with_macros(following: bytes) -> bool:
+    """Whether nothing but macros without arguments precedes the brace that closes the block."""
+    run = _PLAIN_MACRO_RUN.match(following)
+    return run is not None and following[run.end() : run.end() + 1] == b"}"
+
+
+def _opens_fields(code: bytearray, start: int) -> bool:
+    """Whether the brace before `start` opens the fields of a type."""
+    return _OPENS_FIELDS.search(bytes(code[max(0, start - _BYTES_BEFORE) : start])) is not None
 
 
 def _is_constructor(code: bytearray, start: int) -> bool:

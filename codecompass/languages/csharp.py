@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from codecompass.languages.language import DESCEND, Definition, Found, Language, Node, RuleContext, body_of, lines_of
-from codecompass.languages.preparation import blank_matches, masked, resolve_conditionals
+from codecompass.languages.preparation import blank, blank_matches, masked, resolve_conditionals
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Import, SymbolKind, Visibility
 from codecompass.languages.source_text import MAX_VALUE_BYTES, comment_above, plain_code
 
@@ -28,7 +28,29 @@ def prepare(source: bytes) -> bytes:
     if b"#" in code:
         resolve_conditionals(text, code)
     blank_matches(text, bytes(code), _UNSUPPORTED)
+    if b"extension" in code:
+        _open_extensions(text, bytes(code))
     return bytes(text)
+
+
+_EXTENSION: Final = re.compile(rb"[{};]\s*+(?P<head>extension\s*+(?:<[^<>{};]*+>\s*+)?\([^(){};]*+\)[^{};()=]*+\{)")
+_BRACES: Final = re.compile(rb"[{}]")
+
+
+def _open_extensions(text: bytearray, code: bytes) -> None:
+    """Blanks `extension(T x) {` and its closing brace, which leaves its members to the class around it."""
+    at = 0
+    while (match := _EXTENSION.search(code, at)) is not None:
+        blank(text, *match.span("head"))
+        at, depth = match.end() - 1, 0
+        for brace in _BRACES.finditer(code, at):
+            depth += 1 if brace[0] == b"{" else -1
+            if not depth:
+                blank(text, brace.start(), brace.end())
+                at = brace.start()
+                break
+        else:
+            return
 
 
 _KINDS: Final[dict[str, SymbolKind]] = {

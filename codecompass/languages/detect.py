@@ -292,6 +292,10 @@ _CPLUSPLUS = re.compile(
     """,
     re.MULTILINE | re.VERBOSE,
 )
+_OBJECTIVE_C = re.compile(rb"^[ \t]*@(?:interface|protocol|class|implementation|end)\b", re.MULTILINE)
+_GUARDED_OBJECTIVE_C = re.compile(
+    rb"^[ \t]*#[ \t]*if(?:def[ \t]+|[ \t]+defined\W*)__OBJC__\b.*?^[ \t]*#[ \t]*(?:endif|else)", re.MULTILINE | re.DOTALL
+)
 _GUARDED = re.compile(
     rb"^[ \t]*#[ \t]*if(?:def[ \t]+|[ \t]+defined\W*)__cplusplus\b.*?^[ \t]*#[ \t]*(?:endif|else)",
     re.MULTILINE | re.DOTALL,
@@ -299,11 +303,15 @@ _GUARDED = re.compile(
 
 
 def header_language(head: bytes) -> str:
-    """Returns `cpp` for a header with code that only C++ has (outside comments and `#ifdef __cplusplus`), else `c`.
+    """Returns the language of a header, judged by its code outside comments and `#ifdef __cplusplus`, `#ifdef __OBJC__`.
+
+    It is `objectivec` with a declaration that only Objective-C has, `cpp` with code that only C++ has, else `c`.
 
     A header with macros only is `c`, in a C++ project too: its definitions are the same in both languages.
     """
     code = _GUARDED.sub(b"", _COMMENT.sub(b" ", head[:HEAD_BYTES]))
+    if b"@" in code and _OBJECTIVE_C.search(_GUARDED_OBJECTIVE_C.sub(b"", code)):
+        return "objectivec"
     return "cpp" if _CPLUSPLUS.search(code) else "c"
 
 

@@ -59,8 +59,29 @@ _LOOK_BACK: Final = 1_000
 """Bytes read above a line: enough for the comments above it and the end of the code before them."""
 
 
+_USING: Final = re.compile(
+    rb"(?:^|[{;])[ \t]*+(?:for[ \t]*+(?:await[ \t]*+)?\([ \t]*+)?(?P<await>await[ \t]++)?(?P<using>using)"
+    rb"(?=[ \t]++[A-Za-z_$][\w$]*+[ \t]*+(?::[^=\n]*+)?(?:=(?!=)|of\b))",
+    re.MULTILINE,
+)
+
+
+def with_const(source: bytes) -> bytes:
+    """Returns `source`, equally long, with `const` in place of `using` and `await using` before a variable."""
+    if b"using " not in source:
+        return source
+    text = bytearray(source)
+    for match in _USING.finditer(source):
+        text[match.start("using") : match.end("using")] = b"const"
+        if match["await"] is not None:
+            text[match.start("await") : match.end("await")] = b" " * len(match["await"])
+    return bytes(text)
+
+
 def prepare(source: bytes) -> bytes:
-    """Returns `source`, equally long, with a semicolon before each signature that begins with type parameters."""
+    """Returns `source`, equally long, with a semicolon before each signature that begins with type parameters, and `const` for
+    `using`."""
+    source = with_const(source)
     if b" <" not in source and b"\t<" not in source:
         return source
     text = bytearray(source)
@@ -380,6 +401,7 @@ JAVASCRIPT = Language(
     grammar="javascript",
     rules=SCRIPT_RULES,
     comment_starts=(b"//", b"/*"),
+    prepare=with_const,
     tests=TESTS,
     module=by_path(ecmascript_module),
     before_walk=note_exports,
@@ -401,6 +423,7 @@ TSX = Language(
     grammar="tsx",
     rules=TYPED_RULES,
     comment_starts=(b"//", b"/*"),
+    prepare=with_const,
     tests=TESTS,
     module=by_path(ecmascript_module),
     before_walk=note_exports,

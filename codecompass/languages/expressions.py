@@ -18,6 +18,8 @@ from codecompass.languages.lexical_rules import LexicalRules
 
 UNKNOWN: Final = "?"
 LITERAL: Final = '""'
+VARIABLE: Final = "$"
+"""Marks a variable of a shell script, whose names are not those of functions; UNKNOWN marks the argument of a command there."""
 
 MAX_RECEIVER: Final = 120
 """Characters of an expression; a longer one is UNKNOWN."""

@@ -44,6 +44,14 @@ _UNSUPPORTED: Final = (
             rb"((?:@\w+(?:\([^()]*\))?\s+)*(?:(?:private|internal|protected|public)\s+)?constructor)\s*\("
         ),
     ),
+    (
+        b"context",
+        re.compile(
+            rb"^[ \t]*+(context[ \t]*+\([^(){}\n]*+(?>(?:\([^(){}\n]*+\)[^(){}\n]*+)*)\))"
+            rb"(?=\s*+(?:@|(?:[a-z]++\s++){0,6}?(?:fun|va[lr]|class|interface|object)\b))",
+            re.MULTILINE,
+        ),
+    ),
     (b'$$"', re.compile(rb'(\$\$+)"')),
 )
 _DELEGATION: Final = re.compile(rb"\s(by\s+(?:[\w.]+" + _ARGUMENTS + rb"?(?:\s+as\s+[\w.<>]+)?|" + _ARGUMENTS + rb"))(?=\s*[,{])")

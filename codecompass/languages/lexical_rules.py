@@ -22,6 +22,10 @@ ParameterStyle = Literal["name_first", "type_first", "go"]
 """`x: T` (also `x`), `T x`, `x T`."""
 
 
+SHELL: Final = "bash"
+"""The family of shells, whose names and strings `shell_words.py` finds."""
+
+
 class Declaration(Struct, frozen=True):
     """One form of variable declaration."""
 
@@ -156,14 +160,14 @@ def _ecmascript() -> LexicalRules:
         name=_DOLLAR_NAME,
         keywords=word_set(
             _COMMON,
-            "var let const function class extends implements interface type enum import export from as async await yield of in "
-            "instanceof typeof void delete undefined super static public private protected readonly abstract declare namespace "
-            "keyof infer is satisfies string number boolean any unknown never object symbol bigint",
+            "var let const using function class extends implements interface type enum import export from as async await yield "
+            "of in instanceof typeof void delete undefined super static public private protected readonly abstract declare "
+            "namespace keyof infer is satisfies string number boolean any unknown never object symbol bigint",
         ),
         own=frozenset({"this"}),
         declarations=(
             _declared(
-                _after("const let var") + r"\s++(?P<names>[\w$]++|\{[^{}=]*+\}|\[[^\[\]]*+\])"
+                _after("const let var using") + r"\s++(?P<names>[\w$]++|\{[^{}=]*+\}|\[[^\[\]]*+\])"
                 r"(?:\s*+:\s*+(?P<type>[^=;\n]{1,200}+))?\s*+(?:=(?!>)\s*+(?P<value>[^\n;]*+))?"
             ),
             _declared(r"\((?P<parameters>[^()]*+)\)(?:\s*+:[^=\n(]*+)?\s*+=>"),
@@ -546,15 +550,12 @@ def _haskell() -> LexicalRules:
 
 def _bash() -> LexicalRules:
     return LexicalRules(
-        family="bash",
-        comments_and_strings=_any(r"#(?<![\w$#{]#)[^\n]*+", rf'"(?P<code>{_DOUBLE_LINES[1:]})', r"'[^']*+'?"),
-        interpolation=re.compile(r"\$(?:\(([^()]*+)\)|\{?(?=\w))"),
-        name=re.compile(r"[^\W\d][\w-]*+"),
-        keywords=word_set(
-            "if then else elif fi for while until do done case esac in function local return export readonly declare select time"
-        ),
+        family=SHELL,
+        comments_and_strings=_any(_HASH),
+        name=re.compile(r"[^\W\d][\w:.-]*+"),
+        keywords=frozenset(),
         own=frozenset(),
-        declarations=(_declared(_after("local") + r"\s++(?:-\w++\s++)?(?P<names>\w++)"),),
+        declarations=(_declared(_after("local declare typeset") + r"(?P<names>(?>(?:[ \t]++(?:-\w++|\w++(?:\+?=)?))*))"),),
     )
 
 

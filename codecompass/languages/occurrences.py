@@ -18,6 +18,7 @@ from codecompass.languages.expressions import (
     FIRST_NAME,
     MAX_RECEIVER,
     UNKNOWN,
+    VARIABLE,
     Receivers,
     expression_of,
     parameter_list,
@@ -25,8 +26,9 @@ from codecompass.languages.expressions import (
     typed,
     with_member,
 )
-from codecompass.languages.lexical_rules import LEXICAL_RULES, Declaration, LexicalRules
+from codecompass.languages.lexical_rules import LEXICAL_RULES, SHELL, Declaration, LexicalRules
 from codecompass.languages.records import FUNCTION_LIKE, NameUses, Symbol, Usage, Use
+from codecompass.languages.shell_words import WordRole, shell_words
 from codecompass.languages.supertypes import supertype_names
 from codecompass.languages.words import word_set
 
@@ -43,6 +45,8 @@ def occurrences(language: str, text: str, symbols: Sequence[Symbol]) -> tuple[Na
 
 def code_only(lexical_rules: LexicalRules, text: str) -> str:
     """Returns `text` with comments and the contents of strings blanked, equally long and with the same line breaks."""
+    if lexical_rules.family == SHELL:
+        return shell_words(text).text
 
     def blank(match: re.Match[str]) -> str:
         found = match[0]
@@ -102,6 +106,15 @@ _AFTER_BLANK: Final = frozenset("(<:=-+*/%&|^>? \t\r\n\v\f\x1c\x1d\x1e\x1f\x85\u
 _BEFORE_TAG: Final = frozenset(" \t\r\n(){}[];,:?&|>=")
 """What can precede the `<` of a tag; after a name it compares, or begins arguments of a type."""
 
+_OF_VARIABLES: Final[frozenset[WordRole]] = frozenset({"variable", "assignment"})
+_SHELL_USES: Final[Mapping[WordRole, tuple[Usage, str]]] = {
+    "command": ("call", ""),
+    "argument": ("read", UNKNOWN),
+    "variable": ("read", VARIABLE),
+    "assignment": ("write", VARIABLE),
+}
+"""Usage and receiver of the words of a shell script."""
+
 _CASE: Final = re.compile(r"\s*+case ")
 
 
@@ -112,7 +125,13 @@ class _File:
         self._rules = lexical_rules
         self._symbols = symbols
         # Patterns of declarations begin with the line break before them, and every name needs a character before and after it.
-        self._text = f"\n{code_only(lexical_rules, text)}\n"
+        self._roles: Mapping[int, WordRole] | None = None
+        if lexical_rules.family == SHELL:
+            words = shell_words(text)
+            code, self._roles = words.text, words.roles
+        else:
+            code = code_only(lexical_rules, text)
+        self._text = f"\n{code}\n"
         self._starts = list(accumulate([len(line) + 1 for line in self._text.split("\n")]))
         """Where each line begins, line 1 first; the last item is beyond the end of the text."""
         self._variables = LocalVariables(lexical_rules, self._text, self._starts, symbols)
@@ -122,6 +141,7 @@ class _File:
     def uses(self) -> tuple[NameUses, ...]:
         lexical_rules, text, starts = self._rules, self._text, self._starts
         keywords, keyword_argument = lexical_rules.keywords, lexical_rules.keyword_argument
+        roles = self._roles
         supertypes = supertype_names(lexical_rules, text, starts, self._symbols)
         defined_on = self._names_defined_by_line()
         turns = self._turns(defined_on)
@@ -152,6 +172,15 @@ class _File:
                     receivers = {}
             if name in defined and start not in supertypes:
                 defined.remove(name)
+                continue
+            if roles is not None:
+                role = roles.get(start - 1)
+                if role is not None and (role not in _OF_VARIABLES or name not in variables):
+                    line = bisect_right(starts, start, line)
+                    found.setdefault(name, []).append(Use(line, *_SHELL_USES[role]))
+                    n_found += 1
+                    if n_found >= MAX_USES_PER_FILE:
+                        break
                 continue
             before = text[start - 1]
             if before == "\n" and lexical_rules.defines_at_line_start:

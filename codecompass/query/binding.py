@@ -15,8 +15,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from codecompass.languages.expressions import parameters
-from codecompass.languages.lexical_rules import LexicalRules
+from codecompass.languages.expressions import UNKNOWN, VARIABLE, parameters
+from codecompass.languages.lexical_rules import SHELL, LexicalRules
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Use
 from codecompass.languages.words import word_set
 from codecompass.query.definitions import (
@@ -73,6 +73,8 @@ class Binder:
                 # In the head of a type its members, including constructors, are not in scope.
                 inside = [row for row in around if row.line_start < use.line or row.kind == "module"]
                 known = self._unqualified(name, file, [row for row in inside if row.kind != "impl"], are_types=True)
+            elif file.rules.family == SHELL:
+                known = self._shell_word(name, use, file)
             elif use.receiver:
                 known = self._member(name, use, file, around)
             else:
@@ -110,6 +112,19 @@ class Binder:
         if not symbols:
             return ELSEWHERE
         return Binding("likely" if len({entity(row) for row in symbols}) == 1 else "possible", tuple(symbols))
+
+    def _shell_word(self, name: str, use: Use, file: FileNames) -> Binding:
+        """Binds a word of a shell script: a variable, a command, or an argument, which may name a function."""
+        is_variable = use.receiver == VARIABLE
+        rows = [row for row in self.definitions.in_family(name, file) if (row.kind in _SHELL_VARIABLES) == is_variable]
+        own = [row for row in rows if row.file_id == file.file_id]
+        if use.receiver == UNKNOWN:
+            return Binding("likely" if _LIKE_A_FUNCTION.search(name) else "possible", tuple(own or rows)) if rows else ELSEWHERE
+        if own:
+            return Binding("exact", tuple(own))
+        sourced = {row.target for imported in file.imports.values() for row in imported if row.target}
+        near = [row for row in rows if row.path in sourced]
+        return Binding("exact", tuple(near)) if near else self._fitting(rows)
 
     def _unqualified(
         self, name: str, file: FileNames, around: Sequence[SymbolRow], *, are_types: bool = False, is_receiver: bool = False
@@ -332,6 +347,10 @@ class Binder:
 
 _WITH_EXTENSIONS: Final = frozenset({"csharp", "kotlin"})
 """Languages with functions that are called like members of types they extend."""
+
+_SHELL_VARIABLES: Final = frozenset({"const", "var"})
+_LIKE_A_FUNCTION: Final = re.compile(r"[-_:.]")
+"""What a word of a shell script has that is hardly a word of a sentence."""
 
 _WITH_NAMESPACES: Final = frozenset({"c", "csharp", "elixir", "php", "ruby"})
 """Families in which an unqualified name is looked up in the enclosing namespaces, in all files that continue them."""

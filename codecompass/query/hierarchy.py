@@ -15,7 +15,7 @@ from codecompass.protocol.requests import Confidence, GetSymbolHierarchy, Relati
 from codecompass.query.asked_definitions import if_several
 from codecompass.query.binding import Binder
 from codecompass.query.chosen_symbol import ChosenSymbols, choose_symbols, left_out_by_path
-from codecompass.query.definitions import TYPE_KINDS, Definitions, enclosing, entity, family_of, is_member, owner_name
+from codecompass.query.definitions import TYPE_KINDS, Definitions, FileNames, enclosing, entity, family_of, is_member, owner_name
 from codecompass.query.exact_names import symbol_handle
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.options import MAX_HIERARCHY_BYTES, no_deadline
@@ -318,7 +318,7 @@ def direct_subtypes(uses: Uses, type_: SymbolRow) -> list[Subtype]:
             if binding.certainty == "elsewhere" or entity(type_) not in map(entity, binding.symbols):
                 continue
             around = [row for row in enclosing(names, use.line) if row.kind in TYPE_KINDS]
-            subtype = around[-1] if around else None
+            subtype = around[-1] if around else _below_attribute(names, use.line)
             if subtype is not None and subtype.kind == "impl":
                 subtype = uses.binder.types.implementing(subtype)
             if subtype is not None and (subtype.id not in found or binding.certainty == "exact"):
@@ -354,6 +354,18 @@ def overriding(uses: Uses, method: SymbolRow) -> list[SymbolRow]:
                 break
             pending += above
     return found
+
+
+MAX_ATTRIBUTE_LINES: Final = 30
+
+
+def _below_attribute(names: FileNames, line: int) -> SymbolRow | None:
+    """Returns the type to which an attribute of Rust (`#[derive(..)]`) on a line above it belongs."""
+    if names.language != "rust":
+        return None
+    below = [row for row in names.symbols if line < row.line_start <= line + MAX_ATTRIBUTE_LINES]
+    first = min(below, key=lambda row: row.line_start, default=None)
+    return first if first is not None and first.kind in TYPE_KINDS else None
 
 
 def _with_the_methods_of(binder: Binder, interface: SymbolRow) -> list[SymbolRow]:

@@ -38,6 +38,9 @@ def squeezed(source: str) -> str:
         ("BEGIN_EXPORT\n\n/* a comment */ template <class T> class C {};", "/* a comment */ template <class T> class C {};"),
         ("class C { PRIVATE_UNLESS_TESTED: int a; };", "class C { int a; };"),
         ("typedef REMOVE_CONST(T) Name;", "typedef REMOVE_CONST Name;"),
+        ("struct a {\n  FIELDS\n};", "struct a { };"),
+        ("struct a {\n  FIELDS\n  MORE_FIELDS\n};", "struct a { };"),
+        ("union {\n  int a;\n  FIELDS\n  MORE_FIELDS\n};", "union { int a; };"),
         ("case 1: a();\nYY_BREAK\ncase 2: b();", "case 1: a(); case 2: b();"),
     ],
 )
@@ -48,6 +51,8 @@ def test_a_macro_that_breaks_the_tree_is_blanked(source, left):
 @pytest.mark.parametrize(
     "source",
     [
+        "enum a { ONLY };",
+        "int a[] = { ONLY };",
         "BOOL f(void);",
         "static BOOL f(void) { }",
         "FILE *open_it(void);",

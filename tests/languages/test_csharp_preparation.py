@@ -14,6 +14,12 @@ from codecompass.languages.csharp import prepare
         ("\ufeff#if A\nclass X { }\n#endif", "class X { }"),
         ("public ref partial struct S { }", "public partial struct S { }"),
         ("{ *(int*)p = *(int*)&x; }", "{ p = x; }"),
+        (
+            "class X { extension(string s) { int A => 1; int B() { return 2; } } extension<T>(List<T>) where T : C { } int D; }",
+            "class X { int A => 1; int B() { return 2; } int D; }",
+        ),
+        ("class X { void f() { extension(1); } }", "class X { void f() { extension(1); } }"),
+        ("class X { extension(string s) { int A;", "class X { int A;"),
         ('s = @"C:\\"; t = "#if {"; u = \'"\';\n', 's = @"C:\\"; t = "#if {"; u = \'"\';'),
         ('s = """\n#if {\n""";', 's = """ #if { """;'),
     ],

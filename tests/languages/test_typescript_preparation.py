@@ -56,3 +56,16 @@ def test_comparisons_arrows_and_casts_are_left_alone():
     source = b"const f = () =>\n  <T>(value)\nif (a >\n  b) {}\nconst x = a\n  <b\ntype E = A extends\n  <T>() => T ? 1 : 2\n"
 
     assert prepare(source) == source
+
+
+def test_a_variable_of_using_is_a_constant():
+    source = (
+        b"using a = f()\nawait using b: B = g()\nfor (using c of d) {}\nusing(e)\nusing = 1\nclass A { m() { using h = i() } }\n"
+    )
+
+    prepared = prepare(source)
+
+    assert len(prepared) == len(source)
+    assert " ".join(prepared.decode().split()) == (
+        "const a = f() const b: B = g() for (const c of d) {} using(e) using = 1 class A { m() { const h = i() } }"
+    )

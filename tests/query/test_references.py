@@ -443,3 +443,11 @@ def test_a_template_uses_the_methods_of_its_component(components, uses_of):
 
 def test_cells_of_a_notebook_use_what_they_import_at_their_lines_in_the_file(components, uses_of):
     assert around(uses_of(components, "load")) == [("try.ipynb", 6, "import", ""), ("try.ipynb", 8, "call", "again")]
+
+
+def test_a_use_among_the_properties_of_a_class_is_in_the_class(index_of, uses_of):
+    snapshot = index_of(
+        {"a.kt": "class Service\n\nclass User(\n    val service: Service,\n) {\n    val other: Service = make()\n}\n"}
+    )
+
+    assert [(line, name) for _, line, _, name in around(uses_of(snapshot, "Service"))] == [(4, "User"), (6, "User")]
