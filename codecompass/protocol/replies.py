@@ -335,7 +335,7 @@ class ElsewhereUse(Struct, frozen=True, kw_only=True, omit_defaults=True):
     line_start: int
     reason: str
     """`several fit`, `unknown receiver`, `unresolved import`, `local name`, `key`, `other language`, `text` (a file without a
-    grammar), `other type`, `other package`, `other definition`, `comment or string`, `document`."""
+    grammar), `other type`, `other package`, `other definition`, `local or text`, `document`."""
     role: str = ""
     """As in `Reference`; empty for text."""
     enclosing: Enclosing | None = None

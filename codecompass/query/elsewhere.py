@@ -38,7 +38,7 @@ REASONS: Final = (
     "other type",
     "other package",
     "other definition",
-    "comment or string",
+    "local or text",
     "document",
 )
 """Why a line is not bound, in the order of the answer: the most likely to be a use after all first."""
@@ -165,7 +165,7 @@ class Elsewhere:
         if language not in LEXICAL_RULES:
             return "text"
         families = {family_of(row.language) for symbol in self._symbols for row in symbol.rows}
-        return "comment or string" if family_of(language) in families else "other language"
+        return "local or text" if family_of(language) in families else "other language"
 
 
 def _reason(other: OtherUse) -> str:

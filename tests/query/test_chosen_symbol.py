@@ -158,23 +158,42 @@ def test_a_path_that_no_file_has_is_said_to_be_none(uses):
     assert reply.metadata.warnings[0].startswith("no indexed file fits path 'lib/**'")
 
 
-def test_a_name_of_several_files_is_chosen_by_its_place_and_otherwise_by_path(uses):
-    with pytest.raises(AmbiguousSymbol) as caught:
-        uses("run")
-    assert [f"{each['path']}:{each['line']}" for each in caught.value.data["candidates"]] == [
-        "app/main.py:3",
-        "jobs/nightly.py:6",
-    ]
-    for each in caught.value.data["candidates"]:
-        printed = f"{each['path']}:{each['line']} {each['kind']} {each['qualified_name']}"
-        assert uses(printed).definition.path == each["path"]
+def test_a_name_of_several_files_means_all_of_them_and_one_by_its_place_or_by_path(uses):
+    definitions = uses("run").definitions
+    assert [f"{each.path}:{each.line_start}" for each in definitions] == ["app/main.py:3", "jobs/nightly.py:6"]
+    for each in definitions:
+        printed = f"{each.path}:{each.line_start} {each.kind} {each.qualified_name}"
+        assert uses(printed).definition.path == each.path
+        assert uses(printed).definitions == ()
 
     assert uses("run", path="jobs/nightly.py").definition.path == "jobs/nightly.py"
     assert uses("run", path="nightly.py").definition.path == "jobs/nightly.py"
     assert uses("run", path="jobs/").definition.path == "jobs/nightly.py"
-    with pytest.raises(AmbiguousSymbol, match="None of them is in path tests/"):
-        uses("run", path="tests/")
+    assert len(uses("run", path="tests/").definitions) == 2
     assert uses("jobs.nightly.run", path="app/").definition.path == "jobs/nightly.py"
+
+
+def test_more_than_twenty_unrelated_definitions_are_listed_with_the_call_that_chooses(index_of, state):
+    files = {f"app/m{number:02}.py": "def go(): ...\n" for number in range(22)}
+    snapshot = index_of(files)
+
+    def ask(name):
+        return find_references(snapshot, FindReferences(symbol_name=name), state)
+
+    with pytest.raises(AmbiguousSymbol, match=r'22 definitions .*such as "app/m00\.py:1"') as caught:
+        ask("go")
+    assert (caught.value.data["candidate_count"], len(caught.value.data["candidates"])) == (22, 20)
+    for each in caught.value.data["candidates"]:
+        assert ask(f"{each['path']}:{each['line']}").definition.path == each["path"]
+
+    del files["app/m00.py"], files["app/m01.py"]
+    twenty = index_of(files)
+    assert len(find_references(twenty, FindReferences(symbol_name="go"), state).definitions) == 20
+
+
+def test_the_end_of_a_qualified_name_is_not_taken_for_the_ending_of_a_file(uses):
+    """`app.store.Store.save` is not `save` of anything in app/store.Store."""
+    assert uses("app.store.Store.save").definitions == ()
 
 
 def test_the_file_that_chooses_among_several_definitions_does_not_filter(index_of, state):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from codecompass.errors import AmbiguousSymbol, SymbolNotFound
+from codecompass.errors import SymbolNotFound
 from codecompass.protocol.encode import encode
 from codecompass.protocol.requests import GetSymbolHierarchy
 from codecompass.query import get_symbol_hierarchy
@@ -61,17 +61,48 @@ def test_methods_that_stand_outside_their_type_are_inside_it(index_of, state):
     ]
 
 
-def test_a_name_in_several_files_is_ambiguous_and_the_error_lists_them(hierarchy):
-    with pytest.raises(AmbiguousSymbol) as caught:
-        hierarchy("reset")
+def test_a_name_of_several_definitions_is_answered_with_the_chain_of_each(hierarchy):
+    reply = hierarchy("reset")
 
-    assert caught.value.data["candidate_count"] == 3
-    assert caught.value.data["candidates"][0] == {
-        "path": "shop/storage.py",
-        "line": 14,
-        "kind": "fn",
-        "qualified_name": "shop.storage.reset",
-    }
+    first = reply.definitions[0]
+    assert len(reply.definitions) == 3
+    assert (first.path, first.line_start, first.kind) == ("shop/storage.py", 14, "fn")
+    assert [(node.path, node.line_start) for node in reply.hierarchy if not node.depth] == [
+        (each.path, each.line_start) for each in reply.definitions
+    ]
+
+
+def test_of_several_definitions_the_types_are_asked_for_subtypes(index_of, state):
+    snapshot = index_of(
+        {
+            "a.py": "class Shape: ...\n\nclass Round(Shape): ...\n",
+            "b.py": "class Shape: ...\n\nclass Flat(Shape): ...\n",
+            "c.py": "def Shape(): ...\n",
+        }
+    )
+
+    reply = get_symbol_hierarchy(snapshot, GetSymbolHierarchy(symbol_name="Shape", relation="subtypes"), state)
+
+    assert [(each.path, each.name, each.depth) for each in reply.symbols] == [
+        ("a.py", "Shape", 0),
+        ("a.py", "Round", 1),
+        ("b.py", "Shape", 0),
+        ("b.py", "Flat", 1),
+    ]
+    assert (len(reply.definitions), reply.total) == (2, 2)
+
+
+def test_the_members_of_all_parts_of_a_type_are_inside_it(index_of, state):
+    snapshot = index_of(
+        {
+            "A.cs": "namespace N { public partial class Reader { public void Read() {} } }\n",
+            "B.cs": "namespace N { public partial class Reader { public Reader() {} public void Skip() {} } }\n",
+        }
+    )
+
+    reply = get_symbol_hierarchy(snapshot, GetSymbolHierarchy(symbol_name="Reader", direction="descendants"), state)
+
+    assert [[child.name for child in node.children] for node in reply.hierarchy] == [["Read", "Reader", "Skip"]]
 
 
 def test_a_path_or_a_qualified_name_settles_which_one_is_meant(hierarchy):

@@ -2,8 +2,9 @@
 
 import pytest
 
-from codecompass.errors import AmbiguousSymbol, SymbolNotFound
+from codecompass.errors import SymbolNotFound
 from codecompass.protocol.requests import FindReferences
+from codecompass.protocol.text import render
 from codecompass.query import find_references
 
 PYTHON = {
@@ -100,7 +101,7 @@ def test_counts_are_of_all_uses_whatever_is_listed(python, uses_of):
     assert (reply.total, reply.metadata.result_completeness) == (3, "truncated")
     counts = reply.counts
     assert (counts.exact, counts.likely, counts.possible, counts.tests, counts.roles) == (4, 0, 1, 1, {"call": 4})
-    assert counts.elsewhere == 3
+    assert counts.elsewhere == 8
 
 
 def test_the_rest_of_a_page_follows_from_an_offset(python, uses_of):
@@ -129,11 +130,218 @@ def test_an_unknown_name_is_never_answered_for_another(python, uses_of):
     assert "open_store" in refused.value.data["similar_names"]
 
 
-def test_several_definitions_of_a_name_are_told_apart_by_path_or_scope(python, uses_of):
-    with pytest.raises(AmbiguousSymbol) as refused:
-        uses_of(python, "save")
+def test_several_definitions_of_a_name_are_answered_together(python, uses_of):
+    reply = uses_of(python, "save")
 
-    assert refused.value.data["candidate_count"] == 4
+    assert {(each.path, each.qualified_name, each.n_uses) for each in reply.definitions} == {
+        ("app/other.py", "app.other.save", 1),
+        ("app/other.py", "app.other.Other.save", 0),
+        ("app/store.py", "app.store.Store.save", 4),
+        ("app/store.py", "app.store.Disk.save", 1),
+    }
+    by_definition = {}
+    for each in reply.references:
+        name = None if each.definition is None else reply.definitions[each.definition].qualified_name
+        by_definition.setdefault(name, []).append(f"{each.path}:{each.line_start}")
+    assert by_definition == {
+        "app.other.save": ["app/main.py:8"],
+        "app.store.Store.save": ["app/main.py:6", "app/main.py:13", "app/store.py:9", "tests/test_store.py:4"],
+        "app.store.Disk.save": ["app/main.py:7"],
+        None: ["app/main.py:9"],
+    }
+    assert [each.confidence for each in reply.references if each.definition is None] == ["likely"]
+
+
+def test_what_is_not_bound_follows_with_the_reason_and_tests_last(python, uses_of):
+    reply = uses_of(python, "Other.save")
+
+    assert reply.references == ()
+    assert [(f"{each.path}:{each.line_start}", each.reason) for each in reply.elsewhere] == [
+        ("app/main.py:9", "several fit"),
+        ("app/main.py:10", "unresolved import"),
+        ("app/main.py:6", "other type"),
+        ("app/main.py:7", "other type"),
+        ("app/main.py:13", "other type"),
+    ]
+    everything = uses_of(python, "Other.save", limit=1000)
+    assert everything.elsewhere[-1].reason in ("other definition", "local or text")
+    assert len(everything.elsewhere) == everything.counts.elsewhere + everything.counts.possible
+    assert everything.elsewhere[2].enclosing.name == "run"
+
+
+def test_a_name_that_occurs_in_text_alone_is_not_said_to_be_unused(index_of, uses_of):
+    snapshot = index_of(
+        {
+            "app/hooks.py": "def on_start(): ...\n\ndef on_stop(): ...\n",
+            "app/config.py": "HOOKS = ['app.hooks.on_start']\n",
+            "deploy/run.unknown": "call on_start\n",
+            "README.md": "`on_start` is called first.\n",
+        }
+    )
+
+    reply = uses_of(snapshot, "on_start")
+
+    assert [(each.path, each.reason) for each in reply.elsewhere] == [
+        ("deploy/run.unknown", "text"),
+        ("app/config.py", "local or text"),
+        ("README.md", "document"),
+    ]
+    assert (reply.references, reply.counts.elsewhere) == ((), 3)
+    text = render(reply).splitlines()
+    assert text[0] == "no use is bound to it, 3 of the name elsewhere"
+    assert "elsewhere? text:" in text
+    assert render(uses_of(snapshot, "on_stop")).splitlines()[0] == "0 uses"
+
+
+def test_many_bound_uses_are_followed_by_doubtful_lines_alone(index_of, uses_of):
+    calls = "".join(f"def f{number}():\n    work()\n" for number in range(6))
+    snapshot = index_of(
+        {
+            "app/work.py": "def work(): ...\n\n# work hard\n",
+            "app/main.py": f"from app.work import work\n\n{calls}\ndef g(x):\n    x.work()\n",
+            "app/other.py": "class Other:\n    def work(self): ...\n",
+        }
+    )
+
+    reply = uses_of(snapshot, "app.work.work")
+
+    assert len(reply.references) == 7
+    assert all(each.reason in ("unknown receiver", "several fit") for each in reply.elsewhere)
+
+
+def test_a_path_filters_what_is_listed_as_elsewhere(python, uses_of):
+    reply = uses_of(python, "Other.save", path="tests/", limit=1000)
+
+    assert {each.path for each in reply.elsewhere} == {"tests/test_store.py"}
+
+
+def test_the_rest_of_what_is_elsewhere_follows_from_an_offset(python, uses_of):
+    whole = [each.line_start for each in uses_of(python, "Other.save", confidence="possible").elsewhere]
+
+    pages = [uses_of(python, "Other.save", confidence="possible", limit=3, offset=offset).elsewhere for offset in range(0, 15, 3)]
+
+    assert [each.line_start for page in pages for each in page] == whole
+
+
+ONE_SYMBOL = {
+    "a prototype, its definition and a test double": (
+        {
+            "inc/net.h": "int net_open(int port);\n",
+            "lib/net.c": '#include "net.h"\n\nint net_open(int port)\n{\n  return port;\n}\n',
+            "tests/fake.c": "int net_open(int port)\n{\n  return 0;\n}\n",
+            "src/main.c": '#include "net.h"\n\nint run(void)\n{\n  return net_open(1);\n}\n',
+        },
+        "net_open",
+        ["lib/net.c:3", "tests/fake.c:1", "inc/net.h:1"],
+        ["src/main.c:5"],
+    ),
+    "a class and its constructors": (
+        {
+            "src/shop/Cart.java": (
+                "package shop;\n\npublic class Cart {\n  public Cart() {}\n  public Cart(int n) {}\n"
+                "  static Cart of() { return new Cart(); }\n}\n"
+            ),
+            "src/shop/Main.java": "package shop;\n\nclass Main {\n  void run() { Cart cart = new Cart(2); }\n}\n",
+        },
+        "Cart",
+        ["src/shop/Cart.java:3", "src/shop/Cart.java:4", "src/shop/Cart.java:5"],
+        ["src/shop/Cart.java:6", "src/shop/Main.java:4"],
+    ),
+    "partial classes": (
+        {
+            "A.cs": "namespace N { public partial class Reader { public void Read() {} } }\n",
+            "B.cs": "namespace N {\n  public partial class Reader {\n    public Reader() {}\n  }\n}\n",
+            "C.cs": "namespace N { class User { void Run() { var r = new Reader(); r.Read(); } } }\n",
+        },
+        "Reader",
+        ["A.cs:1", "B.cs:2", "B.cs:3"],
+        ["C.cs:1"],
+    ),
+    "overloads in two files": (
+        {
+            "fmt/base.h": "namespace fmt {\nvoid vformat(int a);\nvoid vformat(int a, int b);\n}\n",
+            "fmt/inl.h": "namespace fmt {\nvoid vformat(int a) {}\nvoid vformat(int a, int b) {}\n}\n",
+            "src/main.cc": '#include "fmt/base.h"\n\nvoid run() {\n  fmt::vformat(1);\n}\n',
+        },
+        "vformat",
+        ["fmt/inl.h:2", "fmt/inl.h:3", "fmt/base.h:2", "fmt/base.h:3"],
+        ["src/main.cc:4"],
+    ),
+    "functions of shell scripts and of their tests": (
+        {
+            "lib.sh": "download() {\n  curl $1\n}\n\nmain() {\n  download x\n}\n",
+            "test/fast/one.sh": "download() {\n  echo fake\n}\n",
+            "test/fast/two.sh": "download() {\n  echo fake\n}\n",
+        },
+        "download",
+        ["lib.sh:1", "test/fast/one.sh:1", "test/fast/two.sh:1"],
+        ["lib.sh:6"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ONE_SYMBOL)
+def test_one_symbol_has_several_places(index_of, uses_of, case):
+    files, name, own_places, found = ONE_SYMBOL[case]
+    snapshot = index_of(files)
+
+    reply = uses_of(snapshot, name)
+
+    definition = reply.definition
+    assert reply.definitions == ()
+    assert [f"{each.path}:{each.line_start}" for each in (definition, *definition.places)] == own_places
+    assert sorted({f"{each.path}:{each.line_start}" for each in reply.references}) == found
+    for place in own_places:
+        again = uses_of(snapshot, place).definition
+        assert again.n_places <= len(own_places)
+
+
+def test_static_functions_of_two_files_are_two_symbols(index_of, uses_of):
+    body = "static int parse(int a)\n{\n  return a;\n}\n\nint NAME(void)\n{\n  return parse(1);\n}\n"
+    snapshot = index_of({"a.c": body.replace("NAME", "one"), "b.c": body.replace("NAME", "two")})
+
+    reply = uses_of(snapshot, "parse")
+
+    assert [(each.path, each.n_uses) for each in reply.definitions] == [("a.c", 1), ("b.c", 1)]
+    assert [(each.path, each.definition) for each in reply.references] == [("a.c", 0), ("b.c", 1)]
+    assert [each.path for each in uses_of(snapshot, "b.c:1").references] == ["b.c"]
+
+
+def test_a_call_of_several_lines_is_shown_whole_up_to_a_bound(index_of, uses_of):
+    lines = "".join(f"        {number},\n" for number in range(20))
+    snapshot = index_of(
+        {
+            "a.py": (
+                "def send(*args): ...\n\ndef short():\n    return send(\n        1,\n        ')',\n    )\n\n"
+                f"def long():\n    send(\n{lines}    )\n\ndef one():\n    send(1); print(\n2)\n"
+            )
+        }
+    )
+
+    first, long, one = uses_of(snapshot, "send").references
+
+    assert (first.line_start, first.line_end) == (4, 7)
+    assert first.text == "    return send(\n        1,\n        ')',\n    )"
+    assert (long.line_end - long.line_start, long.text) == (0, "    send(")
+    assert one.text == "    send(1); print("
+    assert render(uses_of(snapshot, "send", limit=1)).splitlines()[1:7] == [
+        "a.py",
+        "in short",
+        "4:    return send(",
+        "5:        1,",
+        "6:        ')',",
+        "7:    )",
+    ]
+
+
+def test_the_definition_around_a_use_is_no_property(index_of, uses_of):
+    snapshot = index_of(
+        {
+            "src/Box.kt": "package a\n\nclass Clock\n\nclass Box(\n    val clock: Clock = Clock(),\n)\n",
+        }
+    )
+
+    assert {each.enclosing.name for each in uses_of(snapshot, "Clock").references} == {"Box"}
 
 
 CASES = {

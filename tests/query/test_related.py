@@ -2,7 +2,7 @@
 
 import pytest
 
-from codecompass.errors import AmbiguousSymbol, SymbolNotFound
+from codecompass.errors import SymbolNotFound
 from codecompass.protocol.requests import FindRelatedSymbols
 from codecompass.query import find_related_symbols
 from codecompass.query.related import package_directory
@@ -55,8 +55,14 @@ def test_the_limit_cuts_the_list_and_the_total_stays(related):
 def test_errors_are_those_of_the_name(related):
     with pytest.raises(SymbolNotFound):
         related("nothing_of_the_kind_at_all")
-    with pytest.raises(AmbiguousSymbol):
-        related("reset")
+
+
+def test_a_name_of_several_definitions_is_answered_for_each(related):
+    reply = related("reset")
+
+    assert len(reply.definitions) == 3
+    assert {each.definition for each in reply.related} <= {0, 1, 2}
+    assert (reply.anchor.path, reply.anchor.line_start) == (reply.definitions[0].path, reply.definitions[0].line_start)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
-"""Merges what several projects answer about the uses of a name: each definition with its uses in its own project and in those that
-import its package.
+"""Merges what several projects answer about the uses of a name: each definition with its uses in its own project, and in those
+that import its package.
 """
 
 from collections.abc import Sequence
