@@ -1,7 +1,7 @@
 """Go: a package is a directory, found by the module path in a `go.mod`.
 
-A repository without one, from before modules, is imported by the path of its root in a GOPATH, which no file says: then the longest
-end of the import path that is the whole path of a directory, or lies below a `src`, is the package.
+A repository without one, from before modules, is imported by the path of its root in a GOPATH, which no file says: then the
+longest end of the import path that is the whole path of a directory, or lies below a `src`, is the package.
 """
 
 from collections.abc import Iterator
@@ -71,9 +71,9 @@ _ROOT_PARTS: Final = {"bitbucket.org": 3, "codeberg.org": 3, "github.com": 3, "g
 """Elements of the path of a repository's root, by host; elsewhere two, and one without a host."""
 
 _STANDARD: Final = word_set(
-    "archive bufio bytes cmp compress container context crypto database debug embed encoding errors expvar flag fmt go hash html "
-    "image index internal io iter log maps math mime net os path plugin reflect regexp runtime slices sort strconv strings structs "
-    "sync syscall testing text time unicode unique unsafe weak"
+    "archive bufio bytes cmp compress container context crypto database debug embed encoding errors expvar flag fmt go hash "
+    "html image index internal io iter log maps math mime net os path plugin reflect regexp runtime slices sort strconv strings "
+    "structs sync syscall testing text time unicode unique unsafe weak"
 )
 """First elements of the paths of the standard library, which have no host name."""
 
@@ -81,7 +81,8 @@ _STANDARD: Final = word_set(
 def package_tails(directory: str, paths: PathIndex) -> Iterator[str]:
     """Yields the tails of the imports that may lead to a package directory."""
     yield _tail(directory)
-    yield last_part(directory[:-1])
+    if not paths.roots(ECOSYSTEM).all:
+        yield last_part(directory[:-1])
     parts = directory.split("/")
     for position, part in enumerate(parts):
         if part == "vendor":

@@ -62,7 +62,7 @@ def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
 
 
 def _sources_of_built(path: str) -> tuple[str, ...]:
-    """Returns where the source of a file may be that a build writes: `core/dist/util.js` is built from `core/src/util` as a rule."""
+    """Returns where the source of a file may be that a build writes: `core/dist/util` is usually built from `core/src/util`."""
     parts = path.split("/")
     for position in range(len(parts) - 2, -1, -1):
         if parts[position] in BUILD_DIRECTORIES:

@@ -14,7 +14,7 @@ def test_a_module_is_found_above_and_in_the_lua_directory_of_a_plugin():
     assert target(paths, "tests/core/spec.lua", "tests.helpers") == "tests/helpers.lua"
     assert target(paths, "tests/core/spec.lua", "util") == "src/util.lua"
     assert target(paths, "tests/core/spec.lua", "ffi") == ""
-    assert target(paths, "tests/core/spec.lua", "x.a") == ""
+    assert target(paths, "tests/core/spec.lua", "x.a") == "other/x/a.lua"
     assert target(paths, "tests/core/spec.lua", "a") == ""
 
 

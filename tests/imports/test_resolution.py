@@ -175,7 +175,7 @@ def test_an_import_has_at_most_two_tails_without_blanks(language):
     ("files", "added", "expected"),
     [
         ("pkg/v1/a.go", "pkg/v1/b.go", set()),
-        ("pkg/v1/a.go", "pkg/v2/a.go", {"pkg/v2"}),
+        ("pkg/v1/a.go", "pkg/v2/a.go", {"pkg/v2", "v2"}),
         ("org/shop/A.kt", "org/shop/B.kt", {"B", "shop/B"}),
         ("org/shop/A.kt", "org/cart/B.kt", {"B", "cart/B", "cart", "org/cart"}),
         ("Sources/Net/A.swift", "Sources/Net/Http/B.swift", {"B", "Http/B"}),

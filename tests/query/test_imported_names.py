@@ -394,7 +394,9 @@ def test_haskell_is_bound_by_modules_wherever_the_files_are(lines_of):
 def test_a_module_of_rust_at_a_written_path_is_found_by_its_name(lines_of):
     files = {
         "Cargo.toml": '[package]\nname = "app"\n',
-        "src/lib.rs": '#[path = "imp/unix.rs"]\nmod sys;\npub mod user;\npub fn here() {\n    sys::open();\n    crate::sys::open();\n}\n',
+        "src/lib.rs": (
+            '#[path = "imp/unix.rs"]\nmod sys;\npub mod user;\npub fn here() {\n    sys::open();\n    crate::sys::open();\n}\n'
+        ),
         "src/imp/unix.rs": "pub fn open() {}\npub struct Handle;\nimpl Handle {\n    pub fn shut(&self) {}\n}\n",
         "src/user.rs": (
             "use crate::sys::{self, open, Handle};\nuse crate::sys::open as unlock;\n"
@@ -485,7 +487,9 @@ def test_constants_of_ruby_are_found_wherever_the_files_are(lines_of):
 
 def test_a_module_of_swift_is_found_by_its_directory(lines_of):
     files = {
-        "Sources/Util/deep/help.swift": "public func help() {}\npublic class T {\n  public init() {}\n  public func act() {}\n}\n",
+        "Sources/Util/deep/help.swift": (
+            "public func help() {}\npublic class T {\n  public init() {}\n  public func act() {}\n}\n"
+        ),
         "Sources/App/main.swift": "import Util\nfunc go() {\n  help()\n  Util.help()\n  let t = T()\n  t.act()\n}\n",
         "Sources/Util/same.swift": "func same() { help() }\n",
     }
@@ -498,7 +502,8 @@ WORKSPACE = {
     "package.json": '{"name": "root", "workspaces": ["packages/*"]}',
     "packages/core/package.json": (
         '{"name": "@acme/core", "exports": {".": {"types": "./dist/index.d.ts", "import": "./dist/index.mjs"},'
-        ' "./tools/*": "./dist/tools/*.js", "./deep": {"default": "./src/hidden/deep.ts"}}, "imports": {"#inner/*": "./src/inner/*.ts"}}'
+        ' "./tools/*": "./dist/tools/*.js", "./deep": {"default": "./src/hidden/deep.ts"}}, "imports": '
+        '{"#inner/*": "./src/inner/*.ts"}}'
     ),
     "packages/core/src/index.ts": 'export { make as create } from "#inner/make";\nexport { default as Core } from "./core";\n',
     "packages/core/src/core.ts": "export default class Core {\n  start() {}\n}\n",
@@ -507,7 +512,8 @@ WORKSPACE = {
     "packages/core/src/hidden/deep.ts": "export function dig() {}\n",
     "packages/app/package.json": '{"name": "app", "dependencies": {"@acme/core": "workspace:*"}}',
     "packages/app/src/main.ts": (
-        'import { create, Core } from "@acme/core";\nimport { saw } from "@acme/core/tools/saw";\nimport { dig } from "@acme/core/deep";\n'
+        'import { create, Core } from "@acme/core";\nimport { saw } from "@acme/core/tools/saw";\n'
+        'import { dig } from "@acme/core/deep";\n'
         "create();\nnew Core().start();\nsaw();\ndig();\n"
     ),
 }
@@ -524,7 +530,9 @@ def test_a_reference_to_another_project_leads_from_what_it_builds_to_its_source(
         "core/src/util.ts": "export function util() {}\n",
         "core/src/index.ts": 'export * from "./util";\n',
         "app/tsconfig.json": '{"references": [{"path": "../core"}]}',
-        "app/main.ts": 'import { util } from "../core/dist/util";\nimport { util as u } from "../core/dist/index.js";\nutil();\nu();\n',
+        "app/main.ts": (
+            'import { util } from "../core/dist/util";\nimport { util as u } from "../core/dist/index.js";\nutil();\nu();\n'
+        ),
     }
 
     assert lines_of(files, "util", confidence="exact") == ["app/main.ts:3", "app/main.ts:4"]
