@@ -108,7 +108,8 @@ class Use(Struct, frozen=True, array_like=True):
     line: int
     usage: Usage
     receiver: str = ""
-    """The expression whose member the name is (see `expressions.py`); empty for a bare name."""
+    """The expression whose member the name is (see `expressions.py`); empty for a bare name. In shell scripts `$` for a
+    variable, `?` for an argument of a command."""
     arity: int = -1
     """Number of arguments of a call; -1 if unknown."""
     arguments: str = ""
