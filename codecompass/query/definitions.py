@@ -371,11 +371,30 @@ class Definitions:
         names = None if target.endswith("/") else self.names_at(target)
         if names is None:
             return []
+        if names.rules.family == "ecmascript" and (found := self.namespace(target, name)):
+            return [found]
         imported = [row.target for row in names.imports.get(name, ()) if row.target]
         if imported or names.language != "rust":
             return imported
         base = _directory_of_module(target)
         return [path for path in (f"{base}/{name}.rs", f"{base}/{name}/mod.rs") if self.names_at(path) is not None]
+
+    def namespace(self, target: str, name: str, depth: int = 0) -> str:
+        """Returns the module that a module of JavaScript exports as an object under this name: `export * as name from ..`, or an
+        import of all names that it exports again; empty if there is none."""
+        names = None if target.endswith("/") or depth > MAX_MODULES else self.names_at(target)
+        if names is None or names.rules.family != "ecmascript":
+            return ""
+        for own in (*names.exports.get(name, ()), name):
+            for row in names.imports.get(own, ()):
+                if row.target and row.name == "*":
+                    return row.target
+                if row.target and row.name and (found := self.namespace(row.target, row.name, depth + 1)):
+                    return found
+        for row in names.everything_from if name != DEFAULT else ():
+            if row.target and row.target != target and (found := self.namespace(row.target, name, depth + 1)):
+                return found
+        return ""
 
     def _namespace_below(self, directory: str) -> list[str]:
         """Returns a directory that holds modules of Python but no `__init__.py`, as the only one of a list."""
@@ -386,6 +405,8 @@ class Definitions:
         """Returns the module that an import in `file` binds to a local name, empty if it is unknown: for `a` of Python's
         `import a.b` the package `a`, in Haskell the file that declares a module of that name."""
         target = row.target
+        if file.rules.family == "ecmascript" and row.name not in ("", "*"):
+            return self.namespace(target, row.name) or target
         if file.language == "rust" and row.kind == "module":
             names = [*row.spec.split("::"), *([row.name] if row.name else [])]
             return self.rust_module(names, file) or target

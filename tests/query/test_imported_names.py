@@ -536,3 +536,25 @@ def test_a_reference_to_another_project_leads_from_what_it_builds_to_its_source(
     }
 
     assert lines_of(files, "util", confidence="exact") == ["app/main.ts:3", "app/main.ts:4"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "index"),
+    [
+        ('import * as z from "./lib";', 'export * from "./external";\n'),
+        ('import { z } from "./lib";', 'import * as z from "./external";\nexport { z };\n'),
+        ('import z from "./lib";', 'import * as all from "./external";\nexport default all;\n'),
+        ('import { z } from "./lib";', 'export * as z from "./external";\n'),
+    ],
+)
+def test_a_namespace_that_a_module_exports_is_followed_to_the_definition(lines_of, statement, index):
+    files = {
+        "lib/index.ts": index,
+        "lib/external.ts": 'export * as iso from "./iso";\nexport { time } from "./other";\n',
+        "lib/iso.ts": "export function time() {}\n",
+        "lib/other.ts": "export function time() {}\n",
+        "use.ts": f"{statement}\nz.iso.time();\nz.time();\n",
+    }
+
+    assert lines_of(files, "lib.iso.time", confidence="exact") == ["use.ts:2"]
+    assert lines_of(files, "lib.other.time", confidence="exact") == ["use.ts:3"]
