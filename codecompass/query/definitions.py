@@ -234,6 +234,11 @@ class Definitions:
             return []
         return [row for row in names.symbols if row.parent_id is None and "export default" in row.signature]
 
+    def taken_by(self, row: ImportRow, file: FileNames) -> list[SymbolRow]:
+        """Returns what an import in `file` names, as far as packages or files say it."""
+        found = self.declared_as(row, file)
+        return found or (self.in_module(row.target, row.name, 0) if row.target and row.name not in ("", "*") else [])
+
     def imported_as(self, row: ImportRow, local: str, depth: int = 0) -> list[SymbolRow]:
         """Returns what an import of a name brings into a file, where it is called `local`."""
         if row.name not in ("", DEFAULT):

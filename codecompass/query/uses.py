@@ -145,11 +145,15 @@ class Uses:
         imports = [row for rows in file.imports.values() for row in rows if row.name in names or row.alias == name]
         for use in uses:
             binding = self.binder.bind(name, use, file)
+            taken = [row for row in imports if row.line_start <= use.line <= row.line_end]
+            if taken and wanted in (entity(symbol) for row in taken for symbol in self.binder.definitions.taken_by(row, file)):
+                around, is_in_test = code_around(file, use.line)
+                yield FoundUse(file, use.line, "import", "exact", around, is_test or is_in_test)
+                continue
             if binding.certainty == "elsewhere" or wanted not in map(entity, binding.symbols):
                 continue
-            is_import = any(row.line_start <= use.line <= row.line_end for row in imports)
             around, is_in_test = code_around(file, use.line)
-            role = "import" if is_import else role_of_use(use, target.kind)
+            role = "import" if taken else role_of_use(use, target.kind)
             yield FoundUse(file, use.line, role, binding.certainty, around, is_test or is_in_test)
 
 

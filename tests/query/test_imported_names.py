@@ -558,3 +558,12 @@ def test_a_namespace_that_a_module_exports_is_followed_to_the_definition(lines_o
 
     assert lines_of(files, "lib.iso.time", confidence="exact") == ["use.ts:2"]
     assert lines_of(files, "lib.other.time", confidence="exact") == ["use.ts:3"]
+
+
+def test_the_line_that_imports_a_definition_is_a_certain_use_of_it(index_of, state):
+    snapshot = index_of({"app/Main.kt": KOTLIN_MAIN, "lib/Helpers.kt": KOTLIN_UTIL})
+
+    for name, line in {"helperFn": 2, "Reg": 3, "Svc": 4, "shoutIt": 5, "loud": 6}.items():
+        reply = find_references(snapshot, FindReferences(symbol_name=name), state)
+        imports = [each for each in reply.references if each.role == "import"]
+        assert [(each.path, each.line_start, each.confidence) for each in imports] == [("app/Main.kt", line, "exact")]
