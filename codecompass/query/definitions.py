@@ -245,6 +245,11 @@ class Definitions:
             return []
         return [row for row in names.symbols if row.parent_id is None and "export default" in row.signature]
 
+    def taken_by(self, row: ImportRow, file: FileNames) -> list[SymbolRow]:
+        """Returns what an import in `file` names, as far as packages or files say it."""
+        found = self.declared_as(row, file)
+        return found or (self.in_module(row.target, row.name, 0) if row.target and row.name not in ("", "*") else [])
+
     def imported_as(self, row: ImportRow, local: str, depth: int = 0) -> list[SymbolRow]:
         """Returns what an import of a name brings into a file, where it is called `local`."""
         if row.name not in ("", DEFAULT):
@@ -382,11 +387,30 @@ class Definitions:
         names = None if target.endswith("/") else self.names_at(target)
         if names is None:
             return []
+        if names.rules.family == "ecmascript" and (found := self.namespace(target, name)):
+            return [found]
         imported = [row.target for row in names.imports.get(name, ()) if row.target]
         if imported or names.language != "rust":
             return imported
         base = _directory_of_module(target)
         return [path for path in (f"{base}/{name}.rs", f"{base}/{name}/mod.rs") if self.names_at(path) is not None]
+
+    def namespace(self, target: str, name: str, depth: int = 0) -> str:
+        """Returns the module that a module of JavaScript exports as an object under this name: `export * as name from ..`, or an
+        import of all names that it exports again; empty if there is none."""
+        names = None if target.endswith("/") or depth > MAX_MODULES else self.names_at(target)
+        if names is None or names.rules.family != "ecmascript":
+            return ""
+        for own in (*names.exports.get(name, ()), name):
+            for row in names.imports.get(own, ()):
+                if row.target and row.name == "*":
+                    return row.target
+                if row.target and row.name and (found := self.namespace(row.target, row.name, depth + 1)):
+                    return found
+        for row in names.everything_from if name != DEFAULT else ():
+            if row.target and row.target != target and (found := self.namespace(row.target, name, depth + 1)):
+                return found
+        return ""
 
     def _namespace_below(self, directory: str) -> list[str]:
         """Returns a directory that holds modules of Python but no `__init__.py`, as the only one of a list."""
@@ -397,6 +421,8 @@ class Definitions:
         """Returns the module that an import in `file` binds to a local name, empty if it is unknown: for `a` of Python's
         `import a.b` the package `a`, in Haskell the file that declares a module of that name."""
         target = row.target
+        if file.rules.family == "ecmascript" and row.name not in ("", "*"):
+            return self.namespace(target, row.name) or target
         if file.language == "rust" and row.kind == "module":
             names = [*row.spec.split("::"), *([row.name] if row.name else [])]
             return self.rust_module(names, file) or target

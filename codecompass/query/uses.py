@@ -178,6 +178,12 @@ class Uses:
         is_test = self._paths.role(file.path).is_test
         imports = [row for rows in file.imports.values() for row in rows if row.name in (name, local) or row.alias == local]
         for use in uses:
+            taken = [row for row in imports if row.line_start <= use.line <= row.line_end]
+            imported = asked.met_by([symbol for row in taken for symbol in self.binder.definitions.taken_by(row, file)])
+            if imported:
+                around, is_in_test = code_around(file, use.line)
+                yield FoundUse(file, use.line, "import", "exact", around, is_test or is_in_test, imported)
+                continue
             binding = self.binder.bind(local, use, file)
             meant = [] if binding.certainty == "elsewhere" else [row for row in binding.symbols if asked.met_by([row])]
             narrowed = self.binder.overloaded(meant, use, file) if meant else []
@@ -187,9 +193,8 @@ class Uses:
                 if others is not None:
                     others.append(OtherUse(file, use, binding.symbols if binding.certainty != "elsewhere" else ()))
                 continue
-            is_import = any(row.line_start <= use.line <= row.line_end for row in imports)
             around, is_in_test = code_around(file, use.line)
-            role = "import" if is_import else role_of_use(use, asked.symbols[fits[0]].row.kind)
+            role = "import" if taken else role_of_use(use, asked.symbols[fits[0]].row.kind)
             confidence = binding.certainty
             if confidence == "exact" and not keys <= asked.overloads:
                 confidence = "likely"  # another overload fits as well

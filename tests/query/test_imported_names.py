@@ -536,3 +536,34 @@ def test_a_reference_to_another_project_leads_from_what_it_builds_to_its_source(
     }
 
     assert lines_of(files, "util", confidence="exact") == ["app/main.ts:3", "app/main.ts:4"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "index"),
+    [
+        ('import * as z from "./lib";', 'export * from "./external";\n'),
+        ('import { z } from "./lib";', 'import * as z from "./external";\nexport { z };\n'),
+        ('import z from "./lib";', 'import * as all from "./external";\nexport default all;\n'),
+        ('import { z } from "./lib";', 'export * as z from "./external";\n'),
+    ],
+)
+def test_a_namespace_that_a_module_exports_is_followed_to_the_definition(lines_of, statement, index):
+    files = {
+        "lib/index.ts": index,
+        "lib/external.ts": 'export * as iso from "./iso";\nexport { time } from "./other";\n',
+        "lib/iso.ts": "export function time() {}\n",
+        "lib/other.ts": "export function time() {}\n",
+        "use.ts": f"{statement}\nz.iso.time();\nz.time();\n",
+    }
+
+    assert lines_of(files, "lib.iso.time", confidence="exact") == ["use.ts:2"]
+    assert lines_of(files, "lib.other.time", confidence="exact") == ["use.ts:3"]
+
+
+def test_the_line_that_imports_a_definition_is_a_certain_use_of_it(index_of, state):
+    snapshot = index_of({"app/Main.kt": KOTLIN_MAIN, "lib/Helpers.kt": KOTLIN_UTIL})
+
+    for name, line in {"helperFn": 2, "Reg": 3, "Svc": 4, "shoutIt": 5, "loud": 6}.items():
+        reply = find_references(snapshot, FindReferences(symbol_name=name), state)
+        imports = [each for each in reply.references if each.role == "import"]
+        assert [(each.path, each.line_start, each.confidence) for each in imports] == [("app/Main.kt", line, "exact")]
