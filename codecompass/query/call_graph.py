@@ -16,7 +16,7 @@ from codecompass.query.asked_definitions import if_several
 from codecompass.query.chosen_symbol import ChosenSymbols, choose_symbols, left_out_by_path
 from codecompass.query.definitions import FileNames, entity
 from codecompass.query.exact_names import symbol_handle
-from codecompass.query.hierarchy import TypeTree, overriding
+from codecompass.query.hierarchy import TypeTree, overridden, overriding
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.options import no_deadline
 from codecompass.query.symbol_places import SymbolPlaces, symbol_key
@@ -163,7 +163,21 @@ class _Graph(Neighbours):
     def _callers_of_roots(self) -> dict[int, Iterator[Step]]:
         """Returns the callers of each symbol asked for, whose uses are found in one pass."""
         found = self.uses.of_symbols(self._roots)
-        return {symbol.row.id: self.callers_in(symbol.row, found.of(n)) for n, symbol in enumerate(self._roots)}
+        return {symbol.row.id: self._callers_of(symbol.row, found.of(n)) for n, symbol in enumerate(self._roots)}
+
+    def _callers_of(self, row: SymbolRow, found: FoundUses) -> Iterator[Step]:
+        """Yields the callers of a symbol that was asked for; a change also reaches those that call what it overrides."""
+        seen: set[int] = set()
+        for step in self.callers_in(row, found):
+            seen.add(step.neighbour.id)
+            yield step
+        if self._request.direction != "impact":
+            return
+        for base in overridden(self.uses, row):
+            for step in self.callers(base):
+                if step.neighbour.id not in seen:
+                    seen.add(step.neighbour.id)
+                    yield Step(step.neighbour, step.lines, "likely")
 
     def _callees_of_roots(self) -> dict[int, Iterator[Step]]:
         """Returns what each symbol asked for calls, in all its places."""

@@ -368,6 +368,23 @@ def _below_attribute(names: FileNames, line: int) -> SymbolRow | None:
     return first if first is not None and first.kind in TYPE_KINDS else None
 
 
+def overridden(uses: Uses, method: SymbolRow) -> list[SymbolRow]:
+    """Returns the methods of direct and indirect supertypes that a method overrides or implements, nearest first."""
+    types = uses.binder.types
+    if not is_member(method) or method.kind in TYPE_KINDS:
+        return []
+    found: dict[int, SymbolRow] = {}
+    pending, seen = list(types.of_member(method)), {type_.id for type_ in types.of_member(method)}
+    while pending and len(seen) < MAX_SUPERTYPES:
+        type_ = pending.pop(0)
+        for above in types.supertypes(type_):
+            if isinstance(above, SymbolRow) and above.id not in seen:
+                seen.add(above.id)
+                pending.append(above)
+                found.update((row.id, row) for row in types.members(above, method.name) if entity(row) != entity(method))
+    return list(found.values())
+
+
 def _with_the_methods_of(binder: Binder, interface: SymbolRow) -> list[SymbolRow]:
     """Returns the Go types that have all methods of an interface, their own or those of embedded types."""
     wanted = _method_names(binder, interface)

@@ -122,6 +122,69 @@ def test_an_impact_has_subtypes_of_a_class_and_overriding_methods_of_a_method(gr
     )
 
 
+def test_what_overrides_a_called_method_is_a_likely_callee(graph_of):
+    reply = graph_of("main", direction="callees", depth=1)
+
+    found = {(reply.nodes[edge.callee].qualified_name, edge.confidence) for edge in reply.edges}
+    assert found == {
+        ("app.core.first", "exact"),
+        ("app.core.Handler", "exact"),
+        ("app.core.Handler.handle", "exact"),
+        ("app.core.Upload.handle", "likely"),
+        ("app.core.Large.handle", "likely"),
+    }
+
+
+def test_an_impact_reaches_those_that_call_what_is_overridden(graph_of):
+    changed = graph_of("Large.handle", direction="impact", depth=1)
+    callers = graph_of("Large.handle", depth=1)
+
+    assert [(changed.nodes[edge.caller].name, edge.confidence) for edge in changed.edges] == [("main", "likely")]
+    assert callers.edges == ()
+
+
+def test_an_impact_names_tests_that_import_under_an_alias(index_of, state):
+    snapshot = index_of(
+        {
+            "app/core.py": "class Store:\n    def save(self): ...\n\ndef check(): ...\n",
+            "tests/test_a.py": "from app.core import check as verify\n\ndef test_verify():\n    verify()\n",
+            "tests/test_b.py": "import app.core as core\n\ndef test_core():\n    core.check()\n",
+            "tests/test_c.py": "from app.core import Store as S\n\ndef test_store():\n    S().save()\n",
+        }
+    )
+
+    def tests_of(name):
+        reply = get_call_graph(snapshot, GetCallGraph(symbol_name=name, direction="impact"), state)
+        return [node.name for node in reply.nodes if node.is_test], reply.impact.tests
+
+    assert tests_of("check") == (["test_verify", "test_core"], 2)
+    assert tests_of("Store.save") == (["test_store"], 1)
+    assert tests_of("Store") == (["test_store"], 1)
+
+
+def test_callers_of_each_of_several_definitions_are_told_apart(index_of, state):
+    snapshot = index_of(
+        {
+            "a.py": "def go(): ...\n\ndef one():\n    go()\n",
+            "b.py": "def go(): ...\n\ndef two():\n    go()\n",
+            "c.py": "class C:\n    def go(self): ...\n\ndef three(x):\n    x.go()\n",
+        }
+    )
+
+    reply = get_call_graph(snapshot, GetCallGraph(symbol_name="go"), state)
+
+    assert [each.path for each in reply.definitions] == ["a.py", "b.py", "c.py"]
+    assert [node.distance for node in reply.nodes[:3]] == [0, 0, 0]
+    assert text.render(reply).splitlines() == [
+        "= fn go, a.py:1",
+        "  fn one, a.py:3 (at 4)",
+        "= fn go, b.py:1",
+        "  fn two, b.py:3 (at 4)",
+        "= method C.go, c.py:2",
+        "  ~fn three, c.py:4 (at 5)",
+    ]
+
+
 def test_no_callers_are_said_to_be_none(graph_of):
     assert text.render(graph_of("main")).splitlines() == ["fn main, app/main.py:3", "no callers"]
 

@@ -311,13 +311,17 @@ async def test_uses_are_found_wherever_the_package_is_imported(machine, library)
     assert {name: part["total_candidates"] for name, part in parts(answer).items()} == {"shop": 1, "till": 3}
 
 
-async def test_a_name_that_several_projects_define_is_refused_with_their_places(machine, library):
+async def test_a_name_that_several_projects_define_is_answered_for_each_of_them(machine, library):
     async with cold(machine) as desk:
         answer = await desk.call("find_references", symbol_name="settle", workspace="*")
         one = await desk.call("find_references", symbol_name="twice", workspace="*")
         none = await desk.call("find_references", symbol_name="no_such_name", workspace="*")
 
-    assert answer.code == "ambiguous_symbol"
-    assert {"shop:shop/__init__.py", "unrelated:own.py"} == {each["path"] for each in answer.json["error"]["data"]["candidates"]}
+    definitions = answer.json["definitions"]
+    assert {(each["project"], each["path"]) for each in definitions} == {("shop", "shop/__init__.py"), ("unrelated", "own.py")}
+    assert answer.json["definition"] == definitions[0]
+    of_shop = next(number for number, each in enumerate(definitions) if each["project"] == "shop")
+    assert [use[:2] for use in uses(answer) if use in USES] == [use[:2] for use in USES]
+    assert sum(each["definition"] == of_shop for each in answer.json["references"]) == len(USES) == definitions[of_shop]["n_uses"]
     assert one.json["definition"]["project"] == "shop"
     assert none.code == "symbol_not_found"

@@ -85,7 +85,7 @@ def _graph_command(name: str, text: str, effect: str) -> asyncclick.Command:
 
         asked = given({"symbol_name": symbol_name, "direction": name, **arguments})
         reply = print_answer(invocation, GetCallGraph, asked, get_call_graph)
-        return failure.DONE if len(reply.nodes) > 1 else failure.NOT_FOUND
+        return failure.DONE if any(node.distance for node in reply.nodes) else failure.NOT_FOUND
 
     return listing
 

@@ -216,19 +216,19 @@ async def test_uses_are_those_of_asking_all_projects_in_one_place(tmp_path, tree
     assert wanted["total"] > 0
 
 
-async def test_a_name_that_is_defined_here_and_there_is_ambiguous_until_one_is_named_first(tmp_path, trees):
+async def test_a_name_that_is_defined_here_and_there_means_both_until_one_is_named_first(tmp_path, trees):
     own = write(tmp_path / "dev" / "4" / "own", {"own/queue.py": "class RetryQueue:\n    pass\n", "own/__init__.py": ""})
     async with organisation(tmp_path / "home-org") as org:
         await index(org, trees["pay"])
         async with desk(tmp_path / "home-dev", org.url) as dev:
             await index(dev, own)
-            refused = await dev.refusal("find_references", symbol_name="RetryQueue", workspace="*")
+            both = await dev.call("find_references", symbol_name="RetryQueue", workspace="*")
             here = await dev.call("find_references", symbol_name="RetryQueue", workspace=["own", "*"])
             there = await dev.call("find_references", symbol_name="RetryQueue", workspace=["org:pay", "*"])
 
-    candidates = {each["path"] for each in refused["error"]["data"]["candidates"]}
-    assert refused["error"]["code"] == "ambiguous_symbol"
-    assert candidates == {"own:own/queue.py", "org:pay:pay/retry_queue.py"}
+    definitions = {(each["project"], each["path"]) for each in both["definitions"]}
+    assert definitions == {("own", "own/queue.py"), ("org:pay", "pay/retry_queue.py")}
+    assert "definitions" not in here
     assert here["definition"]["project"] == "own"
     assert there["definition"]["project"] == "org:pay"
 
