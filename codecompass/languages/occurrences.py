@@ -136,9 +136,9 @@ class _File:
         for following in lexical_rules.name.finditer(text):
             previous, match = match, following
             name = match[0]
-            if name in keywords:
-                continue
             start = match.start()
+            if name in keywords and (name == "await" or not self._receivers.is_member(name, start)):
+                continue
             if start >= next_turn:
                 line = bisect_right(starts, start, line)
                 next_turn = starts[turns[bisect_right(turns, line)] - 1]

@@ -124,7 +124,8 @@ class ReceiverTypes:
         seen.add(type_.id)
         if family_of(type_.language) in _MEMBERS_INSIDE:
             inside = self._definitions.file_of(type_).by_name.get(name, ())
-            own = [row for row in inside if row.parent_id == type_.id]
+            companion = f"{type_.qualified_name}.Companion.{name}"
+            own = [row for row in inside if row.parent_id == type_.id or row.qualified_name == companion]
         else:
             own = [row for row in self._definitions.named(name) if self._belongs(row, type_)]
         if own:

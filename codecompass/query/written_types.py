@@ -18,7 +18,7 @@ _WRAPPERS: Final = word_set(
 
 _NOT_TYPES: Final = word_set(
     "None null undefined nil void bool int str float bytes string number boolean any unknown never mut dyn impl const ref static "
-    "final readonly struct union enum auto var let pub crate in out"
+    "final readonly struct union enum auto var let pub crate in out Any object dynamic tuple Tuple"
 )
 _MODIFIER: Final = re.compile(
     r"^(?:[&*]+|'\w+\b|(?:mut|dyn|impl|const|final|readonly|struct|enum|union|static|ref|async|typename|pub|in|out)\b)\s*"
