@@ -58,6 +58,9 @@ _END_OF_EXPRESSION: Final = re.compile(r"\s*+(?:$|[;,:{)]|\?(?!\.)|if\b|or\b|els
 
 def expression_of(value: str, rules: LexicalRules) -> str:
     """Returns the expression at the beginning of `value`; UNKNOWN if it does not have the form of a receiver."""
+    cast = _cast(value, rules)
+    if cast:
+        return cast
     prefix = _PREFIX.match(value)
     assert prefix is not None, "it matches the empty string, too"
     at = prefix.end()
@@ -98,6 +101,36 @@ def expression_of(value: str, rules: LexicalRules) -> str:
     if len(whole) > MAX_RECEIVER or not _END_OF_EXPRESSION.match(value, at):
         return UNKNOWN
     return whole
+
+
+_WRITTEN_TYPE: Final = r"(?P<type>[^\W\d][\w.]*+(?>(?:::\w++)*)(?:<[\w., <>?]{0,60}>)?(?:\[\])?)"
+_CAST_BEFORE: Final = re.compile(rf"\s*+\((?:const )?{_WRITTEN_TYPE}[ *&]*+\)[ ]?(?=[\w(])")
+_NAMED_CAST: Final = re.compile(
+    rf"\s*+(?:(?:static|dynamic|reinterpret|const)_cast|(?:std::)?make_(?:unique|shared))<(?:const )?{_WRITTEN_TYPE}[ *&]*+>\("
+)
+_FUNCTION_CAST: Final = re.compile(r"\s*+(?:\w+\.)?cast\(\s*+[\"']?(?P<type>[A-Z][\w.]*+)[\"']?\s*+,")
+_CAST_AFTER: Final = re.compile(rf"\s*+[\w.$\[\]]++(?:\([^()]*+\))?\s++as[?!]?\s++{_WRITTEN_TYPE}\??\s*+(?=$|[;,){{|&?:]|else\b)")
+_MEMBER_CAST: Final = re.compile(rf"\s*+[\w.]++\.(?:\(\*?{_WRITTEN_TYPE}\)|asInstanceOf\[(?P<other>[\w.]++)\])\s*+(?=$|[;,){{])")
+
+_CASTS: Final = {
+    "c": (_CAST_BEFORE, _NAMED_CAST),
+    "csharp": (_CAST_BEFORE, _CAST_AFTER),
+    "ecmascript": (_CAST_AFTER,),
+    "go": (_MEMBER_CAST,),
+    "jvm": (_CAST_BEFORE, _CAST_AFTER, _MEMBER_CAST),
+    "python": (_FUNCTION_CAST,),
+    "swift": (_CAST_AFTER,),
+}
+"""By family: the forms of an expression that states its own type."""
+
+
+def _cast(value: str, rules: LexicalRules) -> str:
+    """Returns the expression for a value that is cast to a type; '' if it is not."""
+    for form in _CASTS.get(rules.family, ()):
+        found = form.match(value)
+        if found is not None:
+            return typed(found["type"] or found["other"])
+    return ""
 
 
 def _closing(text: str, at: int) -> int:
@@ -210,6 +243,11 @@ MAX_LOOK_BACK: Final = 2_000
 _TYPED_LITERALS: Final = frozenset({"go", "python", "rust", "zig"})
 _DOTTED_NAME: Final = re.compile(r"[^\W\d]\w*(?:(?:\.|::)[^\W\d]\w*)*\Z")
 _PATH_ROOTS: Final = frozenset({"crate", "super", "self", "this", "base", "import"})
+_NEVER_MEMBERS: Final = frozenset({"base", "class", "new", "super", "this"})
+"""Keywords that keep their meaning after a dot."""
+
+_WORD_BEFORE: Final = re.compile(r"[^\W\d]\w*\Z")
+_BEFORE_VALUE: Final = frozenset({"return", "await", "yield", "throw", "in", "not", "and", "or", "else"})
 _WITH_LISTS: Final = frozenset({"ecmascript", "python", "ruby", "rust", "swift"})
 """Families in which a square bracket begins a list where no expression ends before it."""
 _OPENINGS: Final = {")": "(", "]": "[", ">": "<"}
@@ -310,6 +348,10 @@ class Receivers:
             or (not is_called and (keyword in _PATH_ROOTS or keyword in rules.built_in))
         )
 
+    def is_member(self, keyword: str, start: int) -> bool:
+        """Whether the keyword at `start` is the name of a member there: `map.get`, `z.number()`, `promise.catch`."""
+        return self._text[start - 1] == "." and self._text[start - 2] != "." and keyword not in _NEVER_MEMBERS
+
     def _before_operator(self, start: int) -> int:
         """Returns the index of the last character before the member operator that ends at `start`; -1 if there is no operator."""
         text = self._text
@@ -335,10 +377,17 @@ class Receivers:
                 at -= 1
             character = text[at]
             if character in ")]":
+                closed = at
                 at = self._opening(at) - 1
                 if at < 0:
                     return UNKNOWN
-                if character == "]" and self._begins_value(at):
+                if character == ")" and not pieces and self._begins_value(at):
+                    whole = expression_of(text[at + 2 : closed], rules)
+                    if whole == UNKNOWN:
+                        return UNKNOWN
+                    pieces.append(whole)
+                    break
+                if character == "]" and rules.family in _WITH_LISTS and self._begins_value(at):
                     pieces.append(LITERAL)
                     break
                 pieces.append("()" if character == ")" else "[]")
@@ -362,7 +411,11 @@ class Receivers:
             if name[0].isdigit():
                 pieces.append(LITERAL)
                 break
-            if name in rules.keywords and not self._is_receiver(name, bool(pieces) and pieces[-1] in ("()", "[]")):
+            if (
+                name in rules.keywords
+                and not self._is_receiver(name, bool(pieces) and pieces[-1] in ("()", "[]"))
+                and not self.is_member(name, at + 1)
+            ):
                 return UNKNOWN
             pieces.append(name)
             if rules.family == "ruby" and text[at] == "@":
@@ -380,12 +433,15 @@ class Receivers:
         return whole if len(whole) <= MAX_RECEIVER else UNKNOWN
 
     def _begins_value(self, at: int) -> bool:
-        """Whether the bracket after `at` begins a list, because no expression ends at `at`."""
+        """Whether the bracket after `at` begins a value, because no expression ends at `at`."""
         text = self._text
         limit = max(at - MAX_RECEIVER, 0)
         while at > limit and text[at] in " \t":
             at -= 1
-        return text[at] in "=([{,;:&|?\n" and self._rules.family in _WITH_LISTS
+        if text[at] in "=([{,;:&|?!\n":
+            return True
+        word = _WORD_BEFORE.search(text, limit, at + 1)
+        return word is not None and word[0] in _BEFORE_VALUE
 
     def _before_type_arguments(self, at: int) -> int:
         """Returns the index before the type arguments that end at `at`; 0 if they do not begin nearby."""

@@ -32,6 +32,8 @@ class Declaration(Struct, frozen=True):
     pattern: re.Pattern[str]
     """Either has the group `names`, and `type` and `value` if the form has them, or the group `parameters`. The text that is
     searched has a line break before its first line."""
+    is_loop: bool = False
+    """Whether the variables are the elements of the value."""
     mark: str = ""
     """If not empty, only lines that contain it are searched, one at a time."""
 
@@ -99,7 +101,11 @@ def _after(words: str) -> str:
 
 
 def _declared(pattern: str, mark: str = "") -> Declaration:
-    return Declaration(re.compile(pattern, re.MULTILINE), mark)
+    return Declaration(re.compile(pattern, re.MULTILINE), mark=mark)
+
+
+def _loop(pattern: str, mark: str = "") -> Declaration:
+    return Declaration(re.compile(pattern, re.MULTILINE), is_loop=True, mark=mark)
 
 
 _LIST: Final = r"\w++(?>(?:[ \t]*+,[ \t]*+\*?\w++)*)"
@@ -134,7 +140,7 @@ def _python() -> LexicalRules:
             ),
             _declared(r"\n[ \t]*+(?P<names>\w++)=(?!=)(?P<value>[^\n]*+)(?<!,)$"),
             _declared(r"\n[ \t]++(?P<names>\w++)[ \t]*+:[ \t]*+(?P<type>[\w.\[\], |\"']+)$"),
-            _declared(_after("for") + r"\s++(?P<names>[\w,\s()*]{1,200}?)\s++in\b"),
+            _loop(_after("for") + r"\s++(?P<names>[\w,\s()*]{1,200}?)\s++in\b(?P<value>[^\n]{0,200})"),
             _declared(_after("with except") + r"(?P<value>[^\n]{0,200}?)\bas[ \t]++(?P<names>\w++)"),
             _declared(r"(?<!\w)(?P<names>\w++)[ \t]*+:=(?P<value>[^\n]*+)", ":="),
             _declared(_after("lambda") + r"\s++(?P<names>[\w,\s*]{1,200}):"),
@@ -166,6 +172,7 @@ def _ecmascript() -> LexicalRules:
         ),
         own=frozenset({"this"}),
         declarations=(
+            _loop(_after("const let var") + r"\s++(?P<names>[\w$]++|\[[^\[\]]*+\])\s++of\b(?P<value>[^\n]{0,200})"),
             _declared(
                 _after("const let var using") + r"\s++(?P<names>[\w$]++|\{[^{}=]*+\}|\[[^\[\]]*+\])"
                 r"(?:\s*+:\s*+(?P<type>[^=;\n]{1,200}+))?\s*+(?:=(?!>)\s*+(?P<value>[^\n;]*+))?"
@@ -196,6 +203,7 @@ def _go() -> LexicalRules:
         ),
         own=frozenset(),
         declarations=(
+            _loop(rf"(?<!\w)(?P<names>{_LIST})[ \t]*+:=[ \t]*+range\b(?P<value>[^\n]*+)", "range"),
             _declared(rf"(?<!\w)(?P<names>{_LIST})[ \t]*+:=[ \t]*+(?P<value>[^\n]*+)", ":="),
             _declared(_after("var") + rf"[ \t]++(?P<names>{_LIST})[ \t]++(?P<type>[\w.*\[\]]+)"),
             _declared(_after("var") + r"[ \t]++(?P<names>\w++)[ \t]*+=[ \t]*+(?P<value>[^\n]*+)"),
@@ -232,7 +240,7 @@ def _rust() -> LexicalRules:
                 _after("let") + r"\s++(?:mut\s++)?(?P<names>\w++|\([^()]*+\)|\w++\([^()]*+\))"
                 r"(?:\s*+:\s*+(?P<type>[^=;\n]{1,200}+))?\s*+(?:=(?!=)\s*+(?P<value>[^\n;]*+))?"
             ),
-            _declared(_after("for") + r"\s++(?P<names>\w++|\([^()]*+\))\s++in\b"),
+            _loop(_after("for") + r"\s++(?P<names>\w++|\([^()]*+\))\s++in\b(?P<value>[^\n]{0,200})"),
             _declared(r"\|(?P<parameters>[^|\n]*+)\|"),
         ),
         is_strict=True,
@@ -250,6 +258,16 @@ _C_DECLARATION: Final = _declared(
     r"(?P<type>[^\W\d][\w.]*+(?:::\w\w*+)*+(?:<[^;{}()]{0,200}?>)?(?>(?:\[[ \t]*+\])*))"
     r"(?:[ \t]++|[ \t]*+[*&]++[ \t]*+)(?:const[ \t]++)?"
     r"(?P<names>[^\W\d]\w*+)\s*+(?:=(?!=)\s*+(?P<value>[^\n;]*+)|(?=[;,){:\[(]))"
+)
+
+
+_C_LOOP: Final = _loop(
+    _after("for foreach") + r"\s*+\((?:(?:const|final|await|ref|readonly)\s\s*+)*+(?:auto|var)\b[ \t]*+(?:const\b)?[ \t&*]*+"
+    r"(?P<names>\w++)\s*+(?::|in\b)(?P<value>[^\n]{0,200})"
+)
+_C_FOREACH: Final = _declared(
+    _after("foreach")
+    + r"\s*+\((?!(?:var|await)\b)(?P<type>[^\W\d][\w.]*+(?:<[^;{}()]{0,200}?>)?[?\[\]]*+)\s++(?P<names>\w++)\s++in\b"
 )
 
 
@@ -285,7 +303,10 @@ def _cpp() -> LexicalRules:
         ),
         own=frozenset({"this"}),
         above=frozenset(),
-        declarations=(_C_DECLARATION,),
+        declarations=(
+            _C_LOOP,
+            _C_DECLARATION,
+        ),
         parameters="type_first",
         has_implicit_members=True,
     )
@@ -306,6 +327,7 @@ def _java() -> LexicalRules:
         ),
         own=frozenset({"this"}),
         declarations=(
+            _C_LOOP,
             _C_DECLARATION,
             _declared(r"\((?P<names>[\w\s,]*+)\)\s*+->"),
             _declared(r"(?<!\w)(?P<names>\w++)[ \t]*+->", "->"),
@@ -342,9 +364,12 @@ def _csharp() -> LexicalRules:
         own=frozenset({"this"}),
         above=frozenset({"base"}),
         declarations=(
+            _C_FOREACH,
+            _C_LOOP,
             _C_DECLARATION,
             _declared(r"\((?P<names>[\w\s,]*+)\)\s*+=>"),
             _declared(r"(?<!\w)(?P<names>\w++)[ \t]*+=>", "=>"),
+            _declared(_after("is") + r"[ \t]++(?P<type>[A-Z][\w.]*+)[ \t]++(?!and\b|or\b)(?P<names>[a-z_]\w*+)"),
         ),
         parameters="type_first",
         has_implicit_members=True,
@@ -376,7 +401,7 @@ def _kotlin() -> LexicalRules:
         declarations=(
             _VALUES,
             _declared(r"\{\s*+(?P<names>[\w\s,:]+)->"),
-            _declared(_after("for") + r"\s*+\((?P<names>\w++)"),
+            _loop(_after("for") + r"\s*+\((?P<names>\w++|\([^()]*+\))\s++in\b(?P<value>[^\n]{0,200})"),
         ),
         has_implicit_members=True,
     )
@@ -404,7 +429,7 @@ def _scala() -> LexicalRules:
         declarations=(
             _VALUES,
             _declared(r"(?<!\w)(?P<names>\w++)\)?[ \t]*+=>", "=>"),
-            _declared(r"(?<!\w)(?P<names>\w++)[ \t]*+<-", "<-"),
+            _loop(r"(?<!\w)(?P<names>\w++)[ \t]*+<-(?P<value>[^\n]{0,200})", "<-"),
         ),
         has_implicit_members=True,
     )
@@ -429,7 +454,7 @@ def _swift() -> LexicalRules:
         declarations=(
             _VALUES,
             _declared(r"\{\s*+(?:\[[^\[\]{}]*+\]\s*+)?\(?(?P<names>[\w\s,]{1,200})\)?\s++in\b"),
-            _declared(_after("for") + r"\s++(?P<names>\w++)\s++in\b"),
+            _loop(_after("for") + r"\s++(?P<names>\w++|\([^()]*+\))\s++in\b(?P<value>[^\n]{0,200})"),
         ),
         has_implicit_members=True,
     )

@@ -160,7 +160,7 @@ class _File:
             previous, match = match, following
             name = match[0]
             start = match.start()
-            if name in keywords and not (name == "default" and text[start - 1] == "."):
+            if name in keywords and (name == "await" or not self._receivers.is_member(name, start)):
                 continue
             if start >= next_turn:
                 line = bisect_right(starts, start, line)
@@ -277,6 +277,8 @@ class _File:
 
 
 _NO_TYPES: Final = word_set("return throw new delete else case goto typedef using namespace package import await yield in is as")
+_WRAPPED: Final = re.compile(r"(?:Some|Ok)\((?:mut |ref )?(\w+)\)")
+_MEMBER: Final = re.compile(r"[{,]\s*(?P<rest>\.\.\.)?(?P<name>[\w$]+)(?:\s*:\s*(?P<local>[\w$]+))?\s*(?=[,}=])")
 _NOTHING: Final[Mapping[str, str]] = {}
 
 
@@ -354,7 +356,7 @@ class LocalVariables:
                     continue
                 type_ = (match["type"] or "").strip() if has_type else ""
                 value = (match["value"] or "") if has_value else ""
-                self._declare(function, match[group], type_, value)
+                self._declare(function, match[group], type_, value, is_loop=declaration.is_loop)
 
     def _declarations(self, declaration: Declaration) -> Iterator[re.Match[str]]:
         text, mark, pattern = self._text, declaration.mark, declaration.pattern
@@ -367,11 +369,20 @@ class LocalVariables:
             yield from pattern.finditer(text, text.rfind("\n", 0, at) + 1, end)
             at = text.find(mark, end)
 
-    def _declare(self, function: int, written: str, type_: str, value: str) -> None:
+    def _declare(self, function: int, written: str, type_: str, value: str, *, is_loop: bool) -> None:
         lexical_rules = self._rules
         if lexical_rules.parameters == "type_first" and type_ in _NO_TYPES:  # `return x;`
             return
         known = self._variables.setdefault(function, {})
+        if is_loop:
+            self._declare_elements(function, written, value)
+            return
+        if written[:1] == "{" and value and lexical_rules.family == "ecmascript":
+            self._declare_members(function, written, self.substituted(expression_of(value, lexical_rules), function))
+            return
+        wrapped = _WRAPPED.fullmatch(written) if lexical_rules.family == "rust" else None
+        if wrapped is not None:
+            written = wrapped[1]
         names = [name for name in lexical_rules.name.findall(written) if name not in lexical_rules.keywords]
         for number, name in enumerate(names):
             expression = UNKNOWN
@@ -382,6 +393,29 @@ class LocalVariables:
                     expression = self.substituted(expression_of(value, lexical_rules), function)
             if known.get(name, UNKNOWN) == UNKNOWN:
                 known[name] = expression
+
+    def _declare_elements(self, function: int, written: str, value: str) -> None:
+        """Declares the variables of a loop over `value`; of two the first is a key or a number."""
+        known = self._variables.setdefault(function, {})
+        names = [name for name in self._rules.name.findall(written) if name not in self._rules.keywords]
+        value = value.strip().removeprefix("await ")
+        if value.startswith("enumerate("):
+            value = value.removeprefix("enumerate(")
+        elif len(names) == 2 and self._rules.family == "python":
+            value = value.partition(".items()")[0] if ".items()" in value else ""
+        expression = self.substituted(expression_of(value, self._rules), function) if value and len(names) < 3 else UNKNOWN
+        for name in names:
+            is_element = name == names[-1] and expression != UNKNOWN and (len(names) > 1 or self._rules.family != "go")
+            if known.get(name, UNKNOWN) == UNKNOWN:
+                known[name] = f"{expression}[]" if is_element and len(expression) < MAX_RECEIVER - 2 else UNKNOWN
+
+    def _declare_members(self, function: int, written: str, expression: str) -> None:
+        """Declares the variables of `{ a, b: c } = expression`."""
+        known = self._variables.setdefault(function, {})
+        for found in _MEMBER.finditer(written):
+            name = found["local"] or found["name"]
+            if known.get(name, UNKNOWN) == UNKNOWN:
+                known[name] = with_member(expression, found["name"]) if not found["rest"] else UNKNOWN
 
     def substituted(self, expression: str, function: int) -> str:
         """Returns the expression with a variable of `function` at its beginning replaced by the variable's expression."""

@@ -28,7 +28,7 @@ from codecompass.query.definitions import (
     owner_name,
 )
 from codecompass.query.rust_modules import KEYWORDS
-from codecompass.query.written_types import base_names, declared_type, implementing_type, type_names
+from codecompass.query.written_types import base_names, declared_type, element_type, implementing_type, type_names
 from codecompass.store.rows import SymbolRow
 
 MAX_DEPTH: Final = 12
@@ -49,6 +49,9 @@ class Module(Struct, frozen=True):
 
 class Outside(Struct, frozen=True):
     """Something that is not in the repository."""
+
+    elements: tuple["Thing", ...] = ()
+    """What a collection holds."""
 
 
 OUTSIDE: Final = Outside()
@@ -307,7 +310,7 @@ class ReceiverTypes:
                 written = declared_type(row)
                 if row.kind in FUNCTION_LIKE and not is_called and row.language not in _WITH_PROPERTIES:
                     continue
-                if written in ("Self", "this", "self", "typing.Self", "t.Self"):
+                if written in ("Self", "this", "self", "static", "typing.Self", "t.Self"):
                     things += self.around(file, around)[-1:]
                 elif written.startswith("="):
                     expression = expression_of(written[1:], file.rules)
@@ -321,12 +324,14 @@ class ReceiverTypes:
         if step == "()":
             return current
         if step == "[]":
-            return []
+            return [element for thing in current if isinstance(thing, Outside) for element in thing.elements]
         name, is_called = (step[1:-2], True) if step.endswith("()") else (step[1:], False)
         things: list[Thing] = []
         for thing in current:
             if isinstance(thing, Outside):
-                return [OUTSIDE]
+                if thing.elements and name in _OF_ELEMENTS:
+                    return list(thing.elements)
+                return [thing if name in _OF_SAME else OUTSIDE]
             if isinstance(thing, Module):
                 found = self._definitions.in_module(thing.target, name, 0)
                 if all(row.kind == "module" for row in found):
@@ -336,6 +341,8 @@ class ReceiverTypes:
                 things += self._of_symbols(found, is_called=is_called)
             else:
                 found = self.members(thing, name)
+                if not found and name in _UNWRAPPING.get(file.rules.family, ()):
+                    things.append(thing)
                 if not found and thing.kind == "module":
                     found = [row for row in self._definitions.named(name) if owner_name(row) == thing.name]
                 things += self._of_symbols(found, is_called=is_called)
@@ -348,6 +355,9 @@ class ReceiverTypes:
             return things  # an alias that leads back to itself
         self._depth += 1
         try:
+            element = element_type(type_)
+            if element:
+                return [Outside(tuple(self._written(element, file, around)))]
             for name in type_names(type_):
                 if name in ("Self", "self", "this"):
                     things += self.around(file, around)[-1:]
@@ -428,6 +438,33 @@ class ReceiverTypes:
 
 _MEMBERS_INSIDE: Final = frozenset({"python", "jvm"})
 """Families whose types have all their members between their first and last line."""
+
+_OF_ELEMENTS: Final = word_set(
+    "get getOrDefault getOrNull getOrElse getOrPut at first firstOrNull last lastOrNull head front back peek poll pop popleft "
+    "shift next nth find findLast findFirst First FirstOrDefault Last LastOrDefault Single SingleOrDefault ElementAt single "
+    "singleOrNull min max remove setdefault get_mut first_mut last_mut pop_front pop_back back_mut front_mut getFirst getLast "
+    "orElse orElseThrow"
+)
+"""Members of collections that return an element."""
+
+_OF_SAME: Final = word_set(
+    "iter iter_mut into_iter values stream parallelStream filter Where OrderBy OrderByDescending sorted sort reversed reverse "
+    "slice skip take limit distinct drain copy clone cloned copied unwrap expect rev as_ref as_mut ToList ToArray toList to_vec "
+    "toArray collect lock read write borrow borrow_mut await"
+)
+"""Members of collections that return a collection of the same elements."""
+
+_UNWRAPPING: Final = {
+    "csharp": word_set("ConfigureAwait Result Value"),
+    "jvm": word_set("get orElse orElseThrow join also apply orElseGet await"),
+    "ruby": word_set("new dup freeze tap itself"),
+    "rust": word_set(
+        "await unwrap expect unwrap_or_default unwrap_or unwrap_or_else as_ref as_mut borrow borrow_mut lock read write clone "
+        "to_owned into_inner as_deref as_deref_mut take"
+    ),
+    "c": word_set("get value"),
+}
+"""By family: members of wrappers that return what is wrapped; a written type stands for the wrapped one."""
 
 _CAPITALISED: Final = frozenset({"csharp", "elixir", "jvm", "php", "ruby", "rust", "swift"})
 """Families in which only types, modules and constants begin with a capital letter."""

@@ -11,18 +11,62 @@ MAX_ALTERNATIVES: Final = 4
 
 _WRAPPERS: Final = word_set(
     "Optional Annotated Final ClassVar Type type Awaitable Promise Partial Readonly Required Option Box Rc Arc RefCell Mutex Ref "
-    "RefMut Pin Cow unique_ptr shared_ptr weak_ptr optional Nullable NonNullable Result InitVar const"
+    "RefMut Pin Cow unique_ptr shared_ptr weak_ptr optional Nullable NonNullable Result InitVar const Task ValueTask Future "
+    "Lazy Awaited"
 )
 """Generic types whose values are used like those of their argument."""
 
 _NOT_TYPES: Final = word_set(
     "None null undefined nil void bool int str float bytes string number boolean any unknown never mut dyn impl const ref static "
-    "final readonly struct union enum auto var let pub crate in out"
+    "final readonly struct union enum auto var let pub crate in out Any object dynamic tuple Tuple"
 )
 _MODIFIER: Final = re.compile(
     r"^(?:[&*]+|'\w+\b|(?:mut|dyn|impl|const|final|readonly|struct|enum|union|static|ref|async|typename|pub|in|out)\b)\s*"
 )
 _HEAD: Final = re.compile(r"(?:[^\W\d]|\$)[\w$]*(?:(?:\.|::)(?:[^\W\d]|\$)[\w$]*)*")
+
+
+_COLLECTIONS: Final = word_set(
+    "Array ReadonlyArray Set ReadonlySet Iterable Iterator IterableIterator Generator AsyncIterable AsyncIterator "
+    "AsyncGenerator list List Sequence MutableSequence Collection set frozenset deque Deque FrozenSet AbstractSet ArrayList "
+    "LinkedList Queue Stack Stream Vec VecDeque BTreeSet HashSet LinkedHashSet TreeSet SortedSet IEnumerable IList ICollection "
+    "IReadOnlyList IReadOnlyCollection IQueryable ISet MutableList MutableSet vector array span initializer_list unordered_set "
+    "multiset Seq IndexedSeq Vector IAsyncEnumerable ObservableCollection ImmutableList ImmutableArray Span ReadOnlySpan Flow"
+)
+"""Generic types that hold values of their first argument."""
+
+_MAPS: Final = word_set(
+    "dict Dict Mapping MutableMapping defaultdict OrderedDict DefaultDict Map ReadonlyMap Record HashMap BTreeMap LinkedHashMap "
+    "TreeMap ConcurrentHashMap ConcurrentMap SortedMap IDictionary Dictionary IReadOnlyDictionary ConcurrentDictionary "
+    "SortedDictionary MutableMap map unordered_map"
+)
+"""Generic types that hold values of their second argument."""
+
+
+def element_type(written: str) -> str:
+    """Returns the type of the elements of a collection, or of the values of a map, as written; '' for any other type."""
+    text = written.strip().strip("\"'").strip()
+    while (shorter := _MODIFIER.sub("", text)) != text:
+        text = shorter
+    text = text.rstrip("?!&* ")
+    if text.startswith("map["):
+        return text[text.find("]") + 1 :]
+    if text.startswith("[]"):
+        return text[2:]
+    if text.startswith("[") and text.endswith("]"):
+        return _split_at(text[1:-1].partition(";")[0], ":")[-1].strip()
+    if text.endswith("[]"):
+        return text[:-2].strip("() ").removeprefix("readonly ")
+    head = _HEAD.match(text)
+    if head is None or text[head.end() : head.end() + 1] not in ("[", "<"):
+        return ""
+    name = re.split(r"\.|::", head[0])[-1]
+    arguments = [part.strip() for part in _split_at(text[head.end() + 1 : -1], ",")]
+    if name in _WRAPPERS and arguments:
+        return element_type(arguments[0])
+    if name in _COLLECTIONS and arguments:
+        return arguments[0]
+    return arguments[1] if name in _MAPS and len(arguments) > 1 else ""
 
 
 def type_names(written: str) -> list[str]:
@@ -77,6 +121,9 @@ def _split_at(text: str, separator: str) -> list[str]:
     return [part for part in parts if part.strip()]
 
 
+_VALUE: Final = re.compile(r"[={;]")
+
+
 def declared_type(row: SymbolRow) -> str:
     """Returns the written type of a field or variable, or the return type of a function; `=` and the value if only that is
     written; '' if nothing is."""
@@ -92,6 +139,8 @@ def declared_type(row: SymbolRow) -> str:
     if row.kind in ("fn", "method", "macro"):
         return _returned(signature, name, family)
     at = signature.find(name)
+    if family in ("c", "csharp", "php") or row.language == "java":  # `Job Job { get; }`: the type comes first
+        at = max((found.start() for found in re.finditer(rf"\b{re.escape(name)}\b", _VALUE.split(signature)[0])), default=at)
     before, after = signature[:at], signature[at + len(name) :]
     match family:
         case "python" | "ecmascript" | "rust" | "swift" | "zig":

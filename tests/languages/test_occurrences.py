@@ -159,7 +159,7 @@ def test_variables_of_functions_and_the_names_of_definitions_are_no_uses(languag
         ("python", "def g():\n  a = h(1).i\n  a.f()\n", "f 3 call h().i 0"),
         ("python", "class A:\n  def g(self):\n    self.f()\n", "f 3 call self 0"),
         ("python", "class A:\n  def g(self):\n    super().f()\n", "f 3 call super() 0"),
-        ("python", "def g():\n  for a in b:\n    a.f\n", "f 3 read ?"),
+        ("python", "def g():\n  for a in b:\n    a.f\n", "f 3 read b[]"),
         ("python", "class A(B, c.D, metaclass=E): pass\n", "D 1 inherit c"),
         ("javascript", "a?.b().f\n", "f 1 read a.b()"),
         ("javascript", "a({f: 1})\n", "f 1 key"),
