@@ -254,7 +254,8 @@ class _WordSearch:
             # A pasted message asks for the line that it comes from; other places with its words are on the next page.
             end = min(end, len(quoted) + OTHERS_BESIDE_A_MESSAGE)
         held = held_text(query) if kinds is None and not is_partial and not quoted else None
-        lines = [] if held is None or held.is_certain else few_lines(snapshot, held, where, options, is_expired, ranked)
+        is_ranked = held is None or held.is_certain or options.is_for_merging
+        lines = [] if held is None or is_ranked else few_lines(snapshot, held, where, options, is_expired, ranked)
         shown, duplicates, has_more, is_partial = self._fitted(lines, ranked, found.wanted, quoted, end, is_late=is_partial)
         shown = list(_each_once(shown))[asked.page.offset :]
         if kinds is None and not is_partial and len(query.split()) > 1:

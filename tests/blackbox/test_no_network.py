@@ -88,6 +88,6 @@ async def test_the_list_of_tools_is_answered_before_anything_of_the_index_is_loa
     answers = [index for index, call in enumerate(calls) if "write(" in call and "jsonrpc" in call]
     answered = answers[0 if is_modern else 1]
     loaded = [index for index, call in enumerate(calls) if re.search("tantivy|_sqlite3|tree_sitter|_re2", call)]
-    assert len(listed["tools"]) == 6
+    assert len(listed["tools"]) == 7
     assert loaded, "they are loaded in the end"
     assert min(loaded) > answered

@@ -137,10 +137,10 @@ async def test_whatever_form_a_definition_is_asked_in_it_is_found_wherever_it_is
         assert await located("the page turns", kind="test") == ([("five", "web/page.test.js")], [])
         similar, _ = await located("tern_two")
         assert ("two", "src/two_engine.py") in similar
-        nothing, said_so = await located("qqqzzzxxx")
+        nothing = await said(served, headers, "locate_symbol", name="qqqzzzxxx", workspace="*")
 
-    assert nothing == []
-    assert any("search_code looks for it" in warning for warning in said_so)
+    assert nothing["results"] == []
+    assert nothing["notice"] == "nothing is named qqqzzzxxx; search_code finds it in all text"
 
 
 async def test_repositories_after_those_that_fill_the_page_are_passed_over_and_counted(house, tmp_path, monkeypatch):

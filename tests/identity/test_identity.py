@@ -57,6 +57,8 @@ async def test_the_golden_calls_are_answered_alike_on_every_transport(repository
         (tool, {key: places.get(value, value) if isinstance(value, str) else value for key, value in arguments.items()})
         for tool, each in TRANSCRIPTS.items()
         for arguments in each
+        # What makes a directory known depends on who starts the server.
+        if "<elsewhere>" not in arguments.values()
     ]
     heard = {}
 
