@@ -41,7 +41,7 @@ SYMBOL_LANGUAGES: Final[tuple[str, ...]] = (
 
 _MODULES: Final = {"javascript": "ecmascript", "tsx": "ecmascript", "typescript": "ecmascript"}
 
-_EMBEDDED: Final = {"astro": "tsx", "jupyter": "python", "svelte": "typescript", "vue": "typescript"}
+USUAL_LANGUAGES: Final = {"astro": "tsx", "jupyter": "python", "svelte": "typescript", "vue": "typescript"}
 """The languages of files that hold code of another one (`embedded.py`), with the usual one."""
 
 
@@ -54,6 +54,6 @@ def load(name: str) -> "Language":
     """
     if name not in SYMBOL_LANGUAGES:
         raise KeyError(name)
-    name = _EMBEDDED.get(name, name)
+    name = USUAL_LANGUAGES.get(name, name)
     language: Language = getattr(import_module(f"{__name__}.{_MODULES.get(name, name)}"), name.upper())
     return language

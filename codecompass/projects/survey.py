@@ -17,7 +17,7 @@ from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive
 from codecompass.jobs import Interruption
-from codecompass.languages import SYMBOL_LANGUAGES
+from codecompass.languages import SYMBOL_LANGUAGES, USUAL_LANGUAGES
 from codecompass.protocol.metadata import SchemaStatus
 from codecompass.store.index import IndexInspection, inspect_index
 from codecompass.store.job_log import JobLog, JobRecord
@@ -154,7 +154,8 @@ def missing_grammars() -> tuple[str, ...]:
     return tuple(
         language
         for language in SYMBOL_LANGUAGES
-        if language not in bound and (language not in SEPARATE_GRAMMARS or find_spec(SEPARATE_GRAMMARS[language]) is None)
+        if (grammar := USUAL_LANGUAGES.get(language, language)) not in bound
+        and (grammar not in SEPARATE_GRAMMARS or find_spec(SEPARATE_GRAMMARS[grammar]) is None)
     )
 
 

@@ -9,10 +9,12 @@ of them it filters nothing.
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 
 from codecompass.errors import AmbiguousSymbol, SymbolNotFound
-from codecompass.languages.records import SymbolKind
+from codecompass.languages.lexical_rules import LEXICAL_RULES
+from codecompass.languages.records import FUNCTION_LIKE, SymbolKind
 from codecompass.protocol.decode import well_formed
 from codecompass.protocol.kinds import KINDS_ON_INPUT, kinds_meant
 from codecompass.query.exact_names import find_exactly, is_handle, outdated, symbol_of_handle, without_declarations
@@ -165,7 +167,18 @@ def _symbols(snapshot: Snapshot, rows: Sequence[SymbolRow], name: str) -> tuple[
     symbols = one_symbol_each(rows)
     if len(symbols) > MAX_SYMBOLS:
         raise _ambiguous([symbol.row for symbol in symbols], name)
-    return tuple(with_other_places(snapshot, symbol) for symbol in symbols)
+    return tuple(
+        msgspec.structs.replace(with_other_places(snapshot, symbol), meant=symbol.rows if _are_overloads(symbol.rows) else ())
+        for symbol in symbols
+    )
+
+
+def _are_overloads(rows: Sequence[SymbolRow]) -> bool:
+    """Whether rows are functions or fields of a language in which others of the same name are told apart from them."""
+    return all(row.kind in _APART and row.language in LEXICAL_RULES and LEXICAL_RULES[row.language].has_overloads for row in rows)
+
+
+_APART: Final = FUNCTION_LIKE | {"field", "var", "const"}
 
 
 def _ambiguous(rows: Sequence[SymbolRow], name: str) -> AmbiguousSymbol:

@@ -278,6 +278,9 @@ class ReceiverTypes:
             return True
         if not first[:1].isupper() or first.isupper() or file.rules.family not in _CAPITALISED:
             return False
+        steps = {step.strip(".():") for step in rest}
+        if any(first in name_path(row)[:-1] for step in steps if step for row in self._definitions.in_family(step, file)):
+            return False  # the root of a path to a module of the repository
         return not any(row.kind not in MEMBER_KINDS for row in self._definitions.in_family(first, file))
 
     def _rust_root(

@@ -27,6 +27,8 @@ class SymbolPlaces(Struct, frozen=True):
     """One symbol: the definition that leads, then its other places."""
 
     rows: tuple[SymbolRow, ...]
+    meant: tuple[SymbolRow, ...] = ()
+    """The overloads that are meant, if an id or a place has named them; empty for all."""
 
     @property
     def row(self) -> SymbolRow:

@@ -209,7 +209,7 @@ class _Asked:
 
     def __init__(self, symbols: Sequence[SymbolPlaces], overloads: Overloads) -> None:
         self.symbols: Final = symbols
-        self.overloads: Final = frozenset(overloads.key(row) for each in symbols for row in each.rows)
+        self.overloads: Final = frozenset(overloads.key(row) for each in symbols for row in each.meant or each.rows)
         """What tells the overloads asked for from others of the same name."""
         self.names: Final = tuple(
             {(row.name, family_of(row.language)): (row.name, row.language) for each in symbols for row in each.rows}.values()
