@@ -10,6 +10,7 @@ from typing import Final
 import re2
 
 from codecompass.errors import InvalidInput
+from codecompass.languages.unspaced import has_letters
 from codecompass.protocol.decode import SHOWN_VALUE_LENGTH, well_formed
 from codecompass.units import KIB
 
@@ -17,7 +18,6 @@ _TOO_LARGE: Final = "pattern too large"
 """The message of RE2."""
 
 _SPECIAL: Final = re.compile(r"[\\^$.|?*+()\[\]{}]")
-_UNSPACED: Final = re.compile("[\u0e00-\u0eff\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff]")
 
 _WHOLE_TEXT_ANCHORS: Final = ("\\A", "\\z", "\\C")
 
@@ -103,12 +103,7 @@ def escaped(literal: str) -> str:
 def is_word_character(character: str) -> bool:
     """Whether a character continues a word. Text in scripts without blanks between words has no whole words: for letters of these
     a word may end anywhere."""
-    return character == "_" or (character.isalnum() and not is_unspaced(character))
-
-
-def is_unspaced(character: str) -> bool:
-    """Whether a letter is of a script that puts no blanks between words: Chinese, Japanese, Korean with its endings, Thai."""
-    return _UNSPACED.match(character) is not None
+    return character == "_" or (character.isalnum() and not has_letters(character))
 
 
 def regex_matcher(pattern: str) -> Matcher:
