@@ -7,11 +7,10 @@ changed since: the files that an answer shows are compared with the disk, and th
 A server reads in reader processes (`cold_readers.py`).
 """
 
-import time
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
 import trio
 from msgspec import Struct
@@ -21,7 +20,7 @@ from codecompass.actors.blocking_calls import Limits
 from codecompass.actors.cold_readers import ColdReaders, ReaderEnded
 from codecompass.actors.failures import panics_as_errors
 from codecompass.actors.messages import Query, QueryRequest
-from codecompass.errors import CodeCompassError, DeadlineExceeded, IndexStale, reported
+from codecompass.errors import CodeCompassError, IndexStale, reported
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import FindReferencesReply, LocateSymbolReply, Reply, SearchCodeReply, SearchEvidence
 from codecompass.query.merging import sample_evidence
@@ -35,11 +34,16 @@ from codecompass.store.manifest import ManifestEntry
 from codecompass.store.registry import Project
 from codecompass.store.snapshot import Snapshot
 
+T = TypeVar("T")
+
 Shown = dict[str, ManifestEntry | None]
 """The files that an answer shows, each with its manifest entry."""
 
-SAMPLED_AT_ONCE: Final = 8
-"""Projects that one call to a reader process samples: passing a call costs a tenth of a sample."""
+MAX_WAITING: Final = 4
+"""Samples that wait for a reader, or are read, at a time: enough that none waits for a question."""
+
+SAMPLE_SHARE: Final = 0.4
+"""How much of the time for all samples one may take: two that cannot be read must leave time for the others."""
 
 
 class ColdAnswers:
@@ -76,12 +80,7 @@ class ColdAnswers:
             raise IndexStale("it is not open here, so its files may have changed; ask about it alone")
         options = options_for(asked, self._options)
         read = partial(self.readers.run, seconds, answer_cold, self._home, project, asked.request, options, seconds, is_fresh)
-        found: ColdAnswer
-        try:
-            found = await read()
-        except ReaderEnded:
-            # The system may have killed it while it was idle.
-            found = await read(has_ended_process=True)
+        found: ColdAnswer = await self._again_if_ended(read)
         if not found.shown:
             return found.reply
         root = str(project.root)
@@ -94,27 +93,26 @@ class ColdAnswers:
         """Adds to `found`, by project id and as they arrive, the sample of each project's index for the question `words`, or the
         error that prevented it."""
 
-        async def read(some: Sequence[Project], *, has_ended_process: bool = False) -> None:
-            told: Sequence[SearchEvidence | CodeCompassError]
-            try:
-                told = await self.readers.run(
-                    seconds, sample_cold, self._home, some, words, seconds, has_ended_process=has_ended_process
-                )
-            except ReaderEnded as error:
-                if len(some) > 1:
-                    # Only the project that ends processes is to be lost.
-                    async with trio.open_nursery() as alone:
-                        for each in some:
-                            alone.start_soon(partial(read, [each], has_ended_process=True))
-                    return
-                told = [error]
-            except Exception as error:  # noqa: BLE001 (a project that fails costs its own part)
-                told = [reported(error)] * len(some)
-            found.update((project.project_id, each) for project, each in zip(some, told, strict=True))
+        waiting = iter(projects)
+
+        async def read_in_turn() -> None:
+            for each in waiting:
+                read = partial(self.readers.run, SAMPLE_SHARE * seconds, sample_cold, self._home, each, words, late_seconds=0)
+                try:
+                    found[each.project_id] = await self._again_if_ended(read)
+                except Exception as error:  # noqa: BLE001 (a project that fails costs its own part)
+                    found[each.project_id] = reported(error)
 
         async with trio.open_nursery() as nursery:
-            for first in range(0, len(projects), SAMPLED_AT_ONCE):
-                nursery.start_soon(read, projects[first : first + SAMPLED_AT_ONCE])
+            for _ in range(MAX_WAITING):
+                nursery.start_soon(read_in_turn)
+
+    async def _again_if_ended(self, read: Callable[..., Awaitable[T]]) -> T:
+        try:
+            return await read()
+        except ReaderEnded:
+            # The system may have killed it while it was idle.
+            return await read(has_ended_process=True)
 
 
 @asynccontextmanager
@@ -173,23 +171,11 @@ def answer_cold(
         return ColdAnswer(reply, shown)
 
 
-def sample_cold(
-    home: HomeLayout, projects: Sequence[Project], words: str, seconds: float
-) -> list[SearchEvidence | CodeCompassError]:
-    """Returns the sample of each project's index for the question `words`, or the error that prevented it: DeadlineExceeded for
-    those that are not read after `seconds`."""
-    end = time.monotonic() + seconds
-    return [_sampled(home, project, words, end) for project in projects]
-
-
-def _sampled(home: HomeLayout, project: Project, words: str, end: float) -> SearchEvidence | CodeCompassError:
-    if time.monotonic() > end:
-        return DeadlineExceeded("its index was not read in time. Call again, or name fewer projects.")
-    try:
-        with _opened(home, project) as snapshot:
-            return panics_as_errors(sample_evidence)(snapshot, words)
-    except Exception as error:  # noqa: BLE001 (a project that fails costs its own part)
-        return reported(error)
+def sample_cold(home: HomeLayout, project: Project, words: str) -> SearchEvidence:
+    """Returns the sample of the project's index for the question `words`. Raises IndexNotReady, IndexIncompatible and
+    IndexDamaged."""
+    with _opened(home, project) as snapshot:
+        return panics_as_errors(sample_evidence)(snapshot, words)
 
 
 @contextmanager

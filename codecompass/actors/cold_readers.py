@@ -8,7 +8,7 @@ processes have the server's priority: with a lower one their answers came too la
 """
 
 from collections.abc import Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from math import inf
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
@@ -26,6 +26,9 @@ T = TypeVar("T")
 
 COLD_READERS: Final = 2
 """Processes or threads that read at a time; each has one index open, with about ten files."""
+
+MAX_THREADS: Final = 4 * COLD_READERS
+"""Threads that read, with those that exceed their time, which cannot be stopped."""
 
 IDLE_SECONDS: Final = 60 * SECONDS
 """Reader processes that were idle for this long end: each holds 50 MB, of which a quarter is shared."""
@@ -60,7 +63,9 @@ class ColdReaders:
         """`prepare` is called once in each reader process, which is not used before: it loads what a read needs."""
         self._prepare = prepare
         self._in_processes = in_processes
-        self._threads = trio.CapacityLimiter(COLD_READERS)
+        self._threads = trio.CapacityLimiter(MAX_THREADS)
+        self._n_in_threads = 0
+        """Reads in threads that are waited for."""
         self._processes = trio.CapacityLimiter(COLD_READERS)
         self._wanted = trio.Event()
         self._changed = trio.Event()
@@ -71,35 +76,69 @@ class ColdReaders:
         """Reader processes that have started and are not late."""
         self._nursery: trio.Nursery | None = None
 
-    async def run(self, seconds: float, work: Callable[..., T], *arguments: object, has_ended_process: bool = False) -> T:
-        """Returns `work(*arguments)`, which should take at most `seconds`. Cancelling does not wait for it.
+    async def run(
+        self,
+        seconds: float,
+        work: Callable[..., T],
+        *arguments: object,
+        late_seconds: float = LATE_SECONDS,
+        has_ended_process: bool = False,
+    ) -> T:
+        """Returns `work(*arguments)`, which should take at most `seconds`. It is waited for `late_seconds` longer, from when it
+        begins: who cancels also bounds the time until then. Cancelling does not wait for it.
 
-        With `has_ended_process` it is not run in a thread, because it may have ended a process before.
+        With `has_ended_process` it is not run in a thread, because it may have ended a process before, and once more if its
+        process has ended again: the system may have killed all of them, those that were idle too.
 
-        Raises DeadlineExceeded if it takes much longer, ReaderEnded if its process has ended, and the errors of `work`.
+        Raises DeadlineExceeded if it takes longer, ReaderEnded if its process has ended, and the errors of `work`.
         """
-        with trio.move_on_after(seconds + LATE_SECONDS):
-            if not await self._has_free_process(has_ended_process):
-                return await trio.to_thread.run_sync(work, *arguments, limiter=self._threads, abandon_on_cancel=True)
+        for more in range(COLD_READERS if has_ended_process else 1, 0, -1):
+            try:
+                return await self._run_once(seconds, late_seconds, work, arguments, has_ended_process)
+            except ReaderEnded:
+                if more == 1:
+                    raise
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _run_once(
+        self, seconds: float, late_seconds: float, work: Callable[..., T], arguments: tuple[object, ...], has_ended_process: bool
+    ) -> T:
+        context = await self._turn(may_be_in_thread=not has_ended_process)
+        with trio.move_on_after(seconds + late_seconds):
+            if context is None:
+                return await self._in_thread(work, arguments)
             reading = _Reading(seconds, work, arguments)
             assert self._nursery is not None, "a process is free"
-            self._nursery.start_soon(self._read, reading, self._free.pop())
+            self._nursery.start_soon(self._read, reading, context)
             await reading.done.wait()
             if reading.error is not None:
                 raise reading.error
             return reading.result  # type: ignore[return-value]
         raise DeadlineExceeded("its index could not be read in time. Call again, or name fewer projects.")
 
-    async def _has_free_process(self, waits_for_start: bool) -> bool:
-        """Waits until a reader process is free; returns False where none has started or all of them are late, unless
-        `waits_for_start`."""
-        if not self._in_processes:
-            return False
-        self._used_at = trio.current_time()
-        self._wanted.set()
-        while not self._free and (self._n_in_time or waits_for_start):
+    async def _turn(self, *, may_be_in_thread: bool) -> "WorkerContext | None":
+        """Waits until a reader process is free, and returns its context, or until a thread may read: then it returns None.
+
+        Threads read where no process has started or all of them are late.
+        """
+        if self._in_processes:
+            self._used_at = trio.current_time()
+            self._wanted.set()
+        while True:
+            if self._free:
+                return self._free.pop()
+            is_thread_free = self._n_in_threads < COLD_READERS and self._threads.available_tokens > 0
+            if may_be_in_thread and not self._n_in_time and is_thread_free:
+                return None
             await self._changed.wait()
-        return bool(self._free)
+
+    async def _in_thread(self, work: Callable[..., T], arguments: tuple[object, ...]) -> T:
+        self._n_in_threads += 1
+        try:
+            return await trio.to_thread.run_sync(work, *arguments, limiter=self._threads, abandon_on_cancel=True)
+        finally:
+            self._n_in_threads -= 1
+            self._change()
 
     async def serve(self) -> None:
         """Keeps reader processes available, from the first read until they were idle for IDLE_SECONDS. Runs until cancelled."""
@@ -107,19 +146,25 @@ class ColdReaders:
             await self._wanted.wait()
             import trio_parallel  # only where a question is about several projects
 
-            async with AsyncExitStack() as stack:
-                # One context for each process: then it is known which of them has ended.
-                contexts = [
-                    await stack.enter_async_context(trio_parallel.open_worker_context(idle_timeout=inf))
-                    for _ in range(COLD_READERS)
-                ]
-                self._nursery = nursery = await stack.enter_async_context(trio.open_nursery())
-                for context in contexts:
-                    nursery.start_soon(self._start, context)
-                await self._idle()
-                self._wanted = trio.Event()
-                self._free, self._n_in_time = [], 0
-                nursery.cancel_scope.cancel()
+            # One that was killed while it was idle is reported when its context closes.
+            with suppress(trio_parallel.BrokenWorkerError):
+                await self._serve_until_idle()
+
+    async def _serve_until_idle(self) -> None:
+        import trio_parallel
+
+        async with AsyncExitStack() as stack:
+            # One context for each process: then it is known which of them has ended.
+            contexts = [
+                await stack.enter_async_context(trio_parallel.open_worker_context(idle_timeout=inf)) for _ in range(COLD_READERS)
+            ]
+            self._nursery = nursery = await stack.enter_async_context(trio.open_nursery())
+            for context in contexts:
+                nursery.start_soon(self._start, context)
+            await self._idle()
+            self._wanted = trio.Event()
+            self._free, self._n_in_time = [], 0
+            nursery.cancel_scope.cancel()
 
     async def _idle(self) -> None:
         """Waits until no reader process has been used for IDLE_SECONDS."""

@@ -168,3 +168,45 @@ def in_process(readers):
         return None if found == os.getpid() else found
 
     return pid
+
+
+async def test_reads_that_wait_for_a_thread_go_to_a_process_once_one_has_started(tmp_path):
+    """Two threads were stuck, and those that waited for them never looked at the processes that had started meanwhile."""
+    fifos = [tmp_path / str(number) for number in range(COLD_READERS)]
+    read_in = []
+
+    async def ask():
+        read_in.append(await readers.run(LONG, pid_for, ""))
+
+    async with opened() as readers, trio.open_nursery() as nursery:
+        writers = []
+        for fifo in fifos:
+            os.mkfifo(fifo)
+            nursery.start_soon(readers.run, LONG, read, fifo)
+            writers.append(await writer_of(fifo))
+        nursery.start_soon(ask)
+        await until(lambda: read_in, "the read that waited")
+        for writer in writers:
+            os.close(writer)
+
+    assert read_in != [os.getpid()]
+
+
+async def test_threads_that_are_late_do_not_keep_others_from_reading(tmp_path):
+    fifos = [tmp_path / str(number) for number in range(COLD_READERS)]
+    async with opened(in_processes=False) as readers:
+        for fifo in fifos:
+            os.mkfifo(fifo)
+            with pytest.raises(DeadlineExceeded):
+                await readers.run(0.01, read, fifo, late_seconds=0)
+        meanwhile = await readers.run(LONG, pid_for, "")
+        for fifo in fifos:
+            os.close(await writer_of(fifo))
+
+    assert meanwhile == os.getpid()
+
+
+async def test_a_process_that_was_killed_while_it_was_idle_is_no_failure_in_the_end():
+    async with opened() as readers:
+        for pid in await warm(readers):
+            os.kill(pid, signal.SIGKILL)
