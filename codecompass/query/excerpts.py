@@ -80,8 +80,7 @@ def excerpt_of(
         return _beginning(lines, place, enclosing)
     if place.symbol is not None and len(lines) <= WHOLE_LINES:
         return Excerpt(lines=tuple(_shortened(line, None) for line in lines), is_whole=True, enclosing=enclosing)
-    # The signature of a definition is shown above the excerpt.
-    candidates = lines[1:] if place.symbol is not None and place.symbol.signature else lines
+    candidates = _below_signature(lines, place.symbol) if place.symbol is not None else lines
     return Excerpt(lines=_best(candidates, pattern, place.focus, 1 if is_brief else MATCHING_LINES), enclosing=enclosing)
 
 
@@ -109,16 +108,27 @@ def _beginning(lines: Sequence[MatchedLine], place: RankedPlace, enclosing: Encl
     return Excerpt(lines=shown, is_whole=not (first or omitted), n_omitted=omitted, enclosing=enclosing)
 
 
+def _below_signature(lines: Sequence[MatchedLine], row: SymbolRow) -> Sequence[MatchedLine]:
+    """Returns the lines of a definition without those of its signature, which is shown above the excerpt."""
+    if not row.signature:
+        return lines
+    said = "".join(row.signature.split())
+    for number, line in enumerate(lines[1:], 1):
+        if "".join(line.text.split()).rstrip(":{,") not in said:
+            return lines[number:]
+    return ()
+
+
 def _best(lines: Sequence[MatchedLine], pattern: re.Pattern[str] | None, focus: int, most: int) -> tuple[MatchedLine, ...]:
     """Returns up to `most` lines in order: the focus line and those with the most different words, earlier ones first among
-    equals."""
+    equals. Where no line has two of the words, one is returned."""
     counts = {line.line: _n_words(line.text, pattern) for line in lines}
     found = sorted((line for line in lines if counts[line.line]), key=lambda line: (-counts[line.line], line.line))
-    most = counts[found[0].line] if found else 0
+    most_words = counts[found[0].line] if found else 0
     focused = [line for line in lines if line.line == focus]
     # Beside a line with all words, a line with one of them is noise.
-    others = [line for line in found if line.line != focus and (counts[line.line] == most or counts[line.line] > 1)]
-    kept = (focused + others)[:most]
+    others = [line for line in found if line.line != focus and (counts[line.line] == most_words or counts[line.line] > 1)]
+    kept = (focused + others)[: most if most_words > 1 else 1]
     return tuple(_shortened(line, pattern) for line in sorted(kept, key=lambda line: line.line))
 
 

@@ -8,7 +8,7 @@ from codecompass.protocol.encode import encoded_size
 from codecompass.protocol.requests import LocateSymbol, SearchCode
 from codecompass.query import locate_symbol, search_code
 from codecompass.query.excerpts import BODY_BYTES, BODY_LINES
-from codecompass.query.options import MAX_DEFAULT_RESULT_BYTES
+from codecompass.query.options import MAX_DEFAULT_RESULT_BYTES, QueryOptions
 
 
 @pytest.fixture(scope="session")
@@ -122,3 +122,26 @@ def test_compact_has_no_body(shop, state):
     (result,) = locate_symbol(shop, LocateSymbol(name="allow", detail_level="body", compact=True), state).results
 
     assert (result.body, result.lines) == ("", ())
+
+
+def _lines_shown(index_of, state, text):
+    options = QueryOptions(answers="text")
+    (first, *_) = search_code(
+        index_of({"a.py": text}), SearchCode(query="how is the invoice ledger settled"), state, options
+    ).results
+    return [line.text.strip() for line in first.excerpt.lines]
+
+
+def test_lines_of_a_signature_are_not_shown_below_it(index_of, state):
+    text = "def settle(\n    invoice: Invoice,\n    ledger: Ledger,\n) -> Settled:\n" + "    step()\n" * 10
+    assert _lines_shown(index_of, state, text + "    return close(invoice, ledger)\n") == ["return close(invoice, ledger)"]
+
+
+def test_three_lines_with_most_of_the_question_are_shown_however_many_words_they_share(index_of, state):
+    text = "def settle(x):\n" + "    step()\n" * 10 + "".join(f"    invoice.ledger(x, {n})\n" for n in range(5))
+    assert _lines_shown(index_of, state, text) == [f"invoice.ledger(x, {n})" for n in range(3)]
+
+
+def test_of_lines_with_one_word_of_the_question_one_is_shown(index_of, state):
+    text = "def settle(x):\n" + "    step()\n" * 10 + "".join(f"    invoice(x, {n})\n" for n in range(5))
+    assert _lines_shown(index_of, state, text) == ["invoice(x, 0)"]

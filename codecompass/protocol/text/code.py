@@ -28,7 +28,7 @@ from codecompass.protocol.replies import (
     Result,
 )
 
-SIGNATURE_CHARACTERS: Final = 160
+SIGNATURE_CHARACTERS: Final = 120
 """The longest heading; the rest is cut."""
 
 CUT: Final = "…"

@@ -4,6 +4,7 @@ import pytest
 
 from codecompass.protocol.replies import Enclosing, Excerpt, HierarchyNode, MatchedLine, OutlineNode, RelatedSymbol, Result
 from codecompass.protocol.text.code import (
+    SIGNATURE_CHARACTERS,
     Name,
     described,
     grouped,
@@ -65,7 +66,7 @@ def test_a_heading_is_the_signature_with_the_name_qualified_and_says_the_kind_on
 def test_a_long_signature_is_cut_and_says_so():
     shown = described(name("a.py", "fn", "a.f", "def f(" + "argument, " * 100 + ")"))
 
-    assert len(shown) == 160
+    assert len(shown) == SIGNATURE_CHARACTERS
     assert shown.endswith("…")
 
 
