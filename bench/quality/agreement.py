@@ -1,14 +1,15 @@
 """Compares literal and regular expression search with ripgrep: `python -m bench.quality.agreement --trees DIR --home DIR`.
 
-Patterns are made from lines of the files themselves, so that most of them match. Both search the indexed files; a difference is a
-line that only one of them finds. --home has the indexes that `python -m bench.quality --out` left (OUT/index).
+Patterns are made from lines of the files themselves, so that most of them match. Both search the indexed files in UTF-8, and of
+those the lines that are not too long to be indexed; a difference is a line that only one of them finds. --home has the indexes
+that `python -m bench.quality --out` left (OUT/index).
 """
 
 import argparse
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Final, Literal
@@ -22,6 +23,7 @@ from codecompass.protocol.requests import SearchCode
 from codecompass.query.options import QueryOptions
 from codecompass.query.search import find
 from codecompass.query.source_lines import chunk_lines
+from codecompass.settings import Settings
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import Narrowing
@@ -31,6 +33,9 @@ Line = tuple[str, int]
 
 EVERYTHING: Final = 10**9
 SHOWN_LINES: Final = 3
+
+MAX_LINE_CHARACTERS: Final = Settings().index.max_line_length
+"""Of the settings that the indexes were made with."""
 
 _IN_RIPGREP: Final = {
     # RE2's classes are ASCII, ripgrep's are Unicode.
@@ -83,7 +88,8 @@ def our_lines(snapshot: Snapshot, pattern: Pattern) -> set[Line]:
     """Returns all lines that our search finds."""
     request = SearchCode(query=pattern.text, mode=pattern.mode)
     hits = find(snapshot, request, EVERYTHING, QueryOptions(max_matched_lines=EVERYTHING, counted_lines=EVERYTHING))
-    return {(shown.place.file.path, line.line) for shown in hits.shown for line in shown.matched_lines}
+    found = {(shown.place.file.path, line.line) for shown in hits.shown for line in shown.matched_lines}
+    return {line for line in found if _is_compared(snapshot, line[0])}
 
 
 def ripgrep_lines(ripgrep: str, root: Path, pattern: Pattern, snapshot: Snapshot) -> set[Line]:
@@ -100,8 +106,8 @@ def ripgrep_lines(ripgrep: str, root: Path, pattern: Pattern, snapshot: Snapshot
         path, _, rest = row.partition(b"\0")
         if rest:
             found.add((path.removeprefix(b"./").decode("utf-8", "surrogateescape"), int(rest.partition(b":")[0])))
-    indexed = {path for path in {path for path, _ in found} if _is_indexed(snapshot, path)}
-    return {line for line in found if line[0] in indexed}
+    lines = {path: _compared_lines(snapshot, root, path) for path in {path for path, _ in found}}
+    return {(path, line) for path, line in found if lines[path] is None or line in lines[path]}
 
 
 def in_ripgrep(pattern: str) -> str:
@@ -199,9 +205,21 @@ def _escaped(text: str) -> str:
     return re.sub(r"[\\^$.|?*+()\[\]{}]", lambda mark: f"\\{mark[0]}", text)
 
 
-def _is_indexed(snapshot: Snapshot, path: str) -> bool:
+def _is_compared(snapshot: Snapshot, path: str) -> bool:
+    """Whether a file is indexed and both read it as UTF-8."""
     file = snapshot.facts.file(path)
-    return file is not None and file.status == "indexed"
+    return file is not None and file.status == "indexed" and not file.encoding
+
+
+def _compared_lines(snapshot: Snapshot, root: Path, path: str) -> Collection[int] | None:
+    """Returns the lines of a file that are indexed, from 1; None for all."""
+    if not _is_compared(snapshot, path):
+        return ()
+    file = snapshot.facts.file(path)
+    if file is None or not file.long_lines:
+        return None
+    lines = (root / path).read_bytes().decode().replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return {number for number, line in enumerate(lines, 1) if len(line) <= MAX_LINE_CHARACTERS}
 
 
 if __name__ == "__main__":
