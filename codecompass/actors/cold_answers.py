@@ -7,7 +7,7 @@ changed since: the files that an answer shows are compared with the disk, and th
 A server reads in reader processes (`cold_readers.py`).
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import Final, TypeVar
@@ -20,12 +20,15 @@ from codecompass.actors.blocking_calls import Limits
 from codecompass.actors.cold_readers import ColdReaders, ReaderEnded
 from codecompass.actors.failures import panics_as_errors
 from codecompass.actors.messages import Query, QueryRequest
+from codecompass.actors.summaries import Summaries
 from codecompass.errors import CodeCompassError, IndexStale, reported
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import FindReferencesReply, LocateSymbolReply, Reply, SearchCodeReply, SearchEvidence
+from codecompass.protocol.requests import FindReferences, LocateSymbol, SearchCode
 from codecompass.query.merging import sample_evidence
 from codecompass.query.metadata import mark_stale
 from codecompass.query.options import QueryOptions
+from codecompass.query.summarized import can_answer, can_mention, expected_evidence, fullest, is_decidable
 from codecompass.settings import FreshnessPolicy, Settings
 from codecompass.store.drift import changed_since_indexed, manifest_entry
 from codecompass.store.index import WorkspaceIndex
@@ -33,11 +36,18 @@ from codecompass.store.layout import HomeLayout
 from codecompass.store.manifest import ManifestEntry
 from codecompass.store.registry import Project
 from codecompass.store.snapshot import Snapshot
+from codecompass.store.word_summary import WordSummary
 
 T = TypeVar("T")
 
 Shown = dict[str, ManifestEntry | None]
 """The files that an answer shows, each with its manifest entry."""
+
+MAX_SAMPLED: Final = 32
+"""Projects that are sampled if the words of all are known."""
+
+SUMMARIES_SHARE: Final = 0.3
+"""How much of the time for samples may go into reading the summaries."""
 
 MAX_WAITING: Final = 4
 """Samples that wait for a reader, or are read, at a time: enough that none waits for a question."""
@@ -58,6 +68,7 @@ class ColdAnswers:
         self._policy: FreshnessPolicy = settings.query.freshness_policy
         self._blocking = limits.blocking
         self.readers = readers
+        self.summaries = Summaries(home, limits.blocking, readers)
 
     @property
     def are_fresh(self) -> bool:
@@ -65,8 +76,30 @@ class ColdAnswers:
         return False
 
     async def concerned(self, projects: Sequence[Project], asked: Query, seconds: float) -> Collection[str] | None:
-        """Returns None, for all projects: only their own indexes say which are concerned."""
-        return None
+        """Returns the ids of the projects that can have what is asked for exactly, and of those of which that is not known;
+        None if it cannot be determined, or if no project is known to have it: then something similar is looked for."""
+        request = asked.request
+        assert isinstance(request, SearchCode | LocateSymbol | FindReferences)
+        imported = asked.imported
+        if imported is None and not is_decidable(request):
+            return None
+        known = await self._summaries_of(projects, seconds)
+
+        def can_answer_it(summary: WordSummary) -> bool:
+            return can_mention(summary, imported.name) if imported is not None else can_answer(summary, request)
+
+        able = {project_id for project_id, summary in known.items() if can_answer_it(summary)}
+        unknown = {each.project_id for each in projects} - known.keys()
+        return able | unknown if able or imported is not None else None
+
+    async def _summaries_of(self, projects: Sequence[Project], seconds: float) -> Mapping[str, WordSummary]:
+        """Returns the summaries, or none if they cannot be read within `seconds`."""
+        try:
+            with trio.move_on_after(seconds):
+                return await self.summaries.known(projects)
+        except CodeCompassError:
+            pass  # The indexes themselves are asked.
+        return {}
 
     async def answer(self, project: Project, asked: Query, seconds: float, *, is_fresh: bool = False) -> Reply:
         """Answers a question from the project's index on disk. `seconds` bounds the search.
@@ -91,9 +124,16 @@ class ColdAnswers:
         self, projects: Sequence[Project], words: str, seconds: float, found: dict[str, SearchEvidence | CodeCompassError]
     ) -> None:
         """Adds to `found`, by project id and as they arrive, the sample of each project's index for the question `words`, or the
-        error that prevented it."""
-
-        waiting = iter(projects)
+        error that prevented it. Projects with less of its words than MAX_SAMPLED others get a sample without hits.
+        """
+        known = await self._summaries_of(projects, SUMMARIES_SHARE * seconds)
+        expected = {project_id: expected_evidence(summary, words) for project_id, summary in known.items()}
+        ids = list(expected)
+        best = {ids[number] for number in fullest(list(expected.values()), MAX_SAMPLED)}
+        found.update({project_id: each for project_id, each in expected.items() if project_id not in best})
+        # What is known to have the words comes first: the others may take all the time.
+        ordered = sorted(projects, key=lambda each: each.project_id not in best)
+        waiting = iter([each for each in ordered if each.project_id not in found])
 
         async def read_in_turn() -> None:
             for each in waiting:
@@ -123,7 +163,9 @@ async def open_cold_answers(
     readers = ColdReaders(prepared, in_processes=in_processes)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(readers.serve)
-        yield ColdAnswers(home, settings, limits, readers)
+        answers = ColdAnswers(home, settings, limits, readers)
+        nursery.start_soon(answers.summaries.serve)
+        yield answers
         nursery.cancel_scope.cancel()
 
 

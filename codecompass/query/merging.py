@@ -85,7 +85,7 @@ def merged_results(parts: Sequence[WorkspacePart], limit: int) -> MergedResults:
     if any(_is_verbatim(part) for part in parts):
         parts = [part for part in parts if _is_verbatim(part) or not part.reply.notice]
     evidence = [part.reply.evidence for part in parts if isinstance(part.reply, SearchCodeReply) and part.reply.evidence]
-    worth = _worth(evidence)
+    worth = word_worth(evidence)
     found = [each for part in parts for each in _values(part, worth)]
     found.sort(key=lambda each: each.value, reverse=True)
     results, reasons = [], []
@@ -148,7 +148,7 @@ def _values(part: WorkspacePart, worth: Mapping[str, float]) -> Iterator[_Valued
             yield _Valued((0.0, value), part, index)
 
 
-def _worth(evidence: Sequence[SearchEvidence]) -> Mapping[str, float]:
+def word_worth(evidence: Sequence[SearchEvidence]) -> Mapping[str, float]:
     """Returns the worth of each word of the question over all workspaces: its inverse document frequency times its weight."""
     n_texts = sum(each.n_texts for each in evidence)
     frequencies: dict[str, int] = {}
@@ -164,7 +164,7 @@ def most_promising(evidence: Sequence[SearchEvidence], count: int) -> list[int]:
     """Returns the up to `count` workspaces with most of the question, as indexes of their evidence, best first: those to search.
     Fewer if the others have less than LEAST_PROSPECT of what the best one has. The measure is that of a search without the
     scores: known * best; more with a text that has much of the question word for word, as the origin of a message does."""
-    worth = _worth(evidence)
+    worth = word_worth(evidence)
     prospects = []
     for number, each in enumerate(evidence):
         known, own = _shares(each, worth)

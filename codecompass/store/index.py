@@ -7,6 +7,7 @@ first snapshot until it is closed, an index holds the readers' lock, so that no 
 
 import os
 import sqlite3
+import stat
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -257,6 +258,23 @@ def inspect_index(layout: ProjectLayout, before: IndexInspection | None = None) 
     # The times are read before the description, so that the next inspection finds a change that happens in between.
     modified_ns = _modification_times(layout, found)
     return IndexInspection(found, _meta(layout, found), modified_ns)
+
+
+def files_stamp(layout: ProjectLayout) -> tuple[int, int, int] | None:
+    """Returns the modification times of the files of an index, which are equal if it has not changed; None without an index that
+    this program can read. Opens no database. Never raises."""
+    try:
+        # What is no file may keep its reader waiting.
+        is_file = stat.S_ISREG(layout.current.stat().st_mode)
+    except OSError:
+        return None
+    if not is_file:
+        return None
+    found = compatibility(layout)
+    if found.status != "compatible" or found.current is None:
+        return None
+    facts = layout.facts(found.current.epoch)
+    return _modified_ns(layout.current), _modified_ns(facts), _modified_ns(log_path(facts))
 
 
 def _close_all(idle: list[_Connection]) -> None:

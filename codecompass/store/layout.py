@@ -7,6 +7,7 @@
         writer.lock                       flock of the one process that writes
         readers.lock                      shared flock of every process that has the index open
         CURRENT                           the epoch that readers use, and its versions (JSON, replaced by rename)
+        words                             which words the index has (`word_summary.py`), once many projects were asked
         epochs/<epoch>/facts.db           symbols, imports, manifest
         epochs/<epoch>/facts.sum          the stamp and the checksum of facts.db
         epochs/<epoch>/base.db            only in a fork: a hard link to the facts of another epoch

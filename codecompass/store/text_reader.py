@@ -102,6 +102,11 @@ class TextReader:
         with self._guard:
             return self._searcher.doc_freq(field, word)
 
+    def words_of(self, field: str) -> Sequence[tuple[str, int]]:
+        """Returns all words of a field, each with how many documents have it, in no order that is promised."""
+        with self._guard:
+            return self._searcher.terms_with_prefix(field, "")
+
     def expect_words(self, words: Iterable[str]) -> None:
         """See `TextIndex`. Does nothing: the counts are read from the dictionary of the index."""
 

@@ -151,7 +151,7 @@ async def ask_all(
                 is_name_exact=isinstance(own, LocateSymbol) and page.has_enough_similar(),
                 answers=call.answers,
             )
-            answers[project_id] = await _answer(call, query, each, state, deadline - trio.current_time())
+            answers[project_id] = await _answer(call, query, each, state, _until(deadline))
             page.add(answers[project_id])
 
     with trio.move_on_at(deadline):
@@ -174,6 +174,11 @@ _State = Literal["fresh", "changing", "cold"]
 """The state of a project before it is asked: its index has the current tree, does not have it yet, or is not watched."""
 
 
+def _until(deadline: float) -> float:
+    """Returns the seconds until `deadline`, at least 0."""
+    return max(0.0, deadline - trio.current_time())
+
+
 async def _prepared(
     call: ToolCall,
     request: SharedRequest,
@@ -187,7 +192,7 @@ async def _prepared(
     if call.services.cold_answers.are_fresh:
         return dict.fromkeys((each.project.project_id for each in selected), "fresh")
     turns = trio.CapacityLimiter(MAX_AT_ONCE)
-    seconds = PREPARING_SHARE * (deadline - trio.current_time())
+    seconds = PREPARING_SHARE * _until(deadline)
     policy = None if isinstance(request, FindReferences) else request.freshness_policy
 
     async def prepare(each: SelectedProject) -> None:
@@ -229,7 +234,7 @@ async def _to_search(
     if len(settled) <= FULL_SEARCHES:
         return list(ready)
     told: dict[str, SearchEvidence | CodeCompassError] = {}
-    seconds = SAMPLE_SHARE * (deadline - trio.current_time())
+    seconds = SAMPLE_SHARE * _until(deadline)
     with trio.move_on_after(seconds):
         try:
             await call.services.cold_answers.sample([each.project for each in settled], words, seconds, told)
@@ -264,15 +269,16 @@ async def _concerned(
     answers: dict[str, ProjectAnswer],
 ) -> list[SelectedProject]:
     """Returns the projects that can have an answer. Adds the others to `answers`."""
-    seconds = SAMPLE_SHARE * (deadline - trio.current_time())
-    ids = await call.services.cold_answers.concerned([each.project for each in ready], query, seconds)
+    seconds = SAMPLE_SHARE * _until(deadline)
+    settled = [each for each in ready if states[each.project.project_id] != "changing"]
+    ids = await call.services.cold_answers.concerned([each.project for each in settled], query, seconds)
     if ids is None:
         return list(ready)
-    for each in ready:
+    for each in settled:
         project_id = each.project.project_id
         if project_id not in ids:
             answers[project_id] = ProjectAnswer(each, is_checked=states[project_id] == "fresh")
-    return [each for each in ready if each.project.project_id in ids]
+    return [each for each in ready if each.project.project_id not in answers]
 
 
 async def _answer(call: ToolCall, query: Query, selected: SelectedProject, state: _State, seconds: float) -> ProjectAnswer:

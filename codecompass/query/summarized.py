@@ -1,0 +1,98 @@
+"""What the word summary of an index says about a question, without the index: whether it can have an answer, and how much of the
+question it has. It may be wrong in one direction only: an index that has an answer is never ruled out."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from codecompass.languages.words import ODD_WORD_MARK
+from codecompass.protocol.replies import SearchEvidence, WordEvidence
+from codecompass.protocol.requests import FindReferences, LocateSymbol, SearchCode
+from codecompass.query.exact_names import is_handle
+from codecompass.query.exact_scan import scan_narrowing
+from codecompass.query.filters import symbol_kinds
+from codecompass.query.locate import ONLY_IMPORTS, ONLY_TESTS
+from codecompass.query.merging import word_worth
+from codecompass.query.name_lookup import sought_names
+from codecompass.query.named_locations import asked_lines
+from codecompass.query.query_words import name_parts, query_words
+from codecompass.query.traces_and_signatures import frames
+from codecompass.store.schema import index_tokens
+from codecompass.store.text_queries import TOKEN_MARKS, Narrowing, TermPattern
+from codecompass.store.word_summary import WordSummary
+
+COUNTED_FIELDS: Final = ("body", "parts", "name_words")
+
+
+def is_decidable(request: SearchCode | LocateSymbol | FindReferences) -> bool:
+    """Whether `can_answer` can rule an index out."""
+    match request:
+        case SearchCode():
+            return request.mode in ("literal", "regex")
+        case LocateSymbol():
+            kinds = symbol_kinds(request.kind)
+            is_by_place = asked_lines(request.name) is not None or bool(frames(request.name))
+            # Ids do not say of which index they are, and titles of tests are not in the text index.
+            return not (is_handle(request.name) or is_by_place or kinds in (ONLY_TESTS, ONLY_IMPORTS))
+        case FindReferences():
+            return not is_handle(request.symbol_name)
+
+
+def can_answer(summary: WordSummary, request: SearchCode | LocateSymbol | FindReferences) -> bool:
+    """Whether an index can have what a decidable request asks for: lines of a scan, or a definition of exactly the name."""
+    match request:
+        case SearchCode():
+            return can_hold(summary, scan_narrowing(request))
+        case LocateSymbol():
+            return can_define(summary, request.name)
+        case FindReferences():
+            return can_define(summary, request.symbol_name)
+
+
+def can_define(summary: WordSummary, text: str) -> bool:
+    """Whether an index can define the name that `text` is, ends with or declares, ignoring case."""
+    names = sought_names(text)
+    lasts = (part for name in names for part in name_parts(name)[-1:])
+    words = (token for name in names for token in index_tokens(name)[-1:])
+    return any(summary.document_frequency("name", name.lower()) for name in (*names, *lasts, *words))
+
+
+def can_mention(summary: WordSummary, name: str) -> bool:
+    """Whether an index can have a name in its text."""
+    if summary.document_frequency("names", ODD_WORD_MARK):
+        return True
+    return all(summary.document_frequency("body", token) for token in index_tokens(name))
+
+
+def can_hold(summary: WordSummary, narrowing: Narrowing) -> bool:
+    """Whether an index can have a text that a scan selects."""
+    if narrowing.is_everything or narrowing.is_by_ascii or summary.document_frequency("names", ODD_WORD_MARK):
+        return True
+    return any(all(any(_can_have(summary, term) for term in need) for need in needs) for needs in narrowing.alternatives)
+
+
+def _can_have(summary: WordSummary, term: TermPattern) -> bool:
+    if term.field not in ("body", "parts", "names") or term.is_start_open or term.is_end_open or len(term.pieces) != 1:
+        return True
+    return summary.document_frequency(term.field, TOKEN_MARKS[term.field] + term.pieces[0]) > 0
+
+
+def expected_evidence(summary: WordSummary, query: str) -> SearchEvidence:
+    """Returns what `merging.sample_evidence` does, without hits."""
+    words = tuple(
+        WordEvidence(word.text, word.weight, max(summary.document_frequency(field, word.text) for field in COUNTED_FIELDS))
+        for word in query_words(query)
+    )
+    return SearchEvidence(n_texts=max(1, summary.n_chunks), words=words, hits=())
+
+
+def fullest(expected: Sequence[SearchEvidence], count: int) -> list[int]:
+    """Returns the up to `count` indexes whose words are most of the question, as numbers in `expected`, best first; of equals
+    those where the words are more frequent. None has no word of it."""
+    worth = word_worth(expected)
+    ordered = []
+    for number, each in enumerate(expected):
+        known = sum(worth[word.text] for word in each.words if word.frequency)
+        share = sum(worth[word.text] * word.frequency / (each.n_texts + word.frequency) for word in each.words)
+        if known > 0.0:
+            ordered.append((-known, -share, number))
+    return [number for *_, number in sorted(ordered)[:count]]

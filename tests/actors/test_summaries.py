@@ -1,0 +1,98 @@
+"""Word summaries are made after the first question about many projects, and are of the newest state."""
+
+import os
+
+import pytest
+import trio
+
+from codecompass.actors import summaries
+from codecompass.actors.blocking_calls import Limits
+from codecompass.actors.cold_answers import open_cold_answers
+from codecompass.settings import Settings
+from codecompass.store.layout import HomeLayout
+from codecompass.store.registry import Project
+from tests.support.cold_reading import writer_of
+from tests.support.waiting import until
+from tests.support.workspace import TestWorkspace
+
+
+@pytest.fixture
+async def two(tmp_path):
+    made = [TestWorkspace(tmp_path / name, tmp_path / "home") for name in ("one", "two")]
+    for each in made:
+        each.write({"a.py": f"def {each.root.name}_only():\n    pass\n"})
+        await each.sync()
+    return made
+
+
+def project_of(workspace):
+    return Project(
+        project_id=workspace.project_id,
+        alias=None,
+        root=workspace.root,
+        is_auto_discovered=False,
+        is_default=False,
+        created_at=0.0,
+        last_used_at=0.0,
+    )
+
+
+def opened(workspace):
+    return open_cold_answers(HomeLayout(workspace.home), Settings(), Limits(), in_processes=False)
+
+
+async def known(cold, workspaces):
+    """Returns the names of the workspaces whose summary is known."""
+    found = await cold.summaries.known([project_of(each) for each in workspaces])
+    return [each.root.name for each in workspaces if each.project_id in found]
+
+
+async def all_known(cold, workspaces):
+    async def are_all():
+        return len(await known(cold, workspaces)) == len(workspaces)
+
+    await until(are_all, "all summaries")
+
+
+async def test_summaries_are_made_after_they_were_wanted_and_stay_on_disk(two):
+    async with opened(two[0]) as cold:
+        before = await known(cold, two)
+        await all_known(cold, two)
+    async with opened(two[0]) as cold:
+        assert (before, await known(cold, two)) == ([], ["one", "two"])
+
+
+async def test_an_index_that_changed_is_unknown_until_its_summary_is_made_again(two):
+    async with opened(two[0]) as cold:
+        await all_known(cold, two)
+        two[1].write({"b.py": "def fresh():\n    pass\n"})
+        await two[1].sync()
+        assert await known(cold, two) == ["one"]
+        await all_known(cold, two)
+        found = await cold.summaries.known([project_of(two[1])])
+
+    assert found[two[1].project_id].document_frequency("name", "fresh") == 1
+
+
+async def test_what_is_kept_in_memory_is_bounded(two, monkeypatch):
+    monkeypatch.setattr(summaries, "MAX_BYTES", 1)
+    async with opened(two[0]) as cold:
+        await all_known(cold, two)
+
+        assert cold.summaries._kept == {}
+
+
+async def test_an_index_that_hangs_does_not_keep_others_from_their_summaries(two, monkeypatch):
+    monkeypatch.setattr(summaries, "MAKING_SECONDS", 0.2)
+    facts = next(two[0].layout.epochs.glob("*/facts.sum"))
+    facts.unlink()
+    os.mkfifo(facts)
+    async with opened(two[0]) as cold, trio.open_nursery() as nursery:
+        nursery.start_soon(known, cold, two)
+        writer = await writer_of(facts)
+
+        async def is_second_known():
+            return await known(cold, two) == ["two"]
+
+        await until(is_second_known, "the summary of the other")
+        os.close(writer)

@@ -1,0 +1,102 @@
+"""What a word summary says of an index: never that it has no answer where it has one."""
+
+from random import Random
+
+import pytest
+
+from bench.quality.agreement import Pattern, our_lines, random_pattern
+from codecompass.errors import SymbolNotFound
+from codecompass.protocol.requests import FindReferences, LocateSymbol, SearchCode
+from codecompass.query import find_references, locate_symbol
+from codecompass.query.merging import sample_evidence
+from codecompass.query.summarized import can_answer, can_mention, expected_evidence, fullest, is_decidable
+from codecompass.store.word_summary import WordSummary, summary_of
+
+ELSEWHERE = {"other.py": "def unrelated_thing():\n    '''Nothing of the kind.'''\n    return 1\n"}
+
+
+@pytest.fixture(scope="session")
+def summarized(index_of):
+    return lambda snapshot: WordSummary(summary_of(snapshot, (0, 0, 0)))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_index_with_lines_of_a_scan_is_never_ruled_out(shop, index_of, summarized, seed):
+    random, other = Random(seed), index_of(ELSEWHERE)
+    lines = [line for file in shop.facts.files() for chunk in shop.text.file_chunks(file.id) for line in chunk.text.split("\n")]
+    lines = sorted(line for line in lines if len(line.strip()) >= 3)
+    n_ruled_out = 0
+    for _ in range(150):
+        pattern = random_pattern(random, lines)
+        request = SearchCode(query=pattern.text, mode=pattern.mode)
+        for snapshot in (shop, other):
+            is_able = can_answer(summarized(snapshot), request)
+            assert is_able or not our_lines(snapshot, Pattern(pattern.mode, pattern.text)), pattern
+            n_ruled_out += not is_able
+    assert n_ruled_out > 30
+
+
+def test_an_index_that_defines_a_name_is_never_ruled_out(shop, index_of, summarized, state):
+    ours, other = summarized(shop), summarized(index_of(ELSEWHERE))
+    symbols = [row for file in shop.facts.files() for row in shop.facts.symbols_in_file(file.id) if row.kind not in ("use", "test")]
+    assert len(symbols) > 20
+    n_ruled_out = 0
+    for row in symbols:
+        for name in (row.name, row.qualified_name, row.name.upper(), row.signature):
+            request = LocateSymbol(name=name[:200] or row.name)
+            found = locate_symbol(shop, request, state).results
+            if found and found[0].match == "exact" and is_decidable(request):
+                assert can_answer(ours, request), name
+                n_ruled_out += not can_answer(other, request)
+    assert n_ruled_out > 20
+
+
+def test_a_name_that_an_index_does_not_define_rules_it_out_for_its_uses(index_of, summarized, state):
+    other = index_of(ELSEWHERE)
+
+    assert can_answer(summarized(other), FindReferences(symbol_name="unrelated_thing"))
+    assert not can_answer(summarized(other), FindReferences(symbol_name="settle_invoice"))
+    with pytest.raises(SymbolNotFound):
+        find_references(other, FindReferences(symbol_name="settle_invoice"), state)
+
+
+def test_a_name_is_mentioned_where_all_its_words_are(index_of, summarized):
+    summary = summarized(index_of({"a.py": "from b import settle_invoice\n"}))
+
+    assert can_mention(summary, "settle_invoice")
+    assert not can_mention(summary, "settle_order")
+
+
+@pytest.mark.parametrize(
+    ("request_", "is_one"),
+    [
+        (SearchCode(query="a b", mode="auto"), False),
+        (SearchCode(query="a", mode="files"), False),
+        (SearchCode(query="a", mode="literal"), True),
+        (LocateSymbol(name="a.py:3"), False),
+        (LocateSymbol(name="does a thing", kind="test"), False),
+        (LocateSymbol(name="Order"), True),
+        (FindReferences(symbol_name="Order"), True),
+    ],
+)
+def test_places_ids_and_titles_are_not_decided_by_words(request_, is_one):
+    assert is_decidable(request_) == is_one
+
+
+def test_the_words_of_a_question_are_counted_as_a_sample_counts_them(shop, summarized):
+    question = "where is the order stored by the client"
+    ours, sampled = expected_evidence(summarized(shop), question), sample_evidence(shop, question)
+
+    assert [word.text for word in ours.words] == [word.text for word in sampled.words]
+    for one, other in zip(ours.words, sampled.words, strict=True):
+        assert (one.frequency > 0) >= (other.frequency > 0)
+    assert ours.n_texts == sampled.n_texts
+
+
+def test_the_indexes_with_most_of_a_question_come_first(index_of, summarized):
+    texts = ["def ledger(): pass\n", "def ledger(invoice): pass\n", "x = 1\n", "def ledger(invoice, settle): pass\n"]
+    summaries = [summarized(index_of({"a.py": text})) for text in texts]
+    expected = [expected_evidence(each, "settle the invoice in the ledger") for each in summaries]
+
+    assert fullest(expected, 10) == [3, 1, 0]
+    assert fullest(expected, 2) == [3, 1]
