@@ -14,7 +14,7 @@ CODE = "def total(cart):\n    return sum(cart)\n"
 
 @asynccontextmanager
 async def waiting_page(top):
-    """Yields a browser, an event that is set once the page of a file is answered, and that answer. No worker is free meanwhile."""
+    """Yields a browser, an event that is set once the page of a file is answered, and the answers. No worker is free."""
     root = top / "shop"
     root.mkdir()
     (root / "cart.py").write_text(CODE)
