@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from codecompass import query as core
-from codecompass.errors import CodeCompassError, IndexIncompatible, IndexNotReady, RefNotIndexed, WorkspaceBusy
+from codecompass.errors import CodeCompassError, IndexNotReady, RefNotIndexed, WorkspaceBusy
 from codecompass.jobs import Job
 from codecompass.protocol.metadata import AnswerState, SchemaStatus
 from codecompass.protocol.replies import Reply
@@ -86,8 +86,8 @@ def needs_symbols(request: Request) -> bool:
 def not_ready(job: Job | None, *, has_text: bool, schema_status: SchemaStatus = "not_indexed") -> CodeCompassError:
     """Returns the error for a question whose index was not ready in time: the progress of the job, and what to do next.
 
-    IndexIncompatible if the index is rebuilt because of its `schema_status`, WorkspaceBusy if all files are done and a first
-    index is being written, else IndexNotReady.
+    WorkspaceBusy if all files are done and a first index is being written, else IndexNotReady, also for an index that is rebuilt
+    because of its `schema_status`: nobody has to do anything about it.
     """
     progress = None if job is None else job.progress
     counted = progress if progress is not None and progress.files_total else None
@@ -95,7 +95,7 @@ def not_ready(job: Job | None, *, has_text: bool, schema_status: SchemaStatus = 
     if counted is not None:
         so_far = f"{counted.files_indexed:,} of {counted.files_total:,} files are done"
     if schema_status in ("reindex_required", "corrupt_manifest"):
-        return IndexIncompatible(
+        return IndexNotReady(
             f"the index on disk does not fit this program ({schema_status}) and is being built anew: {so_far}. Call again in "
             f"{RETRY_AFTER_MS} ms. If it fails: index_repo with force: true (on the command line: codecompass index --force).",
             job_id=None if job is None else job.job_id,

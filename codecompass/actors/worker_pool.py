@@ -27,9 +27,12 @@ from codecompass.worker.messages import (
     Answer,
     Batch,
     FileText,
+    Highlight,
+    Highlighted,
     Probe,
     Probed,
     decode_answer,
+    decode_highlighted,
     decode_probed,
     encode_frame,
 )
@@ -71,6 +74,19 @@ class BatchResult(Struct, frozen=True):
     answers: tuple[Answer, ...]
     killed_parsing: tuple[str, ...] = ()
     killed_reading: tuple[str, ...] = ()
+
+
+class HighlightResult(Struct, frozen=True):
+    """The answers about the first texts of an order: about all, unless the worker died or time ran out. `was_killed_by_text`:
+    the first text without an answer ended the worker, by its CPU time or a crash."""
+
+    answers: tuple[Highlighted, ...]
+    was_killed_by_text: bool = False
+
+
+class _Reply(Struct, frozen=True):
+    frames: list[memoryview]
+    was_own_death: bool
 
 
 class _WorkerDied(Exception):
@@ -118,16 +134,18 @@ class _Worker:
         except (trio.BrokenResourceError, trio.ClosedResourceError, msgspec.DecodeError) as error:
             raise _WorkerDied(was_silent=False) from error
 
-    async def probed(self, probe: Probe, silence_seconds: float) -> Probed:
-        """Returns the answer to a probe. Raises _WorkerDied if the process ends or falls silent."""
+    async def reply(self, order: Probe | Highlight, count: int, seconds: float, frames: list[memoryview]) -> None:
+        """Appends the `count` frames that answer `order`. Raises _WorkerDied if the process ends or takes longer than `seconds`;
+        those that came before are appended then too."""
         assert self.process.stdin is not None
         try:
-            with trio.fail_after(silence_seconds):
-                await self.process.stdin.send_all(encode_frame(probe))
-                return decode_probed((await self._frames())[0])
+            with trio.fail_after(seconds):
+                await self.process.stdin.send_all(encode_frame(order))
+                while len(frames) < count:
+                    frames += await self._frames()
         except trio.TooSlowError as error:
             raise _WorkerDied(was_silent=True) from error
-        except (trio.BrokenResourceError, trio.ClosedResourceError, msgspec.DecodeError) as error:
+        except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
             raise _WorkerDied(was_silent=False) from error
 
     async def _frames_in_time(self, silence_seconds: float, tokens: trio.CapacityLimiter | None) -> list[memoryview]:
@@ -248,24 +266,40 @@ class WorkerPool:
 
         Cancelling kills the worker. Raises InternalError if no worker can be started.
         """
+        reply = await self._reply(probe, 1, max(SILENCE_MINIMUM_SECONDS, SILENCE_FACTOR * probe.cpu_seconds))
+        return decode_probed(reply.frames[0]) if reply.frames else None
+
+    async def highlight(self, order: Highlight, seconds: float) -> HighlightResult:
+        """Returns the answers about the texts of `order`. `seconds` count from when a worker is free, for which this waits.
+
+        Cancelling kills the worker. Raises InternalError if no worker can be started.
+        """
+        reply = await self._reply(order, len(order.texts), seconds)
+        answers = tuple(decode_highlighted(frame) for frame in reply.frames)
+        return HighlightResult(answers, was_killed_by_text=reply.was_own_death)
+
+    async def _reply(self, order: Probe | Highlight, count: int, seconds: float) -> _Reply:
+        """Returns the frames that answer an order, fewer than `count` if its worker died."""
+        frames: list[memoryview] = []
+        was_own_death = False
         async with self._tokens:
             worker = await self._living()
             is_whole = False
             try:
-                probed: Probed | None = await worker.probed(
-                    probe, max(SILENCE_MINIMUM_SECONDS, SILENCE_FACTOR * probe.cpu_seconds)
-                )
+                await worker.reply(order, count, seconds, frames)
                 is_whole = True
-            except _WorkerDied:
-                self._log.warning("worker_died", path=probe.paths[0] if probe.paths else "", returncode=worker.process.returncode)
+            except _WorkerDied as error:
                 self.killed_count += 1
-                probed = None
+                await worker.end()
+                ending = -(worker.process.returncode or 0)
+                was_own_death = not error.was_silent and ending not in OUTSIDE_SIGNALS
+                self._log.warning("worker_died", order=type(order).__name__, returncode=worker.process.returncode)
             finally:
                 if is_whole:
                     self._idle.append(worker)
                 else:
                     await worker.end()
-        return probed
+        return _Reply(frames, was_own_death)
 
     async def _run_once(self, batch: Batch, answers: list[Answer]) -> _Death | None:
         """Runs `batch` on one worker and appends to `answers`. Returns None once it is complete, else how the worker died."""

@@ -43,7 +43,7 @@ from codecompass.query.options import QueryOptions
 from codecompass.scan.git_revisions import NamedCommit
 from codecompass.settings import Settings
 from codecompass.store.drift import Drift, find_drift, stale_error
-from codecompass.store.epochs import compatibility
+from codecompass.store.epochs import Compatibility, compatibility
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.lock import is_locked
@@ -290,7 +290,7 @@ def _ready(
     seconds: float,
 ) -> _Ready:
     """Makes the index ready to answer. Raises IndexNotReady if another process makes it, and takes longer than `seconds`."""
-    if compatibility(index.layout).status == "not_indexed":
+    if compatibility(index.layout).needs_build:
         index_first(invocation, registry, project, index.layout, seconds)
     try:
         return _Ready(*_fresh_enough(invocation, registry, project, index, settings, request, policy, seconds))
@@ -304,12 +304,12 @@ def first_answer_seconds(settings: Settings) -> float:
 
 
 def index_first(invocation: Invocation, registry: Registry, project: Project, layout: ProjectLayout, seconds: float) -> None:
-    """Indexes a project that has no index, or waits for another process to do so.
+    """Indexes a project without an index that this program can read, or waits for another process to do so.
 
     Raises IndexNotReady if that takes longer than `seconds`.
     """
     terminal = invocation.terminal
-    terminal.note(f"indexing {printable(str(project.root))} first", "dim")
+    terminal.note(f"indexing {printable(str(project.root))} {_occasion(compatibility(layout))}", "dim")
     gives_up_at = time.monotonic() + seconds
     while True:
         try:
@@ -321,10 +321,18 @@ def index_first(invocation: Invocation, registry: Registry, project: Project, la
             terminal.note(summary(job), "dim")
             return
         # Another process is indexing it. If that ends without an index, it is our turn.
-        while is_locked(layout) and compatibility(layout).status == "not_indexed" and time.monotonic() < gives_up_at:
+        while is_locked(layout) and compatibility(layout).needs_build and time.monotonic() < gives_up_at:
             time.sleep(OTHERS_POLL_SECONDS)
-        if compatibility(layout).status != "not_indexed":
+        if not compatibility(layout).needs_build:
             return
+
+
+def _occasion(found: Compatibility) -> str:
+    if found.status == "not_indexed":
+        return "first"
+    if found.current is None or found.status != "reindex_required":
+        return "anew: its index cannot be read"
+    return f"anew: its index is of an older format (codecompass {printable(found.current.program_version)})"
 
 
 def _with_differences(

@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.units import NANOSECONDS_PER_MILLISECOND, NANOSECONDS_PER_SECOND
+from codecompass.units import KIB, NANOSECONDS_PER_MILLISECOND, NANOSECONDS_PER_SECOND
 
 _DIRECTORY_FLAGS: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -54,6 +54,10 @@ def open_regular_file(path: str, *, follows_link: bool = False) -> int:
     return descriptor
 
 
+GROWTH_BYTES: Final = 64 * KIB
+"""Least size of a read. At the expected end of a file it nearly always returns nothing."""
+
+
 def read_regular_file(path: str, limit: int, *, follows_link: bool = False) -> bytes:
     """Returns at most the first `limit` bytes of the regular file at `path`. `follows_link` applies to the last component only.
 
@@ -68,11 +72,17 @@ def read_regular_file(path: str, limit: int, *, follows_link: bool = False) -> b
 
 
 def read_descriptor(descriptor: int, limit: int) -> bytes:
-    """Returns at most the next `limit` bytes of an open file. Raises OSError."""
+    """Returns at most the next `limit` bytes of an open file. Raises OSError.
+
+    Memory is reserved for what the file holds, not for `limit`: a bound of 1 GiB must not need an address space of 1 GiB.
+    """
+    size = os.fstat(descriptor).st_size
     pieces = []
-    while limit > 0 and (piece := os.read(descriptor, limit)):
+    n_bytes = 0
+    # One byte more than the size finds the end without another call, and a file that grows.
+    while n_bytes < limit and (piece := os.read(descriptor, min(limit - n_bytes, max(size + 1 - n_bytes, GROWTH_BYTES)))):
         pieces.append(piece)
-        limit -= len(piece)
+        n_bytes += len(piece)
     return b"".join(pieces)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from codecompass.identity import ObjectFormat
-from codecompass.scan.files import COARSE_RACY_NS, RACY_NS, open_regular_file, read_regular_file
+from codecompass.scan.files import COARSE_RACY_NS, RACY_NS, open_regular_file, read_descriptor, read_regular_file
 from codecompass.scan.git_conversions import MAX_ATTRIBUTES_BYTES, attribute_files, require_plain_attributes
 from codecompass.scan.git_repository import (
     MAX_INDEX_BYTES,
@@ -120,9 +120,11 @@ def _read_entries(repository: GitRepository, is_cancelled: Callable[[], bool] | 
     path = os.path.join(repository.git_directory, "index")
     try:
         descriptor = open_regular_file(path, follows_link=True)
-        with open(descriptor, "rb") as file:
+        try:
             status = os.fstat(descriptor)
-            content = file.read(MAX_INDEX_BYTES + 1)
+            content = read_descriptor(descriptor, MAX_INDEX_BYTES + 1)
+        finally:
+            os.close(descriptor)
     except OSError:
         return None
     form = object_format(repository)

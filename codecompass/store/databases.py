@@ -32,6 +32,10 @@ BUSY_TIMEOUT_SECONDS: Final = 5.0
 MAX_COPIED_BYTES: Final = 256 * MIB
 """A larger database is not copied: temporary directories are often in memory."""
 
+MAPPED_BYTES: Final = 256 * MIB
+MAPPED_PARTS: Final = 16
+"""How much of a database is mapped, and which part of a limited address space at most: several are open at once."""
+
 TEMPORARY_PLACES: Final = ("/dev/shm", "/run/shm", "/var/tmp", "/tmp")
 """Directories to try after those that the environment names."""
 
@@ -85,6 +89,23 @@ def primary_code(error: sqlite3.Error) -> int:
     return code & 0xFF
 
 
+def address_space_limit() -> int | None:
+    """Returns how many bytes of address space this process may have; None if there is no limit or it is unknown."""
+    try:
+        import resource  # not on Windows
+    except ImportError:
+        return None
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
+def mapped_bytes() -> int:
+    """Returns how many bytes of a database a connection maps; the rest is read, which is slower. Text indexes must be mapped, so
+    databases leave them the address space if it is limited."""
+    limit = address_space_limit()
+    return MAPPED_BYTES if limit is None else min(MAPPED_BYTES, limit // MAPPED_PARTS)
+
+
 def connect(path: Path, *, mode: Literal["ro", "rw", "rwc"], immutable: bool = False) -> sqlite3.Connection:
     """Opens a database with the pragmas that all indexes share. Transactions are begun and ended explicitly.
 
@@ -99,7 +120,7 @@ def connect(path: Path, *, mode: Literal["ro", "rw", "rwc"], immutable: bool = F
     )
     try:
         connection.execute("PRAGMA cache_size = -16000")
-        connection.execute("PRAGMA mmap_size = 268435456")
+        connection.execute(f"PRAGMA mmap_size = {mapped_bytes()}")
         connection.execute("PRAGMA temp_store = MEMORY")
     except BaseException:
         connection.close()

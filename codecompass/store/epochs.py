@@ -56,6 +56,12 @@ class Compatibility(Struct, frozen=True):
     refusal: PermissionError | None = None
 
     @property
+    def needs_build(self) -> bool:
+        """Whether an index has to be built before this program can answer from it: there is none, or one that it cannot read and
+        may replace."""
+        return self.status != "compatible" and not self.is_newer and self.refusal is None
+
+    @property
     def current_schema_version(self) -> int:
         """The schema version of the index on disk, 0 if there is none."""
         return 0 if self.current is None else self.current.schema_version

@@ -93,8 +93,8 @@ def record_facts(
         base = SharedFile((), "") if before is None else SharedFile(before.base, before.base_digest)
     record = FactsRecord(stamp=stamp, digest=digest, is_changing=is_changing, base=base.stamp, base_digest=base.digest)
     if needs_log:
-        content = log_path(path).read_bytes()
-        record = msgspec.structs.replace(record, log_bytes=len(content), log_digest=short_digest(content).hex())
+        n_bytes = log_size(path)
+        record = msgspec.structs.replace(record, log_bytes=n_bytes, log_digest=digest_of_log(path, n_bytes).hex())
     write_record(path, record)
 
 
@@ -221,6 +221,16 @@ def base_stamp(facts: Path | str) -> Stamp:
         return ()
 
 
+def digest_of_log(facts: Path, n_bytes: int) -> bytes:
+    """Returns the checksum of the first `n_bytes` of the log of facts. Raises OSError."""
+    digest = blake3()
+    with log_path(facts).open("rb", buffering=0) as file:
+        while n_bytes > 0 and (block := file.read(min(BLOCK_BYTES, n_bytes))):
+            digest.update(block)
+            n_bytes -= len(block)
+    return digest.digest(DIGEST_BYTES)
+
+
 def digest_of(path: Path, pace: Pace | None = None) -> bytes:
     """Returns the checksum of a file's content. Raises OSError."""
     digest = blake3()
@@ -232,7 +242,7 @@ def digest_of(path: Path, pace: Pace | None = None) -> bytes:
     return digest.digest(DIGEST_BYTES)
 
 
-def short_digest(content: bytes) -> bytes:
+def _short_digest(content: bytes) -> bytes:
     """Returns the checksum of `content`."""
     return blake3(content).digest(DIGEST_BYTES)
 
@@ -243,4 +253,4 @@ def _without_change_time(stamp: Stamp) -> Stamp:
 
 
 def _sealed(content: bytes) -> bytes:
-    return content + short_digest(content)
+    return content + _short_digest(content)

@@ -32,10 +32,10 @@ from codecompass.store.facts_record import (
     Stamp,
     base_stamp,
     digest_of,
+    digest_of_log,
     facts_stamp,
     read_record,
     record_path,
-    short_digest,
     stamp_of,
     write_record,
 )
@@ -239,8 +239,7 @@ def _is_log_there(path: Path, record: FactsRecord) -> bool:
     if not record.log_bytes:
         return True
     try:
-        with log_path(path).open("rb") as file:
-            return short_digest(file.read(record.log_bytes)).hex() == record.log_digest
+        return digest_of_log(path, record.log_bytes).hex() == record.log_digest
     except FileNotFoundError:
         return False
 

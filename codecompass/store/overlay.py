@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from codecompass.imports import path_tails
-from codecompass.store.databases import ReadConnection, base_path, connect_for_reading, database_uri
+from codecompass.store.databases import ReadConnection, base_path, connect_for_reading, database_uri, mapped_bytes
 from codecompass.store.facts import facts_guard
 
 SHARED_TABLES: Final = ("symbols", "imports", "uses", "path_tails")
@@ -60,7 +60,7 @@ def attach_base(connection: sqlite3.Connection, facts: Path) -> bool:
         return False
     connection.execute("ATTACH ? AS base", (database_uri(base_path(facts), mode="ro", immutable=True),))
     connection.execute("PRAGMA base.cache_size = -16000")
-    connection.execute("PRAGMA base.mmap_size = 268435456")
+    connection.execute(f"PRAGMA base.mmap_size = {mapped_bytes()}")
     for table in SHARED_TABLES:
         connection.execute(
             f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} UNION ALL {_visible_rows(table, 'base', 'main')}"

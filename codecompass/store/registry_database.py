@@ -84,16 +84,23 @@ CREATE INDEX jobs_project ON jobs (project_id, sequence);
 CREATE INDEX jobs_open ON jobs (status) WHERE status IN ('queued', 'running');
 """
 
-_CREATION: Final = f"BEGIN; {_TABLES} PRAGMA user_version = {REGISTRY_VERSION}; COMMIT;"
+COMPATIBLE_VERSION: Final = 3
+"""The version of a new registry. Programs that know a later one take it for one to be upgraded, and find that done; programs that
+know only this one take it as it is. So programs of several versions can use one registry at the same time."""
 
-_STEPS: Final = {
-    1: "ALTER TABLE jobs ADD COLUMN error_code TEXT NOT NULL DEFAULT ''",
-    2: "CREATE TABLE IF NOT EXISTS evicted (project_id TEXT PRIMARY KEY, alias TEXT, root BLOB NOT NULL UNIQUE, "
+_CREATION: Final = f"BEGIN; {_TABLES} PRAGMA user_version = {COMPATIBLE_VERSION}; COMMIT;"
+
+_ERROR_CODE: Final = "ALTER TABLE jobs ADD COLUMN error_code TEXT NOT NULL DEFAULT ''"
+"""The column that version 1 lacks, and a version 2 that was in use for a day. It cannot be added twice."""
+
+_ADDITIONS: Final = {
+    "evicted": "CREATE TABLE IF NOT EXISTS evicted (project_id TEXT PRIMARY KEY, alias TEXT, root BLOB NOT NULL UNIQUE, "
     "evicted_at REAL NOT NULL) WITHOUT ROWID",
-    3: "CREATE TABLE IF NOT EXISTS project_groups (name TEXT NOT NULL, project_id TEXT NOT NULL REFERENCES projects "
-    "ON DELETE CASCADE, PRIMARY KEY (name, project_id)) WITHOUT ROWID",
+    "project_groups": "CREATE TABLE IF NOT EXISTS project_groups (name TEXT NOT NULL, project_id TEXT NOT NULL "
+    "REFERENCES projects ON DELETE CASCADE, PRIMARY KEY (name, project_id)) WITHOUT ROWID",
 }
-"""The statement that upgrades each version that a release has written to the next one."""
+"""The tables that came later, with the statements that add them. They need no new version: older programs leave them alone. A
+change that an older program could not live with needs another file, so that it keeps its own."""
 
 
 class RegistryDatabase:
@@ -307,27 +314,40 @@ def _require_version(connection: sqlite3.Connection, path: Path) -> None:
             required_schema_version=REGISTRY_VERSION,
             remediation="upgrade codecompass",
         )
-    if version < min(_STEPS):
+    if version < 1:
         raise sqlite3.DatabaseError(f"its version is {version}, which no release has written")
+    if not {"projects", "jobs"} <= _tables(connection):
+        raise sqlite3.DatabaseError("it is the database of another program")
 
 
 def _bring_up(connection: sqlite3.Connection) -> None:
-    """Upgrades the registry of an older program to this version, so that aliases are kept."""
+    """Adds what an older program's registry lacks, so that names and groups are kept. The version stays, for that program to go
+    on, unless it is the first."""
+    if not _lacking(connection):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Read again inside the transaction: another process may have been first.
+        for statement in _lacking(connection):
+            connection.execute(statement)
+        connection.execute("COMMIT")
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _lacking(connection: sqlite3.Connection) -> list[str]:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    while version < REGISTRY_VERSION:
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            # Read again inside the transaction: another process may have been first.
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            if version < REGISTRY_VERSION:
-                connection.execute(_STEPS[version])
-                version += 1
-                connection.execute(f"PRAGMA user_version = {version}")
-            connection.execute("COMMIT")
-        except BaseException:
-            with contextlib.suppress(sqlite3.Error):
-                connection.execute("ROLLBACK")
-            raise
+    tables = _tables(connection)
+    columns = {row[1] for row in connection.execute("PRAGMA table_info(jobs)")}
+    statements = [] if "error_code" in columns else [_ERROR_CODE]
+    statements += [f"PRAGMA user_version = {COMPATIBLE_VERSION}"] if version == 1 else []
+    return statements + [statement for table, statement in _ADDITIONS.items() if table not in tables]
+
+
+def _tables(connection: sqlite3.Connection) -> set[str]:
+    return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
 
 def reserve(registry: Path) -> Path:

@@ -42,8 +42,8 @@ _REFUSALS: Final = frozenset(
 )
 """Errors for missing space, memory, file handles or permissions, after which the index is not damaged."""
 
-_OS_ERROR: Final = re.compile(r"\(os error (\d+)\)")
-"""How Rust formats an OS error."""
+_OS_ERROR: Final = re.compile(r"\(os error (\d+)\)|\bOs \{ code: (\d+),")
+"""How Rust formats an OS error, for people and for programmers."""
 
 
 class DamageGuard:
@@ -76,7 +76,7 @@ def _refused_by_system(error: BaseException) -> int | None:
         number = error.errno
     else:
         found = _OS_ERROR.search(str(error)) if isinstance(error, ValueError) else None
-        number = int(found[1]) if found else None
+        number = int(found[1] or found[2]) if found else None
     return number if number in _REFUSALS else None
 
 

@@ -4,6 +4,7 @@ tantivy aborts the process if an allocation fails, so a limit on the address spa
 """
 
 import os
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -15,6 +16,7 @@ from codecompass.errors import PermissionDenied
 from codecompass.identity import id_prefix, symbol_id
 from codecompass.languages.records import Chunk, Symbol
 from codecompass.languages.words import split_identifier
+from codecompass.store.databases import address_space_limit
 from codecompass.store.schema import (
     CHUNK_RECORD,
     FILE_RECORD,
@@ -145,12 +147,12 @@ def link_segments(previous: Path, directory: Path) -> None:
         target = directory / entry.name
         if entry.name in NOT_LINKED:
             if entry.name.endswith(".json"):
-                target.write_bytes(Path(entry.path).read_bytes())
+                shutil.copyfile(entry.path, target)
             continue
         try:
             os.link(entry.path, target)
         except OSError:
-            target.write_bytes(Path(entry.path).read_bytes())
+            shutil.copyfile(entry.path, target)
 
 
 NEEDED_BYTES: Final = 832 * MIB
@@ -161,12 +163,8 @@ not with the rest of it, because the memory that the process already has may be 
 
 def require_address_space() -> None:
     """Raises PermissionDenied if the limit is below NEEDED_BYTES, but not if there is none or it is unknown."""
-    try:
-        import resource  # not on Windows
-    except ImportError:
-        return
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if limit != resource.RLIM_INFINITY and limit < NEEDED_BYTES:
+    limit = address_space_limit()
+    if limit is not None and limit < NEEDED_BYTES:
         raise PermissionDenied(
             f"the limit on this process's memory ({limit // MIB} MiB of address space, ulimit -v) is too small to build an index:"
             f" {NEEDED_BYTES // MIB} MiB are needed. Raise it, or index in a process without it.",

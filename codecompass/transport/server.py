@@ -29,7 +29,7 @@ from codecompass.actors.messages import CancelJob, Query
 from codecompass.actors.supervisor import SupervisorSettings, WorkspaceSupervisor, open_supervisor
 from codecompass.actors.verifying import Verifier
 from codecompass.actors.workbench import IndexWorkbench, Workbench
-from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
+from codecompass.actors.worker_pool import WorkerPool, default_pool_size, open_worker_pool
 from codecompass.actors.workspace import WorkspaceSettings
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive
 from codecompass.projects.commit_workspaces import CommitWorkspaces
@@ -70,6 +70,9 @@ SURVEY_SECONDS: Final = 0.7 * SECONDS
 """Interval between surveys of the known projects: another process may have registered or indexed one, or died doing so, and
 health shows it within a second. A survey costs about 10 us of CPU a project if nothing has changed."""
 
+PAGE_WORKERS: Final = 2
+"""Worker processes that prepare code for the page, started when somebody opens one: a job leaves no worker free for seconds."""
+
 PREWARM_QUERY: Final = "main init error"
 """Words that most repositories contain."""
 
@@ -104,12 +107,14 @@ class Server:
         supervisor: WorkspaceSupervisor,
         blocking: BlockingCalls,
         cold_answers: ColdAnswers,
+        page_workers: WorkerPool,
         organisation: "OrganisationLink | None" = None,
     ) -> None:
         self.launch: Final = launch
         self._blocking = blocking
         self.registry: Final = registry
         self.supervisor: Final = supervisor
+        self.page_workers: Final = page_workers
         self.auto_workspaces: Final = AutoWorkspaces(launch.rules, registry, supervisor, launch.home)
         self.router: Final = Router(launch.rules, registry, self.auto_workspaces, blocking)
         served = launch.settings.server
@@ -285,6 +290,7 @@ async def open_server(launch: ServerOptions) -> AsyncIterator[Server]:
             _wait_for_calls(limits.blocking),
             open_async_registry(launch.home, limits, busy_timeout_ms=settings.storage.busy_timeout_ms) as registry,
             open_worker_pool(settings.index.workers or default_pool_size()) as pool,
+            open_worker_pool(PAGE_WORKERS) as page_workers,
             _semantic_lane(launch.semantic) as lane,
             _organisation_link(launch.organisation) as organisation,
         ):
@@ -335,7 +341,7 @@ async def open_server(launch: ServerOptions) -> AsyncIterator[Server]:
                 open_cold_answers(launch.home, settings, limits, in_processes=launch.has_upkeep) as cold_answers,
                 trio.open_nursery() as nursery,
             ):
-                server = Server(launch, registry, supervisor, limits.blocking, cold_answers, organisation)
+                server = Server(launch, registry, supervisor, limits.blocking, cold_answers, page_workers, organisation)
                 if launch.has_upkeep:
                     nursery.start_soon(server.work_in_background)
                 try:

@@ -1,4 +1,4 @@
-"""The worker's main loop: reads batches and probes from stdin and writes answers to stdout until stdin ends.
+"""The worker's main loop: reads orders from stdin and writes answers to stdout until stdin ends.
 
 Exits when the server has ended: between files because stdin ends or a pipe breaks, during a parse because of the CPU limit.
 Nothing else writes to stdout.
@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from codecompass.languages import SYMBOL_LANGUAGES
 from codecompass.languages.words import WordSplitter
 from codecompass.units import GIB
-from codecompass.worker.messages import LENGTH, MAX_FRAME_BYTES, Answer, Batch, Probed, decode_order, encode_frame
+from codecompass.worker.messages import LENGTH, MAX_FRAME_BYTES, Batch, Highlight, Reply, decode_order, encode_frame
 from codecompass.worker.parsing import Parsers, ending_limit, parse_file
 from codecompass.worker.probing import probe
 from codecompass.worker.reading import read_file, reading_limit
@@ -25,7 +25,7 @@ ADDRESS_SPACE: Final = 8 * GIB
 
 
 def main() -> None:
-    """Serves batches and probes until stdin ends."""
+    """Serves orders until stdin ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server handles Ctrl-C and closes our stdin
     try:
         resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, resource.RLIM_INFINITY))
@@ -40,6 +40,8 @@ def main() -> None:
             order = decode_order(body)
             if isinstance(order, Batch):
                 _serve(order, sink, splitter, parsers)
+            elif isinstance(order, Highlight):
+                _highlight(order, sink)
             else:
                 _write(sink, probe(order))
     except BrokenPipeError:
@@ -57,7 +59,14 @@ def _serve(batch: Batch, sink: int, splitter: WordSplitter, parsers: Parsers) ->
             _write(sink, parse_file(batch, read.answer, read.source, parsers))
 
 
-def _write(sink: int, answer: Answer | Probed) -> None:
+def _highlight(order: Highlight, sink: int) -> None:
+    from codecompass.worker.highlighting import highlighted_texts  # with Pygments, which few servers need
+
+    for answer in highlighted_texts(order):
+        _write(sink, answer)
+
+
+def _write(sink: int, answer: Reply) -> None:
     frame = memoryview(encode_frame(answer))
     while frame:
         frame = frame[os.write(sink, frame) :]

@@ -3,7 +3,7 @@
 The server sends a `Batch` to have files read and parsed, or a `Probe` to learn which files hold certain texts. For each file of a
 batch the worker sends, in order, one `FileText` and then, if the file is parsed, one `FileSymbols`. The first is sent before the
 parse begins, so that the server has the text and the content hash if the parse kills the worker. A probe is answered by one
-`Probed`.
+`Probed`, a `Highlight` by one `Highlighted` for each of its texts.
 """
 
 import struct
@@ -132,29 +132,70 @@ class Probed(Struct, frozen=True, array_like=True, tag="probed"):
     files: tuple[bytes, ...]
 
 
+class CodeText(Struct, frozen=True, array_like=True):
+    """Code to show in colour: UTF-8 in which surrogates may stand alone, with line feeds between the lines."""
+
+    text: bytes
+    language: str
+
+
+class Highlight(Struct, frozen=True, array_like=True, tag="highlight"):
+    """Texts to classify the tokens of.
+
+    - `wanted`: a regular expression for what is marked, encoded as the texts are; empty for nothing.
+    - `cpu_seconds`: CPU time after which all texts together end the worker.
+    """
+
+    texts: tuple[CodeText, ...]
+    wanted: bytes
+    cpu_seconds: float
+
+
+class Span(Struct, frozen=True, array_like=True, gc=False):
+    """Neighbouring characters of a line that are shown alike: how many, their CSS class (may be empty), and whether `wanted`
+    matches them."""
+
+    length: int
+    kind: str
+    is_wanted: bool = False
+
+
+class Highlighted(Struct, frozen=True, array_like=True, tag="highlighted"):
+    """The spans of each line of one text. They cover the lines."""
+
+    lines: tuple[tuple[Span, ...], ...]
+
+
 Answer = FileText | FileSymbols
-Order = Batch | Probe
+Order = Batch | Probe | Highlight
+Reply = Answer | Probed | Highlighted
 
 _order_decoder: Final[msgspec.msgpack.Decoder[Order]] = msgspec.msgpack.Decoder(Order)
 _answer_decoder: Final[msgspec.msgpack.Decoder[Answer]] = msgspec.msgpack.Decoder(Answer)
 _probed_decoder: Final = msgspec.msgpack.Decoder(Probed)
+_highlighted_decoder: Final = msgspec.msgpack.Decoder(Highlighted)
 _encoder: Final = msgspec.msgpack.Encoder()
 
 
-def encode_frame(message: Order | Answer | Probed) -> bytes:
+def encode_frame(message: Order | Reply) -> bytes:
     """Returns the frame of a message: length and body."""
     body = _encoder.encode(message)
     return LENGTH.pack(len(body)) + body
 
 
 def decode_order(body: bytes) -> Order:
-    """Returns the batch or the probe in a frame's body. Raises msgspec.DecodeError."""
+    """Returns the order in a frame's body. Raises msgspec.DecodeError."""
     return _order_decoder.decode(body)
 
 
 def decode_probed(body: bytes | memoryview) -> Probed:
     """Returns the answer to a probe in a frame's body. Raises msgspec.DecodeError."""
     return _probed_decoder.decode(body)
+
+
+def decode_highlighted(body: bytes | memoryview) -> Highlighted:
+    """Returns the answer about one text in a frame's body. Raises msgspec.DecodeError."""
+    return _highlighted_decoder.decode(body)
 
 
 def decode_answer(body: bytes | memoryview) -> Answer:

@@ -17,13 +17,10 @@ from codecompass.languages.words import WordSplitter
 from codecompass.scan.classify import BINARY_PROBE_BYTES, Text, classify, looks_binary, text_limits
 from codecompass.scan.editorconfig import charset_of
 from codecompass.scan.encodings import UTF8, no_charset
-from codecompass.scan.files import open_below, trusted_mtime
-from codecompass.units import KIB, MIB, SECONDS
+from codecompass.scan.files import GROWTH_BYTES, open_below, trusted_mtime
+from codecompass.units import MIB, SECONDS
 from codecompass.worker.messages import Batch, FileTask, FileText
 from codecompass.worker.parsing import CpuTimeExceeded, interrupting_limit
-
-GROWTH_BYTES: Final = 64 * KIB
-"""Least size of a read. At the expected end of a file it nearly always returns nothing."""
 
 CONFIGURATION_CPU_SECONDS: Final = 2 * SECONDS
 """Limit for extracting the module roots of a configuration file, which takes milliseconds for real ones. A file that takes longer

@@ -111,7 +111,7 @@ def test_the_state_of_a_ref_is_that_of_its_own_index(cli, shop):
     ("content", "status", "word"),
     [('"schema_version":0', "reindex_required", "reindex required"), ("nonsense", "corrupt_manifest", "corrupt manifest")],
 )
-def test_an_index_that_cannot_be_used_says_how_to_rebuild_it(cli, shop, content, status, word):
+def test_an_index_that_cannot_be_used_says_how_to_rebuild_it_and_a_question_does(cli, shop, content, status, word):
     cli("index")
     (current,) = cli.home.glob("projects/*/CURRENT")
     text = current.read_text()
@@ -122,8 +122,7 @@ def test_an_index_that_cannot_be_used_says_how_to_rebuild_it(cli, shop, content,
 
     assert (reply["index_status"], reply["schema_status"]) == ("failed", status)
     assert f"{word}; next: codecompass index --force" in readable.out
-    assert cli("search", "cart", "--json").json["error"]["code"] == "index_incompatible"
-    assert cli("index").code == 0
+    assert cli("search", "cart").code == 0
     assert cli("status").code == 0
 
 

@@ -55,7 +55,7 @@ async def test_health_tells_the_state_and_what_to_do(repository, damage, status,
 
 
 @pytest.mark.parametrize("damage", [older, torn])
-async def test_a_question_is_refused_with_the_remedy_or_finds_the_index_built_again(repository, damage):
+async def test_a_question_is_told_to_come_back_or_finds_the_index_built_again(repository, damage):
     """The seed refuses until an index is forced; here the workspace rebuilds it automatically."""
     current = await indexed(repository)
     current.write_text(damage(current.read_text()))
@@ -69,7 +69,7 @@ async def test_a_question_is_refused_with_the_remedy_or_finds_the_index_built_ag
                 assert found, "an index that is being built anew is not one that holds nothing"
                 return found
             error = serving.refusal_of(answer)["error"]
-            assert error["code"] == "index_incompatible"
+            assert error["code"] == "index_not_ready"
             assert "codecompass index --force" in error["message"]
             assert error["data"]["retry_after_ms"] > 0
             return None

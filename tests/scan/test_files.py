@@ -2,11 +2,12 @@
 
 import errno
 import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
-from codecompass.scan.files import read_regular_file, trusted_mtime
+from codecompass.scan.files import GROWTH_BYTES, read_regular_file, trusted_mtime
 from codecompass.units import NANOSECONDS_PER_MILLISECOND as MS
 from codecompass.units import NANOSECONDS_PER_SECOND as S
 
@@ -76,3 +77,31 @@ def test_nothing_else_is_read(kind: str, tmp_path: Path):
     assert raised.value.errno == errno.EINVAL
     # Fewer if garbage of an earlier test was collected meanwhile.
     assert len(os.listdir("/dev/fd")) <= n_open
+
+
+@pytest.mark.parametrize("size", [0, 10, 3 * GROWTH_BYTES])
+def test_memory_is_taken_for_what_a_file_holds_and_not_for_the_limit(tmp_path, size):
+    """A limit of 1 GiB, reserved before reading, failed in every smaller address space."""
+    path = tmp_path / "index"
+    path.write_bytes(b"x" * size)
+    tracemalloc.start()
+    try:
+        content = read_regular_file(str(path), 1 << 30)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert content == b"x" * size
+    assert most < 2 * size + 3 * GROWTH_BYTES
+
+
+def test_no_more_than_the_limit_is_read(tmp_path):
+    path = tmp_path / "long"
+    path.write_bytes(b"x" * 3 * GROWTH_BYTES)
+
+    assert [len(read_regular_file(str(path), limit)) for limit in (0, 1, 5, 2 * GROWTH_BYTES + 7)] == [
+        0,
+        1,
+        5,
+        2 * GROWTH_BYTES + 7,
+    ]

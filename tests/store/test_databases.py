@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from codecompass.store.databases import connect, connect_for_reading, log_path
+from codecompass.store.databases import MAPPED_BYTES, connect, connect_for_reading, log_path
 from tests.support.processes import run_python
 
 READ = """
@@ -85,3 +85,20 @@ def _stamp_in_database(path: Path):
     from codecompass.store.databases import _stamp_of
 
     return _stamp_of(path)
+
+
+LIMITED = """
+import resource, sys
+from pathlib import Path
+from codecompass.store.databases import connect
+limit = 600 * 1024 * 1024
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+print(connect(Path(sys.argv[1]), mode="rw").execute("PRAGMA mmap_size").fetchone()[0] <= limit // 16)
+"""
+
+
+def test_a_database_leaves_a_limited_address_space_to_text_indexes(database):
+    with closing(connect(database, mode="rw")) as unlimited:
+        assert unlimited.execute("PRAGMA mmap_size").fetchone() == (MAPPED_BYTES,)
+
+    assert run_python(LIMITED, str(database)).stdout == "True\n"

@@ -1,21 +1,16 @@
-"""The page costs nothing if it is not used; and its cost for text that is designed to be slow."""
+"""The page costs nothing if it is not used."""
 
 import gc
 import subprocess
 import sys
 
-import pytest
-
 from codecompass.errors import InvalidInput, error_body
 from codecompass.protocol.metadata import bare_metadata
-from codecompass.protocol.replies import ErrorReply, MatchedLine
-from codecompass.query.excerpts import word_pattern
+from codecompass.protocol.replies import ErrorReply
 from codecompass.transport.call_records import MAX_ARGUMENTS, MAX_CALLS, MAX_CLIENTS, ActivityLog
 from codecompass.transport.ui.access_checks import MAX_REQUESTS, PageDoor
-from codecompass.transport.ui.code_lines import MAX_CHARACTERS, code_lines, highlighted
 from tests.support.serving import SETTINGS, open_serving
 from tests.ui.pages import page_server
-from tests.ui.shop import FILES
 
 OF_THE_PAGE = ("jinja2", "pygments", "markupsafe", "codecompass.transport.ui.site", "codecompass.transport.ui.rendering")
 
@@ -82,46 +77,3 @@ def test_activity_is_bounded_whatever_clients_send():
     assert clients[0].name == "busy"
     assert len(clients[0].calls) == MAX_CALLS
     assert all(len(call.arguments) <= MAX_ARGUMENTS for client in clients for call in client.calls)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("language", ["python", "typescript", "php", "ruby", "markdown", "nonsense", "sql", "haskell", "bash"])
-@pytest.mark.parametrize(
-    "text",
-    [
-        *FILES.values(),
-        "",
-        "\n\n",
-        "a\r\nb\tc\n",
-        "'\"`" * 50,
-        '"""unfinished\n<b>&amp;',
-        "<script>\u2028\u0000\x0c</script>\x85x\x0by",
-        "\udce9 half a character",
-        "x" * 3_000,
-        "y = 1\n" * (MAX_CHARACTERS // 6 + 1),
-    ],
-)
-def test_highlighting_changes_no_character_and_no_line(language, text):
-    lines = text.split("\n")
-
-    for wanted in (None, word_pattern("cart script unfinished")):
-        shown = highlighted(lines, language, wanted)
-
-        assert _unescaped(shown) == lines
-
-
-def _unescaped(shown):
-    """Returns the text of lines without the page's own markup; any other markup stays."""
-    import html
-    import re
-
-    return [html.unescape(re.sub(r"</?(?:i|b)(?: class=\"[a-z]\")?>", "", line)) for line in map(str, shown)]
-
-
-def test_lines_that_do_not_follow_on_each_other_are_shown_apart():
-    lines = [MatchedLine(line=3, text="def f():"), MatchedLine(line=4, text="    '''"), MatchedLine(line=9, text="    return 1")]
-
-    shown = code_lines(lines, "python")
-
-    assert [(line.number, line.follows) for line in shown] == [(3, True), (4, True), (9, False)]
-    assert '<i class="k">return</i>' in shown[2].html

@@ -13,6 +13,7 @@ import pytest
 import trio
 
 from codecompass.store.lock import is_locked, is_read
+from codecompass.store.schema import REGISTRY_VERSION
 from tests.support.waiting import until
 from tests.workspaces.machine import DEADLINE_SECONDS, Desk, word
 
@@ -257,8 +258,7 @@ async def test_a_store_whose_registry_a_newer_program_wrote_is_refused_and_left_
     machine.register(root)
     newer = (sys.executable, "-c", NEWER_PROGRAM[2].replace("SCHEMA_VERSION += 1", "REGISTRY_VERSION += 1"))
     with sqlite3.connect(machine.home.registry) as connection:
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        connection.execute(f"PRAGMA user_version = {version + 1}")
+        connection.execute(f"PRAGMA user_version = {REGISTRY_VERSION + 1}")
     connection.close()
 
     async with machine.serve("--workspace", root) as desk:

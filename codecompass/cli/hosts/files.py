@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from codecompass.errors import FileUnreadable, PermissionDenied
+from codecompass.scan.files import read_descriptor
 from codecompass.units import MIB
 
 MAX_BYTES: Final = 64 * MIB
@@ -117,11 +118,12 @@ def _content(path: Path) -> bytes | None:
         return None
     except OSError as error:
         raise FileUnreadable(f"{path}: {error.strerror}. Correct that and run again.", path=str(path)) from error
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise FileUnreadable(f"{path} is not a regular file. Move it away and run again.", path=str(path))
+        content = read_descriptor(descriptor, MAX_BYTES + 1)
+    finally:
         os.close(descriptor)
-        raise FileUnreadable(f"{path} is not a regular file. Move it away and run again.", path=str(path))
-    with open(descriptor, "rb") as file:
-        content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
         raise FileUnreadable(f"{path} is larger than {MAX_BYTES // MIB} MiB and left alone.", path=str(path))
     return content

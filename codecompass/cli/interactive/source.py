@@ -103,7 +103,7 @@ def open_source(invocation: Invocation, arguments: Mapping[str, object]) -> Sour
             index = commit_index(invocation, project, commit, settings)
             layout = index.layout
             index.close()
-        elif compatibility(layout).status == "not_indexed":
+        elif compatibility(layout).needs_build:
             index_first(invocation, registry, project, layout, first_answer_seconds(settings))
         if is_touch_due(project, time.time()):
             with suppress(PermissionDenied):

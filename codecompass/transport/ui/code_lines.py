@@ -1,30 +1,48 @@
 """Lines of code as pages show them: numbered, highlighted, with gaps between lines that are not adjacent.
 
-Pygments classifies the tokens, MarkupSafe escapes each of them: no part of the code ever becomes markup. A lexer is loaded when
-the first file of its language is shown. Code that is too large or too slow to lex is shown plain.
+A worker process classifies the tokens, because lexers may take any time, and finds the words to mark; MarkupSafe escapes the
+characters here: no part of the code ever becomes markup. Code that is too large, or that kills the worker, is shown plain.
 """
 
+import hashlib
 import re
-import time
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from contextlib import suppress
+from itertools import groupby
 from typing import Final
 
+import trio
 from markupsafe import Markup, escape
 from msgspec import Struct
-from pygments.lexer import Lexer
-from pygments.lexers import get_lexer_by_name
-from pygments.token import Comment, Keyword, Name, Number, Operator, String, _TokenType
 
+from codecompass.actors.worker_pool import HighlightResult, WorkerPool
+from codecompass.errors import InternalError
 from codecompass.languages.detect import language_of
 from codecompass.protocol.replies import MatchedLine, Result
-from codecompass.units import MILLISECONDS
+from codecompass.units import SECONDS
+from codecompass.worker.messages import CodeText, Highlight, Highlighted, Span
 
 NO_NUMBER: Final = 0
 """The number of a line of which only the text is known."""
 
 INDENTATION: Final = "    "
 """The indentation of lines below a signature."""
+
+MAX_CHARACTERS: Final = 100_000
+MAX_LINES: Final = 1_000
+"""Bounds of a text that is lexed."""
+
+MAX_LINE_CHARACTERS: Final = 2_000
+"""A text with a longer line is data, for which colours are of no use; words are marked in so much of it."""
+
+CPU_SECONDS: Final = 1 * SECONDS
+"""CPU time for all code of a page. A page of 800 lines takes 50 ms (2026-11-26)."""
+
+WAIT_SECONDS: Final = 4 * SECONDS
+"""How long a page waits for its colours, when other processes use the processors or all workers are busy."""
+
+MAX_KNOWN_SLOW: Final = 1_000
+"""Texts of which it is known that they kill a worker, the latest."""
 
 
 class CodeLine(Struct, frozen=True):
@@ -36,16 +54,97 @@ class CodeLine(Struct, frozen=True):
     follows: bool = True
 
 
-def code_lines(lines: Sequence[MatchedLine], language: str, wanted: re.Pattern[str] | None = None) -> tuple[CodeLine, ...]:
-    """Returns the lines, highlighted, adjacent ones together. Matches of `wanted` are marked."""
-    return tuple(
-        CodeLine(line.line, html, follows=position > 0 or line.line == lines[0].line)
-        for run in _runs(lines)
-        for position, (line, html) in enumerate(zip(run, highlighted([each.text for each in run], language, wanted), strict=True))
+class PlainLines(Struct, frozen=True):
+    """Lines of one file, in order, before they are highlighted."""
+
+    lines: tuple[MatchedLine, ...]
+    language: str
+
+
+class Highlighter:
+    """Makes lines for pages, with the help of worker processes."""
+
+    def __init__(self, workers: WorkerPool) -> None:
+        self._workers = workers
+        self._slow: dict[bytes, None] = {}
+
+    async def lines(self, places: Sequence[PlainLines], wanted: re.Pattern[str] | None = None) -> list[tuple[CodeLine, ...]]:
+        """Returns the lines of each place, highlighted, adjacent ones together. Matches of `wanted` are marked."""
+        runs = [(run, place.language) for place in places for run in _runs(place.lines)]
+        spans = await self._spans([([line.text for line in run], language) for run, language in runs], wanted)
+        # In a thread: pages may have a thousand lines.
+        return await trio.to_thread.run_sync(_shown, places, spans)
+
+    async def _spans(self, texts: Sequence[tuple[list[str], str]], wanted: re.Pattern[str] | None) -> list[Highlighted | None]:
+        """Returns the spans of each text; None for one that is shown plain."""
+        found: list[Highlighted | None] = [None] * len(texts)
+        pattern = b"" if wanted is None else wanted.pattern.encode("utf-8", "surrogatepass")
+        sent: list[tuple[int, CodeText, bytes]] = []
+        for number, (lines, language) in enumerate(texts):
+            code = _code_text(lines, language)
+            key = hashlib.sha256(b"\n".join((language.encode(), pattern, code.text))).digest()
+            if key not in self._slow:
+                sent.append((number, code, key))
+        if not sent:
+            return found
+        order = Highlight(tuple(code for _, code, _ in sent), pattern, CPU_SECONDS)
+        result = HighlightResult(())
+        # The page is shown anyway if no process can be started.
+        with trio.move_on_after(WAIT_SECONDS), suppress(InternalError):
+            result = await self._workers.highlight(order, WAIT_SECONDS)
+        for (number, _, _), answer in zip(sent, result.answers, strict=False):
+            found[number] = answer
+        if result.was_killed_by_text:
+            self._note_slow(sent[len(result.answers)][2])
+        return found
+
+    def _note_slow(self, key: bytes) -> None:
+        while len(self._slow) >= MAX_KNOWN_SLOW:
+            del self._slow[next(iter(self._slow))]
+        self._slow[key] = None
+
+
+def _code_text(lines: Sequence[str], language: str) -> CodeText:
+    is_data = (
+        len(lines) > MAX_LINES or sum(map(len, lines)) > MAX_CHARACTERS or any(len(each) > MAX_LINE_CHARACTERS for each in lines)
     )
+    text = "\n".join(line[:MAX_LINE_CHARACTERS] for line in lines)
+    return CodeText(text.encode("utf-8", "surrogatepass"), "" if is_data else language)
 
 
-def lines_of_hit(hit: Result, wanted: re.Pattern[str] | None = None) -> tuple[CodeLine, ...]:
+def _shown(places: Sequence[PlainLines], spans: Sequence[Highlighted | None]) -> list[tuple[CodeLine, ...]]:
+    following = iter(spans)
+    return [
+        tuple(
+            CodeLine(line.line, html, follows=position > 0 or line.line == place.lines[0].line)
+            for run in _runs(place.lines)
+            for position, (line, html) in enumerate(zip(run, _html(run, next(following)), strict=True))
+        )
+        for place in places
+    ]
+
+
+def _html(run: Sequence[MatchedLine], spans: Highlighted | None) -> list[Markup]:
+    if spans is None or len(spans.lines) != len(run):
+        return [escape(line.text) for line in run]
+    return [_html_of_line(line.text, own) for line, own in zip(run, spans.lines, strict=True)]
+
+
+def _html_of_line(text: str, spans: Sequence[Span]) -> Markup:
+    parts: list[str] = []
+    at = 0
+    for kind, group in groupby(spans, key=lambda span: span.kind):
+        parts.append(f'<i class="{kind}">' if kind else "")
+        for span in group:
+            escaped = str(escape(text[at : at + span.length]))
+            parts.append(f"<b>{escaped}</b>" if span.is_wanted else escaped)
+            at += span.length
+        parts.append("</i>" if kind else "")
+    # All parts have been escaped; the classes are ours.
+    return Markup("".join(parts)) + escape(text[at:])
+
+
+def lines_of_hit(hit: Result) -> PlainLines:
     """Returns the lines of a hit: those that matched, or all of a short definition, else its signature with the best lines.
 
     Common indentation is removed.
@@ -56,7 +155,8 @@ def lines_of_hit(hit: Result, wanted: re.Pattern[str] | None = None) -> tuple[Co
         # A project that is not live returns no lines of code.
         text = hit.signature or hit.snippet
         number = hit.line_start if hit.signature else NO_NUMBER
-        return code_lines(hit.matched_lines or (MatchedLine(line=number, text=text),), language, wanted) if text else ()
+        shown_lines = hit.matched_lines or (MatchedLine(line=number, text=text),)
+        return PlainLines(shown_lines if text else (), language)
     # Lines are those of the index, whatever other line separators they contain.
     margins = [_indentation(line.text) for line in shown.lines if line.text.strip()]
     margin = min(margins, key=len, default="")
@@ -66,7 +166,7 @@ def lines_of_hit(hit: Result, wanted: re.Pattern[str] | None = None) -> tuple[Co
     if hit.signature and not shown.is_whole and not has_first:
         inner = (MatchedLine(line=line.line, text=f"{INDENTATION}{line.text}") for line in lines)
         lines = (MatchedLine(line=hit.line_start, text=hit.signature), *inner)
-    return code_lines(lines, language, wanted)
+    return PlainLines(lines, language)
 
 
 def _indentation(text: str) -> str:
@@ -82,129 +182,3 @@ def _runs(lines: Sequence[MatchedLine]) -> Iterator[list[MatchedLine]]:
         run.append(line)
     if run:
         yield run
-
-
-MAX_CHARACTERS: Final = 100_000
-MAX_LINES: Final = 1_000
-"""Bounds of a text that is lexed. Some lexers take quadratic time for constructs that are opened repeatedly and never closed
-(here documents)."""
-
-MAX_LINE_CHARACTERS: Final = 2_000
-"""A text with a longer line is data, for which colours are of no use."""
-
-MAX_SECONDS: Final = 300 * MILLISECONDS
-"""The rest of a text after this time stays plain."""
-
-_LEXERS: Final = {
-    "bash": "bash", "c": "c", "cmake": "cmake", "cpp": "cpp", "csharp": "csharp", "css": "css", "dockerfile": "docker",
-    "elixir": "elixir", "go": "go", "haskell": "haskell", "html": "html", "java": "java", "javascript": "javascript",
-    "json": "json", "kotlin": "kotlin", "lua": "lua", "make": "make", "php": "php", "python": "python", "ruby": "ruby",
-    "rust": "rust", "scala": "scala", "sql": "sql", "swift": "swift", "terraform": "terraform", "toml": "toml",
-    "tsx": "tsx", "typescript": "typescript", "xml": "xml", "yaml": "yaml", "zig": "zig",
-}  # fmt: skip
-"""The lexers of the languages that are highlighted. The others, Markdown for one, are shown plain."""
-
-_CLASSES: Final[tuple[tuple[_TokenType, str], ...]] = (
-    (Comment.Preproc, "p"),
-    (Comment, "c"),
-    (String.Doc, "c"),
-    (String, "s"),
-    (Number, "m"),
-    (Keyword.Constant, "m"),
-    (Keyword, "k"),
-    (Operator.Word, "k"),
-    (Name.Function, "f"),
-    (Name.Class, "f"),
-    (Name.Decorator, "p"),
-    (Name.Tag, "k"),
-    (Name.Attribute, "p"),
-    (Name.Builtin.Pseudo, "m"),
-)
-"""CSS classes by token type; the first match counts. Few, so that pages are small and their contrast can be checked."""
-
-
-def highlighted(lines: Sequence[str], language: str, wanted: re.Pattern[str] | None = None) -> list[Markup]:
-    """Returns each line as HTML, escaped, with its keywords, comments, strings, numbers and names of definitions marked.
-
-    Matches of `wanted` are marked too; matching must be linear in the length of a line.
-    """
-    lexer = _lexer(_LEXERS.get(language, ""))
-    n_characters = sum(map(len, lines))
-    is_large = n_characters > MAX_CHARACTERS or len(lines) > MAX_LINES
-    if lexer is None or is_large or any(len(line) > MAX_LINE_CHARACTERS for line in lines):
-        return [_plain(line, wanted) for line in lines]
-    shown: list[list[str]] = [[]]
-    for kind, text in _tokens(lexer, "\n".join(lines)):
-        first, *following = text.split("\n")
-        _add(shown[-1], kind, first, wanted)
-        for part in following:
-            shown.append([])
-            _add(shown[-1], kind, part, wanted)
-    # All parts have been escaped by `_add`.
-    marked = [Markup("".join(parts)) for parts in shown]
-    if len(marked) != len(lines):
-        # A lexer that loses or adds a line must not move the others.
-        return [_plain(line, wanted) for line in lines]
-    return marked
-
-
-def _plain(line: str, wanted: re.Pattern[str] | None) -> Markup:
-    return Markup(_marked(line[:MAX_LINE_CHARACTERS], wanted)) + escape(line[MAX_LINE_CHARACTERS:])
-
-
-def _add(parts: list[str], kind: str, text: str, wanted: re.Pattern[str] | None) -> None:
-    if text:
-        escaped = _marked(text, wanted)
-        parts.append(f'<i class="{kind}">{escaped}</i>' if kind and not text.isspace() else escaped)
-
-
-def _marked(text: str, wanted: re.Pattern[str] | None) -> str:
-    """Returns a text, escaped, with the matches of `wanted` marked."""
-    if wanted is None:
-        return str(escape(text))
-    parts: list[str] = []
-    at = 0
-    for match in wanted.finditer(text):
-        if match.end() > match.start():
-            parts += [str(escape(text[at : match.start()])), "<b>", str(escape(match[0])), "</b>"]
-            at = match.end()
-    parts.append(str(escape(text[at:])))
-    return "".join(parts)
-
-
-def _tokens(lexer: Lexer, text: str) -> Iterator[tuple[str, str]]:
-    """Yields the parts of a text with their classes; neighbours of one class are joined. Covers the whole text, in order."""
-    ends = time.monotonic() + MAX_SECONDS
-    at, kind, begun = 0, "", 0
-    for position, token, value in lexer.get_tokens_unprocessed(text):
-        found = _class_of(token)
-        if position < at or not value:
-            continue
-        if position > at or found != kind:
-            if at > begun:
-                yield kind, text[begun:at]
-            if position > at:
-                yield "", text[at:position]
-            begun, kind = position, found
-        at = position + len(value)
-        if time.monotonic() > ends:
-            break
-    if at > begun:
-        yield kind, text[begun:at]
-    if at < len(text):
-        yield "", text[at:]
-
-
-@lru_cache(maxsize=500)
-def _class_of(token: _TokenType) -> str:
-    return next((name for kind, name in _CLASSES if token in kind), "")
-
-
-@lru_cache(maxsize=len(_LEXERS) + 1)
-def _lexer(name: str) -> Lexer | None:
-    if not name:
-        return None
-    # `name` is one of our constants. The default options would strip the text and add a line end.
-    options = {"startinline": True} if name == "php" else {}
-    lexer: Lexer = get_lexer_by_name(name, stripnl=False, ensurenl=False, **options)
-    return lexer

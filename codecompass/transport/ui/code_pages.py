@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Final
 
-import trio
 from msgspec import Struct
 
 from codecompass.languages.detect import language_of
@@ -25,7 +24,7 @@ from codecompass.protocol.replies import (
     Result,
 )
 from codecompass.transport.http.request import BAD_REQUEST, HttpRefusal, HttpRequest
-from codecompass.transport.ui.code_lines import CodeLine, code_lines, lines_of_hit
+from codecompass.transport.ui.code_lines import CodeLine, Highlighter, PlainLines, lines_of_hit
 from codecompass.transport.ui.fields import Fields
 from codecompass.transport.ui.questions import PageError, ToolQueries
 from codecompass.transport.ui.rendering import NOT_STORED, Rendering, address
@@ -88,9 +87,10 @@ class CallerNode(Struct, frozen=True):
 class CodePages:
     """Answers the pages about code. Each method raises PageError, HttpRefusal."""
 
-    def __init__(self, questions: ToolQueries, rendering: Rendering) -> None:
+    def __init__(self, questions: ToolQueries, rendering: Rendering, highlighter: Highlighter) -> None:
         self._questions = questions
         self._rendering = rendering
+        self._highlighter = highlighter
 
     async def file(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
         """Answers with a file, or the part of it around a line, and its outline."""
@@ -101,7 +101,8 @@ class CodePages:
         first = (line - 1) // PART_LINES * PART_LINES + 1
         reply = await self._questions.read(project.project_id, path, first, PART_LINES)
         assert isinstance(reply, FileTextReply)
-        part = await trio.to_thread.run_sync(_part, reply)
+        [lines] = await self._highlighter.lines([_lines_of_part(reply)])
+        part = _part(reply, lines)
         outline: tuple[OutlineNode, ...] = ()
         try:
             described = await self._questions.show(
@@ -149,7 +150,7 @@ class CodePages:
             "project": project,
             "name": name,
             "metadata": found.metadata,
-            "definitions": await trio.to_thread.run_sync(_definitions, found.results),
+            "definitions": await self._definitions(found.results),
             "uses": None,
             "here": "symbol",
         }
@@ -168,13 +169,28 @@ class CodePages:
         assert isinstance(uses, FindReferencesReply)
         assert isinstance(graph, CallGraphReply)
         return {
-            "uses": await trio.to_thread.run_sync(_uses_by_file, uses.references, project, looked_in),
+            "uses": await self._uses_by_file(uses.references, project, looked_in),
             "is_everywhere": len(looked_in) > 1,
             "use_warnings": uses.metadata.warnings if len(looked_in) > 1 else (),
             "counts": uses.counts,
             "total": uses.total,
             "callers": _caller_tree(graph),
         }
+
+    async def _definitions(self, results: Sequence[Result]) -> tuple[tuple[Result, tuple[CodeLine, ...]], ...]:
+        shown = await self._highlighter.lines([lines_of_hit(hit) for hit in results])
+        return tuple(zip(results, shown, strict=True))
+
+    async def _uses_by_file(
+        self, references: Sequence[Reference], home: ShownProject, projects: Sequence[ShownProject]
+    ) -> tuple[UsesInFile, ...]:
+        lines = await self._highlighter.lines([_line_of_use(each) for each in references])
+        shown = ((each, line[0] if line else None) for each, line in zip(references, lines, strict=True))
+        by_label = {each.label: each for each in projects}
+        return tuple(
+            UsesInFile(by_label.get(label, home), path, is_test, tuple(group))
+            for (label, path, is_test), group in groupby(shown, key=lambda use: (use[0].project, use[0].path, use[0].is_test))
+        )
 
     async def difference(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
         """Answers with the differences from another commit."""
@@ -217,9 +233,18 @@ def _required(fields: Fields, name: str) -> str:
     return value
 
 
-def _part(reply: FileTextReply) -> FilePart:
+def _lines_of_part(reply: FileTextReply) -> PlainLines:
+    first = reply.line_start
+    return PlainLines(tuple(MatchedLine(line=first + index, text=text) for index, text in enumerate(reply.lines)), reply.language)
+
+
+def _line_of_use(use: Reference) -> PlainLines:
+    lines = (MatchedLine(line=use.line_start, text=use.text.strip()),) if use.text else ()
+    return PlainLines(lines, language_of(use.path, b""))
+
+
+def _part(reply: FileTextReply, lines: tuple[CodeLine, ...]) -> FilePart:
     first, last = reply.line_start, reply.line_start + max(0, len(reply.lines) - 1)
-    lines = code_lines([MatchedLine(line=first + index, text=text) for index, text in enumerate(reply.lines)], reply.language)
     return FilePart(
         path=reply.file_path,
         language=reply.language,
@@ -255,25 +280,6 @@ def _meant(known: Sequence[Result]) -> Result | None:
     """Returns the only definition that a name can mean; None if there are several, or none is certain."""
     sure = [hit for hit in known if hit.symbol_id and hit.match in ("", *_SURE)]
     return sure[0] if len(sure) == 1 else None
-
-
-def _definitions(results: Sequence[Result]) -> tuple[tuple[Result, tuple[CodeLine, ...]], ...]:
-    return tuple((hit, lines_of_hit(hit)) for hit in results)
-
-
-def _uses_by_file(
-    references: Sequence[Reference], home: ShownProject, projects: Sequence[ShownProject]
-) -> tuple[UsesInFile, ...]:
-    by_label = {each.label: each for each in projects}
-    found = []
-    for (label, path, is_test), group in groupby(references, key=lambda each: (each.project, each.path, each.is_test)):
-        language = language_of(path, b"")
-        uses = tuple(
-            (each, code_lines((MatchedLine(line=each.line_start, text=each.text.strip()),), language)[0] if each.text else None)
-            for each in group
-        )
-        found.append(UsesInFile(by_label.get(label, home), path, is_test, uses))
-    return tuple(found)
 
 
 def _caller_tree(graph: CallGraphReply) -> tuple[CallerNode, ...]:

@@ -1,10 +1,8 @@
 """`/ui`: a query, its hits with lines of code, the reasons for their ranking, and why a file is not among them."""
 
 import re
-from collections.abc import Mapping, Sequence
 from typing import Final
 
-import trio
 from msgspec import Struct
 
 from codecompass.protocol.metadata import Metadata, RankingReason
@@ -12,7 +10,7 @@ from codecompass.protocol.replies import Result, SearchCodeReply
 from codecompass.protocol.requests import ALL_PROJECTS, MAX_LIMIT, SEARCH_MODES
 from codecompass.query.excerpts import word_pattern
 from codecompass.transport.http.request import OK, HttpRequest
-from codecompass.transport.ui.code_lines import CodeLine, lines_of_hit
+from codecompass.transport.ui.code_lines import CodeLine, Highlighter, lines_of_hit
 from codecompass.transport.ui.fields import Fields
 from codecompass.transport.ui.questions import PageError, ToolQueries
 from codecompass.transport.ui.rendering import Rendering
@@ -111,9 +109,10 @@ class SearchPageResult(Struct, frozen=True, kw_only=True):
 class SearchPage:
     """Answers `/ui`, and `/ui/results` with the part that changes while somebody types."""
 
-    def __init__(self, questions: ToolQueries, rendering: Rendering) -> None:
+    def __init__(self, questions: ToolQueries, rendering: Rendering, highlighter: Highlighter) -> None:
         self._questions = questions
         self._rendering = rendering
+        self._highlighter = highlighter
 
     async def page(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
         """Answers with the whole page."""
@@ -151,8 +150,14 @@ class SearchPage:
             return SearchPageResult(trouble=trouble)
         assert isinstance(reply, SearchCodeReply)
         of_label = {each.label: each for each in projects} if form.is_about_all else {"": form.project}
-        # In a thread: highlighting takes milliseconds of processor time, which would delay other answers.
-        hits = await trio.to_thread.run_sync(_shown_hits, reply.results, reply.metadata.ranking_reasons, form, of_label)
+        # A project that was registered a moment ago is shown with the next answer.
+        known = [(index, hit) for index, hit in enumerate(reply.results) if hit.project in of_label]
+        lines = await self._highlighter.lines([lines_of_hit(hit) for _, hit in known], _wanted(form))
+        by_index = {reason.result_index: reason for reason in reply.metadata.ranking_reasons}
+        hits = tuple(
+            _shown_hit(hit, of_label[hit.project], by_index.get(index), own)
+            for (index, hit), own in zip(known, lines, strict=True)
+        )
         return SearchPageResult(hits=hits, total=reply.total_candidates, metadata=reply.metadata)
 
 
@@ -175,24 +180,14 @@ def _form(request: HttpRequest, projects: tuple[ShownProject, ...]) -> SearchFor
     )
 
 
-def _shown_hits(
-    results: Sequence[Result], reasons: Sequence[RankingReason], form: SearchForm, of_label: Mapping[str, ShownProject]
-) -> tuple[ShownHit, ...]:
-    by_index = {reason.result_index: reason for reason in reasons}
-    is_marked = form.mode not in ("regex", "files") and len(form.q) <= MARKED_CHARACTERS
-    wanted = word_pattern(form.q) if is_marked else None
-    if form.mode == "literal" and is_marked:
-        wanted = re.compile(re.escape(form.q))
-    return tuple(
-        _shown_hit(hit, of_label[hit.project], by_index.get(index), wanted)
-        for index, hit in enumerate(results)
-        # A project that was registered a moment ago is shown with the next answer.
-        if hit.project in of_label
-    )
+def _wanted(form: SearchForm) -> re.Pattern[str] | None:
+    """Returns the pattern of what is marked in the hits; None if nothing is."""
+    if form.mode in ("regex", "files") or len(form.q) > MARKED_CHARACTERS:
+        return None
+    return re.compile(re.escape(form.q)) if form.mode == "literal" else word_pattern(form.q)
 
 
-def _shown_hit(hit: Result, project: ShownProject, reason: RankingReason | None, wanted: re.Pattern[str] | None) -> ShownHit:
-    lines = lines_of_hit(hit, wanted)
+def _shown_hit(hit: Result, project: ShownProject, reason: RankingReason | None, lines: tuple[CodeLine, ...]) -> ShownHit:
     is_definition = hit.result_type == "symbol" or bool(hit.symbol_id)
     return ShownHit(
         hit=hit,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from codecompass.transport.http.request import NOT_FOUND, HttpRefusal, HttpRequest, require_method
 from codecompass.transport.ui.access_checks import PAGE_PATH
+from codecompass.transport.ui.code_lines import Highlighter
 from codecompass.transport.ui.code_pages import CodePages
 from codecompass.transport.ui.project_pages import ProjectPages
 from codecompass.transport.ui.questions import PageError, ToolQueries
@@ -39,8 +40,9 @@ class Site:
         self._server = server
         self._rendering = Rendering()
         questions = ToolQueries(server)
-        search = SearchPage(questions, self._rendering)
-        code = CodePages(questions, self._rendering)
+        highlighter = Highlighter(server.page_workers)
+        search = SearchPage(questions, self._rendering, highlighter)
+        code = CodePages(questions, self._rendering, highlighter)
         self._projects = ProjectPages(server, questions, self._rendering)
         self._pages: Mapping[str, Page] = {
             "": search.page,
