@@ -15,7 +15,6 @@ from codecompass.identity import ObjectFormat
 from codecompass.scan.files import COARSE_RACY_NS, RACY_NS, open_regular_file, read_regular_file
 from codecompass.scan.git_conversions import MAX_ATTRIBUTES_BYTES, attribute_files, require_plain_attributes
 from codecompass.scan.git_repository import (
-    MAX_INDEX_BYTES,
     GitError,
     GitRepository,
     find_repository,
@@ -23,6 +22,7 @@ from codecompass.scan.git_repository import (
     repository_at,
     run_git,
 )
+from codecompass.scan.git_safety import MAX_INDEX_BYTES
 from codecompass.units import NANOSECONDS_PER_SECOND
 
 MAX_REPOSITORIES: Final = 50
