@@ -150,7 +150,9 @@ class Router:
 
     async def head_ref(self, project: Project) -> str:
         """Returns the branch that a project's tree is on, as answers name it. Raises FileSystemUnresponsive."""
-        return await self._blocking.run(lambda _call: read_head(str(project.root)).ref, project.root)
+        root = str(project.root)
+        roots = self._rules.git_roots.and_root(root)
+        return await self._blocking.run(lambda _call: read_head(root, roots).ref, project.root)
 
     # named by arguments
 

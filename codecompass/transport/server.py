@@ -113,7 +113,9 @@ class Server:
         self.auto_workspaces: Final = AutoWorkspaces(launch.rules, registry, supervisor, launch.home)
         self.router: Final = Router(launch.rules, registry, self.auto_workspaces, blocking)
         served = launch.settings.server
-        self.commits: Final = CommitWorkspaces(supervisor, launch.home, blocking, max_refs=launch.settings.storage.max_refs)
+        self.commits: Final = CommitWorkspaces(
+            supervisor, launch.home, blocking, launch.rules.git_roots, max_refs=launch.settings.storage.max_refs
+        )
         self._checkouts: Checkouts | None = None
         services = Services(
             workspaces=supervisor,
@@ -212,7 +214,7 @@ class Server:
     def _known_checkouts(self) -> "Checkouts":
         from codecompass.projects.checkouts import Checkouts  # only if another server is queried or queries this one
 
-        self._checkouts = self._checkouts or Checkouts(self._blocking)
+        self._checkouts = self._checkouts or Checkouts(self._blocking, self.launch.rules.git_roots)
         return self._checkouts
 
     async def work_in_background(self) -> None:
@@ -308,6 +310,7 @@ async def open_server(launch: ServerOptions) -> AsyncIterator[Server]:
                     limits=limits,
                     mapped_files=mapped_files,
                     answers=settings.server.answers,
+                    git_roots=launch.rules.git_roots.and_root(str(project.root)),
                 )
 
             async def make_workbench(project: Project) -> Workbench:
@@ -324,6 +327,7 @@ async def open_server(launch: ServerOptions) -> AsyncIterator[Server]:
                         mapped_files=mapped_files,
                         answers=settings.server.answers,
                         lane=lane,
+                        git_roots=launch.rules.git_roots.and_root(str(project.root)),
                     ),
                     limiter=limits.checks,
                 )
@@ -332,7 +336,9 @@ async def open_server(launch: ServerOptions) -> AsyncIterator[Server]:
                 open_supervisor(
                     make_workbench, supervision, memory=resident_bytes, make_commit_workbench=make_commit_workbench
                 ) as supervisor,
-                open_cold_answers(launch.home, settings, limits, in_processes=launch.has_upkeep) as cold_answers,
+                open_cold_answers(
+                    launch.home, settings, limits, launch.rules.git_roots, in_processes=launch.has_upkeep
+                ) as cold_answers,
                 trio.open_nursery() as nursery,
             ):
                 server = Server(launch, registry, supervisor, limits.blocking, cold_answers, organisation)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from codecompass.scan import git_config, git_repository, rules
+from codecompass.scan import git_config, rules
 from codecompass.scan.git_repository import GitError, find_repository, read_head, repository_at, tracked_files
 from codecompass.scan.rules import ScanRules
 from codecompass.scan.walk import scan
