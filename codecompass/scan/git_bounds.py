@@ -76,11 +76,11 @@ def leads_out(places: Places, roots: GitRoots) -> str:
     return ""
 
 
-def kept_inside(places: Places, roots: GitRoots, read: Callable[[], T]) -> T:
+def kept_inside(places: Places, roots: GitRoots, read: Callable[[], T], *, patience: float = PATIENCE_SECONDS) -> T:
     """Returns what `read` does, which starts git on a repository; what git read was within `roots` all the time.
 
     Discards an answer or an error, whose text may come from elsewhere, if anything that leads git was changed meanwhile; then
-    `read` runs again.
+    `read` runs again, for `patience` seconds.
 
     Raises:
         LeadsOutError: something of the repository lies outside of `roots`.
@@ -88,7 +88,7 @@ def kept_inside(places: Places, roots: GitRoots, read: Callable[[], T]) -> T:
     """
     if not roots.directories:
         return read()
-    gives_up_at = time.monotonic() + PATIENCE_SECONDS
+    gives_up_at = time.monotonic() + patience
     while True:
         survey = _Survey(roots)
         survey.repository(places, is_deep=True)
