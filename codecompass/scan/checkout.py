@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.scan.git_repository import Head, find_repository, read_head
+from codecompass.scan.git_repository import NO_REF, Head, find_repository, head_of
 from codecompass.scan.git_roots import ANYWHERE, GitRoots
 from codecompass.units import MILLISECONDS, NANOSECONDS_PER_SECOND, SECONDS
 
@@ -54,13 +54,13 @@ def read_checkout(root: str, roots: GitRoots = ANYWHERE) -> Checkout:
 
     Takes a few system calls; never raises.
     """
-    head = read_head(root, roots)
     try:
         repository = find_repository(os.path.realpath(root), roots)
     except OSError:
         repository = None
     if repository is None:
-        return Checkout(head=head)
+        return Checkout(head=Head(NO_REF))
+    head = head_of(repository)
     index = os.path.join(repository.git_directory, "index")
     written = _stat(index)
     locked = _stat(index + ".lock")

@@ -16,8 +16,9 @@ from typing import Final, TypeVar
 
 from msgspec import Struct
 
+from codecompass.scan.files import read_descriptor
 from codecompass.scan.git_config import MAX_CONFIG_BYTES, MAX_CONFIG_FILES, included_files, keeps_refs_elsewhere, named_files
-from codecompass.scan.git_roots import GitRoots, read_inside
+from codecompass.scan.git_roots import GitRoots, open_real
 from codecompass.units import KIB, MIB, MILLISECONDS, NANOSECONDS_PER_SECOND, SECONDS
 
 T = TypeVar("T")
@@ -122,6 +123,7 @@ class _Survey:
         self._stamps: dict[str, _Stamp | None] = {}
         self._searched: set[str] = set()
         self._stores: set[str] = set()
+        self._real: dict[str, str] = {}
         self._n_configurations = 0
         self._n_entries = 0
         self._looked_at = time.time_ns()
@@ -173,8 +175,9 @@ class _Survey:
 
     def _follow(self, path: str, what: str) -> str:
         """Returns `path` without links. Notes each step inside of the roots. Raises LeadsOutError if it does not end there."""
-        at, n_links = "/", 0
-        pending = path.split("/")[::-1]
+        above, _, last = path.rstrip("/").rpartition("/")
+        known = self._real.get(above) if last not in ("", ".", "..") else None
+        at, pending, n_links = ("/", path.split("/")[::-1], 0) if known is None else (known, [last], 0)
         while pending:
             name = pending.pop()
             if name in ("", "."):
@@ -196,17 +199,33 @@ class _Survey:
             pending.extend(reversed(target.split("/")))
         if not self._roots.holds(at):
             raise LeadsOutError(f"{what} lies outside of the allowed roots of this server ({_ALLOW})")
+        self._real[path] = at
         return at
+
+    def _content(self, real: str, limit: int) -> bytes | None:
+        """Returns the beginning of a file without links in its path, None if it cannot be read."""
+        if self._stamps.get(real, ()) is None:
+            return None
+        try:
+            descriptor = open_real(real, self._roots)
+        except (OSError, ValueError):
+            return None
+        try:
+            return read_descriptor(descriptor, limit)
+        except OSError:
+            return None
+        finally:
+            os.close(descriptor)
 
     def _configuration(self, path: str) -> None:
         pending, seen = [path], {path}
         while pending:
             at = pending.pop()
-            self._follow(at, "a file that its configuration includes" if at != path else "its configuration")
-            try:
-                text = read_inside(at, MAX_CONFIG_BYTES, self._roots).decode("utf-8", "surrogateescape")
-            except (OSError, ValueError):
+            real = self._follow(at, "a file that its configuration includes" if at != path else "its configuration")
+            content = self._content(real, MAX_CONFIG_BYTES)
+            if content is None:
                 continue
+            text = content.decode("utf-8", "surrogateescape")
             if keeps_refs_elsewhere(text):
                 raise LeadsOutError("its configuration has the refs in another place")
             for named in named_files(text, at):
@@ -232,11 +251,9 @@ class _Survey:
                 raise LeadsOutError(f"it takes objects from more than {MAX_ALTERNATES} directories")
             if is_deep:
                 self._search(real, is_deep=True)
-            listed = os.path.join(real, "info", "alternates")
-            self._follow(listed, "its list of alternates")
-            try:
-                content = read_inside(listed, _MAX_ALTERNATES_BYTES + 1, self._roots)
-            except (OSError, ValueError):
+            listed = self._follow(os.path.join(real, "info", "alternates"), "its list of alternates")
+            content = self._content(listed, _MAX_ALTERNATES_BYTES + 1)
+            if content is None:
                 continue
             if len(content) > _MAX_ALTERNATES_BYTES:
                 raise LeadsOutError("its list of alternates is too long")
@@ -270,11 +287,8 @@ class _Survey:
 
     def _tables(self, path: str) -> None:
         self._note(path)
-        try:
-            content = read_inside(path, _MAX_TABLES_BYTES, self._roots)
-        except (OSError, ValueError):
-            return
-        if b"/" in content:
+        content = self._content(path, _MAX_TABLES_BYTES)
+        if content is not None and b"/" in content:
             raise LeadsOutError("its list of tables names a file in another directory")
 
 

@@ -200,10 +200,13 @@ def read_head(root: str, roots: GitRoots = ANYWHERE) -> Head:
     except OSError:
         # A directory of the path became a link or was removed between two system calls.
         repository = None
-    if repository is None:
-        return Head(NO_REF)
+    return Head(NO_REF) if repository is None else head_of(repository)
+
+
+def head_of(repository: GitRepository) -> Head:
+    """Returns the HEAD of a repository, like `read_head`."""
     head_file = os.path.join(repository.git_directory, "HEAD")
-    content = None if os.path.islink(head_file) else _read_small_file(head_file, roots)
+    content = None if os.path.islink(head_file) else _read_small_file(head_file, repository.roots)
     if content is None or os.path.isdir(os.path.join(repository.common_directory, "reftable")):
         return _head_from_git(repository)
     symbolic = _SYMBOLIC_REF.fullmatch(content.rstrip())

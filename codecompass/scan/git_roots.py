@@ -38,13 +38,21 @@ def open_inside(path: str, roots: GitRoots) -> int:
     """
     if not roots.directories:
         return open_regular_file(path, follows_link=True)
-    real = os.path.realpath(path)
-    root = roots.root_of(real)
-    if root is None or root == real:
+    return open_real(os.path.realpath(path), roots)
+
+
+def open_real(path: str, roots: GitRoots) -> int:
+    """Returns a descriptor of the regular file at `path`, which must be within `roots`, and in which no step may be a link now.
+
+    Raises OSError.
+    """
+    root = roots.root_of(path)
+    if root is None or root == path:
         raise FileNotFoundError(errno.ENOENT, "outside of the allowed directories", path)
-    if not stat.S_ISREG(os.lstat(real).st_mode):
+    if not stat.S_ISREG(os.lstat(path).st_mode):
+        # Opening a device can have side effects, whatever the flags.
         raise OSError(errno.EINVAL, "not a regular file", path)
-    descriptor = open_below(root, real[len(root.rstrip("/")) + 1 :])
+    descriptor = open_below(root, path[len(root.rstrip("/")) + 1 :])
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "not a regular file", path)
