@@ -86,6 +86,13 @@ class RoutingRules(Struct, frozen=True, kw_only=True):
     """Directories that are projects only if somebody registered them: the root of the disk and the user's home."""
     active_project: "ActiveProjectPeer | None" = None
 
+    def visible_roots(self, default: Path | None) -> tuple[Path, ...]:
+        """Returns the roots within which projects exist for clients, given the root of the default project, if there is one;
+        empty for anywhere."""
+        if not self.allowed_roots:
+            return ()
+        return (*self.allowed_roots, *self.pinned, *(() if default is None else (default,)))
+
     @property
     def git_roots(self) -> GitRoots:
         """The directories within which the repositories of projects must lie, besides the root of the project itself."""

@@ -35,9 +35,11 @@ from codecompass.errors import CodeCompassError, FileSystemUnresponsive
 from codecompass.projects.commit_workspaces import CommitWorkspaces
 from codecompass.projects.detection import RoutingRules
 from codecompass.projects.eviction import AutoWorkspaces
+from codecompass.projects.path_resolution import is_within
 from codecompass.projects.router import Router
 from codecompass.projects.storage_cleanup import StorageCleanup
 from codecompass.projects.survey import ProjectSurvey, SurveyResult
+from codecompass.projects.visibility import visible
 from codecompass.protocol.metadata import BareMetadata
 from codecompass.protocol.requests import SearchCode
 from codecompass.protocol.state_replies import HealthReply
@@ -133,7 +135,7 @@ class Server:
         self.activity: Final = ActivityLog() if served.activity and served.transport == "http" else None
         self.core: Final = Core(product_surface(self, served.tools, served.answers, self.activity), launch.limits)
         self.started_at: Final = time.monotonic()
-        self._survey = ProjectSurvey(registry, launch.home, blocking)
+        self._survey = ProjectSurvey(registry, launch.home, blocking, launch.rules)
         self.storage_cleanup: Final = StorageCleanup(
             registry, self.auto_workspaces, launch.home, max_bytes=launch.settings.storage.max_size, blocking=blocking
         )
@@ -148,6 +150,7 @@ class Server:
         """Returns the currently published state. Never waits."""
         settings = self.launch.settings.server
         default = next((each.project for each in self._known.projects if each.project.is_default), None)
+        allowed = self.launch.rules.visible_roots(None if default is None else default.root)
         home = self._pinned[0] if self._pinned else default
         return Moment(
             uptime_seconds=time.monotonic() - self.started_at,
@@ -157,7 +160,7 @@ class Server:
             warmset=self._warmset,
             home=None if home is None else home.project_id,
             known=self._known,
-            live=self.supervisor.observe(),
+            live=tuple(each for each in self.supervisor.observe() if is_within(Path(each.root), allowed)),
             silent_places=self._blocking.silent_places(),
             storage=self.storage_cleanup.state,
         )
@@ -183,11 +186,15 @@ class Server:
         return self.supervisor.find_job(job_id)
 
     async def recorded_job(self, job_id: str) -> JobRecord | None:
-        """Returns the record of a job of any process and age; None if there is none or the registry cannot be read."""
+        """Returns the record of a job of any process and age; None if there is none of a visible project or the registry cannot
+        be read."""
         try:
-            return await self.registry.run_jobs(JobLog.find, job_id)
+            found = await self.registry.run_jobs(JobLog.find, job_id)
+            projects = await self.registry.run(Registry.projects)
         except CodeCompassError:
             return None
+        here = {each.project_id for each in visible(projects, self.launch.rules)}
+        return found if found is not None and found.project_id in here else None
 
     async def cancel_job(self, job_id: str) -> bool:
         """Stops the job; returns False if it does not run in this server."""
