@@ -1,4 +1,4 @@
-"""Which projects exist for the clients of a server: one rule for lists, names, groups, health, metrics, the page and what is warmed.
+"""Which projects exist for clients of a server: one rule for lists, names, groups, health, metrics, the page, the warm set.
 
 A project outside of the allowed roots exists for nobody. It is in no list and no count, its name means nothing, and its index is
 not opened. A path outside is refused in the same way whether or not a project is there.
