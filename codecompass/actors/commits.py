@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.errors import CodeCompassError, RefNotIndexed
 from codecompass.formatting import iso_time
@@ -75,6 +77,9 @@ def list_refs(
 ) -> ListRefsReply:
     """Returns the reply for the project at `root` whose store is in `layout`. Blocking."""
     head = read_head(str(root), roots)
+    reason = why_not(os.path.realpath(root), roots)
+    if reason:
+        metadata = replace(metadata, warnings=(*metadata.warnings, f"git is not used here: {reason}"))
     meta = inspect_index(layout).meta
     names: dict[str, list[str]] = defaultdict(list)
     for ref in refs.refs:

@@ -39,10 +39,8 @@ class Mine:
         self.home = top / "home"
         self.inside = top / "inside"
         self.shop = repository(self.inside / "shop", tracked={"shop.py": "def total():\n    return 1\n"})
-        files = {f"m{number}.py": f"def {CANARY}_{number}(): pass\n" for number in range(N_FILES - 1)}
-        self.secret = repository(
-            top / "outside" / f"{CANARY}-vault", tracked={f"{CANARY}.py": f"def {CANARY}(): pass\n", **files}
-        )
+        definitions = "".join(f"def {CANARY}_{number}(): pass\n" for number in range(N_SYMBOLS))
+        self.secret = repository(top / "outside" / f"{CANARY}-vault", tracked={f"{CANARY}.py": definitions})
         git(self.secret, "branch", "-m", f"{CANARY}-branch")
         self.secret_id = project_id(self.secret)
 
@@ -71,7 +69,9 @@ def arguments_of(mine: Mine, tool: str) -> list[dict]:
     }.get(tool, {})
     names = [mine.secret_id, f"{CANARY}-name", f"{CANARY}-vault", f"{CANARY}-group"]
     about = [{}, {"workspace": str(mine.shop)}, {"workspace": "*"}, {"workspace": "shop,*"}]
-    about += [{"project_id": name} for name in names] + [{"workspace": name} for name in names]
+    # `index_repository` would give a name that nobody has to the project that it indexes.
+    about += [{"project_id": name} for name in (names[:2] if tool == "index_repository" else names)]
+    about += [{"workspace": name} for name in names]
     about += [{"workspace": str(mine.secret)}, {"workspace": f"shop,{CANARY}-name"}, {"ref": f"{CANARY}-branch"}]
     return [{**subject, **each} for each in about]
 
@@ -265,7 +265,9 @@ async def test_an_answer_says_why_git_is_not_used(mine: Mine):
     top = lead_out(mine, "pointer")
     async with open_serving(mine.home, rules=RoutingRules(allowed_roots=(mine.inside,))) as serving:
         made = await serving.call("index_repo", Client(transport="stdio"), workspace=top, wait_seconds=50)
+        listed = await serving.call("list_refs", workspace=top)
         refused = await serving.refusal("search_code", workspace=top, query="own", ref="HEAD")
 
+    assert any("--allowed-git-dir" in each for each in listed["metadata"]["warnings"]), listed
     assert any("--allowed-git-dir" in each for each in made["metadata"]["warnings"]), made
     assert "--allowed-git-dir" in refused["error"]["message"]
