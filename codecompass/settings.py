@@ -146,6 +146,14 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     allowed_roots: Annotated[
         tuple[PathText, ...], Meta(max_length=MAX_ITEMS, description="Directories in which workspaces may be.")
     ] = ()
+    allowed_git_dirs: Annotated[
+        tuple[PathText, ...],
+        Meta(
+            max_length=MAX_ITEMS,
+            description="Directories besides the allowed roots in which parts of git repositories may be, such as the common "
+            "directory of linked work trees.",
+        ),
+    ] = ()
     max_auto_workspaces: Annotated[
         int,
         Meta(

@@ -29,6 +29,7 @@ from codecompass.query.merging import sample_evidence
 from codecompass.query.metadata import mark_stale
 from codecompass.query.options import QueryOptions
 from codecompass.query.summarized import can_answer, can_mention, expected_evidence, fullest, is_decidable
+from codecompass.scan.git_roots import ANYWHERE, GitRoots
 from codecompass.settings import FreshnessPolicy, Settings
 from codecompass.store.drift import changed_since_indexed, manifest_entry
 from codecompass.store.index import WorkspaceIndex
@@ -62,7 +63,8 @@ class ColdAnswers:
     `settings` are the server's: reading those of each project would cost more than the answer.
     """
 
-    def __init__(self, home: HomeLayout, settings: Settings, limits: Limits, readers: ColdReaders) -> None:
+    def __init__(self, home: HomeLayout, settings: Settings, limits: Limits, readers: ColdReaders, git_roots: GitRoots) -> None:
+        self._git_roots = git_roots
         self._home = home
         self._options = query_settings(settings, settings.server.answers)
         self._policy: FreshnessPolicy = settings.query.freshness_policy
@@ -117,7 +119,8 @@ class ColdAnswers:
         if not found.shown:
             return found.reply
         root = str(project.root)
-        changed = await self._blocking.run(lambda _call: changed_since_indexed(root, found.shown), root)
+        roots = self._git_roots.and_root(root)
+        changed = await self._blocking.run(lambda _call: changed_since_indexed(root, found.shown, roots), root)
         return mark_stale(found.reply, changed) if changed else found.reply
 
     async def sample(
@@ -157,13 +160,13 @@ class ColdAnswers:
 
 @asynccontextmanager
 async def open_cold_answers(
-    home: HomeLayout, settings: Settings, limits: Limits, *, in_processes: bool
+    home: HomeLayout, settings: Settings, limits: Limits, git_roots: GitRoots = ANYWHERE, *, in_processes: bool
 ) -> AsyncIterator[ColdAnswers]:
     """Yields a ColdAnswers; its reader processes have ended when the block ends. Without `in_processes` it reads in threads."""
     readers = ColdReaders(prepared, in_processes=in_processes)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(readers.serve)
-        answers = ColdAnswers(home, settings, limits, readers)
+        answers = ColdAnswers(home, settings, limits, readers, git_roots)
         nursery.start_soon(answers.summaries.serve)
         yield answers
         nursery.cancel_scope.cancel()

@@ -147,7 +147,7 @@ class CommitJob:
         root = str(self._root)
 
         def read(call: BlockingCall) -> tuple[GitRepository, CommitTree]:
-            repository = find_repository(os.path.realpath(root))
+            repository = find_repository(os.path.realpath(root), self._limits.rules.git_roots)
             if repository is None:
                 raise RefNotIndexed(NO_REPOSITORY, ref=self._commit.name)
             rules = self._limits.rules

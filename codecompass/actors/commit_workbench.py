@@ -33,6 +33,7 @@ from codecompass.query.options import QueryOptions
 from codecompass.query.status import JobsState, active_job, index_status
 from codecompass.scan.files import Stamp
 from codecompass.scan.git_revisions import NamedCommit
+from codecompass.scan.git_roots import ANYWHERE, GitRoots
 from codecompass.settings import AnswerForm, Settings
 from codecompass.store.commit_indexes import note_use
 from codecompass.store.epochs import compatibility
@@ -63,6 +64,7 @@ class CommitWorkbench:
         limits: Limits,
         mapped_files: MappedFiles | None = None,
         answers: AnswerForm = "json",
+        git_roots: GitRoots = ANYWHERE,
     ) -> None:
         self._project = project
         self._commit = commit
@@ -70,7 +72,7 @@ class CommitWorkbench:
         self._layout = self._home.commit(commit.commit)
         self._pool = pool
         self._limits = limits
-        self._index_limits = index_limits(settings.index)
+        self._index_limits = index_limits(settings.index, git_roots)
         self._timeout = settings.query.timeout_ms * MILLISECONDS
         self._options = query_settings(settings, answers)
         self._index = WorkspaceIndex(self._layout, project.project_id, mapped_files)

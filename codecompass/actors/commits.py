@@ -9,14 +9,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.errors import CodeCompassError, RefNotIndexed
 from codecompass.formatting import iso_time
 from codecompass.protocol.metadata import BareMetadata
 from codecompass.protocol.requests import ListRefs
 from codecompass.protocol.state_replies import IndexedRef, ListedRef, ListRefsReply, WorkingTree
-from codecompass.scan.git_repository import NO_REF, GitCancelled, GitError, find_repository, read_head
+from codecompass.scan.git_repository import NO_REF, GitCancelled, GitError, find_repository, read_head, why_not
 from codecompass.scan.git_revisions import NamedCommit, RepositoryRefs, read_refs, resolve_commit
+from codecompass.scan.git_roots import ANYWHERE, GitRoots
 from codecompass.store.commit_indexes import commit_indexes
 from codecompass.store.index import inspect_index
 from codecompass.store.layout import ProjectLayout
@@ -30,17 +33,19 @@ MAX_NAMES: Final = 5
 """Refs of a commit that are listed with its index."""
 
 
-def named_commit(root: Path, ref: str, field: str = "ref") -> NamedCommit | None:
+def named_commit(root: Path, ref: str, field: str = "ref", roots: GitRoots = ANYWHERE) -> NamedCommit | None:
     """Returns the commit that `ref` names in the repository around `root`; None if `ref` is NO_REF and there is no repository.
 
-    Blocking; `field` is the argument's name, for errors. Raises the same errors as `resolve_commit`, and RefNotIndexed if there
-    is no repository or git fails.
+    Blocking; `field` is the argument's name, for errors. A repository that leads out of `roots` is none.
+    Raises the same errors as `resolve_commit`, and RefNotIndexed if there is no repository or git fails.
     """
-    repository = find_repository(os.path.realpath(root))
+    repository = find_repository(os.path.realpath(root), roots)
     if repository is None:
         if ref == NO_REF:
             return None
-        raise RefNotIndexed(NO_REPOSITORY, ref=ref)
+        reason = why_not(os.path.realpath(root), roots)
+        refused = f" The repository that it is in is not used, because {reason}." if reason else ""
+        raise RefNotIndexed(NO_REPOSITORY + refused, ref=ref)
     try:
         return resolve_commit(repository, ref, field=field)
     except GitError as error:
@@ -49,9 +54,9 @@ def named_commit(root: Path, ref: str, field: str = "ref") -> NamedCommit | None
         ) from error
 
 
-def refs_of(root: Path, is_cancelled: Callable[[], bool] | None = None) -> RepositoryRefs:
+def refs_of(root: Path, is_cancelled: Callable[[], bool] | None = None, roots: GitRoots = ANYWHERE) -> RepositoryRefs:
     """Returns the refs of the repository around `root`, none without one. Blocking. Raises RefNotIndexed if git fails."""
-    repository = find_repository(os.path.realpath(root))
+    repository = find_repository(os.path.realpath(root), roots)
     if repository is None:
         return RepositoryRefs((), "")
     try:
@@ -63,10 +68,18 @@ def refs_of(root: Path, is_cancelled: Callable[[], bool] | None = None) -> Repos
 
 
 def list_refs(
-    request: ListRefs, root: Path, layout: ProjectLayout, refs: RepositoryRefs, metadata: BareMetadata
+    request: ListRefs,
+    root: Path,
+    layout: ProjectLayout,
+    refs: RepositoryRefs,
+    metadata: BareMetadata,
+    roots: GitRoots = ANYWHERE,
 ) -> ListRefsReply:
     """Returns the reply for the project at `root` whose store is in `layout`. Blocking."""
-    head = read_head(str(root))
+    head = read_head(str(root), roots)
+    reason = why_not(os.path.realpath(root), roots)
+    if reason:
+        metadata = replace(metadata, warnings=(*metadata.warnings, f"git is not used here: {reason}"))
     meta = inspect_index(layout).meta
     names: dict[str, list[str]] = defaultdict(list)
     for ref in refs.refs:

@@ -97,7 +97,7 @@ def _changes(
             return chosen_paths(paths, path)
 
     try:
-        repository = repository_of(root, field="diff_context")
+        repository = repository_of(root, limits.rules.git_roots, field="diff_context")
         head = _head(repository, request.head, commit)
         base = default_base(repository, head) if request.base is None else named_side(repository, request.base, field="base")
         return find_changes(
@@ -119,7 +119,7 @@ def read_changed_since(
     Raises InvalidInput for an invalid name, or if git cannot compare.
     """
     try:
-        repository = repository_of(str(root), field="changed_since")
+        repository = repository_of(str(root), limits.rules.git_roots, field="changed_since")
         base = named_side(repository, name, field="changed_since")
         return changed_files(
             find_changes(repository, str(root), base, _head(repository, None, commit), limits.rules, is_cancelled=is_cancelled)

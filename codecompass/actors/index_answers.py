@@ -155,7 +155,8 @@ class IndexAnswers:
             compared = await self._comparison.compare()
         elif context.index.meta is None:
             root = str(self._project.root)
-            ref = (await self._comparison.run_on_tree(lambda _call: read_head(root))).ref
+            roots = self._comparison.limits.rules.git_roots
+            ref = (await self._comparison.run_on_tree(lambda _call: read_head(root, roots))).ref
         return await trio.to_thread.run_sync(
             panics_as_errors(self._status), asked, context, jobs, ref, compared, limiter=self._limiter
         )

@@ -5,6 +5,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from codecompass.scan.git_roots import ANYWHERE, GitRoots
 from codecompass.scan.rules import ScanRules
 from codecompass.settings import IndexSettings
 from codecompass.units import MIB, MILLISECONDS, SECONDS
@@ -41,13 +42,21 @@ class IndexLimits(Struct, frozen=True, kw_only=True):
     @property
     def fingerprint(self) -> str:
         """Differs between limits by which the same file could be indexed differently."""
-        return msgspec.json.encode((self.rules, self.max_line_characters)).decode()
+        rules = msgspec.to_builtins(self.rules)
+        # Which repositories count decides what is indexed by what is on disk, as their files do; it is no setting of the index.
+        del rules["git_roots"]
+        return msgspec.json.encode((rules, self.max_line_characters)).decode()
 
 
-def index_limits(settings: IndexSettings) -> IndexLimits:
-    """Returns the limits that the settings give."""
+def index_limits(settings: IndexSettings, git_roots: GitRoots = ANYWHERE) -> IndexLimits:
+    """Returns the limits that the settings give. A repository that leads out of `git_roots` counts as none."""
     return IndexLimits(
-        rules=ScanRules(max_file_bytes=settings.max_file_size, extra_excludes=settings.exclude, extra_includes=settings.include),
+        rules=ScanRules(
+            max_file_bytes=settings.max_file_size,
+            extra_excludes=settings.exclude,
+            extra_includes=settings.include,
+            git_roots=git_roots,
+        ),
         max_line_characters=settings.max_line_length,
         parse_cpu_seconds=settings.parse_timeout_ms * MILLISECONDS,
     )

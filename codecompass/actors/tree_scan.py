@@ -23,6 +23,7 @@ from codecompass.scan.checkout import LOCK_PATIENCE_SECONDS, Checkout, read_chec
 from codecompass.scan.git_index import GitBlobs, read_git_blobs
 from codecompass.scan.git_repository import GitError, bare_repository_at, find_repository, object_format, read_head
 from codecompass.scan.git_revisions import NamedCommit, resolve_commit
+from codecompass.scan.git_roots import GitRoots
 from codecompass.scan.partial import PartialScan, scan_directories
 from codecompass.scan.roots import RootIdentity, identify_root, require_same_root
 from codecompass.scan.rules import ScanMemory
@@ -68,12 +69,12 @@ class BareHead(Struct, frozen=True):
     branch: str
 
 
-def _bare_head(root: str) -> BareHead | None:
-    repository = bare_repository_at(os.path.realpath(root))
+def _bare_head(root: str, roots: GitRoots) -> BareHead | None:
+    repository = bare_repository_at(os.path.realpath(root), roots)
     if repository is None:
         return None
     try:
-        return BareHead(resolve_commit(repository, "HEAD"), read_head(root).ref)
+        return BareHead(resolve_commit(repository, "HEAD"), read_head(root, roots).ref)
     except GitError as error:
         raise RefNotIndexed(f"HEAD of this bare repository cannot be read: {error}. git fsck shows what is wrong.") from error
 
@@ -99,6 +100,7 @@ class TreeScan:
     ) -> None:
         self._root = root
         self._limits = limits
+        self._git_roots = limits.rules.git_roots
         self._blocking = blocking
         self._previous = previous
         self._changed_directories = changed_directories
@@ -164,7 +166,7 @@ class TreeScan:
         return after if is_at_rest else None
 
     async def _look(self) -> Checkout:
-        return await self._run(lambda _call: read_checkout(str(self._root)))
+        return await self._run(lambda _call: read_checkout(str(self._root), self._git_roots))
 
     def scan_everything(self) -> None:
         """Makes all further scans whole ones: the changes that the caller named may not be all."""
@@ -172,15 +174,16 @@ class TreeScan:
 
     async def bare_head(self) -> BareHead | None:
         """Returns what a bare repository has as its HEAD, None for any other root. Raises RefNotIndexed if that is no commit."""
-        return await self._run(lambda _call: _bare_head(str(self._root)))
+        return await self._run(lambda _call: _bare_head(str(self._root), self._git_roots))
 
     async def object_format(self) -> ObjectFormat:
         """Returns the object format (hash function) of the repository that holds the root."""
-        return await self._run(lambda _call: object_format(find_repository(str(self._root))))
+        return await self._run(lambda _call: object_format(find_repository(str(self._root), self._git_roots)))
 
     async def git_blobs(self, found: ScanResult) -> GitBlobs:
         """Reads git's indexes of the repositories that a scan found."""
-        return await self._run(lambda call: read_git_blobs(str(self._root), found.repositories, is_cancelled=call.is_over))
+        root, tops = str(self._root), found.repositories
+        return await self._run(lambda call: read_git_blobs(root, tops, self._git_roots, is_cancelled=call.is_over))
 
     async def scan(self, on_found: Callable[[int], None]) -> ScannedTree:
         """Scans the whole tree. `on_found` is called in the event loop with the number of files found so far."""

@@ -239,7 +239,7 @@ class UnindexedFiles:
             )
             listing = self._listing = _Listing(found.files, time.monotonic())
         if self._tree is None or self._tree.listing is not listing:
-            head = await self._comparison.run_on_tree(lambda _call: read_head(root))
+            head = await self._comparison.run_on_tree(lambda _call: read_head(root, rules.git_roots))
             files = await trio.to_thread.run_sync(_in_order_of_probing, listing.files)
             self._tree = _Tree(listing, files, head.ref)
         return self._tree

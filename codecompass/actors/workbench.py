@@ -33,6 +33,7 @@ from codecompass.jobs import Progress
 from codecompass.log import get_logger
 from codecompass.protocol.replies import Reply
 from codecompass.scan.files import Stamp
+from codecompass.scan.git_roots import ANYWHERE, GitRoots
 from codecompass.settings import AnswerForm, Settings
 from codecompass.store.epochs import compatibility
 from codecompass.store.index import WorkspaceIndex
@@ -111,9 +112,11 @@ class IndexWorkbench:
         mapped_files: MappedFiles | None = None,
         answers: AnswerForm = "json",
         lane: "SemanticLane | None" = None,
+        git_roots: GitRoots = ANYWHERE,
     ) -> None:
         """`settings` are the project's; `load_settings` reads them again before each job that scans the whole tree. `answers` is
-        the form of the replies; `lane` is None if search by meaning is off."""
+        the form of the replies; `lane` is None if search by meaning is off. A repository that leads out of `git_roots` counts as
+        none."""
         self._project = project
         self._layout = home.project(project.project_id)
         self._load_settings = load_settings
@@ -122,7 +125,9 @@ class IndexWorkbench:
         self._registry = registry
         self._memory: JobMemory | None = None
         self._index = WorkspaceIndex(self._layout, project.project_id, mapped_files)
-        self._comparison = TreeComparison(project.root, self._index, index_limits(settings.index), limits.blocking)
+        self._git_roots = git_roots
+        own = index_limits(settings.index, git_roots)
+        self._comparison = TreeComparison(project.root, self._index, own, limits.blocking)
         self._unindexed = UnindexedFiles(project, self._comparison)
         self._vectors: VectorUpkeep | None = None
         if lane is not None:
@@ -193,7 +198,7 @@ class IndexWorkbench:
         async with self._limits.writers:
             if order.directories is None:
                 settings = await self._comparison.run_on_tree(lambda _call: self._load_settings())
-                self._comparison.limits = index_limits(settings.index)
+                self._comparison.limits = index_limits(settings.index, self._git_roots)
                 self._answers.use(settings)
             job = IndexJob(
                 root=self._project.root,
@@ -236,7 +241,7 @@ class IndexWorkbench:
         """Opens a watcher of the tree."""
         from codecompass.actors.watching.watcher import open_tree_watcher  # only where something is watched
 
-        return open_tree_watcher(self._project.root, run=self._run_for_watcher)
+        return open_tree_watcher(self._project.root, run=self._run_for_watcher, git_roots=self._git_roots)
 
     async def _run_for_watcher(self, work: Callable[[], T]) -> T:
         return await self._comparison.run_on_tree(lambda _call: work(), patience=SCAN_PATIENCE_SECONDS)

@@ -8,6 +8,7 @@ import trio
 from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.errors import FileSystemUnresponsive
 from codecompass.scan.git_remotes import RepositoryUrl, checked_out_repositories
+from codecompass.scan.git_roots import GitRoots
 from codecompass.store.registry import Project
 from codecompass.units import MILLISECONDS, SECONDS
 
@@ -23,8 +24,9 @@ READ_AT_ONCE: Final = 8
 class Checkouts:
     """Finds the remotes of projects, and caches them. One instance a server."""
 
-    def __init__(self, blocking: BlockingCalls) -> None:
+    def __init__(self, blocking: BlockingCalls, git_roots: GitRoots) -> None:
         self._blocking = blocking
+        self._git_roots = git_roots
         self._known: dict[str, tuple[float, tuple[RepositoryUrl, ...]]] = {}
 
     async def of(self, projects: Sequence[Project]) -> Mapping[str, Sequence[RepositoryUrl]]:
@@ -35,9 +37,10 @@ class Checkouts:
 
         async def read(project: Project) -> None:
             root = str(project.root)
+            roots = self._git_roots.and_root(root)
             try:
                 async with turns:
-                    found = await self._blocking.run(lambda _call: checked_out_repositories(root), root)
+                    found = await self._blocking.run(lambda _call: checked_out_repositories(root, roots), root)
             except FileSystemUnresponsive:
                 return
             self._known[project.project_id] = (now + KNOWN_SECONDS, found)

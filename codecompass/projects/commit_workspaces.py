@@ -18,6 +18,7 @@ from codecompass.protocol.requests import ListRefs
 from codecompass.protocol.state_replies import ListRefsReply
 from codecompass.scan.git_repository import GIT_DEADLINE_SECONDS
 from codecompass.scan.git_revisions import NamedCommit
+from codecompass.scan.git_roots import GitRoots
 from codecompass.store.commit_indexes import remove_commit, remove_leftovers, surplus_commits
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project
@@ -36,25 +37,29 @@ class CommitActors(Protocol):
 class CommitWorkspaces:
     """Routes to indexed commits. One instance a server. `max_refs` is how many indexes of commits a project keeps."""
 
-    def __init__(self, actors: CommitActors, home: HomeLayout, blocking: BlockingCalls, *, max_refs: int) -> None:
+    def __init__(
+        self, actors: CommitActors, home: HomeLayout, blocking: BlockingCalls, git_roots: GitRoots, *, max_refs: int
+    ) -> None:
         self._actors: Final = actors
         self._home: Final = home
         self._blocking: Final = blocking
+        self._git_roots: Final = git_roots
         self._max_refs: Final = max_refs
         self._making_room = trio.Lock()
         self._log = structlog.get_logger(__name__)
 
     async def resolve(self, project: Project, ref: str, field: str = "ref") -> NamedCommit | None:
         """Returns the commit that `ref` names; see `named_commit`, whose errors it raises, and FileSystemUnresponsive."""
-        root = project.root
-        return await self._blocking.run(lambda _call: named_commit(root, ref, field), root, patience=GIT_DEADLINE_SECONDS)
+        root, roots = project.root, self._git_roots.and_root(str(project.root))
+        return await self._blocking.run(lambda _call: named_commit(root, ref, field, roots), root, patience=GIT_DEADLINE_SECONDS)
 
     async def list_refs(self, request: ListRefs, project: Project, metadata: BareMetadata) -> ListRefsReply:
         """Returns the reply of the tool `list_refs`. Raises RefNotIndexed if git fails."""
         root, layout = project.root, self._home.project(project.project_id)
-        refs = await self._blocking.run(lambda call: refs_of(root, call.is_over), root, patience=GIT_DEADLINE_SECONDS)
+        roots = self._git_roots.and_root(str(root))
+        refs = await self._blocking.run(lambda call: refs_of(root, call.is_over, roots), root, patience=GIT_DEADLINE_SECONDS)
         return await self._blocking.run(
-            lambda _call: list_refs(request, root, layout, refs, metadata), root, patience=GIT_DEADLINE_SECONDS
+            lambda _call: list_refs(request, root, layout, refs, metadata, roots), root, patience=GIT_DEADLINE_SECONDS
         )
 
     async def make_room(self, project: Project, commit: NamedCommit) -> None:

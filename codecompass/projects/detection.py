@@ -31,6 +31,7 @@ from msgspec import Struct
 from codecompass.errors import InvalidInput
 from codecompass.identity import canonical_root
 from codecompass.protocol.requests import MAX_PATH_LENGTH
+from codecompass.scan.git_roots import ANYWHERE, GitRoots
 from codecompass.settings import ServerSettings
 
 VariableName = Literal["CODECOMPASS_PROJECT", "CLAUDE_PROJECT_DIR"]
@@ -69,6 +70,8 @@ class RoutingRules(Struct, frozen=True, kw_only=True):
     """Roots given with `--workspace`; the first is for requests that name none."""
     allowed_roots: tuple[Path, ...] = ()
     """Directories within which projects may lie; empty for anywhere."""
+    allowed_git_dirs: tuple[Path, ...] = ()
+    """Further directories within which parts of their repositories may lie. Count only with allowed roots."""
     auto_workspace: bool = False
     """Whether unknown projects below the allowed roots are registered when a request names them."""
     max_auto_workspaces: int = 10
@@ -82,6 +85,21 @@ class RoutingRules(Struct, frozen=True, kw_only=True):
     never: frozenset[Path] = frozenset()
     """Directories that are projects only if somebody registered them: the root of the disk and the user's home."""
     active_project: "ActiveProjectPeer | None" = None
+
+    def visible_roots(self, default: Path | None) -> tuple[Path, ...]:
+        """Returns the roots within which projects exist for clients, given the root of the default project, if there is one;
+        empty for anywhere."""
+        if not self.allowed_roots:
+            return ()
+        return (*self.allowed_roots, *self.pinned, *(() if default is None else (default,)))
+
+    @property
+    def git_roots(self) -> GitRoots:
+        """The directories within which the repositories of projects must lie, besides the root of the project itself."""
+        if not self.allowed_roots:
+            return ANYWHERE
+        places = (*self.allowed_roots, *self.pinned, *self.allowed_git_dirs)
+        return GitRoots(tuple(dict.fromkeys(map(str, places))))
 
     @property
     def stated(self) -> tuple[tuple[SourceName, str], ...]:
@@ -144,6 +162,7 @@ def routing_rules(
     return RoutingRules(
         pinned=tuple(_directory("--workspace", path) for path in workspaces),
         allowed_roots=allowed,
+        allowed_git_dirs=tuple(_directory("--allowed-git-dir", path) for path in settings.allowed_git_dirs),
         auto_workspace=settings.auto_workspace,
         max_auto_workspaces=settings.max_auto_workspaces,
         project_from_cwd=settings.project_from_cwd,

@@ -17,6 +17,7 @@ from codecompass.actors.job_state import JobView
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.errors import CodeCompassError, WorkspaceLimitExceeded
 from codecompass.projects.detection import RoutingRules
+from codecompass.projects.visibility import visible
 from codecompass.scan.git_revisions import NamedCommit
 from codecompass.store.housekeeping import remove_project
 from codecompass.store.layout import HomeLayout
@@ -100,12 +101,16 @@ class AutoWorkspaces:
 
     async def _make_room(self) -> None:
         limit = self._rules.max_auto_workspaces
-        n_discovered = sum(project.is_auto_discovered for project in await self._registry.run(Registry.projects))
+        here = frozenset(each.project_id for each in visible(await self._registry.run(Registry.projects), self._rules))
+        candidates = await self.least_recently_used()
+        n_discovered = await self._registry.run(
+            lambda registry: sum(each.is_auto_discovered and each.project_id in here for each in registry.projects())
+        )
         surplus = n_discovered - limit + 1
         if surplus <= 0:
             return
-        for project in await self.least_recently_used():
-            if surplus > 0 and await self._evict(project.project_id) is not None:
+        for project in candidates:
+            if surplus > 0 and project.project_id in here and await self._evict(project.project_id) is not None:
                 surplus -= 1
         if surplus > 0:
             raise WorkspaceLimitExceeded(

@@ -161,8 +161,11 @@ class PathResolver:
 
     async def resolve_facts(self, source: SourceName, path: str, facts: PathFacts) -> NamedProject:
         """Returns the project of an existing path. Raises WorkspaceNotAllowed if its root is outside of the allowed roots."""
-        nearest, evicted = await self._registry.run(_around, facts.directory)
         allowed = await self.allowed()
+        nearest, evicted = await self._registry.run(_around, facts.directory)
+        # One above the allowed roots does not exist here: its answers would contain files outside of them.
+        nearest = nearest if nearest is not None and is_within(nearest.root, allowed) else None
+        evicted = evicted if evicted is not None and is_within(evicted, allowed) else None
         known = [each for each in (None if nearest is None else nearest.root, evicted) if each is not None]
         marked = facts.marked if facts.marked is not None and is_within(facts.marked, allowed) else None
         found = project_root(
@@ -172,7 +175,6 @@ class PathResolver:
         )
         root = facts.directory if found is None else found
         if not is_within(root, allowed):
-            # Registered above the allowed roots: answers would contain files outside of them.
             raise not_allowed(path)
         project = nearest if nearest is not None and nearest.root == root else await self._registry.run(Registry.at, root)
         return NamedProject(source=source, root=root, project=project, is_evicted=evicted == root, marked=marked)
@@ -200,7 +202,16 @@ class PathResolver:
         if not self._rules.allowed_roots:
             return ()
         default = await self._registry.run(Registry.default)
-        return (*self._rules.allowed_roots, *self._rules.pinned, *(() if default is None else (default.root,)))
+        return self._rules.visible_roots(None if default is None else default.root)
+
+    async def named(self, name: str) -> tuple[Project | None, Path | None]:
+        """Returns the project with this id or name, and the root of an evicted one; None for each that is not visible."""
+        project, evicted = await self._registry.run(lambda registry: registry.find_or_evicted_root(name))
+        allowed = await self.allowed()
+        return (
+            project if project is not None and is_within(project.root, allowed) else None,
+            evicted if evicted is not None and is_within(evicted, allowed) else None,
+        )
 
 
 def _around(registry: Registry, path: Path) -> tuple[Project | None, Path | None]:

@@ -114,9 +114,14 @@ class Router:
         names = several_projects(workspace)
         if names is None and workspace is not None and "/" not in workspace:
             group = workspace.strip()
-            if group in (await self._registry.run(known_projects)).groups:
+            if group in await self._groups():
                 return (group,)
         return names
+
+    async def _groups(self) -> frozenset[str]:
+        """Returns the names of the groups with a visible member: any other one does not exist for clients."""
+        known, allowed = await self._registry.run(known_projects), await self._paths.allowed()
+        return frozenset(name for name, of in known.groups.items() if any(is_within(each.root, allowed) for each in of))
 
     async def select(self, names: Sequence[str], unknown: list[str] | None = None) -> tuple[SelectedProject, ...]:
         """Returns the registered projects that `names` mean; see `select_projects`, whose errors it raises.
@@ -150,12 +155,14 @@ class Router:
 
     async def head_ref(self, project: Project) -> str:
         """Returns the branch that a project's tree is on, as answers name it. Raises FileSystemUnresponsive."""
-        return await self._blocking.run(lambda _call: read_head(str(project.root)).ref, project.root)
+        root = str(project.root)
+        roots = self._rules.git_roots.and_root(root)
+        return await self._blocking.run(lambda _call: read_head(root, roots).ref, project.root)
 
     # named by arguments
 
     async def _by_name(self, name: str, workspace: str | None) -> Routed:
-        project, evicted = await self._registry.run(lambda registry: registry.find_or_evicted_root(name))
+        project, evicted = await self._paths.named(name)
         if project is None and evicted is None:
             project = await self._called(name)
         if project is None:
@@ -196,7 +203,7 @@ class Router:
     async def _called(self, name: str) -> Project | None:
         """Returns the project with the label `name`; None if there is none or it is a group."""
         known = await self._registry.run(known_projects)
-        if "/" in name or name in known.groups:
+        if "/" in name or name in await self._groups():
             return None
         try:
             (selected,) = select_projects(known, (name,), await self._paths.allowed())
@@ -248,6 +255,8 @@ class Router:
             is_renamed = holder is None and named.project is not None and named.project.alias is not None
             if is_taken or is_renamed:
                 called = f"{named.project.name!r} already" if is_renamed and named.project else "the name of another project"
+                if holder is not None and not is_within(holder.root, await self._paths.allowed()):
+                    called = "not a name to be given here"
                 raise InvalidInput(
                     f"{shown(str(named.root))} cannot be called {name!r}: it is {called}. Leave project_id out, or use another.",
                     field="project_id",

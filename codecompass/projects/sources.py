@@ -80,7 +80,7 @@ class ProjectSources:
         name = None if self._active is None else await self._active.project_id()
         if name is None:
             return None
-        project, evicted = await self._registry.run(lambda registry: registry.find_or_evicted_root(name))
+        project, evicted = await self._paths.named(name)
         if project is not None:
             await self._paths.require_present(project)
             return NamedProject(source="active project", root=project.root, project=project)

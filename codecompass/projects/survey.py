@@ -1,5 +1,5 @@
-"""The survey: what a server knows of all registered projects without asking their actors. Read in the background and published
-as a whole.
+"""The survey: what a server knows of its visible projects (`visibility.py`) without asking their actors. Read in the background
+and published as a whole.
 
 Health and metrics use the last published result, so that they never wait for a disk.
 """
@@ -18,6 +18,8 @@ from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive
 from codecompass.jobs import Interruption
 from codecompass.languages import SYMBOL_LANGUAGES, USUAL_LANGUAGES
+from codecompass.projects.detection import RoutingRules
+from codecompass.projects.visibility import visible
 from codecompass.protocol.metadata import SchemaStatus
 from codecompass.store.index import IndexInspection, inspect_index
 from codecompass.store.job_log import JobLog, JobRecord
@@ -70,9 +72,11 @@ class SurveyResult(Struct, frozen=True, kw_only=True):
 
 
 class ProjectSurvey:
-    """Surveys all projects. One instance a server; a survey costs a few stat() calls a project, more if its index has changed."""
+    """Surveys the visible projects. One instance a server; a survey costs a few stat() calls a project, more if its index has
+    changed."""
 
-    def __init__(self, registry: AsyncRegistry, home: HomeLayout, blocking: BlockingCalls) -> None:
+    def __init__(self, registry: AsyncRegistry, home: HomeLayout, blocking: BlockingCalls, rules: RoutingRules) -> None:
+        self._rules = rules
         self._blocking = blocking
         self._registry = registry
         self._home = home
@@ -87,7 +91,9 @@ class ProjectSurvey:
             self._missing_grammars = await trio.to_thread.run_sync(missing_grammars, limiter=self._limiter)
         try:
             await self._registry.run_jobs(JobLog.recover, self._home)
-            projects = await self._registry.run(_projects_with_jobs)
+            registered = await self._registry.run(_projects_with_jobs)
+            here = frozenset(each.project_id for each in visible((each.project for each in registered), self._rules))
+            projects = tuple(each for each in registered if each.project.project_id in here)
             gone = {each.project.project_id for each in projects if await is_gone(self._blocking, each.project.root)}
             known = await trio.to_thread.run_sync(lambda: self._read(projects, gone), limiter=self._limiter)
         except CodeCompassError as error:

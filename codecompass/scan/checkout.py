@@ -11,7 +11,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.scan.git_repository import Head, find_repository, read_head
+from codecompass.scan.git_repository import NO_REF, Head, find_repository, head_of
+from codecompass.scan.git_roots import ANYWHERE, GitRoots
 from codecompass.units import MILLISECONDS, NANOSECONDS_PER_SECOND, SECONDS
 
 HEAD_FOLLOWS_SECONDS: Final = 50 * MILLISECONDS
@@ -48,15 +49,18 @@ class Checkout(Struct, frozen=True, kw_only=True):
         return self.head == other.head and self.index == other.index and self.lock_age is None and other.lock_age is None
 
 
-def read_checkout(root: str) -> Checkout:
-    """Returns what is checked out in the repository that holds `root`. Takes a few system calls; never raises."""
-    head = read_head(root)
+def read_checkout(root: str, roots: GitRoots = ANYWHERE) -> Checkout:
+    """Returns what is checked out in the repository that holds `root`, which must lie within `roots` to count.
+
+    Takes a few system calls; never raises.
+    """
     try:
-        repository = find_repository(os.path.realpath(root))
+        repository = find_repository(os.path.realpath(root), roots)
     except OSError:
         repository = None
     if repository is None:
-        return Checkout(head=head)
+        return Checkout(head=Head(NO_REF))
+    head = head_of(repository)
     index = os.path.join(repository.git_directory, "index")
     written = _stat(index)
     locked = _stat(index + ".lock")

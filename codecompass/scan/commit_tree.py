@@ -18,6 +18,7 @@ from codecompass.languages.records import SkipReason
 from codecompass.scan.files import is_utf8, printable
 from codecompass.scan.git_objects import LINK, SUBMODULE, read_blobs
 from codecompass.scan.git_repository import GitCancelled, GitError, GitRepository, run_git
+from codecompass.scan.git_roots import GitRoots
 from codecompass.scan.ignore import IgnoreFile, Rule
 from codecompass.scan.policy import DirectoryPolicy, policy_of_commit
 from codecompass.scan.rules import MAX_IGNORE_FILE_BYTES, OWN_IGNORE_FILE, ScanContext, ScanRules
@@ -156,7 +157,7 @@ class _CommitContext(ScanContext):
         *,
         base: str = "",
         root_prefix: str = "",
-        follows_link: bool = False,
+        within: GitRoots | None = None,
         above: tuple[IgnoreFile, ...] = (),
     ) -> tuple[IgnoreFile, ...]:
         """Returns the ignore file `source`, a path in the commit; empty if it is missing or has no pattern."""

@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from codecompass.identity import ObjectFormat
-from codecompass.scan.files import COARSE_RACY_NS, RACY_NS, open_regular_file, read_descriptor, read_regular_file
+from codecompass.scan.files import COARSE_RACY_NS, RACY_NS, read_descriptor
 from codecompass.scan.git_conversions import MAX_ATTRIBUTES_BYTES, attribute_files, require_plain_attributes
 from codecompass.scan.git_repository import (
-    MAX_INDEX_BYTES,
     GitError,
     GitRepository,
     find_repository,
@@ -23,6 +22,8 @@ from codecompass.scan.git_repository import (
     repository_at,
     run_git,
 )
+from codecompass.scan.git_roots import ANYWHERE, GitRoots, open_inside, read_inside
+from codecompass.scan.git_safety import MAX_INDEX_BYTES
 from codecompass.units import NANOSECONDS_PER_SECOND
 
 MAX_REPOSITORIES: Final = 50
@@ -60,7 +61,9 @@ class GitBlobs:
         return b""
 
 
-def read_git_blobs(root: str, repositories: Iterable[str] = ("",), *, is_cancelled: Callable[[], bool] | None = None) -> GitBlobs:
+def read_git_blobs(
+    root: str, repositories: Iterable[str] = ("",), roots: GitRoots = ANYWHERE, *, is_cancelled: Callable[[], bool] | None = None
+) -> GitBlobs:
     """Returns the index entries of the workspace at `root`. `repositories` are their tops below it, '' for the one that holds it.
 
     Takes about 1 us a tracked file. The files of an index that cannot be read are unknown. Raises GitCancelled.
@@ -68,7 +71,7 @@ def read_git_blobs(root: str, repositories: Iterable[str] = ("",), *, is_cancell
     root = os.path.realpath(root)
     parts = []
     for _, top in zip(range(MAX_REPOSITORIES), repositories, strict=False):
-        repository = repository_at(os.path.join(root, top)) if top else find_repository(root)
+        repository = repository_at(os.path.join(root, top), roots) if top else find_repository(root, roots)
         if repository is None:
             continue
         entries = _read_entries(repository, is_cancelled)
@@ -119,7 +122,7 @@ def _split(time_ns: int) -> tuple[int, int]:
 def _read_entries(repository: GitRepository, is_cancelled: Callable[[], bool] | None) -> _Entries | None:
     path = os.path.join(repository.git_directory, "index")
     try:
-        descriptor = open_regular_file(path, follows_link=True)
+        descriptor = open_inside(path, repository.roots)
         try:
             status = os.fstat(descriptor)
             content = read_descriptor(descriptor, MAX_INDEX_BYTES + 1)
@@ -221,7 +224,7 @@ def _filtered(repository: GitRepository, names: Mapping[bytes, int], is_cancelle
     configuration = run_git(repository, repository.top, "config", "-z", "--list", is_cancelled=is_cancelled)
     # One path of each directory is enough.
     paths = [f"{os.fsdecode(directory)}/" for directory in {os.path.dirname(name) for name in names}]
-    if not any(_names_filters(path) for path in _attribute_files(repository, paths, configuration)):
+    if not any(_names_filters(path, roots) for path, roots in _attribute_files(repository, paths, configuration)):
         return frozenset()
     require_plain_attributes(repository, paths)
     requested = b"".join(name + b"\0" for name in names)
@@ -238,22 +241,23 @@ def _filtered(repository: GitRepository, names: Mapping[bytes, int], is_cancelle
     return frozenset(name for name, value in values if value not in (b"unspecified", b"unset"))
 
 
-def _attribute_files(repository: GitRepository, paths: Iterable[str], configuration: bytes) -> Iterable[str]:
-    yield from (os.path.join(repository.top, name) for name in attribute_files(paths))
-    yield os.path.join(repository.common_directory, "info", "attributes")
-    yield "/etc/gitattributes"
+def _attribute_files(repository: GitRepository, paths: Iterable[str], configuration: bytes) -> Iterable[tuple[str, GitRoots]]:
+    """Yields each file with the directories in which it has to lie; those of the user and the system lie where they are."""
+    yield from ((os.path.join(repository.top, name), repository.roots) for name in attribute_files(paths))
+    yield os.path.join(repository.common_directory, "info", "attributes"), repository.roots
+    yield "/etc/gitattributes", ANYWHERE
     settings = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-    yield os.path.join(settings, "git", "attributes")
+    yield os.path.join(settings, "git", "attributes"), ANYWHERE
     for entry in configuration.split(b"\0"):
         key, _, value = entry.partition(b"\n")
         if key.lower() == b"core.attributesfile":
-            yield os.path.expanduser(os.fsdecode(value))
+            yield os.path.expanduser(os.fsdecode(value)), ANYWHERE
 
 
-def _names_filters(path: str) -> bool:
+def _names_filters(path: str, roots: GitRoots) -> bool:
     """Whether an attributes file may name a filter; one that is too large or unreadable counts as naming one."""
     try:
-        content = read_regular_file(path, MAX_ATTRIBUTES_BYTES + 1, follows_link=True)
+        content = read_inside(path, MAX_ATTRIBUTES_BYTES + 1, roots)
     except (FileNotFoundError, NotADirectoryError):
         return False
     except (OSError, ValueError):

@@ -15,8 +15,8 @@ from blake3 import blake3
 from msgspec import Struct
 
 from codecompass.errors import InvalidInput
-from codecompass.scan.files import read_regular_file
 from codecompass.scan.git_repository import repository_at
+from codecompass.scan.git_roots import ANYWHERE, GitRoots, read_inside
 from codecompass.settings import GitProtocol
 from codecompass.units import KIB
 
@@ -144,22 +144,22 @@ _SECTION: Final = re.compile(r"\s*\[\s*([\w.-]+)(?:\s+\"((?:[^\"\\]|\\.)*)\")?\s
 _URL: Final = re.compile(r"\s*url\s*=\s*(.*)", re.IGNORECASE)
 
 
-def checked_out_repositories(top: str) -> tuple[RepositoryUrl, ...]:
+def checked_out_repositories(top: str, roots: GitRoots = ANYWHERE) -> tuple[RepositoryUrl, ...]:
     """Returns the repositories that the work tree with its top at `top` is a checkout of, by the addresses of its remotes.
 
     Only `origin` and `upstream` count, or the only remote if neither exists: other remotes may be of repositories from which it
     merely takes commits. Ignores files that the configuration includes and rewritten addresses (`url.<base>.insteadOf`). Empty if
-    `top` is not the top of a work tree, or has no remote with an accepted address.
+    `top` is not the top of a work tree within `roots`, or has no remote with an accepted address.
     """
-    return tuple(_addresses(top))
+    return tuple(_addresses(top, roots))
 
 
-def _addresses(top: str) -> Iterator[RepositoryUrl]:
-    repository = repository_at(top)
+def _addresses(top: str, roots: GitRoots) -> Iterator[RepositoryUrl]:
+    repository = repository_at(top, roots)
     if repository is None:
         return
     try:
-        config = read_regular_file(os.path.join(repository.common_directory, "config"), MAX_CONFIG_BYTES, follows_link=True)
+        config = read_inside(os.path.join(repository.common_directory, "config"), MAX_CONFIG_BYTES, roots)
     except (OSError, ValueError):
         return
     remotes = dict(_remotes(config.decode("utf-8", "replace")))

@@ -12,7 +12,8 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from codecompass.errors import InvalidInput, RefNotIndexed
-from codecompass.scan.git_repository import GitError, GitFailed, GitRepository, find_repository, is_bare, run_git
+from codecompass.scan.git_repository import GitError, GitFailed, GitRepository, find_repository, is_bare, run_git, why_not
+from codecompass.scan.git_roots import ANYWHERE, GitRoots
 
 _NOT_THERE: Final = (1, 128)
 """Exit statuses by which git says that an object does not exist."""
@@ -234,14 +235,16 @@ class Side(Struct, frozen=True, kw_only=True):
     """Why this side was chosen, for people; empty if the caller named it."""
 
 
-def repository_of(root: str, *, field: str) -> GitRepository:
+def repository_of(root: str, roots: GitRoots = ANYWHERE, *, field: str) -> GitRepository:
     """Returns the repository whose work tree holds `root` (absolute). Raises InvalidInput if there is none; `field` is the
-    argument that requires one."""
-    repository = find_repository(root)
+    argument that requires one. One that leads out of `roots` is none."""
+    repository = find_repository(root, roots)
     if repository is None or is_bare(repository):
+        reason = why_not(root, roots)
+        refused = f": the one that it is in is not used, because {reason}" if reason else ""
         raise InvalidInput(
-            f"{field} needs a git repository, and this workspace is in none. Ask without it; search_code and locate_symbol "
-            "find what is there now.",
+            f"{field} needs a git repository, and this workspace is in none{refused}. Ask without it; search_code and "
+            "locate_symbol find what is there now.",
             field=field,
         )
     return repository

@@ -151,7 +151,9 @@ class _Reader:
             self.omitted.append(OmittedFile(path, "unreadable", is_new=False))
             return self._base.get(path)
         if entry.mode == SUBMODULE:
-            commit = read_head(f"{self._repository.top}/{path}").commit if S_ISDIR(status.st_mode) else None
+            commit = (
+                read_head(f"{self._repository.top}/{path}", self._repository.roots).commit if S_ISDIR(status.st_mode) else None
+            )
             is_own = commit is not None and os.path.lexists(f"{self._repository.top}/{path}/.git")
             return ListedFile(SUBMODULE, commit) if is_own and commit is not None else entry.listed
         if not (S_ISREG(status.st_mode) or S_ISLNK(status.st_mode)):

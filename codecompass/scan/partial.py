@@ -97,7 +97,10 @@ class _FullScanNeeded(Exception):
 
 def _validated_memory(root: str, memory: ScanMemory, is_cancelled: Callable[[], bool] | None) -> ScanMemory | None:
     """Returns the memory with current stamps if everything in it still holds, otherwise None."""
-    if os.path.realpath(root) != memory.root or git_repository.find_repository(memory.root) != memory.repository:
+    if (
+        os.path.realpath(root) != memory.root
+        or git_repository.find_repository(memory.root, memory.rules.git_roots) != memory.repository
+    ):
         return None
     if not all(is_unchanged(path, stamp) for path, stamp in memory.stamps.items()):
         return None

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from codecompass.scan import git_repository
 from codecompass.scan.files import Stamp, read_regular_file, stamp_of
+from codecompass.scan.git_roots import ANYWHERE, GitRoots, read_inside
 from codecompass.scan.ignore import IgnoreFile, encode_path, parse, parse_bounded
 from codecompass.units import KIB, MIB, SECONDS
 
@@ -43,12 +44,14 @@ class ScanRules(Struct, frozen=True):
     """The settings of a scan.
 
     `extra_excludes` and `extra_includes` (`index.exclude`, `index.include`) are patterns in gitignore syntax without `!`,
-    relative to the workspace root. They take precedence over every ignore file, and includes over excludes.
+    relative to the workspace root. They take precedence over every ignore file, and includes over excludes. `git_roots` are the
+    directories within which a repository must lie to count as one.
     """
 
     max_file_bytes: int = MIB
     extra_excludes: tuple[str, ...] = ()
     extra_includes: tuple[str, ...] = ()
+    git_roots: GitRoots = ANYWHERE
 
 
 class EnteredRepository(Struct, frozen=True):
@@ -114,7 +117,7 @@ class ScanContext:
         self.rules = rules
         self.repositories: list[str] = []
         self.warnings: list[str] = []
-        self.repository = git_repository.find_repository(self.root)
+        self.repository = git_repository.find_repository(self.root, rules.git_roots)
         self.settings_rules = _settings_rules(rules)
         self._is_cancelled = is_cancelled
         self._memory = memory
@@ -129,6 +132,8 @@ class ScanContext:
         self._n_ignore_bytes = 0
         self.tracked: AbstractSet[str] = self._tracked if memory is None else memory.tracked
         self.tracked_directories: AbstractSet[str] = self._tracked_directories if memory is None else memory.tracked_directories
+        if self.repository is None and memory is None:
+            self._warn_of_refused(self.root, "")
 
     def memory(self) -> ScanMemory | None:
         """Returns what the scan so far depended on; None if git failed, so that the next scan runs it again."""
@@ -157,7 +162,11 @@ class ScanContext:
 
     def repository_at(self, path: str) -> git_repository.GitRepository | None:
         """Returns the repository whose work tree begins at `path`, a directory below the root."""
-        return git_repository.repository_at(os.path.join(self.root, path))
+        top = os.path.join(self.root, path)
+        found = git_repository.repository_at(top, self.rules.git_roots)
+        if found is None and self._memory is None:
+            self._warn_of_refused(top, path + "/")
+        return found
 
     def enter_repository(self, repository: git_repository.GitRepository, path: str) -> tuple[IgnoreFile, ...]:
         """Adds the tracked files of a repository at `path` below the root, and returns its `info/exclude`."""
@@ -183,18 +192,19 @@ class ScanContext:
         *,
         base: str = "",
         root_prefix: str = "",
-        follows_link: bool = False,
+        within: GitRoots | None = None,
         above: tuple[IgnoreFile, ...] = (),
     ) -> tuple[IgnoreFile, ...]:
         """Returns the ignore file at the absolute `path`; empty if it has no pattern, is missing or cannot be read.
 
         `source` names it in rules. `above` are the ignore files that already apply to the same directory. Symbolic links are
-        read only if `follows_link`, as in git since 2.32.
+        followed only within the directories `within`, and in a work tree not at all, as in git since 2.32.
         """
         # Taken before reading, so that the next scan detects a change in between.
         self.stamps[path] = stamp_of(path)
         try:
-            content = read_regular_file(path, MAX_IGNORE_FILE_BYTES + 1, follows_link=follows_link)
+            limit = MAX_IGNORE_FILE_BYTES + 1
+            content = read_regular_file(path, limit) if within is None else read_inside(path, limit, within)
         except FileNotFoundError:
             return ()
         except OSError as error:
@@ -272,6 +282,11 @@ class ScanContext:
             raise git_repository.GitError("there are too many nested repositories, or git took too long for them")
         return min(git_repository.GIT_DEADLINE_SECONDS, left)
 
+    def _warn_of_refused(self, directory: str, prefix: str) -> None:
+        reason = git_repository.why_not(directory, self.rules.git_roots)
+        if reason:
+            self._warn(f"git is not used in {prefix or './'}: {reason}")
+
     def _warn(self, sentence: str) -> None:
         if len(self.warnings) < MAX_WARNINGS:
             self.warnings.append(sentence)
@@ -301,7 +316,7 @@ class ScanContext:
         self, repository: git_repository.GitRepository, source: str, *, base: str = "", root_prefix: str = ""
     ) -> tuple[IgnoreFile, ...]:
         path = os.path.join(repository.common_directory, "info", "exclude")
-        return self.load_ignore_file(path, source, base=base, root_prefix=root_prefix, follows_link=True)
+        return self.load_ignore_file(path, source, base=base, root_prefix=root_prefix, within=repository.roots)
 
 
 def _settings_rules(rules: ScanRules) -> tuple[IgnoreFile, ...]:

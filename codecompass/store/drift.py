@@ -14,6 +14,7 @@ from codecompass.scan.checkout import read_checkout
 from codecompass.scan.classify import BINARY_PROBE_BYTES
 from codecompass.scan.files import open_below
 from codecompass.scan.git_repository import Head, bare_repository_at
+from codecompass.scan.git_roots import ANYWHERE, GitRoots
 from codecompass.scan.rules import ScanRules
 from codecompass.scan.walk import scan
 from codecompass.store.manifest import ChangeSet, ManifestEntry, find_changes
@@ -66,9 +67,9 @@ def find_drift(
     `fingerprint` is that of the current rules. Raises OSError if the root cannot be listed, ScanCancelled when `is_cancelled`
     returns True.
     """
-    before = read_checkout(root)
+    before = read_checkout(root, rules.git_roots)
     has_other_rules = snapshot.meta.rules_fingerprint != fingerprint
-    if bare_repository_at(os.path.realpath(root)) is not None:
+    if bare_repository_at(os.path.realpath(root), rules.git_roots) is not None:
         nothing = ChangeSet(tasks=(), skipped=(), removed=(), bytes_to_read=0)
         return Drift(nothing, before.head, has_other_rules, is_steady=snapshot.meta.commit == before.head.commit)
     manifest = {row.path: manifest_entry(row) for row in snapshot.facts.files()}
@@ -76,18 +77,20 @@ def find_drift(
     if len(changes.tasks) <= MAX_HASHED_FILES and not has_other_rules:
         tasks = tuple(task for task in changes.tasks if not _is_same(root, task.path, manifest.get(task.path)))
         changes = msgspec.structs.replace(changes, tasks=tasks)
-    after = read_checkout(root)
+    after = read_checkout(root, rules.git_roots)
     is_steady = (before.head, before.index) == (after.head, after.index)
     return Drift(changes, after.head, has_other_rules, is_steady)
 
 
-def changed_since_indexed(root: str, entries: Mapping[str, ManifestEntry | None]) -> frozenset[str]:
+def changed_since_indexed(
+    root: str, entries: Mapping[str, ManifestEntry | None], git_roots: GitRoots = ANYWHERE
+) -> frozenset[str]:
     """Returns the paths of the files that differ from their manifest entries; None is the entry of a file that is not indexed.
 
     A file with the same size, times and inode counts as unchanged; any other is read and hashed. Blocking. A bare
     repository has no files that could differ.
     """
-    if bare_repository_at(os.path.realpath(root)) is not None:
+    if bare_repository_at(os.path.realpath(root), git_roots) is not None:
         return frozenset()
     return frozenset(
         path

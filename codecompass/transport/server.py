@@ -35,9 +35,11 @@ from codecompass.errors import CodeCompassError, FileSystemUnresponsive
 from codecompass.projects.commit_workspaces import CommitWorkspaces
 from codecompass.projects.detection import RoutingRules
 from codecompass.projects.eviction import AutoWorkspaces
+from codecompass.projects.path_resolution import is_within
 from codecompass.projects.router import Router
 from codecompass.projects.storage_cleanup import StorageCleanup
 from codecompass.projects.survey import ProjectSurvey, SurveyResult
+from codecompass.projects.visibility import visible
 from codecompass.protocol.metadata import BareMetadata
 from codecompass.protocol.requests import SearchCode
 from codecompass.protocol.state_replies import HealthReply
@@ -118,7 +120,9 @@ class Server:
         self.auto_workspaces: Final = AutoWorkspaces(launch.rules, registry, supervisor, launch.home)
         self.router: Final = Router(launch.rules, registry, self.auto_workspaces, blocking)
         served = launch.settings.server
-        self.commits: Final = CommitWorkspaces(supervisor, launch.home, blocking, max_refs=launch.settings.storage.max_refs)
+        self.commits: Final = CommitWorkspaces(
+            supervisor, launch.home, blocking, launch.rules.git_roots, max_refs=launch.settings.storage.max_refs
+        )
         self._checkouts: Checkouts | None = None
         services = Services(
             workspaces=supervisor,
@@ -136,7 +140,7 @@ class Server:
         self.activity: Final = ActivityLog() if served.activity and served.transport == "http" else None
         self.core: Final = Core(product_surface(self, served.tools, served.answers, self.activity), launch.limits)
         self.started_at: Final = time.monotonic()
-        self._survey = ProjectSurvey(registry, launch.home, blocking)
+        self._survey = ProjectSurvey(registry, launch.home, blocking, launch.rules)
         self.storage_cleanup: Final = StorageCleanup(
             registry, self.auto_workspaces, launch.home, max_bytes=launch.settings.storage.max_size, blocking=blocking
         )
@@ -151,6 +155,7 @@ class Server:
         """Returns the currently published state. Never waits."""
         settings = self.launch.settings.server
         default = next((each.project for each in self._known.projects if each.project.is_default), None)
+        allowed = self.launch.rules.visible_roots(None if default is None else default.root)
         home = self._pinned[0] if self._pinned else default
         return Moment(
             uptime_seconds=time.monotonic() - self.started_at,
@@ -160,7 +165,7 @@ class Server:
             warmset=self._warmset,
             home=None if home is None else home.project_id,
             known=self._known,
-            live=self.supervisor.observe(),
+            live=tuple(each for each in self.supervisor.observe() if is_within(Path(each.root), allowed)),
             silent_places=self._blocking.silent_places(),
             storage=self.storage_cleanup.state,
         )
@@ -186,11 +191,15 @@ class Server:
         return self.supervisor.find_job(job_id)
 
     async def recorded_job(self, job_id: str) -> JobRecord | None:
-        """Returns the record of a job of any process and age; None if there is none or the registry cannot be read."""
+        """Returns the record of a job of any process and age; None if there is none of a visible project or the registry cannot
+        be read."""
         try:
-            return await self.registry.run_jobs(JobLog.find, job_id)
+            found = await self.registry.run_jobs(JobLog.find, job_id)
+            projects = await self.registry.run(Registry.projects)
         except CodeCompassError:
             return None
+        here = {each.project_id for each in visible(projects, self.launch.rules)}
+        return found if found is not None and found.project_id in here else None
 
     async def cancel_job(self, job_id: str) -> bool:
         """Stops the job; returns False if it does not run in this server."""
@@ -217,7 +226,7 @@ class Server:
     def _known_checkouts(self) -> "Checkouts":
         from codecompass.projects.checkouts import Checkouts  # only if another server is queried or queries this one
 
-        self._checkouts = self._checkouts or Checkouts(self._blocking)
+        self._checkouts = self._checkouts or Checkouts(self._blocking, self.launch.rules.git_roots)
         return self._checkouts
 
     async def work_in_background(self) -> None:
@@ -314,6 +323,7 @@ async def open_server(launch: ServerOptions) -> AsyncIterator[Server]:
                     limits=limits,
                     mapped_files=mapped_files,
                     answers=settings.server.answers,
+                    git_roots=launch.rules.git_roots.and_root(str(project.root)),
                 )
 
             async def make_workbench(project: Project) -> Workbench:
@@ -330,6 +340,7 @@ async def open_server(launch: ServerOptions) -> AsyncIterator[Server]:
                         mapped_files=mapped_files,
                         answers=settings.server.answers,
                         lane=lane,
+                        git_roots=launch.rules.git_roots.and_root(str(project.root)),
                     ),
                     limiter=limits.checks,
                 )
@@ -338,7 +349,9 @@ async def open_server(launch: ServerOptions) -> AsyncIterator[Server]:
                 open_supervisor(
                     make_workbench, supervision, memory=resident_bytes, make_commit_workbench=make_commit_workbench
                 ) as supervisor,
-                open_cold_answers(launch.home, settings, limits, in_processes=launch.has_upkeep) as cold_answers,
+                open_cold_answers(
+                    launch.home, settings, limits, launch.rules.git_roots, in_processes=launch.has_upkeep
+                ) as cold_answers,
                 trio.open_nursery() as nursery,
             ):
                 server = Server(launch, registry, supervisor, limits.blocking, cold_answers, page_workers, organisation)

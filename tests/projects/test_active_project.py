@@ -6,7 +6,7 @@ import trio
 import trio.testing
 from structlog.testing import capture_logs
 
-from codecompass.errors import InvalidInput, ProjectNotFound, WorkspaceNotAllowed
+from codecompass.errors import InvalidInput, ProjectNotFound
 from codecompass.projects.active_project import ActiveProject
 from codecompass.projects.detection import routing_rules
 from codecompass.settings import ServerSettings
@@ -280,17 +280,26 @@ async def test_where_nothing_else_decides_the_error_names_the_active_project_tha
         await world.route(Client(transport="http"), active_project=at(peer + "/is/unknown"))
 
 
-async def test_an_active_project_outside_of_the_allowed_roots_or_gone_is_an_error(world, peer):
+async def test_an_active_project_that_is_gone_is_an_error(world, peer):
     """The intended project is known: an answer from another one would look right."""
     shop = await world.registry.run(Registry.register, world.repository("shop"))
     rule = at(f"{peer}/is/{shop.project_id}")
     here = world.repository("here")
 
-    with pytest.raises(WorkspaceNotAllowed):
-        await world.route(active_project=rule, allowed_roots=(here,), cwd=here)
     shop.root.rename(world.top / "moved")
     with pytest.raises(ProjectNotFound, match="is gone"):
         await world.route(active_project=rule, cwd=here)
+
+
+async def test_an_active_project_outside_of_the_allowed_roots_is_passed_over_like_an_unknown_one(world, peer):
+    shop = await world.registry.run(Registry.register, world.repository("shop"))
+    here = world.repository("here")
+
+    routed = await world.route(active_project=at(f"{peer}/is/{shop.project_id}"), allowed_roots=(here,), cwd=here)
+    unknown = await world.route(active_project=at(f"{peer}/is/unknown"), allowed_roots=(here,), cwd=here)
+
+    assert routed.project.root == here
+    assert [each.replace(shop.project_id, "unknown") for each in routed.warnings] == list(unknown.warnings) != []
 
 
 async def test_an_evicted_active_project_comes_back(world, peer):

@@ -7,6 +7,7 @@ import pytest
 from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.languages import SYMBOL_LANGUAGES
 from codecompass.projects import survey
+from codecompass.projects.detection import RoutingRules
 from codecompass.projects.survey import ProjectSurvey, missing_grammars
 from codecompass.store.job_log import JobLog
 from codecompass.store.layout import HomeLayout
@@ -23,7 +24,7 @@ async def world(tmp_path):
 async def test_a_project_is_seen_as_its_index_is_and_again_once_that_changes(world, workspace):
     home = HomeLayout(workspace.home)
     await world.registry.run(Registry.register, workspace.root)
-    survey = ProjectSurvey(world.registry, home, BlockingCalls())
+    survey = ProjectSurvey(world.registry, home, BlockingCalls(), RoutingRules())
 
     (before,) = (await survey.refresh()).projects
     workspace.write({"a.py": "def f(): pass\n"})
@@ -42,7 +43,7 @@ async def test_a_project_is_seen_as_its_index_is_and_again_once_that_changes(wor
 
 async def test_a_broken_index_and_a_missing_directory_are_seen(world, workspace):
     await world.registry.run(Registry.register, workspace.root)
-    survey = ProjectSurvey(world.registry, HomeLayout(workspace.home), BlockingCalls())
+    survey = ProjectSurvey(world.registry, HomeLayout(workspace.home), BlockingCalls(), RoutingRules())
     await workspace.sync()
     workspace.layout.current.write_text("no json")
 
@@ -56,7 +57,7 @@ async def test_a_broken_index_and_a_missing_directory_are_seen(world, workspace)
 
 async def test_a_database_that_is_none_gives_no_meta(world, workspace):
     await world.registry.run(Registry.register, workspace.root)
-    survey = ProjectSurvey(world.registry, HomeLayout(workspace.home), BlockingCalls())
+    survey = ProjectSurvey(world.registry, HomeLayout(workspace.home), BlockingCalls(), RoutingRules())
     await workspace.sync()
     (facts,) = workspace.layout.epochs.glob("*/facts.db")
     facts.write_bytes(b"not a database" * 1000)
@@ -71,14 +72,14 @@ async def test_jobs_of_other_processes_are_seen(world):
     with open_registry(world.home) as registry:
         JobLog(registry).create(project.project_id, "full", cause="elsewhere", job_id="j1")
 
-    (seen,) = (await ProjectSurvey(world.registry, world.home, BlockingCalls()).refresh()).projects
+    (seen,) = (await ProjectSurvey(world.registry, world.home, BlockingCalls(), RoutingRules()).refresh()).projects
 
     assert seen.active_job.job_id == "j1"
 
 
 async def test_a_registry_that_cannot_be_read_leaves_what_was_known(world):
     await world.registry.run(Registry.register, world.repository("shop"))
-    survey = ProjectSurvey(world.registry, world.home, BlockingCalls())
+    survey = ProjectSurvey(world.registry, world.home, BlockingCalls(), RoutingRules())
     before = await survey.refresh()
     with sqlite3.connect(world.home.registry) as connection:
         connection.execute("DROP TABLE jobs")

@@ -165,14 +165,20 @@ def test_nothing_is_tracked_by_a_repository_without_files(tmp_path: Path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
-def test_a_repository_of_another_user_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """What git calls `dubious ownership`: a container mount, a shared disk."""
-    monkeypatch.setenv("HOME", "/nonexistent")  # the developer may have trusted every directory
-    repository(tmp_path, tracked=["a.py"])
-    for path in [tmp_path, tmp_path / ".git"]:
+def test_a_repository_of_another_user_is_read_only_if_its_reader_trusts_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """What git calls `dubious ownership`: whoever owns a repository decides what its configuration says."""
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))  # the developer may have trusted every directory
+    root = repository(tmp_path / "root", tracked=["a.py"])
+    for path in [root, root / ".git"]:
         os.chown(path, NOBODY, NOBODY)
 
-    assert tracked(tmp_path) == ("a.py",)
+    with pytest.raises(GitError, match="dubious ownership"):
+        tracked(root)
+
+    (home / ".gitconfig").write_text(f"[safe]\n\tdirectory = {root}\n")
+    assert tracked(root) == ("a.py",)
 
 
 def test_the_git_of_a_surrounding_hook_is_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from codecompass.scan import git_repository, rules
+from codecompass.scan import git_config, rules
 from codecompass.scan.git_repository import GitError, find_repository, read_head, repository_at, tracked_files
 from codecompass.scan.rules import ScanRules
 from codecompass.scan.walk import scan
@@ -122,7 +122,7 @@ def test_an_ordinary_inclusion_and_a_socket_of_gits_own_are_no_hindrance(tmp_pat
 
 def test_a_configuration_that_includes_without_end_is_refused(tmp_path):
     root = repository(tmp_path)
-    for number in range(git_repository.MAX_CONFIG_FILES + 5):
+    for number in range(git_config.MAX_CONFIG_FILES + 5):
         (root / ".git" / f"c{number}").write_text(f"[include]\n\tpath = c{number + 1}\n")
     with (root / ".git" / "config").open("a") as config:
         config.write("[include]\n\tpath = c0\n")

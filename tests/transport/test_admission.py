@@ -136,20 +136,28 @@ async def test_a_refusal_does_not_say_where_a_link_leads(world):
     assert "secret" not in error.message + str(error.data)
 
 
-async def test_known_projects_outside_of_the_allowed_roots_are_refused_too(world):
-    """Narrowing the allowed roots takes effect at a restart."""
-    secret = world.repository("secret")
+async def test_known_projects_outside_of_the_allowed_roots_do_not_exist(world):
+    """Narrowing the allowed roots takes effect at a restart. The answers are those about a project that was never registered."""
+    secret, unknown = world.repository("secret"), world.repository("unknown")
     project = await world.registry.run(Registry.register, secret)
 
-    for arguments in ({"workspace": secret}, {"project_id": project.project_id}):
-        assert (await refusal(world, arguments=arguments, **world.auto)).code == "workspace_not_allowed"
+    for known, other in (
+        ({"workspace": secret}, {"workspace": unknown}),
+        ({"project_id": project.project_id}, {"project_id": "un"}),
+    ):
+        errors = [await refusal(world, arguments=arguments, **world.auto) for arguments in (known, other)]
+        assert errors[0].code == errors[1].code
+        told, untold = (str(value) for arguments in (known, other) for value in arguments.values())
+        assert errors[0].message.replace(told, "X") == errors[1].message.replace(untold, "X")
 
 
-async def test_a_project_registered_above_the_allowed_roots_does_not_answer_for_a_directory_within(world):
+async def test_a_project_registered_above_the_allowed_roots_does_not_exist_for_a_directory_within(world):
     await world.registry.run(Registry.register, world.top)
-    inside = world.directory("dev/inside")
+    inside = world.repository("dev/inside")
 
-    assert (await refusal(world, arguments={"workspace": inside}, **world.auto)).code == "workspace_not_allowed"
+    routed = await world.route(arguments={"workspace": inside}, **world.auto)
+
+    assert routed.project.root == inside
 
 
 async def test_pinned_workspaces_and_the_default_project_count_as_allowed(world):
@@ -447,9 +455,13 @@ async def test_allowed_roots_hold_for_what_was_evicted_too(world):
     project = (await world.ask(router, workspace=shop)).project
     await discovered(world, router, 1)
 
-    for arguments in ({"workspace": shop}, {"project_id": project.project_id}):
-        error = await refusal(world, arguments=arguments, allowed_roots=(world.directory("elsewhere"),))
-        assert error.code == "workspace_not_allowed"
+    allowed = (world.directory("elsewhere"),)
+    for name, value, code in (
+        ("workspace", shop, "workspace_not_allowed"),
+        ("project_id", project.project_id, "project_not_found"),
+    ):
+        error = await refusal(world, arguments={name: value}, allowed_roots=allowed)
+        assert error.code == code
 
 
 async def test_a_workspace_that_another_process_has_open_never_makes_room(world):

@@ -31,6 +31,7 @@ from codecompass.actors.watching.points import RULE_NAMES, WatchPoint, watch_poi
 from codecompass.actors.watching.table import WatchTable
 from codecompass.scan import builtin
 from codecompass.scan.files import is_utf8
+from codecompass.scan.git_roots import ANYWHERE, GitRoots
 from codecompass.settings import project_file
 
 if TYPE_CHECKING:
@@ -68,9 +69,12 @@ class InotifyWatcher:
 
     touches_tree = True
 
-    def __init__(self, root: str, *, max_watches: int, run: "RunInThread" = trio.to_thread.run_sync) -> None:
+    def __init__(
+        self, root: str, *, max_watches: int, run: "RunInThread" = trio.to_thread.run_sync, git_roots: GitRoots = ANYWHERE
+    ) -> None:
         self._run = run
         self._root = root
+        self._git_roots = git_roots
         self._max_watches = max_watches
         self._table = WatchTable(root)
         self._mounts = MountTable(root)
@@ -209,7 +213,7 @@ class InotifyWatcher:
         # Which places matter depends on HEAD: compute them again once HEAD is watched.
         before: tuple[WatchPoint, ...] = ()
         for _ in range(3):
-            found = watch_points(self._root, self._repositories)
+            found = watch_points(self._root, self._repositories, self._git_roots)
             if found == before:
                 break
             before = found

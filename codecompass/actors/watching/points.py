@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.scan import git_repository
-from codecompass.scan.files import read_regular_file
+from codecompass.scan.git_roots import ANYWHERE, GitRoots, read_inside
 from codecompass.scan.rules import GIT_IGNORE_FILE, OWN_IGNORE_FILE
 from codecompass.settings import project_file
 from codecompass.units import KIB
@@ -33,14 +33,15 @@ class WatchPoint(Struct, frozen=True):
     head: frozenset[str] = frozenset()
 
 
-def watch_points(root: str, repositories: Iterable[str]) -> tuple[WatchPoint, ...]:
+def watch_points(root: str, repositories: Iterable[str], roots: GitRoots = ANYWHERE) -> tuple[WatchPoint, ...]:
     """Returns the watch points of the workspace at `root` (absolute). Some may not exist (yet).
 
-    `repositories` are the tops of the work trees in the workspace, relative to the root, as a scan returns them.
+    `repositories` are the tops of the work trees in the workspace, relative to the root, as a scan returns them. A repository
+    that leads out of `roots` has none.
     """
-    points = [_settings_point(root), *_root_points(root)]
+    points = [_settings_point(root), *_root_points(root, roots)]
     for path in sorted(set(repositories) - {""}):
-        points.extend(_index_points(os.path.join(root, path)))
+        points.extend(_index_points(os.path.join(root, path), roots))
     return tuple(points)
 
 
@@ -49,13 +50,13 @@ def _settings_point(root: str) -> WatchPoint:
     return WatchPoint(str(file.parent), rules=frozenset({file.name}))
 
 
-def _root_points(root: str) -> Iterator[WatchPoint]:
-    yield from _index_points(root)
-    repository = git_repository.find_repository(root)
+def _root_points(root: str, roots: GitRoots) -> Iterator[WatchPoint]:
+    yield from _index_points(root, roots)
+    repository = git_repository.find_repository(root, roots)
     if repository is None:
         return
     if repository.top != root:
-        yield from _index_points(repository.top)
+        yield from _index_points(repository.top, roots)
         # Ignore files between the top and the root apply to it; a repository that begins in between would hide them.
         directory = os.path.dirname(root)
         while directory.startswith(repository.top):
@@ -71,9 +72,9 @@ def _root_points(root: str) -> Iterator[WatchPoint]:
     yield from _branch_points(repository)
 
 
-def _index_points(top: str) -> Iterator[WatchPoint]:
+def _index_points(top: str, roots: GitRoots) -> Iterator[WatchPoint]:
     """Yields the places that decide which files the repository at `top` tracks and excludes."""
-    repository = git_repository.repository_at(top)
+    repository = git_repository.repository_at(top, roots)
     if repository is None:
         # A repository that is being created: its HEAD is written some time after the directory.
         dot_git = os.path.join(top, ".git")
@@ -90,7 +91,7 @@ def _branch_points(repository: git_repository.GitRepository) -> Iterator[WatchPo
     """Yields each directory on the path to the file of the current branch, watched for the next name on that path: git removes
     empty directories when it packs references, and creates them again."""
     try:
-        content = read_regular_file(os.path.join(repository.git_directory, "HEAD"), _MAX_HEAD_BYTES)
+        content = read_inside(os.path.join(repository.git_directory, "HEAD"), _MAX_HEAD_BYTES, repository.roots)
     except OSError:
         return
     symbolic = _HEAD.fullmatch(content)

@@ -23,6 +23,7 @@ import structlog
 import trio
 
 from codecompass.actors.watching.changes import WatchedChanges
+from codecompass.scan.git_roots import ANYWHERE, GitRoots
 
 MAX_WATCHES: Final = 65_536
 """Watched directories of one workspace. Each takes 0.1 KiB in the kernel and pins 1.3 KiB of its cache (ext4), so this is 6 MiB
@@ -100,13 +101,14 @@ async def open_tree_watcher(
     *,
     max_watches: int = MAX_WATCHES,
     run: RunInThread = trio.to_thread.run_sync,
+    git_roots: GitRoots = ANYWHERE,
 ) -> AsyncIterator[TreeWatcher]:
     """Yields the best watcher that this system has for `root`, and closes it afterwards.
 
     With the directories of an earlier scan, or of the manifest, the watches are set before it is yielded, and one scan after the
     first drain suffices; otherwise a second scan is needed. Never fails for lack of watches: the watcher then has a limitation,
     which is logged once for as long as it lasts. A root that does not exist yields "everything". `run` runs what touches the
-    tree in a thread, and raises if the file system does not answer.
+    tree in a thread, and raises if the file system does not answer. A repository that leads out of `git_roots` counts as none.
     """
     real_root = await run(lambda: os.path.realpath(str(root)))
     if sys.platform != "linux":
@@ -121,7 +123,7 @@ async def open_tree_watcher(
     try:
         # In a thread, because the first instance in a process searches for the C library, which runs a program.
         watcher = await trio.to_thread.run_sync(
-            lambda: InotifyWatcher(real_root, max_watches=_allowed_watches(max_watches), run=run)
+            lambda: InotifyWatcher(real_root, max_watches=_allowed_watches(max_watches), run=run, git_roots=git_roots)
         )
     except OSError as error:
         unwatched = UnwatchedTree(_refusal(error))

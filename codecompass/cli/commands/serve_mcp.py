@@ -20,6 +20,7 @@ _SETTINGS: Final = {
     "bind": "server.bind",
     "auto_workspace": "server.auto_workspace",
     "allowed_roots": "server.allowed_roots",
+    "allowed_git_dirs": "server.allowed_git_dirs",
     "max_auto_workspaces": "server.max_auto_workspaces",
     "warmset_capacity": "server.warmset_capacity",
     "prewarm": "server.prewarm",
@@ -73,6 +74,14 @@ _SETTINGS: Final = {
     multiple=True,
     type=asyncclick.Path(),
     help="Answer for nothing outside of this directory. Can be given several times.",
+)
+@asyncclick.option(
+    "--allowed-git-dir",
+    "allowed_git_dirs",
+    metavar="PATH",
+    multiple=True,
+    type=asyncclick.Path(),
+    help="With allowed roots: let git repositories have parts in this directory too, such as that of linked work trees.",
 )
 @asyncclick.option("--max-auto-workspaces", type=int, metavar="N", help="Maximum number of projects accepted in this way; 10.")
 @asyncclick.option("--warmset-capacity", type=int, metavar="N", help="Number of recent projects opened at the start; 3.")

@@ -154,6 +154,8 @@ async def _start_job(call: ToolCall, *, force: bool, wait_seconds: float, render
     def as_of(state: JobState) -> Reply:
         metadata = call.metadata(_as_of(state, workspace.observation), ref if state.report is None else state.report.ref)
         assert isinstance(metadata, Metadata)
+        if state.report is not None:
+            metadata = replace(metadata, warnings=(*metadata.warnings, *state.report.warnings))
         return render(StartedJob(project, state, metadata))
 
     return CallOutcome(as_of(job.state), job, as_of)

@@ -1,14 +1,10 @@
-"""The projects that the page shows: those that the server answers for, with their health.
-
-The same rule applies as for questions: with allowed roots, only projects in them, pinned ones and the default project.
-"""
+"""The projects that the page shows: those that the server answers for, with their health."""
 
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from codecompass.jobs import Job, Progress
-from codecompass.projects.path_resolution import is_within
 from codecompass.projects.selection import labels
 from codecompass.protocol.metadata import bare_metadata
 from codecompass.transport.health import Moment, health
@@ -54,12 +50,8 @@ class ShownProject(Struct, frozen=True, kw_only=True):
 def shown_projects(server: "Server") -> tuple[ShownProject, ...]:
     """Returns the projects by label. Never waits."""
     moment = server.moment()
-    rules = server.launch.rules
     entries = {str(entry.project.root): entry for entry in moment.known.projects}
-    default = tuple(entry.project.root for entry in moment.known.projects if entry.project.is_default)
-    allowed = (*rules.allowed_roots, *rules.pinned, *default) if rules.allowed_roots else ()
-    visible = [entry.project for entry in entries.values() if is_within(entry.project.root, allowed)]
-    named = labels(visible)
+    named = labels(entry.project for entry in entries.values())
     shown = []
     for state in health(moment, metadata=bare_metadata()).projects:
         entry = entries.get(state.repo_root)

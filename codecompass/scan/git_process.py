@@ -1,0 +1,108 @@
+"""Runs one git process: with a deadline, a limit of its output, and an end when nobody waits for it any longer."""
+
+import os
+import selectors
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from codecompass.units import KIB, MIB, SECONDS
+
+_POLL_SECONDS: Final = 0.1 * SECONDS
+_MAX_ERROR_BYTES: Final = 64 * KIB
+_READ_BYTES: Final = 256 * KIB
+
+
+class GitError(Exception):
+    """Git could not be started, failed or took too long. The text is for people."""
+
+
+class GitFailed(GitError):
+    """Git exited with a `status` other than 0. For most commands 1 and 128 mean that a named object does not exist."""
+
+    def __init__(self, command: str, status: int, message: str) -> None:
+        super().__init__(f"git {command} failed with status {status}: {message}")
+        self.status = status
+
+
+class GitOutputTooLarge(GitError):
+    """Git wrote more than `max_output_bytes`."""
+
+
+class GitCancelled(Exception):
+    """`is_cancelled` returned true while git was running."""
+
+
+def run_process(
+    options: Sequence[str],
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    is_cancelled: Callable[[], bool] | None,
+    deadline_seconds: float,
+    standard_input: bytes,
+    max_output_bytes: int,
+) -> bytes:
+    """Returns the standard output of `git options arguments`. The first of `arguments` is the command.
+
+    Raises:
+        GitError: git is missing, failed (GitFailed), took too long or wrote too much (GitOutputTooLarge).
+        GitCancelled: `is_cancelled` returned true.
+    """
+    # A file, not a pipe, so that writing its input and reading its output need no interleaving.
+    with tempfile.TemporaryFile() if standard_input else open(os.devnull, "rb") as given:
+        if standard_input:
+            given.write(standard_input)
+            given.seek(0)
+        try:
+            process = subprocess.Popen(
+                ["git", *options, *arguments],
+                stdin=given,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=environment,
+            )
+        except OSError as error:
+            raise GitError(f"git could not be started: {error.strerror}") from error
+    with process:
+        try:
+            output, errors = _communicate(process, is_cancelled, deadline_seconds, max_output_bytes)
+        except BaseException:
+            process.kill()
+            raise
+    if process.returncode != 0:
+        message = errors.decode("utf-8", "replace").strip().partition("\n")[0]
+        raise GitFailed(arguments[0], process.returncode, message)
+    return output
+
+
+def _communicate(
+    process: subprocess.Popen[bytes],
+    is_cancelled: Callable[[], bool] | None,
+    deadline_seconds: float,
+    max_output_bytes: int,
+) -> tuple[bytes, bytes]:
+    """Returns the output and errors of the process when it has closed both. `Popen.communicate` has no size limit."""
+    deadline = time.monotonic() + deadline_seconds
+    assert process.stdout is not None
+    assert process.stderr is not None
+    output, errors = bytearray(), bytearray()
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ, output)
+        selector.register(process.stderr, selectors.EVENT_READ, errors)
+        while selector.get_map():
+            for key, _ in selector.select(_POLL_SECONDS):
+                piece = os.read(key.fd, _READ_BYTES)
+                if not piece:
+                    selector.unregister(key.fileobj)
+                elif key.data is output or len(errors) < _MAX_ERROR_BYTES:
+                    key.data.extend(piece)
+            if is_cancelled is not None and is_cancelled():
+                raise GitCancelled
+            if time.monotonic() > deadline:
+                raise GitError(f"git took longer than {deadline_seconds:.0f} seconds")
+            if len(output) > max_output_bytes:
+                raise GitOutputTooLarge(f"git wrote more than {max_output_bytes // MIB} MiB")
+    return bytes(output), bytes(errors)
