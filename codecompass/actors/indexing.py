@@ -272,7 +272,7 @@ class IndexJob:
         await self._write_content(writer, changes, is_first=is_first, is_resumed=is_resumed)
         self._meter.advance(stage="finalizing")
         meta = await self._publish(writer, "complete")
-        watch_list = self._tree.watch_list(tree)
+        watch_list = await trio.to_thread.run_sync(self._tree.watch_list, tree)
         self.memory = self._tree.remember(tree, watch_list, meta)
         report = self._files.report(
             meta,

@@ -2,7 +2,8 @@
 
     start, ensure_job --> launch --> [waiting] --> running --> ended --> the waiting job, or one for newer changes
 
-A job covers the changes that were known when it began; only its success means that the index holds them.
+A job covers the changes that were known when it began; only its success means that the index holds them. A job that is being
+cancelled covers nothing: what is requested meanwhile waits for its end.
 """
 
 import time
@@ -18,6 +19,7 @@ from codecompass.actors.messages import StartJob
 from codecompass.actors.tracking import ChangeTracker
 from codecompass.actors.workbench import Workbench
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive, IndexInProgress, WorkspaceBusy
+from codecompass.jobs import JobStatus
 from codecompass.scan.git_revisions import NamedCommit
 from codecompass.store.job_log import new_job_id
 from codecompass.store.registry import Project
@@ -102,27 +104,30 @@ class JobQueue:
         run = self._running
         if run is None:
             return self._launch(message.cause, force=message.force, is_explicit=True)
-        if message.force and not run.force:
-            if self._next is not None:
-                return self._next.job
-            state = run.job.state
-            if not run.is_visible:
-                # It merely checks for changes, which a rebuild does as well.
-                run.scope.cancel()
-                return self._launch(message.cause, force=True, is_explicit=True)
-            raise IndexInProgress(
-                f"job {state.job_id} is bringing this index up to date. Wait for it to end, then force a rebuild.",
-                job_id=state.job_id,
-            )
+        if message.force and not run.force and not run.is_stopping and self._next is None:
+            if run.is_visible:
+                state = run.job.state
+                raise IndexInProgress(
+                    f"job {state.job_id} is bringing this index up to date. Wait for it to end, then force a rebuild.",
+                    job_id=state.job_id,
+                )
+            # It merely checks for changes, which a rebuild does as well.
+            run.scope.cancel()
+        if run.is_stopping or (message.force and not run.force):
+            return self._queue(message.cause, force=message.force)
         run.show()
         return run.job
 
     def cancel(self, job_id: str) -> bool:
         """Stops the job with this id. Returns False if no such job runs or waits."""
-        for run in (self._running, self._next):
-            if run is not None and run.job.state.job_id == job_id:
-                run.scope.cancel()
-                return True
+        run, waiting = self._running, self._next
+        if run is not None and run.job.state.job_id == job_id:
+            run.scope.cancel()
+            return True
+        if waiting is not None and waiting.job.state.job_id == job_id:
+            self._next = None
+            self._nursery.start_soon(self._drop, waiting)
+            return True
         return False
 
     def ensure_job(self, cause: str) -> None:
@@ -130,8 +135,9 @@ class JobQueue:
 
         Does nothing during the pause after a failure.
         """
-        if self._running is not None:
-            if self._running.taken is None or self._running.taken.position < self._changes.seen:
+        run = self._running
+        if run is not None:
+            if run.is_stopping or run.taken is None or run.taken.position < self._changes.seen:
                 self._follow_up_cause = cause
         elif trio.current_time() >= self._retry_at:
             self._launch(cause, force=False, is_explicit=False)
@@ -140,12 +146,21 @@ class JobQueue:
         """Abandons the damaged index. Returns the job that rebuilds it, started now or earlier."""
         self._index.mark_damaged(damage.message)
         self._changes.note(None)
-        for run in (self._running, self._next):
-            if run is not None and run.force:
-                return run.job
-        if self._running is not None and not self._running.is_visible:
-            self._running.scope.cancel()
-        return self._launch("the index is damaged", force=True, is_explicit=True)
+        run = self._running
+        if run is not None and run.force and not run.is_stopping:
+            return run.job
+        if run is not None and not run.is_visible:
+            run.scope.cancel()
+        return self._queue("the index is damaged", force=True)
+
+    def _queue(self, cause: str, *, force: bool) -> OwnedJob:
+        """Returns the job that waits for the end of the running one, as a rebuild if `force`; starts it now if none runs."""
+        waiting = self._next
+        if waiting is None:
+            return self._launch(cause, force=force, is_explicit=True)
+        if force:
+            waiting.require_rebuild()
+        return waiting.job
 
     def _launch(self, cause: str, *, force: bool, is_explicit: bool) -> OwnedJob:
         project = self._project()
@@ -180,7 +195,7 @@ class JobQueue:
         return job
 
     def _start(self, run: JobRun) -> None:
-        """Starts a job, or queues it behind the one that is being cancelled for it."""
+        """Starts a job, or queues it behind the running one."""
         if self._running is not None:
             self._next = run
             return
@@ -197,6 +212,14 @@ class JobQueue:
         finally:
             with trio.CancelScope(shield=True, deadline=trio.current_time() + END_DEADLINE_SECONDS):
                 await self._end(run, trio.current_time() - started)
+
+    async def _drop(self, run: JobRun) -> None:
+        """Ends a job that was cancelled while it waited."""
+        with trio.CancelScope(shield=True, deadline=trio.current_time() + END_DEADLINE_SECONDS):
+            run.drop()
+            await run.record_end(run.ending)
+            run.job.update(run.ending)
+            self._announce()
 
     async def _end(self, run: JobRun, seconds: float) -> None:
         ending = run.ending
@@ -217,20 +240,22 @@ class JobQueue:
             self.last = self.failure = None
         if not is_published and run.taken is not None:
             self._changes.put_back(run.taken)
-        self._choose_next(run, is_published=is_published)
+        self._choose_next(run, ending.status)
         self._progress()
 
-    def _choose_next(self, run: JobRun, *, is_published: bool) -> None:
-        if is_published:
+    def _choose_next(self, run: JobRun, status: JobStatus) -> None:
+        if status == "published":
             self._failures = 0
         if self._next is not None:
             self._start(self._next)
-        elif not is_published:
+        elif status == "failed":
             # An unresponsive file system costs a job nothing and may answer at any time, and a tree that was being switched is
             # no fault of the job: neither makes the pause grow.
             self._failures += not isinstance(run.failure, FileSystemUnresponsive | WorkspaceBusy)
             pause = min(LONGEST_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2 ** max(0, self._failures - 1))
             self._retry_at = trio.current_time() + pause
+        elif status == "cancelled" and not run.is_stopping:
+            return  # The workspace ends.
         elif self._index.on_disk.damage and not run.is_rebuild:
             # The job began before the damage was known, and did not repair it.
             self._launch("the index is damaged", force=True, is_explicit=True)

@@ -20,6 +20,8 @@ from codecompass.errors import Cancelled, CodeCompassError, IndexInProgress, col
 from codecompass.jobs import FinalStatus, Progress
 from codecompass.units import MILLISECONDS
 
+CANCELLED: Final = "cancelled on request"
+
 RECORD_SECONDS: Final = 500 * MILLISECONDS
 """How often the progress of a job is recorded in the registry."""
 
@@ -70,6 +72,21 @@ class JobRun:
         """Whether others may see the job."""
         return self._shown.is_set()
 
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the job was cancelled, so that nobody may rely on it any more."""
+        return self.scope.cancel_called
+
+    def require_rebuild(self) -> None:
+        """Makes a job that has not begun one that rebuilds the index."""
+        self.force = self.is_rebuild = True
+        if self.job.state.mode != "full":
+            self.job.update(replace(self.job.state, mode="full"))
+
+    def drop(self) -> None:
+        """Ends a job that has not begun, as cancelled."""
+        self._fail(Cancelled(CANCELLED), "cancelled")
+
     def show(self) -> None:
         """Makes the job visible to others."""
         self._shown.set()
@@ -97,7 +114,7 @@ class JobRun:
                 self._changes.watch_scanned(report.watch_list)
                 self._ending = self._ended("published", report=report)
             if self.scope.cancelled_caught:
-                self._fail(Cancelled("cancelled on request"), "cancelled")
+                self._fail(Cancelled(CANCELLED), "cancelled")
         except CodeCompassError as error:
             self._fail(error)
         except Exception as error:  # noqa: BLE001 (one job fails, not the workspace)

@@ -15,6 +15,7 @@ from codecompass.jobs import Job, JobMode, JobOutcome, Progress, RecordedProgres
 if TYPE_CHECKING:
     # Sessions handle jobs before anything of the store is loaded.
     from codecompass.scan.files import Stamp
+    from codecompass.scan.walk import ScannedFile
     from codecompass.store.writer import WriteCounts
 
 
@@ -25,6 +26,8 @@ class WatchList(Struct, frozen=True, kw_only=True):
     """Directories that hold or may come to hold files of the index; '' is the root."""
     repositories: tuple[str, ...] = ()
     """Top directories of git repositories."""
+    files: "Mapping[str, tuple[ScannedFile, ...]]" = {}
+    """The files directly in each directory. A directory whose files are unchanged keeps its tuple from list to list."""
     linked: "Mapping[str, Stamp]" = {}
     """Stamps of files with several names: a watcher may miss a write through another name."""
 

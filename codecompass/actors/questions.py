@@ -338,9 +338,12 @@ def _failed_error(job: JobState, failure: CodeCompassError) -> CodeCompassError:
     code = IndexNotReady.code if isinstance(failure, Cancelled) else failure.code
     cause = failure.message if failure.message.endswith(".") else f"{failure.message}."
     what = f"commit {job.commit[:12]}" if job.commit else "this workspace"
-    remedy = "a later question does." if job.commit else "index_repo tries at once."
+    if isinstance(failure, Cancelled):
+        again = "The next question starts a new job."
+    else:
+        again = f"It is tried again after a pause; {'a later question does.' if job.commit else 'index_repo tries at once.'}"
     return error_of(
         code,
-        f"{what} could not be indexed: {cause} It is tried again after a pause; {remedy}",
+        f"{what} could not be indexed: {cause} {again}",
         **{**failure.data, "job_id": job.job_id, "cause": failure.message},
     )

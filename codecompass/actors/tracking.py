@@ -205,7 +205,8 @@ class ChangeTracker(ChangeLog):
                 self._is_due = False
                 self._is_updating = True
                 async with self._using:
-                    await watcher.update(self._watch_list.directories, self._watch_list.repositories)
+                    watch_list = self._watch_list
+                    await watcher.update(watch_list.directories, watch_list.repositories, watch_list.files)
                 self._is_updating = False
                 await self.drain()
                 self._announce()

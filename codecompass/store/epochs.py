@@ -129,8 +129,25 @@ def require_compatible(layout: ProjectLayout) -> Current:
     )
 
 
+def may_be_current(layout: ProjectLayout, epoch: str) -> bool:
+    """Returns whether CURRENT names `epoch`, or cannot be read and may name it."""
+    try:
+        content = layout.current.read_bytes()
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    try:
+        return msgspec.json.decode(content, type=Current).epoch == epoch
+    except msgspec.DecodeError:
+        return False
+
+
 def write_current(layout: ProjectLayout, epoch: str) -> None:
-    """Makes `epoch` the epoch that readers use, atomically and durably."""
+    """Makes `epoch` the epoch that readers use, atomically and durably.
+
+    Raises OSError; `may_be_current` then says whether readers use it, although a crash may still undo that.
+    """
     current = Current(epoch=epoch, schema_version=SCHEMA_VERSION, parser_version=PARSER_VERSION, program_version=__version__)
     replace_file(layout.current, msgspec.json.encode(current))
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 from codecompass.errors import CodeCompassError, IndexInProgress
 from codecompass.store.epochs import kept_epochs
 from codecompass.store.filesystem import disk_space
-from codecompass.store.layout import HomeLayout, ProjectLayout, commit_layouts, discard, empty_trash, not_writable
+from codecompass.store.layout import HomeLayout, ProjectLayout, commit_layouts, discard, empty_trash, not_writable, sync_directory
 from codecompass.store.lock import LockHeld, is_locked, is_read, removal_lock, writer_lock
 from codecompass.units import MIB
 
@@ -190,12 +190,15 @@ def sweep(layout: ProjectLayout, epoch: str, generation: int) -> None:
     """Removes all epochs but `epoch` and those that `kept_epochs` returns, all generations of `epoch` but `generation`, and the
     trash.
 
-    The caller holds the writer lock. Raises OSError if something cannot be removed.
+    The caller holds the writer lock. Raises OSError if something cannot be removed, or CURRENT cannot be made durable.
     """
     kept = {epoch, *kept_epochs(layout, epoch)}
-    for directory in layout.epochs.iterdir():
-        if directory.name not in kept:
-            discard(layout, directory)
+    replaced = [directory for directory in layout.epochs.iterdir() if directory.name not in kept]
+    if replaced:
+        # If the job that replaced CURRENT could not make that durable, a crash may bring back one that names an older epoch.
+        sync_directory(layout.root)
+    for directory in replaced:
+        discard(layout, directory)
     keep = layout.text(epoch, generation)
     for directory in keep.parent.iterdir() if keep.parent.is_dir() else ():
         if directory != keep:

@@ -185,11 +185,17 @@ def not_readable(path: Path | str, error: OSError) -> PermissionDenied:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Writes `content` to `path` so that a reader, or a crash at any moment, sees the old or the new file."""
+    """Writes `content` to `path` so that a reader, or a crash at any moment, sees the old or the new file.
+
+    Raises OSError. Even then the new file may be there: it is, if only making its name durable failed.
+    """
     temporary = path.with_name(path.name + ".new")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE)
     try:
-        os.write(descriptor, content)
+        left = memoryview(content)
+        while left:
+            # A disk that is nearly full takes a part.
+            left = left[os.write(descriptor, left) :]
         os.fsync(descriptor)
     finally:
         os.close(descriptor)

@@ -280,6 +280,14 @@ class StoredManifest(Mapping[str, ManifestEntry]):
             )
             return [row[0] for row in rows]
 
+    def paths_of(self, inodes: Collection[int]) -> list[str]:
+        """Returns every path with one of these inode numbers, sorted. Reads the whole table, unless there are no inodes."""
+        if not inodes:
+            return []
+        with facts_guard():
+            rows = self._connection.execute("SELECT path, inode FROM files ORDER BY path")
+            return [path for path, inode in rows if inode in inodes]
+
     def _level(self, directory: str) -> tuple[list[str], set[str]]:
         """Returns paths and directory names. Skips the content of subdirectories, so that the cost depends only on this level."""
         paths: list[str] = []

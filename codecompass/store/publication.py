@@ -20,7 +20,7 @@ import msgspec
 
 from codecompass.errors import REBUILD, IndexDamaged
 from codecompass.store.databases import connect, is_refusal, refusal
-from codecompass.store.epochs import next_epoch, park, require_compatible, write_current
+from codecompass.store.epochs import may_be_current, next_epoch, park, require_compatible, write_current
 from codecompass.store.facts import FactsReader
 from codecompass.store.facts_record import SharedFile, closing_unmoved, record_facts, settle
 from codecompass.store.forks import ForkSource, fork, must_fork
@@ -194,7 +194,8 @@ class EpochWriter:
                     self.connection.rollback()
             if not self.is_new:
                 settle(self.connection, self._layout, self._name)
-        if self.is_new:
+        # Readers use the new epoch if CURRENT was replaced and only making that durable failed.
+        if self.is_new and not may_be_current(self._layout, self._name):
             directory = self._layout.epochs / self._name
             if directory.exists():
                 discard(self._layout, directory)

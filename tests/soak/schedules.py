@@ -48,6 +48,7 @@ class Run:
         self.projects = [project(number) for number in range(N_PROJECTS)]
         self.outcomes: Counter[str] = Counter()
         self.cancelled_jobs: set[str] = set()
+        self.stopping_jobs: set[str] = set()
         self.is_stopping = False
 
     async def go(self) -> None:
@@ -57,6 +58,7 @@ class Run:
                 for _ in range(N_CLIENTS):
                     nursery.start_soon(self.client, supervisor)
                 nursery.start_soon(self.trouble, supervisor)
+                nursery.start_soon(self.orders, supervisor)
             await self.burst_into_the_stop(supervisor)
             if self.random.random() < 0.5:
                 await trio.sleep(60)  # idle workspaces retire
@@ -72,26 +74,39 @@ class Run:
     async def ask(self, supervisor: WorkspaceSupervisor, target: Project) -> None:
         chance = self.random.random()
         patience = self.random.random() if chance < 0.2 else ASK_DEADLINE_SECONDS
+        await self.send(supervisor, target, self.message(supervisor, target, chance), patience)
+
+    def message(self, supervisor: WorkspaceSupervisor, target: Project, chance: float) -> Query | StartJob | CancelJob:
         policy: FreshnessPolicy = self.random.choice(("strict", "balanced", "best_effort"))
-        message: Query | StartJob | CancelJob
         if chance < 0.75:
-            message = Query(request=LocateSymbol(name="x", freshness_policy=policy))
-        elif chance < 0.95:
-            message = StartJob(cause="test", force=self.random.random() < 0.3)
-        else:
-            observation = supervisor.find(target.project_id)
-            job = observation.active_job if observation is not None else None
-            message = CancelJob(job_id="none" if job is None else job.job_id)
+            return Query(request=LocateSymbol(name="x", freshness_policy=policy))
+        if chance < 0.95:
+            return StartJob(cause="test", force=self.random.random() < 0.3)
+        observation = supervisor.find(target.project_id)
+        job = observation.active_job if observation is not None else None
+        return CancelJob(job_id="none" if job is None else job.job_id)
+
+    async def send(
+        self, supervisor: WorkspaceSupervisor, target: Project, message: Query | StartJob | CancelJob, patience: float
+    ) -> None:
+        if isinstance(message, CancelJob):
             self.cancelled_jobs.add(message.job_id)
+        stopping = frozenset(self.stopping_jobs)
         edits = self.world.edits.get(target.project_id, 0)
         with trio.move_on_after(patience) as scope:
             try:
                 reply = await supervisor.route(target).ask(message, request_id="r")  # type: ignore[call-overload]
             except CodeCompassError as error:
                 self.refuse_defect(error)
+                if isinstance(message, StartJob):
+                    self.refuse_stopping(stopping, error.data.get("job_id"))
                 self.outcomes[error.code] += 1
             else:
                 self.outcomes["answered"] += 1
+                if isinstance(message, CancelJob) and reply:
+                    self.stopping_jobs.add(message.job_id)
+                if isinstance(message, StartJob):
+                    self.refuse_stopping(stopping, reply.state.job_id)
                 if isinstance(message, Query) and reply.metadata.freshness_status == "fresh":
                     known = self.world.indexed_edits.get(target.project_id, -1)
                     assert known >= edits, f"fresh, but {edits} edits were made before the question and {known} are indexed"
@@ -99,10 +114,28 @@ class Run:
             assert patience < ASK_DEADLINE_SECONDS, f"never answered: {message}"
             self.outcomes["left"] += 1
 
+    def refuse_stopping(self, stopping: frozenset[str], job_id: object) -> None:
+        """A job that was being cancelled before it was requested is neither joined nor a reason to refuse."""
+        assert job_id not in stopping, "joined a job that is being cancelled, or refused for it"
+
     def refuse_defect(self, error: CodeCompassError) -> None:
         """Errors are valid answers, except those that only a broken invariant can cause."""
         assert error.code != "cancelled", "an answer meant for somebody who left"
         assert "AssertionError" not in error.message, error.message
+
+    async def orders(self, supervisor: WorkspaceSupervisor) -> None:
+        """Job requests of every kind and cancellations, one right after the other, in every order."""
+        for target in self.projects:
+            kinds = ["start", "force", "sync", "cancel", "cancel"]
+            self.random.shuffle(kinds)
+            for kind in kinds:
+                if kind == "sync":
+                    self.world.edit(target)
+                chance = 1.0 if kind == "cancel" else 0.9
+                message = StartJob(cause=kind, force=True) if kind == "force" else self.message(supervisor, target, chance)
+                await self.send(supervisor, target, message, ASK_DEADLINE_SECONDS)
+                await trio.sleep(self.random.choice((0, 0, 0.1, 2.0)))
+            self.check(supervisor)
 
     async def trouble(self, supervisor: WorkspaceSupervisor) -> None:
         """Edits, crashes and evictions; each of the latter two at least once."""

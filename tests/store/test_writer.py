@@ -1,5 +1,6 @@
 """What a writer leaves behind when it fails; the tests of the index jobs cover what it writes."""
 
+import errno
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -8,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from codecompass.errors import IndexDamaged
+from codecompass.errors import IndexDamaged, PermissionDenied
 from codecompass.store.epochs import require_compatible
-from codecompass.store.layout import HomeLayout, ProjectLayout
+from codecompass.store.index import inspect_index
+from codecompass.store.layout import HomeLayout, ProjectLayout, replace_file
 from codecompass.store.publication import write_guard
 from codecompass.store.text_writer import TextWriter
 from codecompass.store.writer import IndexWriter
@@ -75,3 +77,39 @@ def test_a_writer_whose_text_cannot_be_dropped_leaves_its_tables_closed(layout, 
         writer.write_text(FileText("a.txt", "indexed"))
 
     assert open_tables(layout.root) == [], caught.value
+
+
+def test_an_epoch_that_current_names_stays_when_making_current_durable_fails(layout, monkeypatch):
+    """CURRENT was replaced by then, so that readers need the new epoch."""
+    before = require_compatible(layout).epoch
+    sound = os.fsync
+
+    def failing(descriptor: int) -> None:
+        if require_compatible(layout).epoch != before and os.path.samestat(os.fstat(descriptor), layout.root.stat()):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        sound(descriptor)
+
+    def publish() -> None:
+        with open_writer(layout, fresh=True) as writer:
+            writer.write_text(FileText("a.txt", "indexed"))
+            writer.publish(completeness="complete", ref="other", commit="", rules_fingerprint="")
+
+    monkeypatch.setattr(os, "fsync", failing)
+    with pytest.raises(PermissionDenied):
+        publish()
+    monkeypatch.undo()
+
+    assert inspect_index(layout).meta.ref == "other"
+    assert (layout.epochs / before).is_dir(), "a crash may bring back a CURRENT that names it"
+    with open_writer(layout, fresh=False) as writer:
+        assert writer.meta.ref == "other"
+    assert not (layout.epochs / before).exists()
+
+
+def test_a_file_of_which_the_disk_takes_a_part_at_a_time_is_written_whole(tmp_path, monkeypatch):
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda descriptor, content: write(descriptor, content[:3]))
+
+    replace_file(tmp_path / "CURRENT", b"0123456789")
+
+    assert (tmp_path / "CURRENT").read_bytes() == b"0123456789"

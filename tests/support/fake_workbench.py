@@ -90,7 +90,7 @@ class FakeWatcher:
         await self.changed.wait()
         self.changed = trio.Event()
 
-    async def update(self, directories: object, repositories: object = ()) -> None:
+    async def update(self, directories: object, repositories: object = (), files: object = None) -> None:
         await trio.lowlevel.checkpoint()
         self._is_everything = self._is_everything or not self._is_set
         self._is_set = True

@@ -2,9 +2,15 @@
 clock, no disk.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 from msgspec import Struct
+
+from codecompass.scan.walk import ScannedFile
+
+FilesByDirectory = Mapping[str, tuple[ScannedFile, ...]]
+"""The files directly in each directory, both relative to the root."""
 
 MAX_FILES: Final = 20_000
 """Names of changed files that are kept. Further files are compared by their times alone."""

@@ -14,7 +14,7 @@ from typing import Final
 import structlog
 import trio
 
-from codecompass.actors.watching.changes import ChangeCollector, WatchedChanges
+from codecompass.actors.watching.changes import ChangeCollector, FilesByDirectory, WatchedChanges
 from codecompass.actors.watching.points import RULE_NAMES
 from codecompass.scan import builtin
 from codecompass.settings import project_file
@@ -57,7 +57,9 @@ class HintWatcher:
         while self._changes.is_empty:
             await self._arrived.wait()
 
-    async def update(self, directories: Iterable[str], repositories: Iterable[str] = ()) -> None:
+    async def update(
+        self, directories: Iterable[str], repositories: Iterable[str] = (), files: FilesByDirectory | None = None
+    ) -> None:
         """Does nothing: the whole tree is watched, and events in directories that are never indexed are dropped."""
         await trio.lowlevel.checkpoint()
 

@@ -9,29 +9,32 @@ corrected by a later event. When the map from watches to paths becomes unreliabl
 have changed) the watcher is in *trouble*: it reports "everything" until `update` has set the watches anew. What prevents
 exactness for longer is a *limitation*.
 
-inotify does not report writes through a second name (hard link) outside of the watched directories, nor writes through a shared
-mapping while the mapping lasts. docs/adr/0005 has the experiments.
+Watches of directories do not report writes through a second name (hard link) outside of them: `file_watches.py` does. Nothing
+reports writes through a shared mapping while the mapping lasts. docs/adr/0005 has the experiments.
 """
 
 import errno
 import os
+import select
 import stat
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import structlog
 import trio
 from inotify_simple import Event, flags
 
-from codecompass.actors.watching.changes import ChangeCollector, WatchedChanges
+from codecompass.actors.watching.changes import ChangeCollector, FilesByDirectory, WatchedChanges
+from codecompass.actors.watching.file_watches import FileWatches
 from codecompass.actors.watching.mounts import MountTable
 from codecompass.actors.watching.points import RULE_NAMES, WatchPoint, watch_points
 from codecompass.actors.watching.table import WatchTable
 from codecompass.scan import builtin
 from codecompass.scan.files import is_utf8
 from codecompass.scan.git_roots import ANYWHERE, GitRoots
+from codecompass.scan.walk import ScannedFile
 from codecompass.settings import project_file
 
 if TYPE_CHECKING:
@@ -39,7 +42,7 @@ if TYPE_CHECKING:
 
 _log = structlog.get_logger()
 
-SLICE_DIRECTORIES: Final = 512
+SLICE_WATCHES: Final = 512
 """Watches set between two checks for cancellation: 2 to 4 ms."""
 
 MAX_ADOPTED: Final = 512
@@ -60,23 +63,35 @@ _UNMOUNT: Final = int(flags.UNMOUNT)
 _IGNORED: Final = int(flags.IGNORED)
 _OF_ITSELF: Final = int(flags.DELETE_SELF | flags.MOVE_SELF)
 
+T = TypeVar("T")
+
 
 class InotifyWatcher:
     """A `TreeWatcher`. `root` is absolute, without symbolic links; nothing is watched before the first `update`.
 
-    Owns two descriptors, hence `close`. Raises OSError if the kernel has no inotify instance left.
+    Owns four descriptors, hence `close`. Raises OSError if the kernel has no inotify instance left.
     """
 
     touches_tree = True
 
     def __init__(
-        self, root: str, *, max_watches: int, run: "RunInThread" = trio.to_thread.run_sync, git_roots: GitRoots = ANYWHERE
+        self,
+        root: str,
+        *,
+        max_watches: int,
+        max_files: int,
+        run: "RunInThread" = trio.to_thread.run_sync,
+        git_roots: GitRoots = ANYWHERE,
     ) -> None:
         self._run = run
         self._root = root
         self._git_roots = git_roots
         self._max_watches = max_watches
         self._table = WatchTable(root)
+        self._files = FileWatches(root, max_files)
+        self._readable = select.epoll()
+        for descriptor in (self._table.descriptor, self._files.descriptor):
+            self._readable.register(descriptor, select.EPOLLIN)
         self._mounts = MountTable(root)
         self._changes = ChangeCollector()
         self._points: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
@@ -86,6 +101,7 @@ class InotifyWatcher:
         self._identity: tuple[int, int] | None = None
         self._limitation = ""
         self._logged_limitation = ""
+        self._are_files_limited = False
         self._trouble = ""
         self._n_adopted = 0
         self._n_moved = 0
@@ -118,9 +134,11 @@ class InotifyWatcher:
         """Waits until there may be something to drain: only `drain` reads events. Safe to cancel."""
         await trio.lowlevel.checkpoint()
         if self._changes.is_empty:
-            await trio.lowlevel.wait_readable(self._table.descriptor)
+            await trio.lowlevel.wait_readable(self._readable.fileno())
 
-    async def update(self, directories: Iterable[str], repositories: Iterable[str] = ()) -> None:
+    async def update(
+        self, directories: Iterable[str], repositories: Iterable[str] = (), files: FilesByDirectory | None = None
+    ) -> None:
         """Watches these directories and no others. The next `drain` reports those that are new, because they were not watched
         when they were scanned. If cancelled, the watcher is in trouble, and `update` can be called again."""
         wanted = frozenset(directories) | {""}
@@ -144,6 +162,8 @@ class InotifyWatcher:
                 "(the bound includes half of fs.inotify.max_user_watches)"
             )
         await self._in_slices(new[:room], self._watch)
+        if files is not None:
+            await self._watch_files(files)
         had_points = self._point_keys()
         await self._run(self._watch_points)
         self._limitation = self._limitation or await self._run(lambda: self._mounts.shortfall(wanted))
@@ -161,7 +181,9 @@ class InotifyWatcher:
 
     def close(self) -> None:
         """Stops watching. May be called again."""
+        self._readable.close()
         self._table.close()
+        self._files.close()
         self._mounts.close()
 
     # Setting watches, in a thread while `update` waits, so that nothing else uses the watcher.
@@ -172,13 +194,25 @@ class InotifyWatcher:
             self._table.read()  # Each removal is an event too; unread, they would overflow the queue.
 
         await self._in_slices(sorted(self._table.all_keys()), forget)
+        await self._run(self._files.forget_all)
         self._gone.clear()
         self._mounts.has_changed()
         self._identity = await self._run(self._identity_of_root)
 
-    async def _in_slices(self, keys: Sequence[str], work: Callable[[Sequence[str]], None]) -> None:
-        for start in range(0, len(keys), SLICE_DIRECTORIES):
-            part = keys[start : start + SLICE_DIRECTORIES]
+    async def _watch_files(self, files: FilesByDirectory) -> None:
+        def add(part: Sequence[ScannedFile]) -> None:
+            self._add_changed_files(self._files.add(part))
+
+        gone, new = await self._run(partial(self._files.begin, files))
+        await self._in_slices(gone, self._files.remove)
+        await self._in_slices(new, add)
+        if not self._files.is_complete and not self._are_files_limited:
+            _log.info("links_not_watched", root=self._root, n_files=sum(map(len, files.values())))
+        self._are_files_limited = not self._files.is_complete
+
+    async def _in_slices(self, keys: Sequence[T], work: Callable[[Sequence[T]], None]) -> None:
+        for start in range(0, len(keys), SLICE_WATCHES):
+            part = keys[start : start + SLICE_WATCHES]
             await self._run(partial(work, part))
 
     def _watch(self, directories: Sequence[str]) -> None:
@@ -242,10 +276,20 @@ class InotifyWatcher:
             if self._trouble:
                 return
             self._take(event)
+        written = self._files.read()
+        if written is None:
+            self._set_trouble("events of files were lost: more happened than the kernel's queue holds")
+            return
+        self._add_changed_files(written)
         if self._gone and not self._trouble:
             self._adopt_returned()
         if self._are_points_old and not self._trouble:
             self._watch_points()
+
+    def _add_changed_files(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            self._changes.add(path.rpartition("/")[0])
+            self._changes.add_file(path)
 
     def _take(self, event: Event) -> None:
         mask = event.mask

@@ -22,16 +22,22 @@ from typing import Final, Protocol, TypeVar
 import structlog
 import trio
 
-from codecompass.actors.watching.changes import WatchedChanges
+from codecompass.actors.watching.changes import FilesByDirectory, WatchedChanges
 from codecompass.scan.git_roots import ANYWHERE, GitRoots
 
 MAX_WATCHES: Final = 65_536
 """Watched directories of one workspace. Each takes 0.1 KiB in the kernel and pins 1.3 KiB of its cache (ext4), so this is 6 MiB
 and up to 90 MiB; setting the watches takes 0.3 s."""
 
+MAX_WATCHED_FILES: Final = 32_768
+"""Files of one workspace that are watched by themselves, all or none: 3 to 45 MiB in the kernel."""
+
 USER_LIMIT: Final = Path("/proc/sys/fs/inotify/max_user_watches")
 SHARE_OF_USER_LIMIT: Final = 0.5
 """Editors and other tools of the same user need watches too."""
+
+FILES_SHARE_OF_USER_LIMIT: Final = 0.125
+"""The same for watched files, of which several workspaces have many."""
 
 T = TypeVar("T")
 
@@ -67,8 +73,11 @@ class TreeWatcher(Protocol):
     async def wait_change(self) -> None:
         """Waits until there is something to drain; forever if the watcher cannot tell. Safe to cancel."""
 
-    async def update(self, directories: Iterable[str], repositories: Iterable[str] = ()) -> None:
-        """Watches these directories (relative to the root, as a scan returns them) and no others."""
+    async def update(
+        self, directories: Iterable[str], repositories: Iterable[str] = (), files: FilesByDirectory | None = None
+    ) -> None:
+        """Watches these directories (relative to the root, as a scan returns them) and no others; of the files in them, `files`
+        are also noticed if they are written through a name elsewhere. None leaves the watched files as they are."""
 
 
 class UnwatchedTree:
@@ -88,7 +97,9 @@ class UnwatchedTree:
         """Never returns."""
         await trio.sleep_forever()
 
-    async def update(self, directories: Iterable[str], repositories: Iterable[str] = ()) -> None:
+    async def update(
+        self, directories: Iterable[str], repositories: Iterable[str] = (), files: FilesByDirectory | None = None
+    ) -> None:
         """Does nothing."""
         await trio.lowlevel.checkpoint()
 
@@ -100,6 +111,7 @@ async def open_tree_watcher(
     repositories: Iterable[str] = (),
     *,
     max_watches: int = MAX_WATCHES,
+    max_files: int = MAX_WATCHED_FILES,
     run: RunInThread = trio.to_thread.run_sync,
     git_roots: GitRoots = ANYWHERE,
 ) -> AsyncIterator[TreeWatcher]:
@@ -123,7 +135,13 @@ async def open_tree_watcher(
     try:
         # In a thread, because the first instance in a process searches for the C library, which runs a program.
         watcher = await trio.to_thread.run_sync(
-            lambda: InotifyWatcher(real_root, max_watches=_allowed_watches(max_watches), run=run, git_roots=git_roots)
+            lambda: InotifyWatcher(
+                real_root,
+                max_watches=_allowed(max_watches, SHARE_OF_USER_LIMIT),
+                max_files=_allowed(max_files, FILES_SHARE_OF_USER_LIMIT),
+                run=run,
+                git_roots=git_roots,
+            )
         )
     except OSError as error:
         unwatched = UnwatchedTree(_refusal(error))
@@ -141,12 +159,12 @@ async def open_tree_watcher(
             await trio.to_thread.run_sync(watcher.close)
 
 
-def _allowed_watches(max_watches: int) -> int:
+def _allowed(wanted: int, share: float) -> int:
     try:
         limit = int(USER_LIMIT.read_text("ascii"))
     except (OSError, ValueError):
-        return max_watches
-    return min(max_watches, int(limit * SHARE_OF_USER_LIMIT))
+        return wanted
+    return min(wanted, int(limit * share))
 
 
 def _refusal(error: OSError) -> str:

@@ -1,0 +1,217 @@
+"""Which job runs when several are requested and cancelled, in virtual time."""
+
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+import trio
+
+from codecompass.actors import job_queue
+from codecompass.actors.messages import CancelJob, Query, StartJob
+from codecompass.actors.supervisor import SupervisorSettings, open_supervisor
+from codecompass.actors.workspace import WorkspaceSettings
+from codecompass.errors import IndexInProgress, PermissionDenied
+from codecompass.protocol.requests import LocateSymbol
+from codecompass.store.registry import Project
+from tests.support.fake_workbench import FakeWorkbench, World
+
+PROJECT = Project(
+    project_id=f"{2:016x}",
+    alias=None,
+    root=Path("/project/2"),
+    is_auto_discovered=False,
+    is_default=False,
+    created_at=0.0,
+    last_used_at=0.0,
+)
+"""A project whose fake watcher is exact once it watches."""
+
+JOB_SECONDS, STOPPING_SECONDS = 10.0, 3.0
+QUESTION = Query(request=LocateSymbol(name="x"))
+ORDERS = list(permutations(("start", "cancel", "force", "sync", "cancel it")))
+
+
+class SlowWorkbench(FakeWorkbench):
+    """Each job takes JOB_SECONDS, and STOPPING_SECONDS to end when it is cancelled. `failures` are raised first."""
+
+    failures: list[Exception]
+
+    async def index(self, order, on_progress, on_published):
+        self.orders.append(order)
+        try:
+            await trio.sleep(JOB_SECONDS)
+        except trio.Cancelled:
+            with trio.CancelScope(shield=True):
+                await trio.sleep(STOPPING_SECONDS)
+            raise
+        if self.failures:
+            raise self.failures.pop(0)
+        return await super().index(order, on_progress, on_published)
+
+    async def _spend(self, seconds):
+        await trio.lowlevel.checkpoint()
+
+
+@pytest.fixture
+async def bench(autojump_clock):
+    world = World(1)
+    world.random.random = lambda: 1.0  # no chance failures
+    world.edit(PROJECT)
+    bench = SlowWorkbench(world, PROJECT)
+    bench.failures, bench.orders = [], []
+    return bench
+
+
+@pytest.fixture
+async def workspace(bench):
+    async def make(project):
+        return bench
+
+    settings = SupervisorSettings(workspace=WorkspaceSettings(freshness_wait=60.0, first_answer_wait=60.0))
+    async with open_supervisor(make, settings, stop_seconds=60.0) as supervisor:
+        yield supervisor.route(PROJECT)
+
+
+async def start(workspace, **arguments):
+    return await workspace.ask(StartJob(cause="test", **arguments))
+
+
+async def cancel(workspace, job):
+    assert await workspace.ask(CancelJob(job_id=job.state.job_id))
+
+
+async def test_a_job_that_is_being_cancelled_is_joined_by_nobody(workspace):
+    first = await start(workspace)
+    await trio.sleep(1)
+    await cancel(workspace, first)
+    second, third = await start(workspace), await start(workspace)
+
+    assert second is third
+    assert second is not first
+    assert (await first.wait_end()).status == "cancelled"
+    assert (await second.wait_end()).status == "published"
+
+
+async def test_a_rebuild_requested_meanwhile_starts_after_it_and_is_not_refused(workspace, bench):
+    first = await start(workspace)
+    await trio.sleep(1)
+    await cancel(workspace, first)
+    rebuild = await start(workspace, force=True)
+
+    assert (await rebuild.wait_end()).status == "published"
+    assert [order.force for order in bench.orders] == [False, True]
+
+
+async def test_a_job_that_waits_becomes_a_rebuild_if_one_is_requested(workspace, bench):
+    await (await start(workspace)).wait_end()
+    first = await start(workspace)
+    await trio.sleep(1)
+    await cancel(workspace, first)
+    waiting = await start(workspace)
+    rebuild = await start(workspace, force=True)
+
+    assert rebuild is waiting
+    assert rebuild.state.mode == "full"
+    assert (await rebuild.wait_end()).status == "published"
+    assert bench.orders[-1].force
+
+
+async def test_a_question_that_comes_while_a_job_is_being_cancelled_is_answered_after_the_next_one(workspace):
+    first = await start(workspace)
+    await trio.sleep(1)
+    await cancel(workspace, first)
+
+    assert (await workspace.ask(QUESTION)).metadata.freshness_status == "fresh"
+
+
+async def test_a_cancelled_job_delays_no_question(workspace):
+    """Cancelling is no failure: there is no pause."""
+    await (await start(workspace)).wait_end()
+    for _ in range(5):
+        first = await start(workspace, force=True)
+        await trio.sleep(1)
+        await cancel(workspace, first)
+        await first.wait_end()
+        began = trio.current_time()
+
+        assert (await workspace.ask(QUESTION)).metadata.freshness_status == "fresh"
+
+        assert trio.current_time() - began < JOB_SECONDS + job_queue.FIRST_RETRY_SECONDS
+
+
+async def test_a_cancelled_job_leaves_the_pause_after_failures_as_it_was(workspace, bench):
+    await (await start(workspace)).wait_end()
+    bench.failures = [PermissionDenied("the disk is full", path="/", suggested_action="free space")]
+    await (await start(workspace, force=True)).wait_end()
+    for _ in range(6):
+        first = await start(workspace, force=True)
+        await cancel(workspace, first)
+        await first.wait_end()
+    began = trio.current_time()
+    await trio.sleep(job_queue.FIRST_RETRY_SECONDS)
+
+    assert (await workspace.ask(QUESTION)).metadata.freshness_status == "fresh"
+    assert trio.current_time() - began < JOB_SECONDS + 2 * job_queue.FIRST_RETRY_SECONDS
+
+
+async def test_a_job_that_waits_can_be_cancelled_and_the_next_request_makes_another(workspace):
+    first = await start(workspace)
+    await trio.sleep(1)
+    await cancel(workspace, first)
+    waiting = await start(workspace)
+    await cancel(workspace, waiting)
+    next_one = await start(workspace)
+
+    assert next_one is not waiting
+    assert (await waiting.wait_end()).status == "cancelled"
+    assert not first.state.has_ended
+    assert (await next_one.wait_end()).status == "published"
+
+
+@pytest.mark.parametrize("pause", [0, 0.5, STOPPING_SECONDS + 0.5])
+@pytest.mark.parametrize("is_indexed", [False, True])
+async def test_in_whatever_order_jobs_are_requested_and_cancelled_each_ends_as_it_should(autojump_clock, is_indexed, pause):
+    for order in ORDERS:
+        await check_order(order, is_indexed=is_indexed, pause=pause)
+
+
+async def check_order(order, *, is_indexed, pause):
+    """`cancel` is for the job returned first, `cancel it` for the one returned last; `sync` is for an edit made before."""
+    world = World(1)
+    world.random.random = lambda: 1.0
+    bench = SlowWorkbench(world, PROJECT)
+    bench.failures, bench.orders = [], []
+
+    async def make(project):
+        return bench
+
+    jobs, cancelled = [], set()
+    settings = SupervisorSettings(workspace=WorkspaceSettings(freshness_wait=600.0, first_answer_wait=600.0))
+    async with open_supervisor(make, settings, stop_seconds=60.0) as supervisor:
+        workspace = supervisor.route(PROJECT)
+        if is_indexed:
+            await (await start(workspace)).wait_end()
+        for step in order:
+            if step.startswith("cancel"):
+                if jobs:
+                    job = jobs[0] if step == "cancel" else jobs[-1]
+                    if await workspace.ask(CancelJob(job_id=job.state.job_id)):
+                        cancelled.add(job.state.job_id)
+            else:
+                if step == "sync":
+                    world.edit(PROJECT)
+                try:
+                    job = await start(workspace, force=step == "force")
+                except IndexInProgress as error:
+                    running = error.data["job_id"]
+                    assert (step, running in cancelled) == ("force", False), order
+                else:
+                    assert job.state.job_id not in cancelled, (order, "joined a job that is being cancelled")
+                    jobs.append(job)
+            await trio.sleep(pause)
+        for job in jobs:
+            ended = await job.wait_end()
+            assert ended.status == ("cancelled" if ended.job_id in cancelled else "published"), (order, ended)
+        edits = world.edits.get(PROJECT.project_id, 0)
+        assert (await workspace.ask(QUESTION)).metadata.freshness_status == "fresh", order
+        assert world.indexed_edits[PROJECT.project_id] >= edits, order
