@@ -12,7 +12,7 @@ MAX_ALTERNATIVES: Final = 4
 _WRAPPERS: Final = word_set(
     "Optional Annotated Final ClassVar Type type Awaitable Promise Partial Readonly Required Option Box Rc Arc RefCell Mutex Ref "
     "RefMut Pin Cow unique_ptr shared_ptr weak_ptr optional Nullable NonNullable Result InitVar const Task ValueTask Future "
-    "Lazy Awaited"
+    "Lazy Awaited Omit Pick Exclude Extract DeepReadonly DeepPartial"
 )
 """Generic types whose values are used like those of their argument."""
 
@@ -21,7 +21,7 @@ _NOT_TYPES: Final = word_set(
     "final readonly struct union enum auto var let pub crate in out Any object dynamic tuple Tuple"
 )
 _MODIFIER: Final = re.compile(
-    r"^(?:[&*]+|'\w+\b|(?:mut|dyn|impl|const|final|readonly|struct|enum|union|static|ref|async|typename|pub|in|out)\b)\s*"
+    r"^(?:[&*?]+|'\w+\b|(?:mut|dyn|impl|const|final|readonly|struct|enum|union|static|ref|async|typename|pub|in|out)\b)\s*"
 )
 _HEAD: Final = re.compile(r"(?:[^\W\d]|\$)[\w$]*(?:(?:\.|::)(?:[^\W\d]|\$)[\w$]*)*")
 
@@ -49,6 +49,10 @@ def element_type(written: str) -> str:
     while (shorter := _MODIFIER.sub("", text)) != text:
         text = shorter
     text = text.rstrip("?!&* ")
+    if item_types(text):
+        return ""
+    if text.startswith(("chan ", "<-chan ", "chan<- ")):
+        return text.partition("chan")[2].lstrip("<- ")
     if text.startswith("map["):
         return text[text.find("]") + 1 :]
     if text.startswith("[]"):
@@ -69,18 +73,39 @@ def element_type(written: str) -> str:
     return arguments[1] if name in _MAPS and len(arguments) > 1 else ""
 
 
+def item_types(written: str) -> list[str]:
+    """Returns the types of the items of a tuple as written: of `(A, B)`, `[A, B]`, `tuple[A, B]`, `Pair<A, B>`, else none."""
+    text = written.strip().strip("\"'").strip()
+    head = _TUPLE.match(text)
+    if head is None or text[-1:] not in (")", "]", ">"):
+        return []
+    parts = [part.strip() for part in _split_at(text[head.end() : -1], ",")]
+    return parts if len(parts) > 1 and parts[-1] != "..." else []
+
+
+_TUPLE: Final = re.compile(
+    r"(?:(?:typing\.|t\.)?[tT]uple\[|(?:std::)?(?:pair|tuple)<|(?:Pair|Triple|Tuple|ValueTuple)<|readonly \[|[(\[])"
+)
+
+
 def type_names(written: str) -> list[str]:
     """Returns the names of the types that a value may have, at most MAX_ALTERNATIVES.
 
-    Both of `A | B`; `Session` of `Optional[Session]` and of `&mut Session`. Types of parts (a tuple, a list) are left out.
+    Both of `A | B` and of `A & B`; `Session` of `Optional[Session]` and of `&mut Session`. Types of parts (a tuple, a list) are
+    left out.
     """
     names: list[str] = []
     pending = [written.strip().strip("\"'")]
     while pending and len(names) < MAX_ALTERNATIVES:
         text = pending.pop(0).strip().strip("\"'").strip()
         parts = _split_at(text, "|")
+        if len(parts) == 1:
+            parts = _split_at(text, "&")
         if len(parts) > 1:
             pending = parts + pending
+            continue
+        if text.startswith("(") and text.endswith(")") and "," not in text and "=>" not in text:
+            pending.insert(0, text[1:-1])
             continue
         while (shorter := _MODIFIER.sub("", text)) != text:
             text = shorter
@@ -112,7 +137,7 @@ def _split_at(text: str, separator: str) -> list[str]:
     for index, character in enumerate(text):
         if character in "([{<":
             depth += 1
-        elif character in ")]}>":
+        elif character in ")]}" or (character == ">" and text[index - 1 : index] not in ("-", "=")):
             depth -= 1
         elif character == separator and depth == 0:
             parts.append(text[start:index])
@@ -177,6 +202,7 @@ def _returned(signature: str, name: str, family: str) -> str:
             _, arrow, type_ = signature.rpartition("->")
             return type_.partition(" where ")[0].strip() if arrow else ""
         case "ecmascript":
+            signature = signature.rstrip(" =>{")
             found = re.search(r"\)\s*:\s*(?P<type>[^(){}=]+(?:<.*>)?)$", signature)
             if found is None and re.search(r"^(?:export\s+)?(?:static\s+)?get\s", signature):
                 found = re.search(r":\s*(?P<type>.+)$", signature)
@@ -189,11 +215,10 @@ def _returned(signature: str, name: str, family: str) -> str:
             for index in range(at, len(text)):
                 depth += (text[index] == "(") - (text[index] == ")")
                 if depth == 0:
-                    rest = text[index + 1 :].strip()
-                    return rest.lstrip("(").split(",")[0].split()[-1].rstrip(")") if rest else ""
+                    return _results(text[index + 1 :].strip())
             return ""
-        case "jvm" if ":" in signature.rpartition(")")[2]:
-            return signature.rpartition(")")[2].partition(":")[2].partition("=")[0].strip()
+        case "jvm" if ":" in (head := _split_at(signature, "=")[0]).rpartition(")")[2]:
+            return head.rpartition(")")[2].partition(":")[2].strip()
         case "c" | "jvm" | "csharp":
             before = signature[: max(signature.find(name + "("), 0)]
             before = re.sub(r"\b(?:[\w~]+::)+$", "", before)
@@ -206,6 +231,59 @@ def _returned(signature: str, name: str, family: str) -> str:
         case "php":
             return signature.rpartition("):")[2].strip() if "):" in signature else ""
     return ""
+
+
+MAX_HEAD: Final = 2_000
+"""Characters of the head of a definition that are searched for type parameters."""
+
+_BOUND: Final = (
+    r"[<\[,](?:[ \t]*(?:const|in|out|reified|final|@\w+))*[ \t]*[+-]?{name}\b(?:\[_\])?\s*"
+    r"(?:(?:extends\b|<:|:(?!:))\s*|(?<=\w)\s(?=[\w*\[]))"
+)
+_WHERE: Final = r"\bwhere\b(?:.*,)?\s*{name}\s*:(?!:)\s*"
+
+
+def type_bound(name: str, row: SymbolRow) -> str:
+    """Returns the type that every value of a type parameter of `row` has, as written: the `Job` of `<T extends Job>`; '' if `row`
+    has no such parameter, or says nothing about it."""
+    head = row.signature[:MAX_HEAD]
+    if name not in head or ("<" not in head and "[" not in head):
+        return ""
+    for pattern, text in ((_WHERE, head), (_BOUND, head.partition("(")[0])):
+        found = re.search(pattern.format(name=re.escape(name)), text)
+        if found is not None:
+            return _first_type(text[found.end() :]).replace("+", "&")
+    return ""
+
+
+def _first_type(text: str) -> str:
+    """Returns the type at the beginning of `text`, up to what ends it outside of brackets."""
+    depth = 0
+    for index, character in enumerate(text):
+        if character in "<[(":
+            depth += 1
+        elif character in ">])" and text[index - 1 : index] not in ("-", "="):
+            depth -= 1
+        if depth < 0 or (depth == 0 and (character in ",={;" or text.startswith(" where ", index))):
+            return text[:index].strip()
+    return text.strip()
+
+
+def _results(written: str) -> str:
+    """Returns the results of a Go function without their names: `(*Job, error)` of `(job *Job, err error)`."""
+    if not written.startswith("("):
+        return (
+            written.split()[-1]
+            if written and not written.startswith(("func", "map", "interface", "struct", "chan", "<-"))
+            else written
+        )
+    parts = _split_at(written[1:].rpartition(")")[0], ",")
+    types: list[str] = []
+    are_named = any(" " in part.strip().replace("chan ", "") for part in parts)
+    for part in reversed(parts):
+        type_ = part.strip().partition(" ")[2]
+        types.insert(0, (type_ or (types[0] if types else "")) if are_named else part.strip())
+    return types[0] if len(types) == 1 else f"({', '.join(types)})"
 
 
 _GENERIC: Final = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
@@ -235,7 +313,7 @@ def base_names(row: SymbolRow) -> list[str]:
                     else []
                 )
             return []
-    text = _without_arguments(signature)
+    text = _without_arguments(_without_wrappers(signature) if family == "ecmascript" else signature)
     if family in ("ecmascript", "php") or row.language in ("java", "scala"):
         names: list[str] = []
         for clause in re.findall(
@@ -258,12 +336,44 @@ def base_names(row: SymbolRow) -> list[str]:
     return []
 
 
+def numbered_fields(row: SymbolRow) -> list[str]:
+    """Returns the types of the fields without names of a struct of Rust: `A` and `B` of `struct Pair(A, B);`."""
+    found = re.search(r"\bstruct \w+(?:<.*?>)?\((?P<fields>.*)\)", row.signature)
+    fields = _split_at(found["fields"], ",") if found is not None and row.language == "rust" else []
+    return [re.sub(r"^\s*(?:#\[[^\]]*\]\s*)*(?:pub(?:\([^)]*\))?\s+)?", "", field).strip() for field in fields]
+
+
 def implementing_type(impl: SymbolRow) -> str:
     """Returns the type that a Rust `impl` is for, as written, without type arguments; '' for references to a type."""
     head = _without_arguments(impl.signature.partition(" where ")[0])
     _, is_of_trait, written = head.rpartition(" for ")
     written = (written if is_of_trait else re.sub(r"^(?:unsafe\s+)?impl\b", "", head)).strip()
     return _bare(written) if not written.startswith(("&", "*", "(")) else ""
+
+
+_WRAPPER: Final = re.compile(r"\b(?:Omit|Partial|Required|Readonly|Pick|NonNullable|Exclude|Extract)<")
+MAX_WRAPPERS: Final = 8
+
+
+def _without_wrappers(text: str) -> str:
+    """Returns a head with `Omit<Base, ..>` and the like replaced by their first argument, whose members they have."""
+    for _ in range(MAX_WRAPPERS):
+        found = _WRAPPER.search(text)
+        if found is None:
+            break
+        depth, end = 1, found.end()
+        while end < len(text) and depth:
+            depth += (text[end] == "<") - (text[end] == ">" and text[end - 1] != "=")
+            end += 1
+        inside = _split_at(text[found.end() : end - (not depth)], ",")
+        text = f"{text[: found.start()]}{inside[0].strip() if inside else ''}{text[end:]}"
+    return text
+
+
+def is_for_all_types(impl: SymbolRow) -> bool:
+    """Whether a Rust `impl` is for a type parameter, or for references to a type, and so for no type of its own."""
+    written = implementing_type(impl)
+    return not written or re.match(rf"(?:unsafe\s+)?impl\s*<[^()]*?\b{re.escape(written)}\b.*\sfor\s", impl.signature) is not None
 
 
 def _without_arguments(text: str) -> str:
