@@ -18,6 +18,7 @@ from codecompass.languages.expressions import (
     CALLBACKS,
     FIRST_NAME,
     IMPLICIT_PARAMETER,
+    MAX_LOOK_BACK,
     MAX_RECEIVER,
     MEMBER,
     UNKNOWN,
@@ -182,9 +183,12 @@ class _File:
                     function = self._variables.function_of[line]
                     variables = self._variables.visible(function)
                     receivers = {}
+            is_set = False
             if name in defined and start not in supertypes:
                 defined.remove(name)
-                continue
+                is_set = text[start - 1] == "." and lexical_rules.family == "ecmascript"
+                if not is_set:
+                    continue
             if roles is not None:
                 role = roles.get(start - 1)
                 if role is not None and (role not in _OF_VARIABLES or name not in variables):
@@ -213,6 +217,8 @@ class _File:
                         receiver = receivers[expression] = self._variables.substituted(expression, function) or UNKNOWN
             if not receiver and name in variables:
                 continue
+            if is_set and receiver[:1] != "<":
+                continue  # a member that only this statement defines
             line = bisect_right(starts, start, line)
             usage: Usage = "read"
             arity, arguments = -1, ""
@@ -292,6 +298,11 @@ class _File:
 _NO_TYPES: Final = word_set("return throw new delete else case goto typedef using namespace package import await yield in is as")
 _WRAPPED: Final = re.compile(r"(?:Some|Ok)\((?:mut |ref |&)?(\w+)\)")
 _FLAT_NAMES: Final = re.compile(r"\s*[\[(]?\s*(?:(?:mut|ref)\s+)?[\w$]+(?:\s*,\s*(?:(?:mut|ref)\s+)?[\w$]+)*\s*,?\s*[\])]?\s*")
+_BEFORE_INITIALIZER: Final = re.compile(
+    r"\b(?:const|let|var)\s+[\w$]+\s*:\s*(?P<maker>[\w$.]+)<(?P<made>[\w$.]+)>\s*=\s*(?P=maker)\([^()]*,\s*\Z"
+)
+"""What precedes a function that initializes what a maker makes: `const Job: Maker<Job> = Maker("Job", (job) => ..`."""
+
 _IMPLICIT: Final = {"jvm": IMPLICIT_PARAMETER, "swift": "$0"}
 _BLOCK_GIVEN: Final = re.compile(r"\.\w++(?:\([^()\n]*+\))?[ \t]*+\{(?!\s*+(?:\(?[\w, :]*+\)?\s*+(?:->|in\b)))")
 """A block without named parameters that is given to a method."""
@@ -380,28 +391,27 @@ class LocalVariables:
             group = "parameters" if "parameters" in groups else "names"
             line = bisect_right(self._starts, match.start(group))
             function = self.function_of[line]
-            if function < 0 or (line, match[group]) in heads:
+            has_type, has_value = "type" in groups, "value" in groups
+            if (line, match[group]) in heads:
+                continue
+            written = list(parameter_list(match[group], self._rules)) if group == "parameters" else []
+            if not has_type and not has_value and not (written and written[0][1]):
+                first = self._rules.name.search(match[group])
+                if first is not None:
+                    self._declare_given(match.start(), first[0], function)
+            if function < 0:
                 continue
             if group == "parameters":
-                self._declare_parameters(match, function)
+                known = self._variables.setdefault(function, {})
+                for name, type_ in written:
+                    known.setdefault(name, typed(type_) if type_ else UNKNOWN)
                 continue
-            has_type, has_value = "type" in groups, "value" in groups
             type_ = (match["type"] or "").strip() if has_type else ""
             value = (match["value"] or "") if has_value else ""
             block = value.find("{")
             since = match.start("value") + block if block >= 0 else match.end()
             span = match.start(), match.start() if declaration.is_loop else since
             self._declare(function, match[group], type_, value, span, is_loop=declaration.is_loop)
-            if not has_type and not has_value and (first := self._rules.name.search(match[group])) is not None:
-                self._declare_given(match.start(), first[0], function)
-
-    def _declare_parameters(self, match: re.Match[str], function: int) -> None:
-        known = self._variables.setdefault(function, {})
-        written = list(parameter_list(match["parameters"], self._rules))
-        for name, type_ in written:
-            known.setdefault(name, typed(type_) if type_ else UNKNOWN)
-        if written and not written[0][1]:
-            self._declare_given(match.start(), written[0][0], function)
 
     def _declarations(self, declaration: Declaration) -> Iterator[re.Match[str]]:
         text, mark, pattern = self._text, declaration.mark, declaration.pattern
@@ -430,6 +440,10 @@ class LocalVariables:
         with the elements of a collection: it is `jobs.each{}` in `jobs.each(job => ..)`."""
         found = _BEFORE_CALLBACK.search(self._text, max(at - MAX_RECEIVER, 0), at)
         if found is None or found["method"] not in CALLBACKS:
+            before = self._text[max(at - MAX_LOOK_BACK, 0) : at]
+            made = _BEFORE_INITIALIZER.search(before) if before.rstrip().endswith(",") else None
+            if made is not None:
+                self._note(name, typed(made["made"]), at, end_of_block(self._text, at))
             return
         start = found.start("method")
         receiver = self._receivers.before(start, None)

@@ -240,6 +240,8 @@ class Binder:
                 is_module = True
                 continue
             if not row.target:
+                if file.rules.family == "rust" and row.spec.partition("::")[0] in _STANDARD:
+                    continue
                 if file.rules.family == "rust" and row.name:
                     found += self.definitions.by_path(row.spec.split("::"), row.name, file)
                 elif is_declared(file):
@@ -352,6 +354,9 @@ class Binder:
 
 _WITH_EXTENSIONS: Final = frozenset({"csharp", "kotlin"})
 """Languages with functions that are called like members of types they extend."""
+
+_STANDARD: Final = frozenset({"alloc", "core", "std"})
+"""The crates that every crate of Rust can name."""
 
 _SHELL_VARIABLES: Final = frozenset({"const", "var"})
 _SET_ON_AN_OBJECT: Final = re.compile(r"[\w$]+(?:\.[\w$]+)+ *=")

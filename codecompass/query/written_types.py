@@ -336,6 +336,19 @@ def base_names(row: SymbolRow) -> list[str]:
     return []
 
 
+def go_arity(method: SymbolRow) -> tuple[int, int]:
+    """Returns how many parameters and how many results a Go method has."""
+    at = method.signature.find("(", method.signature.find(f"{method.name}("))
+    depth = 0
+    for index in range(at, len(method.signature)):
+        depth += (method.signature[index] in "([{") - (method.signature[index] in ")]}")
+        if depth == 0:
+            results = _results(method.signature[index + 1 :].strip())
+            n_parameters = len(_split_at(method.signature[at + 1 : index], ","))
+            return n_parameters, len(item_types(results)) or bool(results)
+    return -1, -1
+
+
 def numbered_fields(row: SymbolRow) -> list[str]:
     """Returns the types of the fields without names of a struct of Rust: `A` and `B` of `struct Pair(A, B);`."""
     found = re.search(r"\bstruct \w+(?:<.*?>)?\((?P<fields>.*)\)", row.signature)
@@ -361,19 +374,29 @@ def _without_wrappers(text: str) -> str:
         found = _WRAPPER.search(text)
         if found is None:
             break
-        depth, end = 1, found.end()
-        while end < len(text) and depth:
-            depth += (text[end] == "<") - (text[end] == ">" and text[end - 1] != "=")
-            end += 1
-        inside = _split_at(text[found.end() : end - (not depth)], ",")
-        text = f"{text[: found.start()]}{inside[0].strip() if inside else ''}{text[end:]}"
+        end = _end_of_arguments(text, found.end())
+        inside = _split_at(text[found.end() : end], ",")
+        text = f"{text[: found.start()]}{inside[0].strip() if inside else ''}{text[end + 1 :]}"
     return text
+
+
+def _end_of_arguments(text: str, at: int) -> int:
+    """Returns the index of the bracket that closes the type arguments that begin at `at`; the end of the text if none does."""
+    depth = 1
+    while at < len(text):
+        depth += (text[at] == "<") - (text[at] == ">" and text[at - 1] not in ("=", "-"))
+        if not depth:
+            break
+        at += 1
+    return at
 
 
 def is_for_all_types(impl: SymbolRow) -> bool:
     """Whether a Rust `impl` is for a type parameter, or for references to a type, and so for no type of its own."""
     written = implementing_type(impl)
-    return not written or re.match(rf"(?:unsafe\s+)?impl\s*<[^()]*?\b{re.escape(written)}\b.*\sfor\s", impl.signature) is not None
+    head = re.match(r"(?:unsafe\s+)?impl\s*<", impl.signature)
+    parameters = impl.signature[head.end() : _end_of_arguments(impl.signature, head.end())] if head is not None else ""
+    return not written or written in (re.split(r"[:=]", part)[0].strip() for part in _split_at(parameters, ","))
 
 
 def _without_arguments(text: str) -> str:
