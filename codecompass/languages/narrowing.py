@@ -16,6 +16,9 @@ from msgspec import Struct
 from codecompass.languages.expressions import typed
 from codecompass.languages.lexical_rules import LexicalRules
 
+MAX_VALUE: Final = 120
+"""Characters of a value before its condition."""
+
 MAX_BLOCK: Final = 20_000
 """Characters of a block in which a condition holds."""
 
@@ -24,19 +27,20 @@ _CONDITIONS: Final = {
     "ecmascript": re.compile(
         r"(?<![\w$.])(?P<value>[\w$]++(?>(?:\.[\w$]++)*))\s++instanceof\s++(?P<type>[\w$]++(?>(?:\.[\w$]++)*))"
     ),
-    "jvm": re.compile(rf"(?<![\w.!]){_PATH}\s++(?P<not>!?)is\s++(?P<type>[A-Z]\w*+(?>(?:\.\w++)*))"),
+    "jvm": re.compile(r"is\s++(?<=\bis\s)(?P<type>[A-Z]\w*+(?>(?:\.\w++)*))"),  # after the value
     "php": re.compile(r"(?P<value>\$\w++(?>(?:\??->\w++)*))\s++instanceof\s++\\?(?P<type>[\w\\]++)"),
     "python": re.compile(
-        rf"(?<![\w.])isinstance\(\s*+{_PATH}\s*+,\s*+(?P<type>[\w.]++(?:\s*+\|\s*+[\w.]++)*+|\([\w., \n]{{1,200}}+\))\s*+\)"
+        rf"isinstance\((?<![\w.]isinstance\()\s*+{_PATH}\s*+,\s*+(?P<type>[\w.]++(?:\s*+\|\s*+[\w.]++)*+|\([\w., \n]{{1,200}}+\))\s*+\)"
     ),
     "ruby": re.compile(r"(?<![\w.])(?P<value>@?[a-z_]\w*+)\.(?:is_a|kind_of|instance_of)\?[ (]\s*+(?P<type>[A-Z][\w:]*+)"),
 }
 """By family: a condition that states the type of a value."""
 
+_VALUE_BEFORE: Final = re.compile(rf"(?<![\w.]){_PATH}\s++(?P<not>!?)\Z")
 _MARKS: Final = {"ecmascript": "instanceof", "jvm": "is ", "php": "instanceof", "python": "isinstance(", "ruby": "_a?"}
-_TYPE_SWITCH: Final = re.compile(r"(?<!\w)switch\s++(?P<value>\w++)\s*+:=\s*+[^\n{]*?\.\(type\)\s*+\{")
+_TYPE_SWITCH: Final = re.compile(r"switch\b(?<=\bswitch)\s++(?P<value>\w++)\s*+:=\s*+[^\n{]*?\.\(type\)\s*+\{")
 _TYPE_CASE: Final = re.compile(r"\n[ \t]*+(?:case\s++(?P<type>[^:\n]++)|default\s*+):")
-_WHEN: Final = re.compile(rf"(?<!\w)when\s*+\(\s*+(?:val\s++\w++\s*+=\s*+)?{_PATH}\s*+\)\s*+\{{")
+_WHEN: Final = re.compile(rf"when\b(?<=\bwhen)\s*+\(\s*+(?:val\s++\w++\s*+=\s*+)?{_PATH}\s*+\)\s*+\{{")
 _WHEN_CASE: Final = re.compile(r"\n[ \t]*+(?:is\s++(?P<type>[A-Z][\w.]*+)[^\n,]*?->|(?P<other>[^\s}][^\n]*?->))")
 _TOKEN: Final = re.compile(r"[()\[\]{};\n]")
 _BRACKET: Final = re.compile(r"[()\[\]{}]")
@@ -60,9 +64,16 @@ def narrowings(rules: LexicalRules, text: str) -> Iterator[Narrowing]:
     condition = _CONDITIONS.get(rules.family)
     if condition is not None and _MARKS[rules.family] in text:
         for match in condition.finditer(text):
-            value = re.sub(r"\??->", ".", match["value"])
+            if "value" in condition.groupindex:
+                is_negated, written = False, match["value"]
+            else:
+                before = _VALUE_BEFORE.search(text, max(match.start() - MAX_VALUE, 0), match.start())
+                if before is None:
+                    continue
+                is_negated, written = bool(before["not"]), before["value"]
+            value = re.sub(r"\??->", ".", written)
             type_ = " | ".join(part.strip() for part in match["type"].strip("()").split(",") if part.strip())
-            for start, end in _spans(rules, text, match):
+            for start, end in _spans(rules, text, match, is_negated=is_negated):
                 yield Narrowing(value, typed(type_.replace("\\", ".")), start, end)
     if rules.family == "go" and ".(type)" in text:
         yield from _cases(text, _TYPE_SWITCH, _TYPE_CASE)
@@ -70,9 +81,9 @@ def narrowings(rules: LexicalRules, text: str) -> Iterator[Narrowing]:
         yield from _cases(text, _WHEN, _WHEN_CASE)
 
 
-def _spans(rules: LexicalRules, text: str, match: re.Match[str]) -> Iterator[tuple[int, int]]:
+def _spans(rules: LexicalRules, text: str, match: re.Match[str], *, is_negated: bool) -> Iterator[tuple[int, int]]:
     before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()].rstrip()
-    is_negated = before.endswith(("!(", "!", "not")) or bool(match.groupdict().get("not"))
+    is_negated = is_negated or before.endswith(("!(", "!", "not"))
     if rules.family in ("python", "ruby"):
         block_end, around_end = _indented(text, match.start())
         block_start = text.find("\n", match.end())

@@ -304,11 +304,13 @@ _BEFORE_INITIALIZER: Final = re.compile(
 """What precedes a function that initializes what a maker makes: `const Job: Maker<Job> = Maker("Job", (job) => ..`."""
 
 _IMPLICIT: Final = {"jvm": IMPLICIT_PARAMETER, "swift": "$0"}
+_IMPLICIT_NAME: Final = re.compile(r"it\b(?<=\bit)|\$0")
 _BLOCK_GIVEN: Final = re.compile(r"\.\w++(?:\([^()\n]*+\))?[ \t]*+\{(?!\s*+(?:\(?[\w, :]*+\)?\s*+(?:->|in\b)))")
 """A block without named parameters that is given to a method."""
 
-_AFTER_NAME: Final = re.compile(r"(?<=[\w$])(?=[.(\[#]|$)")
+_AFTER_VALUE: Final = frozenset({"", ".", "(", "[", "#"})
 _FIELD: Final = re.compile(r"self\.(\w+)")
+_OPENS_CALLBACK: Final = ("(", "{", ",", "async", "move", " do")
 _BEFORE_CALLBACK: Final = re.compile(
     r"[.:>](?P<method>[\w$]+\??)\s*(?:<[^<>()]*>)?[ \t]*(?:\(\s*(?:async\s+|move\s+)?|(?:\([^()\n]*\))?[ \t]*(?:\{|do)\s*)"
     r"(?:async\s+|move\s+)?\Z"
@@ -332,9 +334,10 @@ class LocalVariables:
         self._fields: dict[tuple[int, str], str] = {}
         """By type and name: the expressions for variables of the instance."""
         self._narrowings: dict[str, list[Narrowing]] = {}
-        self._receivers = Receivers(lexical_rules, text)
+        """By the first name of the value."""
         for each in narrowings(lexical_rules, text):
-            self._narrowings.setdefault(each.value, []).append(each)
+            self._narrowings.setdefault(each.value.partition(".")[0], []).append(each)
+        self._receivers = Receivers(lexical_rules, text)
         self._read_parameters()
         self._read_declarations()
         self._read_implicit_parameters()
@@ -398,7 +401,8 @@ class LocalVariables:
             if not has_type and not has_value and not (written and written[0][1]):
                 first = self._rules.name.search(match[group])
                 if first is not None:
-                    self._declare_given(match.start(), first[0], function)
+                    at = match.start()
+                    self._declare_given(at + (self._text[at] == "{"), first[0], function)
             if function < 0:
                 continue
             if group == "parameters":
@@ -438,10 +442,12 @@ class LocalVariables:
     def _declare_given(self, at: int, name: str, function: int) -> None:
         """Declares the first parameter of a function whose parameters begin at `at`, if it is given to a method that calls it
         with the elements of a collection: it is `jobs.each{}` in `jobs.each(job => ..)`."""
+        before = self._text[max(at - MAX_RECEIVER, 0) : at].rstrip()
+        if not before.endswith(_OPENS_CALLBACK):
+            return
         found = _BEFORE_CALLBACK.search(self._text, max(at - MAX_RECEIVER, 0), at)
         if found is None or found["method"] not in CALLBACKS:
-            before = self._text[max(at - MAX_LOOK_BACK, 0) : at]
-            made = _BEFORE_INITIALIZER.search(before) if before.rstrip().endswith(",") else None
+            made = _BEFORE_INITIALIZER.search(self._text[max(at - MAX_LOOK_BACK, 0) : at]) if before[-1] == "," else None
             if made is not None:
                 self._note(name, typed(made["made"]), at, end_of_block(self._text, at))
             return
@@ -454,7 +460,7 @@ class LocalVariables:
     def _read_implicit_parameters(self) -> None:
         """Reads what the parameter is that a block does not name: `it` of Kotlin, `$0` of Swift."""
         name = _IMPLICIT.get(self._rules.family, "")
-        if not name or name not in self._text:
+        if not name or _IMPLICIT_NAME.search(self._text) is None:
             return
         for match in _BLOCK_GIVEN.finditer(self._text):
             line = bisect_right(self._starts, match.start())
@@ -501,10 +507,9 @@ class LocalVariables:
 
     def _items(self, written: str, names: Sequence[str], value: str, whole: str, at: int, function: int) -> list[str]:
         """Returns the expression for each of the names that are assigned a value together."""
-        is_flat = _FLAT_NAMES.fullmatch(written) is not None
         if len(names) < 2 and written.lstrip()[:1] not in ("{", "[", "("):
             return [whole] * len(names)
-        if not is_flat:
+        if _FLAT_NAMES.fullmatch(written) is None:
             return [UNKNOWN] * len(names)
         values = list(split_outside_brackets(value)) if value else []
         if len(values) == len(names) > 1:
@@ -544,15 +549,17 @@ class LocalVariables:
 
     def narrowed(self, expression: str, at: int) -> str:
         """Returns the expression with what holds around index `at` alone about a value at its beginning; '' if nothing does."""
-        if not self._narrowings:
+        if not self._narrowings or (first := FIRST_NAME.match(expression)) is None or first[0] not in self._narrowings:
             return ""
-        ends = [match.start() for match in _AFTER_NAME.finditer(expression)]
-        for end in reversed(ends):
-            holding = [each for each in self._narrowings.get(expression[:end], ()) if each.start <= at < each.end]
-            if holding:
-                whole = max(holding, key=lambda each: each.start).expression + expression[end:]
-                return whole if len(whole) <= MAX_RECEIVER else UNKNOWN
-        return ""
+        best: Narrowing | None = None
+        for each in self._narrowings[first[0]]:
+            is_inside = each.start <= at < each.end and expression.startswith(each.value)
+            if is_inside and expression[len(each.value) :][:1] in _AFTER_VALUE and (best is None or best.start <= each.start):
+                best = each
+        if best is None:
+            return ""
+        whole = best.expression + expression[len(best.value) :]
+        return whole if len(whole) <= MAX_RECEIVER else UNKNOWN
 
     def substituted(self, expression: str, function: int) -> str:
         """Returns the expression with a variable of `function` at its beginning replaced by the variable's expression."""
