@@ -30,7 +30,8 @@ _CONDITIONS: Final = {
     "jvm": re.compile(r"is\s++(?<=\bis\s)(?P<type>[A-Z]\w*+(?>(?:\.\w++)*))"),  # after the value
     "php": re.compile(r"(?P<value>\$\w++(?>(?:\??->\w++)*))\s++instanceof\s++\\?(?P<type>[\w\\]++)"),
     "python": re.compile(
-        rf"isinstance\((?<![\w.]isinstance\()\s*+{_PATH}\s*+,\s*+(?P<type>[\w.]++(?:\s*+\|\s*+[\w.]++)*+|\([\w., \n]{{1,200}}+\))\s*+\)"
+        rf"isinstance\((?<![\w.]isinstance\()\s*+{_PATH}\s*+,\s*+"
+        r"(?P<type>[\w.]++(?:\s*+\|\s*+[\w.]++)*+|\([\w., \n]{1,200}+\))\s*+\)"
     ),
     "ruby": re.compile(r"(?<![\w.])(?P<value>@?[a-z_]\w*+)\.(?:is_a|kind_of|instance_of)\?[ (]\s*+(?P<type>[A-Z][\w:]*+)"),
 }

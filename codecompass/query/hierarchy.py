@@ -373,6 +373,8 @@ def overridden(uses: Uses, method: SymbolRow) -> list[SymbolRow]:
     types = uses.binder.types
     if not is_member(method) or method.kind in TYPE_KINDS:
         return []
+    if family_of(method.language) == "go":
+        return _interface_methods(uses, method)
     found: dict[int, SymbolRow] = {}
     pending, seen = list(types.of_member(method)), {type_.id for type_ in types.of_member(method)}
     while pending and len(seen) < MAX_SUPERTYPES:
@@ -383,6 +385,19 @@ def overridden(uses: Uses, method: SymbolRow) -> list[SymbolRow]:
                 pending.append(above)
                 found.update((row.id, row) for row in types.members(above, method.name) if entity(row) != entity(method))
     return list(found.values())
+
+
+def _interface_methods(uses: Uses, method: SymbolRow) -> list[SymbolRow]:
+    """Returns the methods of Go interfaces that a method of a type implements."""
+    binder = uses.binder
+    owners = [type_ for type_ in binder.types.of_member(method) if type_.kind != "interface"]
+    known = [_methods(binder, owner) for owner in owners]
+    found = []
+    for row in binder.definitions.named(method.name)[:MAX_OVERRIDING] if owners else ():
+        interfaces = [type_ for type_ in binder.types.of_member(row) if type_.kind == "interface"]
+        if any(len(wanted := _methods(binder, each)) > 0 and any(wanted <= own for own in known) for each in interfaces):
+            found.append(row)
+    return found
 
 
 def _with_the_methods_of(binder: Binder, interface: SymbolRow) -> list[SymbolRow]:
