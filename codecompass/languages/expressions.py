@@ -29,8 +29,11 @@ IMPLICIT_PARAMETER: Final = "it"
 MAX_RECEIVER: Final = 120
 """Characters of an expression; a longer one is UNKNOWN."""
 
-MAX_PIECES: Final = 8
+MAX_PIECES: Final = 20
 """Names, calls and subscripts of an expression."""
+
+MAX_CHAIN: Final = 80
+"""Names, calls and subscripts that are looked back over; calls of one method in a row count once."""
 
 MAX_PARAMETER: Final = 400
 """Characters of one parameter with its type and default; a longer one is not read."""
@@ -153,9 +156,9 @@ def _cast(value: str, rules: LexicalRules) -> str:
 
 
 _GO_VALUE: Final = re.compile(
-    r"\s*+&?(?P<made>(?:make|new)\()?(?P<type>(?:\[[\w.]*+\]|map\[[\w.*]++\]|chan\s++|\*)*+[\w.]++)(?P<after>[{,()])"
+    r"\s*+&?(?P<made>(?:make|new)\()?(?P<type>(?>(?:\[[\w.]*+\]|map\[[\w.*]++\]|chan\s++|\*)*)[\w.]++)(?P<after>[{,()])"
 )
-_GO_TABLE: Final = re.compile(r"\s*+&?(?:\[[\w.]*+\]|map\[[\w.*]++\]|\*)*+struct\b")
+_GO_TABLE: Final = re.compile(r"\s*+&?(?>(?:\[[\w.]*+\]|map\[[\w.*]++\]|\*)*)struct\b")
 _GO_RECEIVED: Final = re.compile(r"\s*+<-\s*+(?P<channel>\w++(?>(?:\.\w++)*))\s*+(?:$|[;{])")
 
 
@@ -438,7 +441,9 @@ class Receivers:
         """Returns the expression whose last character is at `at`; UNKNOWN if it does not have the form of a receiver."""
         text, rules = self._text, self._rules
         pieces: list[str] = []
-        for _ in range(MAX_PIECES):
+        for _ in range(MAX_CHAIN):
+            if len(pieces) > MAX_PIECES:
+                return UNKNOWN
             while at > 0 and text[at] in " \t\n\r?!&":
                 at -= 1
             character = text[at]
@@ -498,6 +503,8 @@ class Receivers:
             ):
                 return UNKNOWN
             pieces.append(name)
+            if pieces[-4:] == ["()", name, "()", name]:
+                del pieces[-2:]  # `add(x).add(y)` is what `add(x)` is
             if rules.family == "ruby" and text[at] == "@":
                 pieces[-1] = "self." + name
                 break

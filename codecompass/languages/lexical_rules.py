@@ -238,7 +238,7 @@ def _rust() -> LexicalRules:
         above=frozenset(),
         declarations=(
             _declared(
-                _after("let") + r"\s++(?:mut\s++)?(?P<names>(?:\w++::)*+\w++\([^()]*+\)|\w++|\([^()]*+\))"
+                _after("let") + r"\s++(?:mut\s++)?(?P<names>(?>(?:\w++::)*)\w++\([^()]*+\)|\w++|\([^()]*+\))"
                 r"(?:\s*+:\s*+(?P<type>[^=;\n]{1,200}+))?\s*+(?:=(?!=)\s*+(?P<value>[^\n;]*+))?"
             ),
             _loop(_after("for") + r"\s++(?P<names>\w++|\([^()]*+\))\s++in\b(?P<value>[^\n]{0,200})"),

@@ -31,7 +31,7 @@ _CONDITIONS: Final = {
     "php": re.compile(r"(?P<value>\$\w++(?>(?:\??->\w++)*))\s++instanceof\s++\\?(?P<type>[\w\\]++)"),
     "python": re.compile(
         rf"isinstance\((?<![\w.]isinstance\()\s*+{_PATH}\s*+,\s*+"
-        r"(?P<type>[\w.]++(?:\s*+\|\s*+[\w.]++)*+|\([\w., \n]{1,200}+\))\s*+\)"
+        r"(?P<type>[\w.]++(?>(?:\s*+\|\s*+[\w.]++)*)|\([\w., \n]{1,200}+\))\s*+\)"
     ),
     "ruby": re.compile(r"(?<![\w.])(?P<value>@?[a-z_]\w*+)\.(?:is_a|kind_of|instance_of)\?[ (]\s*+(?P<type>[A-Z][\w:]*+)"),
 }

@@ -127,6 +127,7 @@ _SHELL_USES: Final[Mapping[WordRole, tuple[Usage, str]]] = {
 }
 """Usage and receiver of the words of a shell script."""
 
+_PACKAGE_LINE: Final = re.compile(r"\n[ \t]*+(?P<what>package|import)[ \t][^\n]*+")
 _CASE: Final = re.compile(r"\s*+case ")
 
 
@@ -154,6 +155,7 @@ class _File:
         lexical_rules, text, starts = self._rules, self._text, self._starts
         keywords, keyword_argument = lexical_rules.keywords, lexical_rules.keyword_argument
         roles = self._roles
+        end_of_packages = self._end_of_packages()
         special_call = _CALLS.get(lexical_rules.family)
         supertypes = supertype_names(lexical_rules, text, starts, self._symbols)
         defined_on = self._names_defined_by_line()
@@ -203,6 +205,8 @@ class _File:
                 continue
             end = match.end()
             after = text[end]
+            if start < end_of_packages and (after == "." or text[start - 1] == ".") and self._is_of_package(start, end):
+                continue
             receiver = ""
             if before in ".>:":
                 if chained is not None and previous is chained and before == "." and previous.end() == start - 1:
@@ -252,6 +256,18 @@ class _File:
             if n_found >= MAX_USES_PER_FILE:
                 break
         return tuple(NameUses(name, tuple(found[name])) for name in sorted(found))
+
+    def _end_of_packages(self) -> int:
+        """Returns the index after the last line that names a package and not what is in it; 0 if there is none."""
+        if self._rules.family != "jvm":
+            return 0
+        return max((match.end() for match in _PACKAGE_LINE.finditer(self._text)), default=0)
+
+    def _is_of_package(self, start: int, end: int) -> bool:
+        """Whether the name is a part of the name of a package in a declaration of it, or in an import."""
+        line = self._text.rfind("\n", 0, start)
+        found = _PACKAGE_LINE.match(self._text, line)
+        return found is not None and (found["what"] == "package" or (self._text[end] == "." and self._text[start].islower()))
 
     def _arguments(self, opening: int, function: int) -> tuple[int, str]:
         """Returns the number of arguments of the call whose parenthesis is at `opening`, and what is known of them."""
@@ -307,6 +323,9 @@ _IMPLICIT: Final = {"jvm": IMPLICIT_PARAMETER, "swift": "$0"}
 _IMPLICIT_NAME: Final = re.compile(r"it\b(?<=\bit)|\$0")
 _BLOCK_GIVEN: Final = re.compile(r"\.\w++(?:\([^()\n]*+\))?[ \t]*+\{(?!\s*+(?:\(?[\w, :]*+\)?\s*+(?:->|in\b)))")
 """A block without named parameters that is given to a method."""
+
+_PLAIN: Final = str.maketrans("", "", "*& ")
+"""Removes what the head of a function says more of a parameter than a declaration does."""
 
 _AFTER_VALUE: Final = frozenset({"", ".", "(", "[", "#"})
 _FIELD: Final = re.compile(r"self\.(\w+)")
@@ -475,7 +494,7 @@ class LocalVariables:
         first = known.get(name, UNKNOWN)
         if first == UNKNOWN:
             known[name] = expression
-        elif expression not in (UNKNOWN, first):
+        elif expression != UNKNOWN and expression.translate(_PLAIN) != first.translate(_PLAIN):
             last = min(self._symbols[function].line_end, len(self._starts) - 1)
             self._note(name, expression, at, self._starts[last])
 

@@ -29,13 +29,16 @@ from codecompass.query.definitions import (
 )
 from codecompass.query.rust_modules import KEYWORDS
 from codecompass.query.written_types import (
+    PRIMITIVES,
     base_names,
     declared_type,
     element_type,
+    has_type_parameter,
     implementing_type,
     is_for_all_types,
     item_types,
     numbered_fields,
+    only_argument,
     type_bound,
     type_names,
 )
@@ -273,6 +276,9 @@ class ReceiverTypes:
         if file.rules.family == "rust":
             if first in KEYWORDS:
                 return self._rust_root(first, rest, file, around)
+            root = self._definitions.root_of_crate(first, file)
+            if root:
+                return [Module(root)], rest
             modules = [row for row in self._definitions.in_family(first, file) if row.kind == "module"]
             return modules, rest
         if file.rules.family == "c":
@@ -412,11 +418,16 @@ class ReceiverTypes:
             element = element_type(type_)
             if element:
                 return [Outside(tuple(self._written(element, file, around)))]
+            if _MODIFIED.sub("", type_.strip()) in PRIMITIVES:
+                return [OUTSIDE]
             for name in type_names(type_):
                 if name in ("Self", "self", "this"):
                     things += self.around(file, around)[-1:]
                     continue
                 things += self._type(name, file, around)
+            held = only_argument(type_) if things == [OUTSIDE] else ""
+            if held:  # `ContextVar[Job]`, `ThreadLocal<Job>`
+                return [Outside(tuple(thing for thing in self._written(held, file, around) if isinstance(thing, SymbolRow)))]
         finally:
             self._depth -= 1
         return list(dict.fromkeys(things))
@@ -522,7 +533,7 @@ _UNWRAPPING: Final = {
     "ruby": word_set("new dup freeze tap itself"),
     "rust": word_set(
         "await unwrap expect unwrap_or_default unwrap_or unwrap_or_else as_ref as_mut borrow borrow_mut lock read write clone "
-        "to_owned into_inner as_deref as_deref_mut take"
+        "to_owned into_inner as_deref as_deref_mut take project get_mut as_pin_mut"
     ),
     "c": word_set("get value"),
 }
@@ -531,6 +542,7 @@ _UNWRAPPING: Final = {
 _CAPITALISED: Final = frozenset({"csharp", "elixir", "jvm", "php", "ruby", "rust", "swift"})
 """Families in which only types, modules and constants begin with a capital letter."""
 
+_MODIFIED: Final = re.compile(r"^(?:[&*]|mut\b|const\b|\s|'\w+\b)+|[?!&* ]+$")
 _MEMBER_TYPE: Final = re.compile(r"(?P<type>[\w$.]+(?:<.*>)?)\[[\"'](?P<name>[\w$]+)[\"']\]")
 """The type of a member of a type, as TypeScript writes it: `Props["store"]`."""
 
@@ -552,8 +564,7 @@ def _is_type_parameter(name: str, enclosing: Sequence[SymbolRow]) -> bool:
     """Whether a type is a parameter of an enclosing definition, so that it can be anything."""
     if len(name) == 1:
         return True
-    pattern = re.compile(rf"[<\[][^()]*\b{re.escape(name)}\b")
-    return any(pattern.search(row.signature.partition("(")[0]) for row in enclosing)
+    return any(has_type_parameter(name, row) for row in enclosing)
 
 
 def _is_type(thing: Thing) -> bool:

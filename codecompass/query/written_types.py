@@ -26,6 +26,13 @@ _MODIFIER: Final = re.compile(
 _HEAD: Final = re.compile(r"(?:[^\W\d]|\$)[\w$]*(?:(?:\.|::)(?:[^\W\d]|\$)[\w$]*)*")
 
 
+PRIMITIVES: Final = word_set(
+    "int float str bytes bool string number boolean char byte short long double uint ulong ushort sbyte decimal usize isize u8 "
+    "u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 rune bigint "
+    "symbol"
+)
+"""Types whose names are keywords, or that everything sees, and that no repository defines."""
+
 _COLLECTIONS: Final = word_set(
     "Array ReadonlyArray Set ReadonlySet Iterable Iterator IterableIterator Generator AsyncIterable AsyncIterator "
     "AsyncGenerator list List Sequence MutableSequence Collection set frozenset deque Deque FrozenSet AbstractSet ArrayList "
@@ -59,6 +66,7 @@ def element_type(written: str) -> str:
         return text[2:]
     if text.startswith("[") and text.endswith("]"):
         return _split_at(text[1:-1].partition(";")[0], ":")[-1].strip()
+    text = re.sub(r"\s*\.\.\.$", "[]", text)
     if text.endswith("[]"):
         return text[:-2].strip("() ").removeprefix("readonly ")
     head = _HEAD.match(text)
@@ -71,6 +79,16 @@ def element_type(written: str) -> str:
     if name in _COLLECTIONS and arguments:
         return arguments[0]
     return arguments[1] if name in _MAPS and len(arguments) > 1 else ""
+
+
+def only_argument(written: str) -> str:
+    """Returns the type argument of a generic type that has one; '' for any other type."""
+    text = written.strip().strip("\"'").rstrip("?!&* ")
+    head = _HEAD.match(text)
+    if head is None or text[head.end() : head.end() + 1] not in ("[", "<") or text[-1:] not in ("]", ">"):
+        return ""
+    arguments = _split_at(text[head.end() + 1 : -1], ",")
+    return arguments[0].strip() if len(arguments) == 1 else ""
 
 
 def item_types(written: str) -> list[str]:
@@ -237,23 +255,53 @@ MAX_HEAD: Final = 2_000
 """Characters of the head of a definition that are searched for type parameters."""
 
 _BOUND: Final = (
-    r"[<\[,](?:[ \t]*(?:const|in|out|reified|final|@\w+))*[ \t]*[+-]?{name}\b(?:\[_\])?\s*"
-    r"(?:(?:extends\b|<:|:(?!:))\s*|(?<=\w)\s(?=[\w*\[]))"
+    r"\s*(?:(?:const|in|out|reified|final|@\w+)\s+)*[+-]?{name}\b(?:\[_\])?\s*(?:extends\b|<:|:(?!:)|(?<=\s)(?=[\w*\[~]))\s*"
 )
 _WHERE: Final = r"\bwhere\b(?:.*,)?\s*{name}\s*:(?!:)\s*"
+
+
+def type_parameters(row: SymbolRow) -> list[str]:
+    """Returns the type parameters of a definition as written, each with its bound: after its name, or before anything else."""
+    head = row.signature[:MAX_HEAD]
+    if "<" not in head and "[" not in head:
+        return []
+    after_name = re.search(rf"\b{re.escape(row.name)}\s*(?P<open>[<\[])", head) if row.name[:1].isalnum() else None
+    found = after_name or re.search(r"(?:^|[\s=(]|\bimpl|\bfun|\bfn)(?P<open><)", head)
+    if found is None or (found["open"] == "[" and family_of(row.language) not in _WITH_SQUARE_BRACKETS):
+        return []
+    at = found.end("open")
+    depth, end = 1, at
+    while end < len(head) and depth:
+        depth += (head[end] in "<[") - (head[end] in ">]" and head[end - 1] not in "=-")
+        end += 1
+    return _split_at(head[at : end - (not depth)], ",")
+
+
+_WITH_SQUARE_BRACKETS: Final = frozenset({"go", "jvm", "python"})
+"""Families with languages that write type parameters in square brackets."""
 
 
 def type_bound(name: str, row: SymbolRow) -> str:
     """Returns the type that every value of a type parameter of `row` has, as written: the `Job` of `<T extends Job>`; '' if `row`
     has no such parameter, or says nothing about it."""
-    head = row.signature[:MAX_HEAD]
-    if name not in head or ("<" not in head and "[" not in head):
+    if name not in row.signature:
         return ""
-    for pattern, text in ((_WHERE, head), (_BOUND, head.partition("(")[0])):
-        found = re.search(pattern.format(name=re.escape(name)), text)
+    parameters = type_parameters(row)
+    for position, parameter in enumerate(parameters):
+        found = re.match(_BOUND.format(name=re.escape(name)), parameter)
         if found is not None:
-            return _first_type(text[found.end() :]).replace("+", "&")
-    return ""
+            return _first_type(parameter[found.end() :]).replace("+", "&")
+        if family_of(row.language) == "go" and parameter.strip() == name:  # `K, V Number`
+            later = [each.split(None, 1) for each in parameters[position + 1 :]]
+            return next((words[1] for words in later if len(words) > 1), "")
+    where = re.search(_WHERE.format(name=re.escape(name)), row.signature[:MAX_HEAD]) if parameters else None
+    return _first_type(row.signature[where.end() : MAX_HEAD]).replace("+", "&") if where is not None else ""
+
+
+def has_type_parameter(name: str, row: SymbolRow) -> bool:
+    """Whether a definition has a type parameter of this name."""
+    own = re.compile(rf"\s*(?:(?:const|in|out|reified|final)\s+)*[+-]?{re.escape(name)}\b")
+    return name in row.signature and any(own.match(each) for each in type_parameters(row))
 
 
 def _first_type(text: str) -> str:
