@@ -32,6 +32,7 @@ from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import TypeHierarchyReply
 from codecompass.protocol.requests import MAX_REFERENCES, FindReferences, GetSymbolHierarchy
 from codecompass.query import find_references, get_symbol_hierarchy
+from codecompass.query.call_graph import CALLING_ROLES
 from codecompass.query.exact_names import symbol_handle
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.snapshot import Snapshot
@@ -128,7 +129,8 @@ def _score_references(tables: dict[str, Counts], snapshot: Snapshot, tree: WorkT
         if not row.is_covered(each.path) or each.role == "import":
             continue
         by_confidence[each.confidence].add((each.path, each.line_start))
-        if each.confidence != "possible" and each.enclosing is not None and each.enclosing.kind in FUNCTION_LIKE:
+        is_calling = each.confidence != "possible" and each.role in CALLING_ROLES
+        if is_calling and each.enclosing is not None and each.enclosing.kind in FUNCTION_LIKE:
             callers.add((each.path, each.enclosing.name))
     sure = by_confidence["exact"] | by_confidence["likely"]
     _add(tables, "exact and likely", row, sure - neutral, right)

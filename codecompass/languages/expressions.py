@@ -4,6 +4,7 @@ no names.
 Expressions are abbreviated in a notation that `query.binding` resolves:
 
     self.pool        a member of the instance                       <Session>.pool   x.pool, with x declared as a Session
+    pair()#1.pool    a member of the second item of a tuple           jobs.each{}.run  of what a method gives to its callback
     open_it().pool   a member of the result of a function           ?.pool           a member of an unknown value
     pkg.sub          a member of a module, a type, or a variable of the file
 
@@ -15,20 +16,38 @@ from collections.abc import Iterator
 from typing import Final
 
 from codecompass.languages.lexical_rules import LexicalRules
+from codecompass.languages.words import word_set
 
 UNKNOWN: Final = "?"
 LITERAL: Final = '""'
 VARIABLE: Final = "$"
 """Marks a variable of a shell script, whose names are not those of functions; UNKNOWN marks the argument of a command there."""
 
+IMPLICIT_PARAMETER: Final = "it"
+"""The parameter of a block of Kotlin that names none."""
+
 MAX_RECEIVER: Final = 120
 """Characters of an expression; a longer one is UNKNOWN."""
 
-MAX_PIECES: Final = 8
+MAX_PIECES: Final = 20
 """Names, calls and subscripts of an expression."""
+
+MAX_CHAIN: Final = 80
+"""Names, calls and subscripts that are looked back over; calls of one method in a row count once."""
 
 MAX_PARAMETER: Final = 400
 """Characters of one parameter with its type and default; a longer one is not read."""
+
+CALLBACKS: Final = word_set(
+    "forEach map filter find findLast findIndex some every flatMap sort then tap forEachOrdered anyMatch allMatch noneMatch "
+    "mapToInt mapToObj ifPresent peek removeIf each each_with_index select reject detect any? all? none? collect find_all "
+    "sort_by group_by min_by max_by partition sum foreach exists forall count takeWhile dropWhile any all none first "
+    "firstOrNull last single associateBy associateWith groupBy sortedBy sumOf maxByOrNull minByOrNull mapNotNull onEach "
+    "also let for_each filter_map flat_map take_while skip_while and_then is_some_and position max_by_key min_by_key "
+    "inspect compactMap contains allSatisfy Where Select SelectMany Any All First FirstOrDefault Single SingleOrDefault "
+    "OrderBy OrderByDescending ForEach Count Sum Max Min GroupBy ToDictionary"
+)
+"""Methods that call a function with each element of a collection, or with the value of a wrapper."""
 
 FIRST_NAME: Final = re.compile(r"(?:[^\W\d]|\$)[\w$]*")
 
@@ -53,14 +72,14 @@ _PIECE: Final = re.compile(r"(?:\?\.|!\.|&?\.|->|::)\s*+((?:[^\W\d]|\$)[\w$]*+)"
 _TYPE_ARGUMENTS: Final = re.compile(r"(?:::)?<[^<>(){};=]*+(?>(?:<[^<>(){};]*+>[^<>(){};]*+)*)>(?=[({:])")
 _PARENTHESES: Final = re.compile(r"[()]")
 _SQUARE_BRACKETS: Final = re.compile(r"[\[\]]")
-_END_OF_EXPRESSION: Final = re.compile(r"\s*+(?:$|[;,:{)]|\?(?!\.)|if\b|or\b|else\b|\?\?|!)")
+_END_OF_EXPRESSION: Final = re.compile(r"\s*+(?:$|[;,:{}\])]|\?(?!\.)|if\b|or\b|else\b|\?\?|!)")
 
 
 def expression_of(value: str, rules: LexicalRules) -> str:
     """Returns the expression at the beginning of `value`; UNKNOWN if it does not have the form of a receiver."""
-    cast = _cast(value, rules)
-    if cast:
-        return cast
+    known = _cast(value, rules) or (_go_value(value) if rules.family == "go" else "")
+    if known:
+        return known
     prefix = _PREFIX.match(value)
     assert prefix is not None, "it matches the empty string, too"
     at = prefix.end()
@@ -76,6 +95,7 @@ def expression_of(value: str, rules: LexicalRules) -> str:
         arguments = _TYPE_ARGUMENTS.match(value, at)
         if arguments is not None:
             at = arguments.end()
+            whole += arguments[0] * is_new
         character = value[at : at + 1]
         if character in ("(", "["):
             if is_new:
@@ -110,7 +130,9 @@ _NAMED_CAST: Final = re.compile(
 )
 _FUNCTION_CAST: Final = re.compile(r"\s*+(?:\w+\.)?cast\(\s*+[\"']?(?P<type>[A-Z][\w.]*+)[\"']?\s*+,")
 _CAST_AFTER: Final = re.compile(rf"\s*+[\w.$\[\]]++(?:\([^()]*+\))?\s++as[?!]?\s++{_WRITTEN_TYPE}\??\s*+(?=$|[;,){{|&?:]|else\b)")
-_MEMBER_CAST: Final = re.compile(rf"\s*+[\w.]++\.(?:\(\*?{_WRITTEN_TYPE}\)|asInstanceOf\[(?P<other>[\w.]++)\])\s*+(?=$|[;,){{])")
+_MEMBER_CAST: Final = re.compile(
+    rf"\s*+\w++(?>(?:\.\w++)*)\.(?:\(\*?{_WRITTEN_TYPE}\)|asInstanceOf\[(?P<other>[\w.]++)\])\s*+(?=$|[;,){{])"
+)
 
 _CASTS: Final = {
     "c": (_CAST_BEFORE, _NAMED_CAST),
@@ -131,6 +153,27 @@ def _cast(value: str, rules: LexicalRules) -> str:
         if found is not None:
             return typed(found["type"] or found["other"])
     return ""
+
+
+_GO_VALUE: Final = re.compile(
+    r"\s*+&?(?P<made>(?:make|new)\()?(?P<type>(?>(?:\[[\w.]*+\]|map\[[\w.*]++\]|chan\s++|\*)*)[\w.]++)(?P<after>[{,()])"
+)
+_GO_TABLE: Final = re.compile(r"\s*+&?(?>(?:\[[\w.]*+\]|map\[[\w.*]++\]|\*)*)struct\b")
+_GO_RECEIVED: Final = re.compile(r"\s*+<-\s*+(?P<channel>\w++(?>(?:\.\w++)*))\s*+(?:$|[;{])")
+
+
+def _go_value(value: str) -> str:
+    """Returns the expression for a literal, an allocation or a received value; '' for anything else."""
+    if _GO_TABLE.match(value):
+        return LITERAL  # members of a type without a name are nobody else's
+    received = _GO_RECEIVED.match(value)
+    if received is not None:
+        return received["channel"] + "[]"
+    found = _GO_VALUE.match(value)
+    if found is None:
+        return ""
+    is_literal = found["after"] == "{" and found["type"].startswith(("[", "map["))
+    return typed(found["type"]) if is_literal or found["made"] else ""
 
 
 def _closing(text: str, at: int) -> int:
@@ -169,7 +212,7 @@ def parameter_pieces(signature: str, name: str) -> list[str] | None:
         at -= len(name)
     opening = at + len(name)
     end = _closing(signature, opening) if 0 <= opening < len(signature) and signature[opening] == "(" else -1
-    return None if end < 0 else [piece.strip() for piece in _split(signature[opening + 1 : end - 1])]
+    return None if end < 0 else [piece.strip() for piece in split_outside_brackets(signature[opening + 1 : end - 1])]
 
 
 _NAME_FIRST: Final = re.compile(
@@ -182,7 +225,7 @@ _TYPE_FIRST: Final = re.compile(r"\s*+(?P<type>.*?[\s*&>\])])?\.{0,3}(?P<name>\$
 
 def parameter_list(written: str, rules: LexicalRules) -> Iterator[tuple[str, str]]:
     """Yields (name, type as written or '') for the parameters in `written`, the text between the parentheses."""
-    pieces = [piece for piece in _split(written) if len(piece) <= MAX_PARAMETER]
+    pieces = [piece for piece in split_outside_brackets(written) if len(piece) <= MAX_PARAMETER]
     match rules.parameters:
         case "go":
             names: list[str] = []
@@ -202,6 +245,9 @@ def parameter_list(written: str, rules: LexicalRules) -> Iterator[tuple[str, str
                     yield found["name"], type_
         case "name_first":
             for piece in pieces:
+                if piece.lstrip()[:1] == "{" and (pattern := _PATTERN.match(piece)) is not None:
+                    yield from _members_of(pattern["members"], pattern["type"].strip())
+                    continue
                 if piece.lstrip()[:1] in ("{", "["):  # A destructuring pattern binds names, whose types are unknown.
                     written_names = piece[: max(piece.rfind("}"), piece.rfind("]")) + 1] if ":" in piece else piece
                     yield from ((name, "") for name in rules.name.findall(written_names))
@@ -211,6 +257,24 @@ def parameter_list(written: str, rules: LexicalRules) -> Iterator[tuple[str, str
                     yield found["name"], (found["type"] or "").strip()
 
 
+_PATTERN: Final = re.compile(
+    r"\s*+(?P<members>\{[^{}]*+\})\s*+:\s*+(?P<type>[\w$.]++(?:<[^=]*+>)?|\{[^{}]*+\})\s*+(?:=.*)?$", re.DOTALL
+)
+MEMBER: Final = re.compile(r"[{,]\s*(?P<rest>\.\.\.)?(?P<name>[\w$]+)(?:\s*:\s*(?P<local>[\w$]+))?\s*(?=[,}=])")
+"""A member in a pattern `{ a, b: c, ...d }`."""
+
+_PROPERTY: Final = re.compile(r"[{;,\n]\s*(?:readonly\s+)?(?P<name>[\w$]+)\??\s*:\s*(?P<type>[^;,\n}]+)")
+
+
+def _members_of(members: str, type_: str) -> Iterator[tuple[str, str]]:
+    """Yields (name, type) for the names that a pattern binds to members of a value of `type_`."""
+    own = {found["name"]: found["type"].strip() for found in _PROPERTY.finditer(type_)} if type_.startswith("{") else None
+    for found in MEMBER.finditer(members):
+        name = found["name"]
+        member = own.get(name, "") if own is not None else f'{type_}["{name}"]'
+        yield found["local"] or name, "" if found["rest"] else member
+
+
 _MODIFIERS: Final = re.compile(
     r"\b(?:final|const|volatile|struct|enum|union|register|static|ref|out|in|params|this|readonly)\b\s*|@\w+\s*"
 )
@@ -218,7 +282,7 @@ _MODIFIERS: Final = re.compile(
 _ANY_BRACKET: Final = frozenset("([{<>}])")
 
 
-def _split(written: str) -> Iterator[str]:
+def split_outside_brackets(written: str) -> Iterator[str]:
     """Yields the parts between the commas outside brackets."""
     if _ANY_BRACKET.isdisjoint(written):
         pieces = written.split(",")
@@ -250,6 +314,10 @@ _WORD_BEFORE: Final = re.compile(r"[^\W\d]\w*\Z")
 _BEFORE_VALUE: Final = frozenset({"return", "await", "yield", "throw", "in", "not", "and", "or", "else"})
 _WITH_LISTS: Final = frozenset({"ecmascript", "python", "ruby", "rust", "swift"})
 """Families in which a square bracket begins a list where no expression ends before it."""
+_WITH_NUMBERED_FIELDS: Final = frozenset({"rust", "swift"})
+"""Families in which the items of a tuple are members with a number: `pair.0`."""
+
+_SCALA_CAST: Final = "asInstanceOf"
 _OPENINGS: Final = {")": "(", "]": "[", ">": "<"}
 _BRACKETS: Final = re.compile(r"\([^()\[\]{}]*+\)|[()\[\]{}]")
 _BRACKET: Final = re.compile(r"[()\[\]{}]")
@@ -345,6 +413,7 @@ class Receivers:
         return (
             keyword in rules.own
             or keyword in rules.above
+            or keyword == IMPLICIT_PARAMETER
             or (not is_called and (keyword in _PATH_ROOTS or keyword in rules.built_in))
         )
 
@@ -372,7 +441,9 @@ class Receivers:
         """Returns the expression whose last character is at `at`; UNKNOWN if it does not have the form of a receiver."""
         text, rules = self._text, self._rules
         pieces: list[str] = []
-        for _ in range(MAX_PIECES):
+        for _ in range(MAX_CHAIN):
+            if len(pieces) > MAX_PIECES:
+                return UNKNOWN
             while at > 0 and text[at] in " \t\n\r?!&":
                 at -= 1
             character = text[at]
@@ -381,18 +452,28 @@ class Receivers:
                 at = self._opening(at) - 1
                 if at < 0:
                     return UNKNOWN
+                if character == ")" and not pieces and text[at] == "." and rules.family == "go":  # `value.(*Type)`
+                    pieces.append(typed(text[at + 2 : closed].lstrip("*")))
+                    break
                 if character == ")" and not pieces and self._begins_value(at):
                     whole = expression_of(text[at + 2 : closed], rules)
                     if whole == UNKNOWN:
                         return UNKNOWN
                     pieces.append(whole)
                     break
+                if character == "]" and not pieces and text[at + 1 - len(_SCALA_CAST) : at + 1] == _SCALA_CAST:
+                    pieces.append(typed(text[at + 2 : closed]))
+                    break
                 if character == "]" and rules.family in _WITH_LISTS and self._begins_value(at):
                     pieces.append(LITERAL)
                     break
                 pieces.append("()" if character == ")" else "[]")
                 if text[at] == ">":
+                    end = at
                     at = self._before_type_arguments(at) or at
+                    if len(pieces) == 1 and text[max(at - MAX_RECEIVER, 0) : at + 1].endswith("_cast"):
+                        pieces[-1] = typed(text[at + 2 : end])
+                        break
                 continue
             if character == ">" and not pieces:
                 at = self._before_type_arguments(at)
@@ -409,6 +490,10 @@ class Receivers:
                 return UNKNOWN
             name = text[at + 1 : stop + 1]
             if name[0].isdigit():
+                if text[at] == "." and name.isdecimal() and rules.family in _WITH_NUMBERED_FIELDS and not text[at - 1].isdigit():
+                    pieces.append(f"#{name}")
+                    at -= 1
+                    continue
                 pieces.append(LITERAL)
                 break
             if (
@@ -418,6 +503,8 @@ class Receivers:
             ):
                 return UNKNOWN
             pieces.append(name)
+            if pieces[-4:] == ["()", name, "()", name]:
+                del pieces[-2:]  # `add(x).add(y)` is what `add(x)` is
             if rules.family == "ruby" and text[at] == "@":
                 pieces[-1] = "self." + name
                 break
@@ -429,7 +516,7 @@ class Receivers:
             return UNKNOWN
         whole = ""
         for piece in reversed(pieces):
-            whole += piece if not whole or piece in ("()", "[]") else "." + piece
+            whole += piece if not whole or piece[0] in "([#" else "." + piece
         return whole if len(whole) <= MAX_RECEIVER else UNKNOWN
 
     def _begins_value(self, at: int) -> bool:

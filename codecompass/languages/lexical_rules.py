@@ -30,8 +30,9 @@ class Declaration(Struct, frozen=True):
     """One form of variable declaration."""
 
     pattern: re.Pattern[str]
-    """Either has the group `names`, and `type` and `value` if the form has them, or the group `parameters`. The text that is
-    searched has a line break before its first line."""
+    """Either has the group `names`, and `type` and `value` if the form has them, or the group `parameters`, or `field` and
+    `value` for a variable of the instance that is declared nowhere else. The text that is searched has a line break before its
+    first line."""
     is_loop: bool = False
     """Whether the variables are the elements of the value."""
     mark: str = ""
@@ -237,10 +238,14 @@ def _rust() -> LexicalRules:
         above=frozenset(),
         declarations=(
             _declared(
-                _after("let") + r"\s++(?:mut\s++)?(?P<names>\w++|\([^()]*+\)|\w++\([^()]*+\))"
+                _after("let") + r"\s++(?:mut\s++)?(?P<names>(?>(?:\w++::)*)\w++\([^()]*+\)|\w++|\([^()]*+\))"
                 r"(?:\s*+:\s*+(?P<type>[^=;\n]{1,200}+))?\s*+(?:=(?!=)\s*+(?P<value>[^\n;]*+))?"
             ),
             _loop(_after("for") + r"\s++(?P<names>\w++|\([^()]*+\))\s++in\b(?P<value>[^\n]{0,200})"),
+            _declared(
+                _after("match") + r"\s++(?P<value>[^\n;{}]{1,200})\{\s*+(?:(?:None|Err\([^()\n]*+\))\s*+=>[^\n]*\n\s*+)?"
+                r"(?P<names>(?:Some|Ok)\([^()\n]*+\))\s*+(?:if\b[^\n]*?)?=>"
+            ),
             _declared(r"\|(?P<parameters>[^|\n]*+)\|"),
         ),
         is_strict=True,
@@ -254,7 +259,7 @@ _C_WORDS: Final = (
 )
 _C_DECLARATION: Final = _declared(
     r"[;{}(,\n][ \t]*+"
-    r"(?:(?:const|static|final|unsigned|struct|volatile|constexpr|typename|register|inline|readonly|ref|out|in)\s\s*+)*+"
+    r"(?:(?:const|static|final|unsigned|struct|volatile|constexpr|typename|register|inline|readonly|ref|out|in|using|await)\s\s*+)*+"
     r"(?P<type>[^\W\d][\w.]*+(?:::\w\w*+)*+(?:<[^;{}()]{0,200}?>)?(?>(?:\[[ \t]*+\])*))"
     r"(?:[ \t]++|[ \t]*+[*&]++[ \t]*+)(?:const[ \t]++)?"
     r"(?P<names>[^\W\d]\w*+)\s*+(?:=(?!=)\s*+(?P<value>[^\n;]*+)|(?=[;,){:\[(]))"
@@ -268,6 +273,11 @@ _C_LOOP: Final = _loop(
 _C_FOREACH: Final = _declared(
     _after("foreach")
     + r"\s*+\((?!(?:var|await)\b)(?P<type>[^\W\d][\w.]*+(?:<[^;{}()]{0,200}?>)?[?\[\]]*+)\s++(?P<names>\w++)\s++in\b"
+)
+
+
+_CASE_OF_TYPE: Final = _declared(
+    _after("case") + r"[ \t]++(?P<type>[A-Z][\w.]*+)(?:<[^<>()]*+>)?[ \t]++(?!when\b|and\b|or\b)(?P<names>[a-z_]\w*+)"
 )
 
 
@@ -329,6 +339,11 @@ def _java() -> LexicalRules:
         declarations=(
             _C_LOOP,
             _C_DECLARATION,
+            _CASE_OF_TYPE,
+            _declared(
+                _after("instanceof")
+                + r"[ \t]++(?:final[ \t]++)?(?P<type>[A-Z][\w.]*+)(?:<[^<>()]*+>)?[ \t]++(?P<names>[a-z_]\w*+)"
+            ),
             _declared(r"\((?P<names>[\w\s,]*+)\)\s*+->"),
             _declared(r"(?<!\w)(?P<names>\w++)[ \t]*+->", "->"),
             _declared(_after("catch") + r"\s*+\((?:final\s++)?[\w.| ]+\s(?P<names>\w++)"),
@@ -367,6 +382,7 @@ def _csharp() -> LexicalRules:
             _C_FOREACH,
             _C_LOOP,
             _C_DECLARATION,
+            _CASE_OF_TYPE,
             _declared(r"\((?P<names>[\w\s,]*+)\)\s*+=>"),
             _declared(r"(?<!\w)(?P<names>\w++)[ \t]*+=>", "=>"),
             _declared(_after("is") + r"[ \t]++(?P<type>[A-Z][\w.]*+)[ \t]++(?!and\b|or\b)(?P<names>[a-z_]\w*+)"),
@@ -430,6 +446,7 @@ def _scala() -> LexicalRules:
             _VALUES,
             _declared(r"(?<!\w)(?P<names>\w++)\)?[ \t]*+=>", "=>"),
             _loop(r"(?<!\w)(?P<names>\w++)[ \t]*+<-(?P<value>[^\n]{0,200})", "<-"),
+            _declared(_after("case") + r"[ \t]++(?P<names>\w++)[ \t]*+:[ \t]*+(?P<type>[A-Z][\w.\[\], ]*?)[ \t]*+(?:=>|if\b)"),
         ),
         has_implicit_members=True,
     )
@@ -481,6 +498,7 @@ def _ruby() -> LexicalRules:
                 r"\n[ \t]*+(?P<names>[a-z_]\w*+(?>(?:[ \t]*+,[ \t]*+\*?[a-z_]\w*+)*))"
                 r"[ \t]*+(?:\|\|)?=(?![=~>])[ \t]*+(?P<value>[^\n]*+)"
             ),
+            _declared(r"@(?P<field>[a-z_]\w*+)[ \t]*+(?:\|\|)?=(?![=~>])[ \t]*+(?P<value>[^\n]*+)", "@"),
             _declared(r"\|(?P<names>[^|\n]*+)\|"),
             _declared(_after("rescue") + r"[^\n]{0,200}?=>[ \t]*+(?P<names>\w++)"),
         ),

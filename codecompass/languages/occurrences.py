@@ -15,18 +15,24 @@ from typing import Final
 
 from codecompass.languages.arguments import described, split_arguments
 from codecompass.languages.expressions import (
+    CALLBACKS,
     FIRST_NAME,
+    IMPLICIT_PARAMETER,
+    MAX_LOOK_BACK,
     MAX_RECEIVER,
+    MEMBER,
     UNKNOWN,
     VARIABLE,
     Receivers,
     expression_of,
     parameter_list,
     parameters,
+    split_outside_brackets,
     typed,
     with_member,
 )
 from codecompass.languages.lexical_rules import LEXICAL_RULES, SHELL, Declaration, LexicalRules
+from codecompass.languages.narrowing import Narrowing, end_of_block, narrowings
 from codecompass.languages.records import FUNCTION_LIKE, NameUses, Symbol, Usage, Use
 from codecompass.languages.shell_words import WordRole, shell_words
 from codecompass.languages.supertypes import supertype_names
@@ -96,6 +102,12 @@ def _with_code(lexical_rules: LexicalRules, text: str) -> str:
 
 
 _CALL: Final = re.compile(r"!?(?:\s*+(?:::)?<[^<>(){};]*+(?>(?:<[^<>(){};]*+>[^<>(){};]*+)*)>)?[ \t]*+\(")
+_CALLS: Final = {
+    "go": re.compile(r"\[[^\[\](){}\n]*+(?>(?:\[[^\[\]\n]*+\][^\[\](){}\n]*+)*)\]\("),  # `name[T](`
+    "rust": re.compile(r"![ \t]*+[\[{]"),  # a macro
+}
+"""By family: what follows the name in a call that `_CALL` does not match."""
+
 _FLAT_ARGUMENTS: Final = re.compile(r"!?[ \t]*+\(([^()\[\]{}]*+)\)")
 _WRITE: Final = re.compile(r"[ \t]*+(?:[-+*/%&|^]|<<|>>|\?\?|\|\||&&)?=(?![=>~])")
 _BEFORE_CALL: Final = frozenset("(!<: \t")
@@ -115,6 +127,7 @@ _SHELL_USES: Final[Mapping[WordRole, tuple[Usage, str]]] = {
 }
 """Usage and receiver of the words of a shell script."""
 
+_PACKAGE_LINE: Final = re.compile(r"\n[ \t]*+(?P<what>package|import)[ \t][^\n]*+")
 _CASE: Final = re.compile(r"\s*+case ")
 
 
@@ -142,6 +155,8 @@ class _File:
         lexical_rules, text, starts = self._rules, self._text, self._starts
         keywords, keyword_argument = lexical_rules.keywords, lexical_rules.keyword_argument
         roles = self._roles
+        end_of_packages = self._end_of_packages()
+        special_call = _CALLS.get(lexical_rules.family)
         supertypes = supertype_names(lexical_rules, text, starts, self._symbols)
         defined_on = self._names_defined_by_line()
         turns = self._turns(defined_on)
@@ -170,9 +185,12 @@ class _File:
                     function = self._variables.function_of[line]
                     variables = self._variables.visible(function)
                     receivers = {}
+            is_set = False
             if name in defined and start not in supertypes:
                 defined.remove(name)
-                continue
+                is_set = text[start - 1] == "." and lexical_rules.family == "ecmascript"
+                if not is_set:
+                    continue
             if roles is not None:
                 role = roles.get(start - 1)
                 if role is not None and (role not in _OF_VARIABLES or name not in variables):
@@ -187,6 +205,8 @@ class _File:
                 continue
             end = match.end()
             after = text[end]
+            if start < end_of_packages and (after == "." or text[start - 1] == ".") and self._is_of_package(start, end):
+                continue
             receiver = ""
             if before in ".>:":
                 if chained is not None and previous is chained and before == "." and previous.end() == start - 1:
@@ -196,12 +216,13 @@ class _File:
                 if expression:
                     if after == ".":
                         chained, chain = match, with_member(expression, name)
-                    known = receivers.get(expression)
-                    if known is None:
-                        known = receivers[expression] = self._variables.substituted(expression, function) or UNKNOWN
-                    receiver = known
+                    receiver = self._variables.narrowed(expression, start) or receivers.get(expression, "")
+                    if not receiver:
+                        receiver = receivers[expression] = self._variables.substituted(expression, function) or UNKNOWN
             if not receiver and name in variables:
                 continue
+            if is_set and receiver[:1] != "<":
+                continue  # a member that only this statement defines
             line = bisect_right(starts, start, line)
             usage: Usage = "read"
             arity, arguments = -1, ""
@@ -214,6 +235,8 @@ class _File:
                     arity, arguments = self._arguments(text.index("(", end), function)
                 elif (flat := _FLAT_ARGUMENTS.match(text, end)) is not None:
                     arity = flat[1].count(",") + 1 if flat[1].strip() else 0
+            elif after in "[!" and special_call is not None and special_call.match(text, end):
+                usage = "call"
             elif before == "@":
                 usage = "decorate"
             elif before == "<" and lexical_rules.has_markup and name[0].isupper() and text[start - 2] in _BEFORE_TAG:
@@ -233,6 +256,18 @@ class _File:
             if n_found >= MAX_USES_PER_FILE:
                 break
         return tuple(NameUses(name, tuple(found[name])) for name in sorted(found))
+
+    def _end_of_packages(self) -> int:
+        """Returns the index after the last line that names a package and not what is in it; 0 if there is none."""
+        if self._rules.family != "jvm":
+            return 0
+        return max((match.end() for match in _PACKAGE_LINE.finditer(self._text)), default=0)
+
+    def _is_of_package(self, start: int, end: int) -> bool:
+        """Whether the name is a part of the name of a package in a declaration of it, or in an import."""
+        line = self._text.rfind("\n", 0, start)
+        found = _PACKAGE_LINE.match(self._text, line)
+        return found is not None and (found["what"] == "package" or (self._text[end] == "." and self._text[start].islower()))
 
     def _arguments(self, opening: int, function: int) -> tuple[int, str]:
         """Returns the number of arguments of the call whose parenthesis is at `opening`, and what is known of them."""
@@ -277,8 +312,29 @@ class _File:
 
 
 _NO_TYPES: Final = word_set("return throw new delete else case goto typedef using namespace package import await yield in is as")
-_WRAPPED: Final = re.compile(r"(?:Some|Ok)\((?:mut |ref )?(\w+)\)")
-_MEMBER: Final = re.compile(r"[{,]\s*(?P<rest>\.\.\.)?(?P<name>[\w$]+)(?:\s*:\s*(?P<local>[\w$]+))?\s*(?=[,}=])")
+_WRAPPED: Final = re.compile(r"(?:Some|Ok)\((?:mut |ref |&)?(\w+)\)")
+_FLAT_NAMES: Final = re.compile(r"\s*[\[(]?\s*(?:(?:mut|ref)\s+)?[\w$]+(?:\s*,\s*(?:(?:mut|ref)\s+)?[\w$]+)*\s*,?\s*[\])]?\s*")
+_BEFORE_INITIALIZER: Final = re.compile(
+    r"\b(?:const|let|var)\s+[\w$]+\s*:\s*(?P<maker>[\w$.]+)<(?P<made>[\w$.]+)>\s*=\s*(?P=maker)\([^()]*,\s*\Z"
+)
+"""What precedes a function that initializes what a maker makes: `const Job: Maker<Job> = Maker("Job", (job) => ..`."""
+
+_IMPLICIT: Final = {"jvm": IMPLICIT_PARAMETER, "swift": "$0"}
+_IMPLICIT_NAME: Final = re.compile(r"it\b(?<=\bit)|\$0")
+_BLOCK_GIVEN: Final = re.compile(r"\.\w++(?:\([^()\n]*+\))?[ \t]*+\{(?!\s*+(?:\(?[\w, :]*+\)?\s*+(?:->|in\b)))")
+"""A block without named parameters that is given to a method."""
+
+_PLAIN: Final = str.maketrans("", "", "*& ")
+"""Removes what the head of a function says more of a parameter than a declaration does."""
+
+_AFTER_VALUE: Final = frozenset({"", ".", "(", "[", "#"})
+_FIELD: Final = re.compile(r"self\.(\w+)")
+_OPENS_CALLBACK: Final = ("(", "{", ",", "async", "move", " do")
+_BEFORE_CALLBACK: Final = re.compile(
+    r"[.:>](?P<method>[\w$]+\??)\s*(?:<[^<>()]*>)?[ \t]*(?:\(\s*(?:async\s+|move\s+)?|(?:\([^()\n]*\))?[ \t]*(?:\{|do)\s*)"
+    r"(?:async\s+|move\s+)?\Z"
+)
+"""What precedes the parameters of a function that is given to a method."""
 _NOTHING: Final[Mapping[str, str]] = {}
 
 
@@ -294,8 +350,16 @@ class LocalVariables:
         """By line, 1-based: the index in `symbols` of the innermost function around it, or -1."""
         self._outer = self._outer_functions()
         self._variables: dict[int, dict[str, str]] = {}
+        self._fields: dict[tuple[int, str], str] = {}
+        """By type and name: the expressions for variables of the instance."""
+        self._narrowings: dict[str, list[Narrowing]] = {}
+        """By the first name of the value."""
+        for each in narrowings(lexical_rules, text):
+            self._narrowings.setdefault(each.value.partition(".")[0], []).append(each)
+        self._receivers = Receivers(lexical_rules, text)
         self._read_parameters()
         self._read_declarations()
+        self._read_implicit_parameters()
 
     def _functions(self, n_lines: int) -> list[int]:
         """Returns the value of `function_of`."""
@@ -334,29 +398,43 @@ class LocalVariables:
             if symbol.kind in FUNCTION_LIKE and "(" in symbol.signature:
                 known = self._variables.setdefault(index, {})
                 for name, type_ in parameters(symbol.signature, symbol.name, self._rules):
-                    known[name] = f"<{type_}>" if type_ else UNKNOWN
+                    known[name] = typed(type_) if type_ else UNKNOWN
 
     def _read_declarations(self) -> None:
-        starts, function_of = self._starts, self.function_of
         # `int f(` looks like the declaration of a variable `f`, which would hide the calls of `f` in its own body.
         heads = {(symbol.line_start, symbol.name) for symbol in self._symbols if symbol.kind in FUNCTION_LIKE}
-        for declaration in self._rules.declarations:
+        found = [(match, declaration) for declaration in self._rules.declarations for match in self._declarations(declaration)]
+        # In the order of the text, because a value may begin with a variable that is declared before it.
+        for match, declaration in sorted(found, key=lambda each: each[0].start()):
             groups = declaration.pattern.groupindex
+            if "field" in groups:
+                self._read_field(match)
+                continue
             group = "parameters" if "parameters" in groups else "names"
+            line = bisect_right(self._starts, match.start(group))
+            function = self.function_of[line]
             has_type, has_value = "type" in groups, "value" in groups
-            for match in self._declarations(declaration):
-                line = bisect_right(starts, match.start(group))
-                function = function_of[line]
-                if function < 0 or (line, match[group]) in heads:
-                    continue
-                if group == "parameters":
-                    known = self._variables.setdefault(function, {})
-                    for name, type_ in parameter_list(match[group], self._rules):
-                        known.setdefault(name, f"<{type_}>" if type_ else UNKNOWN)
-                    continue
-                type_ = (match["type"] or "").strip() if has_type else ""
-                value = (match["value"] or "") if has_value else ""
-                self._declare(function, match[group], type_, value, is_loop=declaration.is_loop)
+            if (line, match[group]) in heads:
+                continue
+            written = list(parameter_list(match[group], self._rules)) if group == "parameters" else []
+            if not has_type and not has_value and not (written and written[0][1]):
+                first = self._rules.name.search(match[group])
+                if first is not None:
+                    at = match.start()
+                    self._declare_given(at + (self._text[at] == "{"), first[0], function)
+            if function < 0:
+                continue
+            if group == "parameters":
+                known = self._variables.setdefault(function, {})
+                for name, type_ in written:
+                    known.setdefault(name, typed(type_) if type_ else UNKNOWN)
+                continue
+            type_ = (match["type"] or "").strip() if has_type else ""
+            value = (match["value"] or "") if has_value else ""
+            block = value.find("{")
+            since = match.start("value") + block if block >= 0 else match.end()
+            span = match.start(), match.start() if declaration.is_loop else since
+            self._declare(function, match[group], type_, value, span, is_loop=declaration.is_loop)
 
     def _declarations(self, declaration: Declaration) -> Iterator[re.Match[str]]:
         text, mark, pattern = self._text, declaration.mark, declaration.pattern
@@ -369,53 +447,138 @@ class LocalVariables:
             yield from pattern.finditer(text, text.rfind("\n", 0, at) + 1, end)
             at = text.find(mark, end)
 
-    def _declare(self, function: int, written: str, type_: str, value: str, *, is_loop: bool) -> None:
+    def _read_field(self, match: re.Match[str]) -> None:
+        line = bisect_right(self._starts, match.start("field"))
+        key = self._owner_of(line), match["field"]
+        if self._fields.get(key, UNKNOWN) == UNKNOWN:
+            self._fields[key] = self.substituted(expression_of(match["value"], self._rules), self.function_of[line])
+
+    def _owner_of(self, line: int) -> int:
+        """Returns the index of the type around the function on a line; -1 if there is none."""
+        function = self.function_of[line] if line < len(self.function_of) else -1
+        return self._symbols[function].parent if function >= 0 else -1
+
+    def _declare_given(self, at: int, name: str, function: int) -> None:
+        """Declares the first parameter of a function whose parameters begin at `at`, if it is given to a method that calls it
+        with the elements of a collection: it is `jobs.each{}` in `jobs.each(job => ..)`."""
+        before = self._text[max(at - MAX_RECEIVER, 0) : at].rstrip()
+        if not before.endswith(_OPENS_CALLBACK):
+            return
+        found = _BEFORE_CALLBACK.search(self._text, max(at - MAX_RECEIVER, 0), at)
+        if found is None or found["method"] not in CALLBACKS:
+            made = _BEFORE_INITIALIZER.search(self._text[max(at - MAX_LOOK_BACK, 0) : at]) if before[-1] == "," else None
+            if made is not None:
+                self._note(name, typed(made["made"]), at, end_of_block(self._text, at))
+            return
+        start = found.start("method")
+        receiver = self._receivers.before(start, None)
+        whole = self.expression_at(receiver, start, function) if receiver else UNKNOWN
+        if whole != UNKNOWN and len(whole) < MAX_RECEIVER - len(found["method"]) - 3:
+            self._note(name, f"{whole}.{found['method']}{{}}", at, end_of_block(self._text, at))
+
+    def _read_implicit_parameters(self) -> None:
+        """Reads what the parameter is that a block does not name: `it` of Kotlin, `$0` of Swift."""
+        name = _IMPLICIT.get(self._rules.family, "")
+        if not name or _IMPLICIT_NAME.search(self._text) is None:
+            return
+        for match in _BLOCK_GIVEN.finditer(self._text):
+            line = bisect_right(self._starts, match.start())
+            self._declare_given(match.end(), name, self.function_of[line])
+
+    def _note(self, name: str, expression: str, start: int, end: int) -> None:
+        self._narrowings.setdefault(name, []).append(Narrowing(name, expression, start, end))
+
+    def _set(self, name: str, expression: str, at: int, function: int) -> None:
+        """Sets what a variable is; of a second declaration it holds from there on."""
+        known = self._variables.setdefault(function, {})
+        first = known.get(name, UNKNOWN)
+        if first == UNKNOWN:
+            known[name] = expression
+        elif expression != UNKNOWN and expression.translate(_PLAIN) != first.translate(_PLAIN):
+            last = min(self._symbols[function].line_end, len(self._starts) - 1)
+            self._note(name, expression, at, self._starts[last])
+
+    def _declare(self, function: int, written: str, type_: str, value: str, span: tuple[int, int], *, is_loop: bool) -> None:
         lexical_rules = self._rules
         if lexical_rules.parameters == "type_first" and type_ in _NO_TYPES:  # `return x;`
             return
-        known = self._variables.setdefault(function, {})
         if is_loop:
-            self._declare_elements(function, written, value)
+            self._declare_elements(function, written, value, span)
             return
         if written[:1] == "{" and value and lexical_rules.family == "ecmascript":
-            self._declare_members(function, written, self.substituted(expression_of(value, lexical_rules), function))
+            self._declare_members(
+                function, written, self.expression_at(expression_of(value, lexical_rules), span[0], function), span[1]
+            )
             return
         wrapped = _WRAPPED.fullmatch(written) if lexical_rules.family == "rust" else None
         if wrapped is not None:
             written = wrapped[1]
+        elif lexical_rules.family == "rust" and written[:1] != "(" and "(" in written:  # `Kind::Job(job)`
+            written, type_, value = written[written.find("(") :], "", ""
         names = [name for name in lexical_rules.name.findall(written) if name not in lexical_rules.keywords]
-        for number, name in enumerate(names):
-            expression = UNKNOWN
-            if number == 0 and written.lstrip()[:1] not in ("{", "[", "("):
-                if type_ and type_ not in ("auto", "var", "val", "let", "const"):
-                    expression = typed(type_)
-                elif value:
-                    expression = self.substituted(expression_of(value, lexical_rules), function)
-            if known.get(name, UNKNOWN) == UNKNOWN:
-                known[name] = expression
+        whole = UNKNOWN
+        if type_ and type_ not in ("auto", "var", "val", "let", "const"):
+            whole = typed(type_)
+        elif value:
+            whole = self.expression_at(expression_of(value, lexical_rules), span[0], function)
+        for name, expression in zip(names, self._items(written, names, value, whole, span[0], function), strict=True):
+            self._set(name, expression, span[1], function)
 
-    def _declare_elements(self, function: int, written: str, value: str) -> None:
+    def _items(self, written: str, names: Sequence[str], value: str, whole: str, at: int, function: int) -> list[str]:
+        """Returns the expression for each of the names that are assigned a value together."""
+        if len(names) < 2 and written.lstrip()[:1] not in ("{", "[", "("):
+            return [whole] * len(names)
+        if _FLAT_NAMES.fullmatch(written) is None:
+            return [UNKNOWN] * len(names)
+        values = list(split_outside_brackets(value)) if value else []
+        if len(values) == len(names) > 1:
+            return [self.expression_at(expression_of(each, self._rules), at, function) for each in values]
+        if whole == UNKNOWN or len(values) > 1 or len(whole) > MAX_RECEIVER - 3:
+            return [UNKNOWN] * len(names)
+        if self._rules.family == "go" and not whole.endswith("()"):  # `value, ok := ..`
+            return [whole, *[UNKNOWN] * (len(names) - 1)]
+        return [f"{whole}#{number}" for number in range(len(names))]
+
+    def _declare_elements(self, function: int, written: str, value: str, span: tuple[int, int]) -> None:
         """Declares the variables of a loop over `value`; of two the first is a key or a number."""
-        known = self._variables.setdefault(function, {})
         names = [name for name in self._rules.name.findall(written) if name not in self._rules.keywords]
         value = value.strip().removeprefix("await ")
         if value.startswith("enumerate("):
             value = value.removeprefix("enumerate(")
         elif len(names) == 2 and self._rules.family == "python":
             value = value.partition(".items()")[0] if ".items()" in value else ""
-        expression = self.substituted(expression_of(value, self._rules), function) if value and len(names) < 3 else UNKNOWN
+        is_known = bool(value) and len(names) < 3
+        expression = self.expression_at(expression_of(value, self._rules), span[0], function) if is_known else UNKNOWN
         for name in names:
             is_element = name == names[-1] and expression != UNKNOWN and (len(names) > 1 or self._rules.family != "go")
-            if known.get(name, UNKNOWN) == UNKNOWN:
-                known[name] = f"{expression}[]" if is_element and len(expression) < MAX_RECEIVER - 2 else UNKNOWN
+            self._set(
+                name, f"{expression}[]" if is_element and len(expression) < MAX_RECEIVER - 2 else UNKNOWN, span[1], function
+            )
 
-    def _declare_members(self, function: int, written: str, expression: str) -> None:
+    def _declare_members(self, function: int, written: str, expression: str, at: int) -> None:
         """Declares the variables of `{ a, b: c } = expression`."""
-        known = self._variables.setdefault(function, {})
-        for found in _MEMBER.finditer(written):
+        for found in MEMBER.finditer(written):
             name = found["local"] or found["name"]
-            if known.get(name, UNKNOWN) == UNKNOWN:
-                known[name] = with_member(expression, found["name"]) if not found["rest"] else UNKNOWN
+            self._set(name, with_member(expression, found["name"]) if not found["rest"] else UNKNOWN, at, function)
+
+    def expression_at(self, expression: str, at: int, function: int) -> str:
+        """Returns what an expression is at index `at` of the text: with what a condition or a later declaration says about a
+        value at its beginning, or else with the variable at its beginning replaced."""
+        return self.narrowed(expression, at) or self.substituted(expression, function)
+
+    def narrowed(self, expression: str, at: int) -> str:
+        """Returns the expression with what holds around index `at` alone about a value at its beginning; '' if nothing does."""
+        if not self._narrowings or (first := FIRST_NAME.match(expression)) is None or first[0] not in self._narrowings:
+            return ""
+        best: Narrowing | None = None
+        for each in self._narrowings[first[0]]:
+            is_inside = each.start <= at < each.end and expression.startswith(each.value)
+            if is_inside and expression[len(each.value) :][:1] in _AFTER_VALUE and (best is None or best.start <= each.start):
+                best = each
+        if best is None:
+            return ""
+        whole = best.expression + expression[len(best.value) :]
+        return whole if len(whole) <= MAX_RECEIVER else UNKNOWN
 
     def substituted(self, expression: str, function: int) -> str:
         """Returns the expression with a variable of `function` at its beginning replaced by the variable's expression."""
@@ -423,6 +586,11 @@ class LocalVariables:
         if first is None:
             return expression
         name = first[0]
+        if self._fields and name == "self" and (field := _FIELD.match(expression)) is not None:
+            value = self._fields.get((self._symbols[function].parent if function >= 0 else -1, field[1]), UNKNOWN)
+            if value != UNKNOWN and not value.startswith("self."):
+                whole = value + expression[field.end() :]
+                return whole if len(whole) <= MAX_RECEIVER else UNKNOWN
         if name in self._rules.own:
             return ("self" + expression[first.end() :])[:MAX_RECEIVER]
         if name in self._rules.above:

@@ -19,7 +19,10 @@ MAX_HEAD_NAMES: Final = 100
 MAX_HEAD_TOKENS: Final = 600
 
 # The heads of thousands of types may overlap, so a pattern may have only one long alternative at each position that it tries.
-_EXTENDS: Final = re.compile(r"[\w$]++(?:\s++|\s*+<.*?\s)(?:extends|implements|with)\b(?P<bases>[^{;]*+)", re.DOTALL)
+_ARGUMENTS: Final = r"<(?>(?:[^<>=]++|=>?|<(?>(?:[^<>=]++|=>?|<[^<>]*+>)*)>)*)>"
+_EXTENDS: Final = re.compile(
+    rf"[\w$]++(?>\s*+{_ARGUMENTS}\s*+|\s++|\s*+<.*?\s)(?:extends|implements|with)\b(?P<bases>[^{{;]*+)", re.DOTALL
+)
 _AFTER_COLON: Final = re.compile(
     r"\w++(?:\s*+<[^{;()]*?>)?(?:\s++final)?(?:\s*+\([^{;]*?\))?\s*+:(?!:)"
     r"(?P<bases>[^{;\n]*+(?>(?:(?:(?:(?<=[,:])|(?<=[,:][ \t\r]))\n|\n[ \t]*+,)[^{;\n]*+)*))"

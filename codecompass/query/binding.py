@@ -22,6 +22,7 @@ from codecompass.languages.words import word_set
 from codecompass.query.definitions import (
     COMPONENT_LANGUAGES,
     ELSEWHERE,
+    MEMBER_KINDS,
     TYPE_KINDS,
     Binding,
     Definitions,
@@ -133,7 +134,9 @@ class Binder:
         rules = file.rules
         own = [row for row in file.by_name.get(name, ()) if not are_types or row.kind in TYPE_KINDS]
         ids = {row.id for row in around}
-        nested = [row for row in own if row.parent_id in ids and row.parent_kind not in CLASS_LIKE]
+        nested = [
+            row for row in own if row.parent_id in ids and row.parent_kind not in CLASS_LIKE and not _is_set_on_an_object(row)
+        ]
         if nested:
             return Binding("exact", tuple(nested))
         if rules.has_implicit_members:
@@ -237,6 +240,8 @@ class Binder:
                 is_module = True
                 continue
             if not row.target:
+                if file.rules.family == "rust" and row.spec.partition("::")[0] in _STANDARD:
+                    continue
                 if file.rules.family == "rust" and row.name:
                     found += self.definitions.by_path(row.spec.split("::"), row.name, file)
                 elif is_declared(file):
@@ -258,6 +263,8 @@ class Binder:
                 ]
         if found:
             return Binding("exact", tuple(unique(found)))
+        if any(row.target and row.name and self.definitions.namespace(row.target, row.name) for row in rows):
+            return ELSEWHERE  # a module as an object: `export * as name`
         if is_inside:
             # The module creates the name in a way that no definition shows.
             return self._fitting([row for row in self.definitions.in_family(name, file) if not is_member(row)])
@@ -348,7 +355,11 @@ class Binder:
 _WITH_EXTENSIONS: Final = frozenset({"csharp", "kotlin"})
 """Languages with functions that are called like members of types they extend."""
 
+_STANDARD: Final = frozenset({"alloc", "core", "std"})
+"""The crates that every crate of Rust can name."""
+
 _SHELL_VARIABLES: Final = frozenset({"const", "var"})
+_SET_ON_AN_OBJECT: Final = re.compile(r"[\w$]+(?:\.[\w$]+)+ *=")
 _LIKE_A_FUNCTION: Final = re.compile(r"[-_:.]")
 """What a word of a shell script has that is hardly a word of a sentence."""
 
@@ -385,6 +396,11 @@ def _extends_others(row: SymbolRow, rules: LexicalRules) -> bool:
         case "ruby" | "scala" | "swift":
             return owner_name(row) in rules.built_in or (row.language == "swift" and row.parent_kind == "impl")
     return False
+
+
+def _is_set_on_an_object(row: SymbolRow) -> bool:
+    """Whether a definition is a member that a statement gives to an object (`runner.cancel = ..`), and so not in scope."""
+    return row.kind in MEMBER_KINDS and _SET_ON_AN_OBJECT.match(row.signature) is not None
 
 
 def _is_hidden(row: SymbolRow, file: FileNames) -> bool:

@@ -24,8 +24,11 @@ from codecompass.query.uses import FoundUse, FoundUses, Uses
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot
 
-CALLING_ROLES: Final = frozenset({"call", "construct", "decorate", "read", "inherit", "type"})
-"""Roles by which the code around a use depends on what it uses. A function that is passed on is called by somebody."""
+CALLING_ROLES: Final = frozenset({"call", "construct", "decorate", "read"})
+"""Roles by which the code around a use runs what it uses. A function that is passed on is called by somebody."""
+
+NAMING_ROLES: Final = frozenset({"inherit", "type"})
+"""Roles by which the code around a use of a type depends on it without running any of it: what a change affects, too."""
 
 CALLS: Final[frozenset[Usage]] = frozenset({"call", "decorate"})
 ANY_USAGE: Final[frozenset[Usage]] = frozenset(get_args(Usage))
@@ -45,8 +48,9 @@ class Step(Struct, frozen=True):
 class Neighbours:
     """Finds callers and callees of symbols, for one question."""
 
-    def __init__(self, snapshot: Snapshot, is_expired: Callable[[], bool]) -> None:
+    def __init__(self, snapshot: Snapshot, is_expired: Callable[[], bool], *, with_naming: bool = False) -> None:
         self._snapshot = snapshot
+        self._with_naming = with_naming
         self.uses: Final = Uses(snapshot, is_expired)
         self.found: Final[dict[int, FoundUses]] = {}
         self._overloads: Final[dict[int, tuple[SymbolRow, ...]]] = {}
@@ -57,13 +61,17 @@ class Neighbours:
         return self.callers_in(row, self.uses.of(row))
 
     def callers_in(self, row: SymbolRow, found: FoundUses) -> Iterator[Step]:
-        """Yields the functions around the uses that were found of a symbol."""
+        """Yields the functions around the uses that were found of a symbol; those that only name a type if nothing else uses it,
+        or if all that depends on it is wanted."""
         self.found[row.id] = found
+        sure = [use for use in found.uses if use.confidence != "possible" or len(use.fits) > 1]
+        calling = [use for use in sure if use.role in CALLING_ROLES]
+        if self._with_naming or not calling:
+            calling = [use for use in sure if use.role in CALLING_ROLES | NAMING_ROLES]
         by_caller: dict[int, Step] = {}
-        for use in found.uses:
+        for use in calling:
             around = use.enclosing
-            is_sure = use.confidence != "possible" or len(use.fits) > 1
-            if not is_sure or around is None or use.role not in CALLING_ROLES or around.id == row.id:
+            if around is None or around.id == row.id:
                 continue
             if around.parent_id == row.id and around.kind not in FUNCTION_LIKE:
                 continue
@@ -111,7 +119,7 @@ class _Graph(Neighbours):
     """Builds the graph breadth first: each symbol once, at its least distance."""
 
     def __init__(self, snapshot: Snapshot, chosen: ChosenSymbols, request: GetCallGraph, is_expired: Callable[[], bool]) -> None:
-        super().__init__(snapshot, is_expired)
+        super().__init__(snapshot, is_expired, with_naming=request.direction == "impact")
         self.keeps: Final = chosen.keeps
         self._file_ids = chosen.file_ids
         self.outside: Final[set[int]] = set()

@@ -9,7 +9,7 @@ from codecompass.errors import AmbiguousSymbol
 from codecompass.languages.records import Symbol
 from codecompass.protocol.decode import well_formed
 from codecompass.protocol.difference_replies import DiffVersion
-from codecompass.query.chosen_symbol import resolve_symbol
+from codecompass.query.chosen_symbol import MAX_SYMBOLS, choose_symbols, resolve_symbol
 from codecompass.query.definition_changes import DefinitionChange, FileDefinitions
 from codecompass.query.exact_names import is_handle, symbol_of_handle
 from codecompass.query.file_versions import DefinitionNode, FileVersion, TreeDifference, VersionedDefinition, nodes_of
@@ -39,19 +39,19 @@ class Versions(Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
 
-def compared_definition(
+def compared_definitions(
     snapshot: Snapshot,
     name: str,
     difference: TreeDifference,
     found: Sequence[FileDefinitions],
     root: str,
     is_expired: Callable[[], bool],
-) -> tuple[DefinitionChange, Versions]:
-    """Returns the definition with this name, `symbol_id` or place, and its two versions. One that differs is preferred.
+) -> list[tuple[DefinitionChange, Versions]]:
+    """Returns the definitions with this name, `symbol_id` or place, each with its two versions; if some of them differ, those.
 
     `root` is that of the workspace, for absolute paths.
 
-    Raises SymbolNotFound, AmbiguousSymbol.
+    Raises SymbolNotFound; AmbiguousSymbol for more than MAX_SYMBOLS.
     """
     known = symbol_of_handle(snapshot, name) if is_handle(name) else None
     if known is None and asked_lines(name) is not None:
@@ -61,16 +61,25 @@ def compared_definition(
         change for file in found for change in file.changes if any(fits(side) for side in (change.new, change.old) if side)
     ]
     if changed:
-        change = _the_one(name, changed)
-        return change, Versions(
-            change=change.change,
-            old=_of_definition(difference, change.old, is_old=True),
-            new=_of_definition(difference, change.new, is_old=False),
-        )
-    whole = [node for node in _nodes(difference) if fits(node.definition)]
-    if len(whole) == 1:
-        return _unchanged_in_changed_file(difference, whole[0].definition)
-    row = known if known is not None else resolve_symbol(snapshot, name, root, is_expired)
+        return [
+            (
+                change,
+                Versions(
+                    change=change.change,
+                    old=_of_definition(difference, change.old, is_old=True),
+                    new=_of_definition(difference, change.new, is_old=False),
+                ),
+            )
+            for change in _few(name, changed)
+        ]
+    whole = [node.definition for node in _nodes(difference) if fits(node.definition)]
+    if whole and len(whole) <= MAX_SYMBOLS:
+        return [_unchanged_in_changed_file(difference, definition) for definition in whole]
+    rows = [known] if known is not None else choose_symbols(snapshot, name, None, root, is_expired).rows
+    return [_unchanged_in_unchanged_file(snapshot, row) for row in rows]
+
+
+def _unchanged_in_unchanged_file(snapshot: Snapshot, row: SymbolRow) -> tuple[DefinitionChange, Versions]:
     definition = VersionedDefinition(
         path=row.path, language=row.language, symbol=_symbol(row), scope=(), head_start=row.line_start
     )
@@ -93,8 +102,8 @@ def _fitting(name: str, known: SymbolRow | None) -> Callable[[VersionedDefinitio
     return fits
 
 
-def _the_one(name: str, changes: Sequence[DefinitionChange]) -> DefinitionChange:
-    if len(changes) > 1:
+def _few(name: str, changes: Sequence[DefinitionChange]) -> Sequence[DefinitionChange]:
+    if len(changes) > MAX_SYMBOLS:
         raise AmbiguousSymbol(
             f"{len(changes)} definitions that differ are named {name[:100]}. Pass a qualified name of the one that is meant, "
             "or path.",
@@ -109,7 +118,7 @@ def _the_one(name: str, changes: Sequence[DefinitionChange]) -> DefinitionChange
                 for change in changes[:SHOWN_CANDIDATES]
             ],
         )
-    return changes[0]
+    return changes
 
 
 def _nodes(difference: TreeDifference) -> Iterator[DefinitionNode]:

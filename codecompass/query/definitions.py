@@ -176,6 +176,7 @@ class Definitions:
     def __init__(self, facts: FactsReader) -> None:
         self._facts = facts
         self._in_modules: dict[tuple[str, str], list[SymbolRow]] = {}
+        self._crates: dict[str, str] = {}
         self._near: dict[str, dict[str, list[SymbolRow]]] = {}
         self._by_directory: dict[str, dict[str, list[SymbolRow]] | None] = {}
         """Definitions of a name by directory; None for a name that has too many."""
@@ -443,6 +444,17 @@ class Definitions:
         if not names or names[0] not in KEYWORDS:
             return ""
         return module_file(names, file.path, lambda path: self.names_at(path) is not None, self.submodules)
+
+    def root_of_crate(self, name: str, file: FileNames) -> str:
+        """Returns the root file of the crate of the repository that a file calls `name`; empty if there is none."""
+        if name in file.by_name or file.language != "rust":
+            return ""
+        known = self._crates.get(name)
+        if known is None:
+            directories = [f"{prefix}{each}/" for each in (name, name.replace("_", "-")) for prefix in ("", "crates/")]
+            paths = [f"{directory}src/lib.rs" for directory in directories]
+            known = self._crates[name] = next((path for path in paths if self.names_at(path) is not None), "")
+        return known
 
     def below_module(self, target: str, name: str) -> list[SymbolRow]:
         """Returns the definitions of a name in the modules below a Rust module, which often re-exports them."""

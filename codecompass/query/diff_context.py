@@ -24,7 +24,7 @@ from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import DiffContext
 from codecompass.protocol.text.differences import file_line, item_lines
-from codecompass.query.compared_definition import compared_definition
+from codecompass.query.compared_definition import compared_definitions
 from codecompass.query.definition_changes import DefinitionChange, FileDefinitions, LineDifference, definition_changes
 from codecompass.query.exact_names import symbol_handle
 from codecompass.query.file_versions import TreeDifference
@@ -74,10 +74,10 @@ def diff_context(
     options: QueryOptions = QueryOptions(),  # noqa: B008 (frozen)
     is_expired: Callable[[], bool] = no_deadline,
 ) -> DiffContextReply:
-    """Returns the differences, as much as fits into `max_tokens`; with `symbol` the two versions of that definition.
+    """Returns the differences, as much as fits into `max_tokens`; with `symbol` both versions of the definitions of that name.
 
-    Raises InvalidMaxTokens if the budget is smaller than an answer without changes, and for `symbol` SymbolNotFound or
-    AmbiguousSymbol.
+    Raises InvalidMaxTokens if the budget is smaller than an answer without changes, and for `symbol` SymbolNotFound, or
+    AmbiguousSymbol for too many definitions.
     """
     compared = definition_changes(difference.files, is_expired)
     found = compared.files
@@ -86,10 +86,11 @@ def diff_context(
     if not difference.is_indexed:
         warnings += (OF_WORKING_TREE.format(head=difference.changes.head.name),)
     if request.symbol is not None:
-        change, versions = compared_definition(snapshot, request.symbol, difference, found, state.workspace, is_expired)
-        item = _item(snapshot, change, users.of(change), users)
-        items = [replace(item, change=versions.change, pieces=(), lines_omitted=0, old=versions.old, new=versions.new)]
-        warnings += versions.warnings
+        items = []
+        for change, versions in compared_definitions(snapshot, request.symbol, difference, found, state.workspace, is_expired):
+            item = _item(snapshot, change, users.of(change), users)
+            items.append(replace(item, change=versions.change, pieces=(), lines_omitted=0, old=versions.old, new=versions.new))
+            warnings += tuple(warning for warning in versions.warnings if warning not in warnings)
         return _within_budget(snapshot, request, difference, state, options, items, [], warnings)
     items, said = _items(snapshot, found, users, is_expired)
     return _within_budget(snapshot, request, difference, state, options, _in_review_order(items), found, (*warnings, *said))

@@ -24,7 +24,7 @@ from codecompass.query.receiver_types import MAX_SUPERTYPES
 from codecompass.query.shaping import stable_handle
 from codecompass.query.symbol_places import SymbolPlaces
 from codecompass.query.uses import Uses
-from codecompass.query.written_types import base_names
+from codecompass.query.written_types import base_names, go_arity
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot
 
@@ -373,6 +373,8 @@ def overridden(uses: Uses, method: SymbolRow) -> list[SymbolRow]:
     types = uses.binder.types
     if not is_member(method) or method.kind in TYPE_KINDS:
         return []
+    if family_of(method.language) == "go":
+        return _interface_methods(uses, method)
     found: dict[int, SymbolRow] = {}
     pending, seen = list(types.of_member(method)), {type_.id for type_ in types.of_member(method)}
     while pending and len(seen) < MAX_SUPERTYPES:
@@ -385,45 +387,62 @@ def overridden(uses: Uses, method: SymbolRow) -> list[SymbolRow]:
     return list(found.values())
 
 
+def _interface_methods(uses: Uses, method: SymbolRow) -> list[SymbolRow]:
+    """Returns the methods of Go interfaces that a method of a type implements."""
+    binder = uses.binder
+    owners = [type_ for type_ in binder.types.of_member(method) if type_.kind != "interface"]
+    known = [_methods(binder, owner) for owner in owners]
+    found = []
+    for row in binder.definitions.named(method.name)[:MAX_OVERRIDING] if owners else ():
+        interfaces = [type_ for type_ in binder.types.of_member(row) if type_.kind == "interface"]
+        if any(len(wanted := _methods(binder, each)) > 0 and any(wanted <= own for own in known) for each in interfaces):
+            found.append(row)
+    return found
+
+
 def _with_the_methods_of(binder: Binder, interface: SymbolRow) -> list[SymbolRow]:
     """Returns the Go types that have all methods of an interface, their own or those of embedded types."""
-    wanted = _method_names(binder, interface)
-    if not wanted or len(wanted) > MAX_METHODS:
+    wanted = _methods(binder, interface)
+    if not wanted or len({name for name, _ in wanted}) > MAX_METHODS:
         return []
     candidates: dict[tuple[str, str], SymbolRow] = {}
     # A type may have some of the methods from embedded types, so the owner of any one of them is a candidate.
-    for method in (row for name in sorted(wanted) for row in binder.definitions.named(name)):
+    for method in (row for name in sorted({name for name, _ in wanted}) for row in binder.definitions.named(name)):
         if method.language != "go" or method.kind != "method" or method.parent_id is not None:
             continue
         directory = method.path.rpartition("/")[0]
         for row in binder.definitions.named(owner_name(method)):
             if row.language == "go" and row.kind in ("struct", "type", "class") and row.path.rpartition("/")[0] == directory:
                 candidates[directory, row.name] = row
-    found = [row for row in candidates.values() if wanted <= _method_names(binder, row)]
+    found = [row for row in candidates.values() if wanted <= _methods(binder, row)]
     return sorted(found, key=lambda row: (row.path, row.line_start, row.id))
 
 
-def _method_names(binder: Binder, type_: SymbolRow) -> frozenset[str]:
-    """Returns the names of the methods of a Go type, including those of embedded types."""
-    names: set[str] = set()
+Method = tuple[str, tuple[int, int]]
+"""The name of a Go method, and how many parameters and results it has."""
+
+
+def _methods(binder: Binder, type_: SymbolRow) -> frozenset[Method]:
+    """Returns the methods of a Go type, including those of embedded types."""
+    methods: set[Method] = set()
     seen: set[int] = set()
     pending = [type_]
     while pending and len(seen) < MAX_SUPERTYPES:
         current = pending.pop()
         if current.id not in seen:
             seen.add(current.id)
-            names |= _own_method_names(binder.definitions, current)
+            methods |= {(row.name, go_arity(row)) for row in _own_methods(binder.definitions, current)}
             pending += [thing for thing in binder.types.supertypes(current) if isinstance(thing, SymbolRow)]
-    return frozenset(names)
+    return frozenset(methods)
 
 
-def _own_method_names(definitions: Definitions, type_: SymbolRow) -> set[str]:
+def _own_methods(definitions: Definitions, type_: SymbolRow) -> list[SymbolRow]:
     file = definitions.file_of(type_)
     if type_.kind == "interface":
-        return {row.name for row in file.symbols if row.parent_id == type_.id and row.kind == "method"}
-    names: set[str] = set()
+        return [row for row in file.symbols if row.parent_id == type_.id and row.kind == "method"]
+    methods: list[SymbolRow] = []
     for path in definitions.paths_beside(file):
         near = definitions.names_at(path) if path.endswith(".go") else None
         if near is not None:
-            names.update(row.name for row in near.symbols if row.kind == "method" and owner_name(row) == type_.name)
-    return names
+            methods += [row for row in near.symbols if row.kind == "method" and owner_name(row) == type_.name]
+    return methods

@@ -28,7 +28,20 @@ from codecompass.query.definitions import (
     owner_name,
 )
 from codecompass.query.rust_modules import KEYWORDS
-from codecompass.query.written_types import base_names, declared_type, element_type, implementing_type, type_names
+from codecompass.query.written_types import (
+    PRIMITIVES,
+    base_names,
+    declared_type,
+    element_type,
+    has_type_parameter,
+    implementing_type,
+    is_for_all_types,
+    item_types,
+    numbered_fields,
+    only_argument,
+    type_bound,
+    type_names,
+)
 from codecompass.store.rows import SymbolRow
 
 MAX_DEPTH: Final = 12
@@ -52,6 +65,8 @@ class Outside(Struct, frozen=True):
 
     elements: tuple["Thing", ...] = ()
     """What a collection holds."""
+    items: tuple[tuple["Thing", ...], ...] = ()
+    """What a tuple holds, by position."""
 
 
 OUTSIDE: Final = Outside()
@@ -190,18 +205,20 @@ class ReceiverTypes:
     def implementing(self, impl: SymbolRow) -> SymbolRow | None:
         """Returns the type that an `impl` is for, None if it is not in the repository."""
         file = self._definitions.file_of(impl)
-        found = [
-            thing
-            for thing in self._type(implementing_type(impl) if impl.language == "rust" else impl.name, file, ())
-            if _is_type(thing)
-        ]
+        if impl.language == "rust" and is_for_all_types(impl):
+            return None
+        written = implementing_type(impl) if impl.language == "rust" else impl.name
+        things = self._type(written, file, ())
+        if things == [OUTSIDE]:
+            return None
+        found = [thing for thing in things if _is_type(thing)]
         # The type may be defined by a macro, or re-exported in ways that are not followed.
         named = [row for row in self._definitions.in_family(impl.name, file) if _is_type(row)]
         return next((thing for thing in found or named * (len(named) == 1) if isinstance(thing, SymbolRow)), None)
 
     def _things(self, expression: str, file: FileNames, around: Sequence[SymbolRow]) -> tuple[Thing, ...] | None:
         steps = _STEP.findall(expression)
-        if not steps or UNKNOWN in expression or "".join(steps) != expression:
+        if not steps or expression.startswith(UNKNOWN) or "".join(steps) != expression:
             return None
         first, *rest = steps
         if first.endswith("()") and first != "()":
@@ -221,7 +238,8 @@ class ReceiverTypes:
             if rest[:1] == ["()"]:
                 rest = rest[1:]
         elif first == LITERAL:
-            return (OUTSIDE,)
+            # What a method of a type without a name returns is unknown.
+            return (OUTSIDE,) if rest[:1] != ["[]"] or "()" not in expression else None
         else:
             current, rest = self._first(first, rest, file, around)
         for step in rest:
@@ -258,6 +276,9 @@ class ReceiverTypes:
         if file.rules.family == "rust":
             if first in KEYWORDS:
                 return self._rust_root(first, rest, file, around)
+            root = self._definitions.root_of_crate(first, file)
+            if root:
+                return [Module(root)], rest
             modules = [row for row in self._definitions.in_family(first, file) if row.kind == "module"]
             return modules, rest
         if file.rules.family == "c":
@@ -317,7 +338,7 @@ class ReceiverTypes:
                     things += self.around(file, around)[-1:]
                 elif written.startswith("="):
                     expression = expression_of(written[1:], file.rules)
-                    if UNKNOWN not in expression:
+                    if not expression.startswith(UNKNOWN):
                         things += self.things(expression, file, around[:-1]) or ()
                 elif written:
                     things += self._written(written, file, around)
@@ -325,7 +346,13 @@ class ReceiverTypes:
 
     def _stepped(self, current: list[Thing], step: str, file: FileNames) -> list[Thing]:
         if step == "()":
-            return current
+            # In Scala the element of a collection is written like a call.
+            elements = [each for thing in current if isinstance(thing, Outside) for each in thing.elements]
+            return elements if elements and file.language == "scala" else current
+        if step.startswith("#"):
+            return self._item(current, int(step[1:]))
+        if step.endswith("{}"):
+            return self._given_by(current, step[1:-2])
         if step == "[]":
             return [element for thing in current if isinstance(thing, Outside) for element in thing.elements]
         name, is_called = (step[1:-2], True) if step.endswith("()") else (step[1:], False)
@@ -351,6 +378,30 @@ class ReceiverTypes:
                 things += self._of_symbols(found, is_called=is_called)
         return list(dict.fromkeys(things))
 
+    def _item(self, current: list[Thing], number: int) -> list[Thing]:
+        """Returns the item of a tuple, the element of a collection, or the field with a number."""
+        things: list[Thing] = []
+        for thing in current:
+            if isinstance(thing, Outside):
+                things += (
+                    thing.items[number] if number < len(thing.items) else thing.elements or ([] if thing.items else [OUTSIDE])
+                )
+            elif isinstance(thing, SymbolRow):
+                fields = numbered_fields(thing)
+                if number < len(fields):
+                    things += self._written(fields[number], self._definitions.file_of(thing), (thing,))
+        return list(dict.fromkeys(things))
+
+    def _given_by(self, current: list[Thing], method: str) -> list[Thing]:
+        """Returns what a method gives to the function that it is called with."""
+        things: list[Thing] = []
+        for thing in current:
+            if isinstance(thing, Outside):
+                things += thing.elements
+            elif isinstance(thing, SymbolRow) and method in _OF_WRAPPERS and not self.members(thing, method):
+                things.append(thing)
+        return list(dict.fromkeys(things))
+
     def _written(self, type_: str, file: FileNames, around: Sequence[SymbolRow]) -> list[Thing]:
         """Returns what a written type stands for: the Session of `Optional[Session]`."""
         things: list[Thing] = []
@@ -358,14 +409,25 @@ class ReceiverTypes:
             return things  # an alias that leads back to itself
         self._depth += 1
         try:
+            of_member = _MEMBER_TYPE.fullmatch(type_.strip())
+            if of_member is not None:
+                return self._stepped(self._written(of_member["type"], file, around), "." + of_member["name"], file)
+            items = item_types(type_)
+            if items:
+                return [Outside((), tuple(tuple(self._written(item, file, around)) for item in items))]
             element = element_type(type_)
             if element:
                 return [Outside(tuple(self._written(element, file, around)))]
+            if _MODIFIED.sub("", type_.strip()) in PRIMITIVES:
+                return [OUTSIDE]
             for name in type_names(type_):
                 if name in ("Self", "self", "this"):
                     things += self.around(file, around)[-1:]
                     continue
                 things += self._type(name, file, around)
+            held = only_argument(type_) if things == [OUTSIDE] else ""
+            if held:  # `ContextVar[Job]`, `ThreadLocal<Job>`
+                return [Outside(tuple(thing for thing in self._written(held, file, around) if isinstance(thing, SymbolRow)))]
         finally:
             self._depth -= 1
         return list(dict.fromkeys(things))
@@ -386,6 +448,10 @@ class ReceiverTypes:
                 row for row in self._definitions.in_family(last, file) if row.kind in CLASS_LIKE and owner_name(row) == parts[-2]
             ]
             return list(named[:1])
+        for row in reversed(around):
+            bound_type = type_bound(last, row)
+            if bound_type:
+                return self._written(bound_type, file, around)
         bound = self._unqualified(last, file, around, are_types=True)
         if bound.certainty == "elsewhere":
             return [] if _is_type_parameter(last, around) else [OUTSIDE]
@@ -452,10 +518,14 @@ _OF_ELEMENTS: Final = word_set(
 
 _OF_SAME: Final = word_set(
     "iter iter_mut into_iter values stream parallelStream filter Where OrderBy OrderByDescending sorted sort reversed reverse "
-    "slice skip take limit distinct drain copy clone cloned copied unwrap expect rev as_ref as_mut ToList ToArray toList to_vec "
+    "entries slice skip take limit distinct drain copy clone cloned copied unwrap expect rev as_ref as_mut ToList ToArray toList "
+    "to_vec "
     "toArray collect lock read write borrow borrow_mut await"
 )
 """Members of collections that return a collection of the same elements."""
+
+_OF_WRAPPERS: Final = word_set("then map let also tap ifPresent filter and_then is_some_and inspect flatMap any forEach")
+"""Methods of wrappers that give what is wrapped to a function; a written type stands for the wrapped one."""
 
 _UNWRAPPING: Final = {
     "csharp": word_set("ConfigureAwait Result Value"),
@@ -463,7 +533,7 @@ _UNWRAPPING: Final = {
     "ruby": word_set("new dup freeze tap itself"),
     "rust": word_set(
         "await unwrap expect unwrap_or_default unwrap_or unwrap_or_else as_ref as_mut borrow borrow_mut lock read write clone "
-        "to_owned into_inner as_deref as_deref_mut take"
+        "to_owned into_inner as_deref as_deref_mut take project get_mut as_pin_mut"
     ),
     "c": word_set("get value"),
 }
@@ -472,7 +542,13 @@ _UNWRAPPING: Final = {
 _CAPITALISED: Final = frozenset({"csharp", "elixir", "jvm", "php", "ruby", "rust", "swift"})
 """Families in which only types, modules and constants begin with a capital letter."""
 
-_STEP: Final = re.compile(r'<[^\0]*?>(?=\.|\(|\[|$)|""|\.?[^\W\d][\w$]*(?:\(\))?|\.?\$[\w$]*(?:\(\))?|\[\]|\(\)')
+_MODIFIED: Final = re.compile(r"^(?:[&*]|mut\b|const\b|\s|'\w+\b)+|[?!&* ]+$")
+_MEMBER_TYPE: Final = re.compile(r"(?P<type>[\w$.]+(?:<.*>)?)\[[\"'](?P<name>[\w$]+)[\"']\]")
+"""The type of a member of a type, as TypeScript writes it: `Props["store"]`."""
+
+_STEP: Final = re.compile(
+    r'<[^\0]*?>(?=\.|\(|\[|#|$)|""|#\d+|\.[\w$]+\??\{\}|\.?[^\W\d][\w$]*(?:\(\))?|\.?\$[\w$]*(?:\(\))?|\[\]|\(\)'
+)
 _ROOTS: Final = frozenset({"crate", "self", "super", "Self"})
 
 
@@ -488,8 +564,7 @@ def _is_type_parameter(name: str, enclosing: Sequence[SymbolRow]) -> bool:
     """Whether a type is a parameter of an enclosing definition, so that it can be anything."""
     if len(name) == 1:
         return True
-    pattern = re.compile(rf"[<\[][^()]*\b{re.escape(name)}\b")
-    return any(pattern.search(row.signature.partition("(")[0]) for row in enclosing)
+    return any(has_type_parameter(name, row) for row in enclosing)
 
 
 def _is_type(thing: Thing) -> bool:

@@ -12,7 +12,7 @@ MAX_ALTERNATIVES: Final = 4
 _WRAPPERS: Final = word_set(
     "Optional Annotated Final ClassVar Type type Awaitable Promise Partial Readonly Required Option Box Rc Arc RefCell Mutex Ref "
     "RefMut Pin Cow unique_ptr shared_ptr weak_ptr optional Nullable NonNullable Result InitVar const Task ValueTask Future "
-    "Lazy Awaited"
+    "Lazy Awaited Omit Pick Exclude Extract DeepReadonly DeepPartial"
 )
 """Generic types whose values are used like those of their argument."""
 
@@ -21,10 +21,17 @@ _NOT_TYPES: Final = word_set(
     "final readonly struct union enum auto var let pub crate in out Any object dynamic tuple Tuple"
 )
 _MODIFIER: Final = re.compile(
-    r"^(?:[&*]+|'\w+\b|(?:mut|dyn|impl|const|final|readonly|struct|enum|union|static|ref|async|typename|pub|in|out)\b)\s*"
+    r"^(?:[&*?]+|'\w+\b|(?:mut|dyn|impl|const|final|readonly|struct|enum|union|static|ref|async|typename|pub|in|out)\b)\s*"
 )
 _HEAD: Final = re.compile(r"(?:[^\W\d]|\$)[\w$]*(?:(?:\.|::)(?:[^\W\d]|\$)[\w$]*)*")
 
+
+PRIMITIVES: Final = word_set(
+    "int float str bytes bool string number boolean char byte short long double uint ulong ushort sbyte decimal usize isize u8 "
+    "u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 rune bigint "
+    "symbol"
+)
+"""Types whose names are keywords, or that everything sees, and that no repository defines."""
 
 _COLLECTIONS: Final = word_set(
     "Array ReadonlyArray Set ReadonlySet Iterable Iterator IterableIterator Generator AsyncIterable AsyncIterator "
@@ -49,12 +56,17 @@ def element_type(written: str) -> str:
     while (shorter := _MODIFIER.sub("", text)) != text:
         text = shorter
     text = text.rstrip("?!&* ")
+    if item_types(text):
+        return ""
+    if text.startswith(("chan ", "<-chan ", "chan<- ")):
+        return text.partition("chan")[2].lstrip("<- ")
     if text.startswith("map["):
         return text[text.find("]") + 1 :]
     if text.startswith("[]"):
         return text[2:]
     if text.startswith("[") and text.endswith("]"):
         return _split_at(text[1:-1].partition(";")[0], ":")[-1].strip()
+    text = re.sub(r"\s*\.\.\.$", "[]", text)
     if text.endswith("[]"):
         return text[:-2].strip("() ").removeprefix("readonly ")
     head = _HEAD.match(text)
@@ -69,18 +81,49 @@ def element_type(written: str) -> str:
     return arguments[1] if name in _MAPS and len(arguments) > 1 else ""
 
 
+def only_argument(written: str) -> str:
+    """Returns the type argument of a generic type that has one; '' for any other type."""
+    text = written.strip().strip("\"'").rstrip("?!&* ")
+    head = _HEAD.match(text)
+    if head is None or text[head.end() : head.end() + 1] not in ("[", "<") or text[-1:] not in ("]", ">"):
+        return ""
+    arguments = _split_at(text[head.end() + 1 : -1], ",")
+    return arguments[0].strip() if len(arguments) == 1 else ""
+
+
+def item_types(written: str) -> list[str]:
+    """Returns the types of the items of a tuple as written: of `(A, B)`, `[A, B]`, `tuple[A, B]`, `Pair<A, B>`, else none."""
+    text = written.strip().strip("\"'").strip()
+    head = _TUPLE.match(text)
+    if head is None or text[-1:] not in (")", "]", ">"):
+        return []
+    parts = [part.strip() for part in _split_at(text[head.end() : -1], ",")]
+    return parts if len(parts) > 1 and parts[-1] != "..." else []
+
+
+_TUPLE: Final = re.compile(
+    r"(?:(?:typing\.|t\.)?[tT]uple\[|(?:std::)?(?:pair|tuple)<|(?:Pair|Triple|Tuple|ValueTuple)<|readonly \[|[(\[])"
+)
+
+
 def type_names(written: str) -> list[str]:
     """Returns the names of the types that a value may have, at most MAX_ALTERNATIVES.
 
-    Both of `A | B`; `Session` of `Optional[Session]` and of `&mut Session`. Types of parts (a tuple, a list) are left out.
+    Both of `A | B` and of `A & B`; `Session` of `Optional[Session]` and of `&mut Session`. Types of parts (a tuple, a list) are
+    left out.
     """
     names: list[str] = []
     pending = [written.strip().strip("\"'")]
     while pending and len(names) < MAX_ALTERNATIVES:
         text = pending.pop(0).strip().strip("\"'").strip()
         parts = _split_at(text, "|")
+        if len(parts) == 1:
+            parts = _split_at(text, "&")
         if len(parts) > 1:
             pending = parts + pending
+            continue
+        if text.startswith("(") and text.endswith(")") and "," not in text and "=>" not in text:
+            pending.insert(0, text[1:-1])
             continue
         while (shorter := _MODIFIER.sub("", text)) != text:
             text = shorter
@@ -112,7 +155,7 @@ def _split_at(text: str, separator: str) -> list[str]:
     for index, character in enumerate(text):
         if character in "([{<":
             depth += 1
-        elif character in ")]}>":
+        elif character in ")]}" or (character == ">" and text[index - 1 : index] not in ("-", "=")):
             depth -= 1
         elif character == separator and depth == 0:
             parts.append(text[start:index])
@@ -177,6 +220,7 @@ def _returned(signature: str, name: str, family: str) -> str:
             _, arrow, type_ = signature.rpartition("->")
             return type_.partition(" where ")[0].strip() if arrow else ""
         case "ecmascript":
+            signature = signature.rstrip(" =>{")
             found = re.search(r"\)\s*:\s*(?P<type>[^(){}=]+(?:<.*>)?)$", signature)
             if found is None and re.search(r"^(?:export\s+)?(?:static\s+)?get\s", signature):
                 found = re.search(r":\s*(?P<type>.+)$", signature)
@@ -189,11 +233,10 @@ def _returned(signature: str, name: str, family: str) -> str:
             for index in range(at, len(text)):
                 depth += (text[index] == "(") - (text[index] == ")")
                 if depth == 0:
-                    rest = text[index + 1 :].strip()
-                    return rest.lstrip("(").split(",")[0].split()[-1].rstrip(")") if rest else ""
+                    return _results(text[index + 1 :].strip())
             return ""
-        case "jvm" if ":" in signature.rpartition(")")[2]:
-            return signature.rpartition(")")[2].partition(":")[2].partition("=")[0].strip()
+        case "jvm" if ":" in (head := _split_at(signature, "=")[0]).rpartition(")")[2]:
+            return head.rpartition(")")[2].partition(":")[2].strip()
         case "c" | "jvm" | "csharp":
             before = signature[: max(signature.find(name + "("), 0)]
             before = re.sub(r"\b(?:[\w~]+::)+$", "", before)
@@ -206,6 +249,89 @@ def _returned(signature: str, name: str, family: str) -> str:
         case "php":
             return signature.rpartition("):")[2].strip() if "):" in signature else ""
     return ""
+
+
+MAX_HEAD: Final = 2_000
+"""Characters of the head of a definition that are searched for type parameters."""
+
+_BOUND: Final = (
+    r"\s*(?:(?:const|in|out|reified|final|@\w+)\s+)*[+-]?{name}\b(?:\[_\])?\s*(?:extends\b|<:|:(?!:)|(?<=\s)(?=[\w*\[~]))\s*"
+)
+_WHERE: Final = r"\bwhere\b(?:.*,)?\s*{name}\s*:(?!:)\s*"
+
+
+def type_parameters(row: SymbolRow) -> list[str]:
+    """Returns the type parameters of a definition as written, each with its bound: after its name, or before anything else."""
+    head = row.signature[:MAX_HEAD]
+    if "<" not in head and "[" not in head:
+        return []
+    after_name = re.search(rf"\b{re.escape(row.name)}\s*(?P<open>[<\[])", head) if row.name[:1].isalnum() else None
+    found = after_name or re.search(r"(?:^|[\s=(]|\bimpl|\bfun|\bfn)(?P<open><)", head)
+    if found is None or (found["open"] == "[" and family_of(row.language) not in _WITH_SQUARE_BRACKETS):
+        return []
+    at = found.end("open")
+    depth, end = 1, at
+    while end < len(head) and depth:
+        depth += (head[end] in "<[") - (head[end] in ">]" and head[end - 1] not in "=-")
+        end += 1
+    return _split_at(head[at : end - (not depth)], ",")
+
+
+_WITH_SQUARE_BRACKETS: Final = frozenset({"go", "jvm", "python"})
+"""Families with languages that write type parameters in square brackets."""
+
+
+def type_bound(name: str, row: SymbolRow) -> str:
+    """Returns the type that every value of a type parameter of `row` has, as written: the `Job` of `<T extends Job>`; '' if `row`
+    has no such parameter, or says nothing about it."""
+    if name not in row.signature:
+        return ""
+    parameters = type_parameters(row)
+    for position, parameter in enumerate(parameters):
+        found = re.match(_BOUND.format(name=re.escape(name)), parameter)
+        if found is not None:
+            return _first_type(parameter[found.end() :]).replace("+", "&")
+        if family_of(row.language) == "go" and parameter.strip() == name:  # `K, V Number`
+            later = [each.split(None, 1) for each in parameters[position + 1 :]]
+            return next((words[1] for words in later if len(words) > 1), "")
+    where = re.search(_WHERE.format(name=re.escape(name)), row.signature[:MAX_HEAD]) if parameters else None
+    return _first_type(row.signature[where.end() : MAX_HEAD]).replace("+", "&") if where is not None else ""
+
+
+def has_type_parameter(name: str, row: SymbolRow) -> bool:
+    """Whether a definition has a type parameter of this name."""
+    own = re.compile(rf"\s*(?:(?:const|in|out|reified|final)\s+)*[+-]?{re.escape(name)}\b")
+    return name in row.signature and any(own.match(each) for each in type_parameters(row))
+
+
+def _first_type(text: str) -> str:
+    """Returns the type at the beginning of `text`, up to what ends it outside of brackets."""
+    depth = 0
+    for index, character in enumerate(text):
+        if character in "<[(":
+            depth += 1
+        elif character in ">])" and text[index - 1 : index] not in ("-", "="):
+            depth -= 1
+        if depth < 0 or (depth == 0 and (character in ",={;" or text.startswith(" where ", index))):
+            return text[:index].strip()
+    return text.strip()
+
+
+def _results(written: str) -> str:
+    """Returns the results of a Go function without their names: `(*Job, error)` of `(job *Job, err error)`."""
+    if not written.startswith("("):
+        return (
+            written.split()[-1]
+            if written and not written.startswith(("func", "map", "interface", "struct", "chan", "<-"))
+            else written
+        )
+    parts = _split_at(written[1:].rpartition(")")[0], ",")
+    types: list[str] = []
+    are_named = any(" " in part.strip().replace("chan ", "") for part in parts)
+    for part in reversed(parts):
+        type_ = part.strip().partition(" ")[2]
+        types.insert(0, (type_ or (types[0] if types else "")) if are_named else part.strip())
+    return types[0] if len(types) == 1 else f"({', '.join(types)})"
 
 
 _GENERIC: Final = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
@@ -235,7 +361,7 @@ def base_names(row: SymbolRow) -> list[str]:
                     else []
                 )
             return []
-    text = _without_arguments(signature)
+    text = _without_arguments(_without_wrappers(signature) if family == "ecmascript" else signature)
     if family in ("ecmascript", "php") or row.language in ("java", "scala"):
         names: list[str] = []
         for clause in re.findall(
@@ -258,12 +384,67 @@ def base_names(row: SymbolRow) -> list[str]:
     return []
 
 
+def go_arity(method: SymbolRow) -> tuple[int, int]:
+    """Returns how many parameters and how many results a Go method has."""
+    at = method.signature.find("(", method.signature.find(f"{method.name}("))
+    depth = 0
+    for index in range(at, len(method.signature)):
+        depth += (method.signature[index] in "([{") - (method.signature[index] in ")]}")
+        if depth == 0:
+            results = _results(method.signature[index + 1 :].strip())
+            n_parameters = len(_split_at(method.signature[at + 1 : index], ","))
+            return n_parameters, len(item_types(results)) or bool(results)
+    return -1, -1
+
+
+def numbered_fields(row: SymbolRow) -> list[str]:
+    """Returns the types of the fields without names of a struct of Rust: `A` and `B` of `struct Pair(A, B);`."""
+    found = re.search(r"\bstruct \w+(?:<.*?>)?\((?P<fields>.*)\)", row.signature)
+    fields = _split_at(found["fields"], ",") if found is not None and row.language == "rust" else []
+    return [re.sub(r"^\s*(?:#\[[^\]]*\]\s*)*(?:pub(?:\([^)]*\))?\s+)?", "", field).strip() for field in fields]
+
+
 def implementing_type(impl: SymbolRow) -> str:
     """Returns the type that a Rust `impl` is for, as written, without type arguments; '' for references to a type."""
     head = _without_arguments(impl.signature.partition(" where ")[0])
     _, is_of_trait, written = head.rpartition(" for ")
     written = (written if is_of_trait else re.sub(r"^(?:unsafe\s+)?impl\b", "", head)).strip()
     return _bare(written) if not written.startswith(("&", "*", "(")) else ""
+
+
+_WRAPPER: Final = re.compile(r"\b(?:Omit|Partial|Required|Readonly|Pick|NonNullable|Exclude|Extract)<")
+MAX_WRAPPERS: Final = 8
+
+
+def _without_wrappers(text: str) -> str:
+    """Returns a head with `Omit<Base, ..>` and the like replaced by their first argument, whose members they have."""
+    for _ in range(MAX_WRAPPERS):
+        found = _WRAPPER.search(text)
+        if found is None:
+            break
+        end = _end_of_arguments(text, found.end())
+        inside = _split_at(text[found.end() : end], ",")
+        text = f"{text[: found.start()]}{inside[0].strip() if inside else ''}{text[end + 1 :]}"
+    return text
+
+
+def _end_of_arguments(text: str, at: int) -> int:
+    """Returns the index of the bracket that closes the type arguments that begin at `at`; the end of the text if none does."""
+    depth = 1
+    while at < len(text):
+        depth += (text[at] == "<") - (text[at] == ">" and text[at - 1] not in ("=", "-"))
+        if not depth:
+            break
+        at += 1
+    return at
+
+
+def is_for_all_types(impl: SymbolRow) -> bool:
+    """Whether a Rust `impl` is for a type parameter, or for references to a type, and so for no type of its own."""
+    written = implementing_type(impl)
+    head = re.match(r"(?:unsafe\s+)?impl\s*<", impl.signature)
+    parameters = impl.signature[head.end() : _end_of_arguments(impl.signature, head.end())] if head is not None else ""
+    return not written or written in (re.split(r"[:=]", part)[0].strip() for part in _split_at(parameters, ","))
 
 
 def _without_arguments(text: str) -> str:

@@ -344,16 +344,22 @@ def test_a_definition_of_one_side_alone_has_one_version(shop):
     assert "1 + RATE" in item.old.body
 
 
-def test_a_name_that_none_or_several_have_is_refused(shop):
+def test_all_definitions_of_a_name_are_compared_and_those_that_differ_come_alone(shop):
     edited(shop, "shop/prices.py", ("RATE = 0.2", "RATE = 0.3"))
     shop.write({"a.py": "def twin():\n    pass\n", "b.py": "def twin():\n    return 1\n"})
 
     with pytest.raises(SymbolNotFound):
         answers(shop, symbol="nobody")
+    assert [(item.path, item.change) for item in answers(shop, symbol="twin").items] == [("a.py", "added"), ("b.py", "added")]
+    assert answers(shop, symbol="twin", path="b.py").items[0].path == "b.py"
+
+
+def test_more_definitions_that_differ_than_are_compared_are_listed_as_candidates(shop):
+    shop.write({f"twin_{number:02}.py": f"def twin():\n    return {number}\n" for number in range(21)})
+
     with pytest.raises(AmbiguousSymbol) as caught:
         answers(shop, symbol="twin")
-    assert [each["path"] for each in caught.value.data["candidates"]] == ["a.py", "b.py"]
-    assert answers(shop, symbol="twin", path="b.py").items[0].path == "b.py"
+    assert caught.value.data["candidates"][0]["path"] == "twin_00.py"
 
 
 # Budget.

@@ -62,21 +62,21 @@ async def second(thing: object, other: Other):
     with make() as k:
         k.run()  #!
     a, b = pair()
-    a.run()
+    a.run()  #!
     b.run()
     c = cast(Job, thing)
     c.run()  #!
     d = cast("Job", thing)
     d.run()
     if isinstance(thing, Job):
-        thing.run()
+        thing.run()  #!
     if (m := maybe()) is not None:
         m.run()  #!
     make().then().named().run()  #!
     make().parent.run()  #!
     make().child.run()  #!
     e = make() or other
-    [z.run() for z in all_jobs()]
+    [z.run() for z in all_jobs()]  #!
     def inner(q: Job):
         q.run()  #!
 """,
@@ -126,15 +126,15 @@ async function run(jobs: Job[], holder: Holder, thing: unknown, by: Map<string, 
   job.run() //!
   const { job: renamed } = holder
   renamed.run() //!
-  inner.run()
+  inner.run() //!
   const [a, b] = pair()
-  a.run()
+  a.run() //!
   b.run()
   const c = thing as Job
   c.run() //!
   ;(thing as Job).run() //!
   if (thing instanceof Job) {
-    thing.run()
+    thing.run() //!
   }
   make().then2().named().run() //!
   make()
@@ -277,7 +277,7 @@ class User {
     _holder.Job.Child?.Run(); //!
     _holder.Jobs[0].Run(); //!
     using var resource = Job.Make();
-    resource.Run();
+    resource.Run(); //!
     using (var second = Job.Make()) { second.Run(); } //!
     Job target = new();
     target.Run(); //!
@@ -305,7 +305,7 @@ fun go(jobs: List<Job>, by: Map<String, Job>, thing: Any, holder: Holder) {
   for (job in jobs) job.run() //!
   for (job in all()) { job.run() } //!
   for ((name, job) in by) job.run() //!
-  jobs.forEach { it.run() }
+  jobs.forEach { it.run() } //!
   jobs.forEach { job -> job.run() } //!
   jobs[0].run() //!
   jobs.first().run() //!
@@ -318,7 +318,7 @@ fun go(jobs: List<Job>, by: Map<String, Job>, thing: Any, holder: Holder) {
   val safe = thing as? Job
   safe?.run() //!
   if (thing is Job) {
-    thing.run()
+    thing.run() //!
   }
   Job.make().then().run() //!
   holder.get().then().run() //!
@@ -365,20 +365,20 @@ func Go(jobs []*Job, by map[string]Job, thing interface{}, holder *Holder, c cha
 	job.Run() //!
 	o, p := Pair()
 	o.Run()
-	p.Run()
-	thing.(*Job).Run()
+	p.Run() //!
+	thing.(*Job).Run() //!
 	cast, ok := thing.(*Job)
-	cast.Run()
+	cast.Run() //!
 	x := <-c
-	x.Run()
+	x.Run() //!
 	job.Then().Then().Run() //!
 	y := &Job{}
 	y.Run() //!
 	z := new(Job)
-	z.Run()
+	z.Run() //!
 	switch t := thing.(type) {
 	case *Job:
-		t.Run()
+		t.Run() //!
 	}
 	if k, ok := holder.By["a"]; ok {
 		k.Run() //!
@@ -429,19 +429,19 @@ pub async fn go(jobs: &[Job], more: Vec<Job>, holder: &Holder) -> Result<(), ()>
     b.run(); //!
     Job::result()?.run(); //!
     if let Some(c) = Job::maybe() {
-        c.run();
+        c.run(); //!
     }
     let Some(d) = Job::maybe() else { return Ok(()) };
-    d.run();
+    d.run(); //!
     Job::later().await.run(); //!
     let e = Job::later().await;
     e.run(); //!
     let (f, g): (Job, Other) = todo!();
-    f.run();
+    f.run(); //!
     g.run();
     more.iter().for_each(|job| job.run()); //!
     more.first().unwrap().run(); //!
-    match Job::maybe() { Some(h) => h.run(), None => {} }
+    match Job::maybe() { Some(h) => h.run(), None => {} } //!
     Ok(())
 }
 """,
@@ -468,7 +468,7 @@ class Holder {
     $this->job->run(); //!
     $this->promoted->run(); //!
     $this->get()->run(); //!
-    $this->job->child?->run();
+    $this->job->child?->run(); //!
   }
 }
 function make(): ?Job { return null; }
@@ -479,10 +479,10 @@ function go(Holder $holder, $thing) {
   (new Job())->run(); //!
   $b = new Job;
   $b->run(); //!
-  make()?->run();
+  make()?->run(); //!
   $holder->get()->then()->run(); //!
   if ($thing instanceof Job) {
-    $thing->run();
+    $thing->run(); //!
   }
 }
 """,
@@ -517,7 +517,7 @@ void go(std::vector<Job>& jobs, Holder& holder, void* thing, Job array[]) {
   a.run(); //!
   auto* b = static_cast<Job*>(thing);
   b->run(); //!
-  static_cast<Job*>(thing)->run();
+  static_cast<Job*>(thing)->run(); //!
   auto c = std::make_unique<Job>();
   c->run(); //!
   auto d = new Job();
@@ -555,7 +555,7 @@ func go(jobs: [Job], by: [String: Job], thing: Any) {
   guard let other = maybe() else { return }
   other.run() //!
   Job.make().then().run() //!
-  jobs.forEach { $0.run() }
+  jobs.forEach { $0.run() } //!
   jobs.first?.run() //!
   let a = Job.make()
   a.child?.run() //!
@@ -581,14 +581,14 @@ object User {
     for (job <- jobs) job.run() //!
     for (job <- all()) { job.run() } //!
     jobs.foreach(job => job.run()) //!
-    jobs(0).run()
+    jobs(0).run() //!
     jobs.head.run() //!
     holder.job.run() //!
     Job.make().then2().run()
     val a = Job.make().next
     a.run() //!
-    thing.asInstanceOf[Job].run()
-    thing match { case j: Job => j.run() }
+    thing.asInstanceOf[Job].run() //!
+    thing match { case j: Job => j.run() } //!
   }
 }
 """,
@@ -611,7 +611,7 @@ class Holder
     @job = Job.new
   end
   def go
-    @job.run
+    @job.run #!
     one = Job.new
     one.run #!
     Job.new.run #!
