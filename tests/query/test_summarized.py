@@ -38,7 +38,9 @@ def test_an_index_with_lines_of_a_scan_is_never_ruled_out(shop, index_of, summar
 
 def test_an_index_that_defines_a_name_is_never_ruled_out(shop, index_of, summarized, state):
     ours, other = summarized(shop), summarized(index_of(ELSEWHERE))
-    symbols = [row for file in shop.facts.files() for row in shop.facts.symbols_in_file(file.id) if row.kind not in ("use", "test")]
+    symbols = [
+        row for file in shop.facts.files() for row in shop.facts.symbols_in_file(file.id) if row.kind not in ("use", "test")
+    ]
     assert len(symbols) > 20
     n_ruled_out = 0
     for row in symbols:
