@@ -126,7 +126,7 @@ def _innermost(directory: str) -> GitRepository | None:
 def _at(top: str) -> GitRepository | None:
     dot_git = os.path.join(top, ".git")
     if os.path.lexists(os.path.join(dot_git, "HEAD")):
-        git_directory = os.path.realpath(dot_git) if os.path.islink(dot_git) else dot_git
+        git_directory = _real(dot_git) if os.path.islink(dot_git) else dot_git
     else:
         pointer = _read_small_file(dot_git)
         if pointer is None or not pointer.startswith("gitdir:") or "\0" in pointer:
@@ -137,12 +137,19 @@ def _at(top: str) -> GitRepository | None:
     if common is not None:
         if "\0" in common:
             return None
-        return GitRepository(top, git_directory, os.path.normpath(os.path.join(os.path.realpath(git_directory), common.strip())))
+        return GitRepository(top, git_directory, os.path.normpath(os.path.join(_real(git_directory), common.strip())))
     repository = GitRepository(top, git_directory, git_directory)
     if repository.is_linked_worktree:
         # The named directory is gone or not mounted here; its path still tells whose work tree this was.
         return GitRepository(top, git_directory, os.path.dirname(os.path.dirname(git_directory)))
     return repository
+
+
+def _real(path: str) -> str:
+    try:
+        return os.path.realpath(path)
+    except OSError:
+        return path  # a link that was replaced between two system calls; what is there is checked before it is read
 
 
 def _bare_at(directory: str) -> GitRepository | None:

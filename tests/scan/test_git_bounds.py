@@ -4,6 +4,7 @@
 way out is shown to be one: without limits it leads to the canary.
 """
 
+import ast
 import hashlib
 import os
 import shutil
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
+import codecompass
 from codecompass.errors import CodeCompassError
 from codecompass.scan.git_bounds import ChangesError, LeadsOutError, Places, kept_inside
 from codecompass.scan.git_config import included_files, named_files
@@ -579,6 +581,39 @@ def test_a_file_that_becomes_a_link_while_it_is_opened_is_not_read(two: Two, mon
 
     with pytest.raises(OSError):
         read_inside(path, 100, two.roots)
+
+
+# who asks
+
+ROOTED = {
+    "find_repository": 2, "repository_at": 2, "bare_repository_at": 2, "read_head": 2, "read_checkout": 2, "repository_of": 2,
+    "read_git_blobs": 3, "named_commit": 4, "refs_of": 3, "list_refs": 6, "watch_points": 3, "checked_out_repositories": 2,
+    "changed_since_indexed": 3, "index_limits": 2, "ScanRules": 4,
+}  # fmt: skip
+"""Functions that find or read a repository by a path, with the number of arguments including the directories it must lie in."""
+
+SERVED = ("actors", "projects", "scan", "store", "transport")
+"""Packages of a server. A command and a worker of a cluster answer the person who runs them, who may read anything."""
+
+MARKERS_ONLY = {"scan/roots.py"}
+"""Only asks whether there is a `.git`, to find where a project begins; nothing of what it names is read."""
+
+
+def test_whoever_reads_git_says_where_it_must_lie():
+    package = Path(codecompass.__file__).parent
+    forgotten = []
+    for file in (each for name in SERVED for each in (package / name).rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            name = getattr(node.func, "id", getattr(node.func, "attr", "")) if isinstance(node, ast.Call) else ""
+            if not isinstance(node, ast.Call) or name not in ROOTED or str(file.relative_to(package)) in MARKERS_ONLY:
+                continue
+            keywords = {each.arg for each in node.keywords}
+            is_own_method = name == "list_refs" and isinstance(node.func, ast.Attribute)
+            is_own_method |= name == "repository_at" and ast.unparse(node.func).startswith("self._context")
+            if not is_own_method and len(node.args) < ROOTED[name] and not keywords & {"roots", "git_roots"}:
+                forgotten.append(f"{file.relative_to(package)}:{node.lineno} {name}")
+
+    assert forgotten == []
 
 
 # configuration files
