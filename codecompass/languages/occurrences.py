@@ -18,6 +18,7 @@ from codecompass.languages.expressions import (
     CALLBACKS,
     FIRST_NAME,
     IMPLICIT_PARAMETER,
+    LITERAL,
     MAX_LOOK_BACK,
     MAX_RECEIVER,
     MEMBER,
@@ -25,6 +26,7 @@ from codecompass.languages.expressions import (
     VARIABLE,
     Receivers,
     expression_of,
+    named_results,
     parameter_list,
     parameters,
     split_outside_brackets,
@@ -397,7 +399,8 @@ class LocalVariables:
         for index, symbol in enumerate(self._symbols):
             if symbol.kind in FUNCTION_LIKE and "(" in symbol.signature:
                 known = self._variables.setdefault(index, {})
-                for name, type_ in parameters(symbol.signature, symbol.name, self._rules):
+                own = parameters(symbol.signature, symbol.name, self._rules)
+                for name, type_ in (*own, *named_results(symbol.signature, symbol.name, self._rules)):
                     known[name] = typed(type_) if type_ else UNKNOWN
 
     def _read_declarations(self) -> None:
@@ -423,6 +426,7 @@ class LocalVariables:
                     at = match.start()
                     self._declare_given(at + (self._text[at] == "{"), first[0], function)
             if function < 0:
+                self._note_parameters(written, match.end())
                 continue
             if group == "parameters":
                 known = self._variables.setdefault(function, {})
@@ -485,6 +489,15 @@ class LocalVariables:
             line = bisect_right(self._starts, match.start())
             self._declare_given(match.end(), name, self.function_of[line])
 
+    def _note_parameters(self, parameters: Sequence[tuple[str, str]], at: int) -> None:
+        """Declares the parameters of a function outside of all named ones, in its body."""
+        typed_ones = [(name, type_) for name, type_ in parameters if type_]
+        block = self._text.find("{", at, at + MAX_RECEIVER) if typed_ones else -1
+        line = self._text.find("\n", at) if typed_ones else -1
+        end = end_of_block(self._text, block + 1) if 0 <= block < line else line
+        for name, type_ in typed_ones:
+            self._note(name, typed(type_), at, end)
+
     def _note(self, name: str, expression: str, start: int, end: int) -> None:
         self._narrowings.setdefault(name, []).append(Narrowing(name, expression, start, end))
 
@@ -518,7 +531,7 @@ class LocalVariables:
         names = [name for name in lexical_rules.name.findall(written) if name not in lexical_rules.keywords]
         whole = UNKNOWN
         if type_ and type_ not in ("auto", "var", "val", "let", "const"):
-            whole = typed(type_)
+            whole = typed(type_) if type_.lstrip("[]*") != "struct" else LITERAL  # members of a type without a name
         elif value:
             whole = self.expression_at(expression_of(value, lexical_rules), span[0], function)
         for name, expression in zip(names, self._items(written, names, value, whole, span[0], function), strict=True):
