@@ -204,6 +204,16 @@ def parameters(signature: str, name: str, rules: LexicalRules) -> Iterator[tuple
     yield from parameter_list(signature[at + 1 : end - 1 if end > 0 else None], rules)
 
 
+def named_results(signature: str, name: str, rules: LexicalRules) -> Iterator[tuple[str, str]]:
+    """Yields (name, type as written) for the results of a Go function that have names."""
+    if rules.parameters != "go":
+        return
+    at = signature.find("(", signature.find(name) + len(name))
+    end = _closing(signature, at) if at >= 0 else -1
+    if end > 0 and signature[end:].startswith(" ("):
+        yield from parameter_list(signature[end + 2 :].rstrip(" {").removesuffix(")"), rules)
+
+
 def parameter_pieces(signature: str, name: str) -> list[str] | None:
     """Returns the parameters in a signature as written; None if it has none or does not show all of them."""
     at = signature.find(name + "(")

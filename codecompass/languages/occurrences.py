@@ -10,7 +10,7 @@ Resolves nothing: that needs the other files (`query.binding`).
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Final
 
 from codecompass.languages.arguments import described, split_arguments
@@ -18,6 +18,7 @@ from codecompass.languages.expressions import (
     CALLBACKS,
     FIRST_NAME,
     IMPLICIT_PARAMETER,
+    LITERAL,
     MAX_LOOK_BACK,
     MAX_RECEIVER,
     MEMBER,
@@ -25,6 +26,7 @@ from codecompass.languages.expressions import (
     VARIABLE,
     Receivers,
     expression_of,
+    named_results,
     parameter_list,
     parameters,
     split_outside_brackets,
@@ -39,6 +41,11 @@ from codecompass.languages.supertypes import supertype_names
 from codecompass.languages.words import word_set
 
 MAX_USES_PER_FILE: Final = 200_000
+MAX_CONDITIONS: Final = 2_000
+"""Conditions of a file that are read for what they say of a type."""
+
+MAX_NARROWINGS: Final = 300
+"""Places of a file where something else is known of the values that begin with one name."""
 
 
 def occurrences(language: str, text: str, symbols: Sequence[Symbol]) -> tuple[NameUses, ...]:
@@ -265,8 +272,8 @@ class _File:
 
     def _is_of_package(self, start: int, end: int) -> bool:
         """Whether the name is a part of the name of a package in a declaration of it, or in an import."""
-        line = self._text.rfind("\n", 0, start)
-        found = _PACKAGE_LINE.match(self._text, line)
+        line = self._text.rfind("\n", max(start - MAX_LOOK_BACK, 0), start)
+        found = _PACKAGE_LINE.match(self._text, line) if line >= 0 else None
         return found is not None and (found["what"] == "package" or (self._text[end] == "." and self._text[start].islower()))
 
     def _arguments(self, opening: int, function: int) -> tuple[int, str]:
@@ -354,8 +361,8 @@ class LocalVariables:
         """By type and name: the expressions for variables of the instance."""
         self._narrowings: dict[str, list[Narrowing]] = {}
         """By the first name of the value."""
-        for each in narrowings(lexical_rules, text):
-            self._narrowings.setdefault(each.value.partition(".")[0], []).append(each)
+        for each in islice(narrowings(lexical_rules, text), MAX_CONDITIONS):
+            self._add(each)
         self._receivers = Receivers(lexical_rules, text)
         self._read_parameters()
         self._read_declarations()
@@ -397,7 +404,8 @@ class LocalVariables:
         for index, symbol in enumerate(self._symbols):
             if symbol.kind in FUNCTION_LIKE and "(" in symbol.signature:
                 known = self._variables.setdefault(index, {})
-                for name, type_ in parameters(symbol.signature, symbol.name, self._rules):
+                own = parameters(symbol.signature, symbol.name, self._rules)
+                for name, type_ in (*own, *named_results(symbol.signature, symbol.name, self._rules)):
                     known[name] = typed(type_) if type_ else UNKNOWN
 
     def _read_declarations(self) -> None:
@@ -423,6 +431,7 @@ class LocalVariables:
                     at = match.start()
                     self._declare_given(at + (self._text[at] == "{"), first[0], function)
             if function < 0:
+                self._note_parameters(written, match.end())
                 continue
             if group == "parameters":
                 known = self._variables.setdefault(function, {})
@@ -462,7 +471,7 @@ class LocalVariables:
         """Declares the first parameter of a function whose parameters begin at `at`, if it is given to a method that calls it
         with the elements of a collection: it is `jobs.each{}` in `jobs.each(job => ..)`."""
         before = self._text[max(at - MAX_RECEIVER, 0) : at].rstrip()
-        if not before.endswith(_OPENS_CALLBACK):
+        if not before.endswith(_OPENS_CALLBACK) or len(self._narrowings.get(name, ())) >= MAX_NARROWINGS:
             return
         found = _BEFORE_CALLBACK.search(self._text, max(at - MAX_RECEIVER, 0), at)
         if found is None or found["method"] not in CALLBACKS:
@@ -485,8 +494,22 @@ class LocalVariables:
             line = bisect_right(self._starts, match.start())
             self._declare_given(match.end(), name, self.function_of[line])
 
+    def _note_parameters(self, parameters: Sequence[tuple[str, str]], at: int) -> None:
+        """Declares the parameters of a function outside of all named ones, in its body."""
+        typed_ones = [(name, type_) for name, type_ in parameters if type_]
+        block = self._text.find("{", at, at + MAX_RECEIVER) if typed_ones else -1
+        line = self._text.find("\n", at, at + MAX_LOOK_BACK) if typed_ones else -1
+        end = end_of_block(self._text, block + 1) if 0 <= block < line else line
+        for name, type_ in typed_ones:
+            self._note(name, typed(type_), at, end)
+
     def _note(self, name: str, expression: str, start: int, end: int) -> None:
-        self._narrowings.setdefault(name, []).append(Narrowing(name, expression, start, end))
+        self._add(Narrowing(name, expression, start, end))
+
+    def _add(self, narrowing: Narrowing) -> None:
+        known = self._narrowings.setdefault(narrowing.value.partition(".")[0], [])
+        if len(known) < MAX_NARROWINGS:
+            known.append(narrowing)
 
     def _set(self, name: str, expression: str, at: int, function: int) -> None:
         """Sets what a variable is; of a second declaration it holds from there on."""
@@ -518,7 +541,7 @@ class LocalVariables:
         names = [name for name in lexical_rules.name.findall(written) if name not in lexical_rules.keywords]
         whole = UNKNOWN
         if type_ and type_ not in ("auto", "var", "val", "let", "const"):
-            whole = typed(type_)
+            whole = typed(type_) if type_.lstrip("[]*") != "struct" else LITERAL  # members of a type without a name
         elif value:
             whole = self.expression_at(expression_of(value, lexical_rules), span[0], function)
         for name, expression in zip(names, self._items(written, names, value, whole, span[0], function), strict=True):

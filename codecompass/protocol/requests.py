@@ -535,7 +535,8 @@ class DiffContext(Request, frozen=True, kw_only=True):
         Annotated[
             NameText,
             Meta(
-                description="a name, a qualified name, a `symbol_id` or `path:line`: both versions of this one definition, whole",
+                description="a name, a qualified name, a `symbol_id` or `path:line`: both versions of each definition, whole; if "
+                "some differ, of those",
                 extra={"help": "Show both versions of this definition."},
             ),
         ]

@@ -217,7 +217,7 @@ class ReceiverTypes:
         return next((thing for thing in found or named * (len(named) == 1) if isinstance(thing, SymbolRow)), None)
 
     def _things(self, expression: str, file: FileNames, around: Sequence[SymbolRow]) -> tuple[Thing, ...] | None:
-        steps = _STEP.findall(expression)
+        steps = _steps(expression)
         if not steps or expression.startswith(UNKNOWN) or "".join(steps) != expression:
             return None
         first, *rest = steps
@@ -256,6 +256,13 @@ class ReceiverTypes:
             type_ = dict(parameters(row.signature, row.name, file.rules)).get(first) if row.kind in FUNCTION_LIKE else None
             if type_ is not None:
                 return self._written(type_, file, around), rest
+        if file.rules.family == "c" and first == "std":
+            return [OUTSIDE], []  # what a repository adds to it are specializations
+        if first[:1].isupper():
+            for row in reversed(around):
+                limit = type_bound(first, row)
+                if limit:
+                    return self._written(limit, file, around), rest
         bound = self._unqualified(first, file, around, is_receiver=True) if first not in _ROOTS else ELSEWHERE
         symbols = list(bound.symbols) if bound.certainty in ("exact", "likely") else []
         modules: list[Thing] = [
@@ -550,6 +557,16 @@ _STEP: Final = re.compile(
     r'<[^\0]*?>(?=\.|\(|\[|#|$)|""|#\d+|\.[\w$]+\??\{\}|\.?[^\W\d][\w$]*(?:\(\))?|\.?\$[\w$]*(?:\(\))?|\[\]|\(\)'
 )
 _ROOTS: Final = frozenset({"crate", "self", "super", "Self"})
+
+
+def _steps(expression: str) -> list[str]:
+    """Returns the steps of an expression; a written type at its beginning is one, with all of its brackets."""
+    depth = 0
+    for index, character in enumerate(expression if expression.startswith("<") else ""):
+        depth += (character == "<") - (character == ">" and expression[index - 1] not in "-=")
+        if not depth:
+            return [expression[: index + 1], *_STEP.findall(expression, index + 1)]
+    return _STEP.findall(expression)
 
 
 def _is_embedded(row: SymbolRow) -> bool:

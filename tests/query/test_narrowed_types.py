@@ -75,6 +75,22 @@ CASES = {
         "\tb.Run() //!\n"
         "\tswitch c := x.(type) {\n\tcase Other:\n\t\tc.Run()\n\tcase *Job:\n\t\tc.Run() //!\n\t}\n}\n",
     ),
+    "go, results with names and rows of a table": (
+        ".go",
+        "func Go(x int) (job *Job, err error) {\n\tjob.Run() //!\n\trows := []struct{ Run func() }{}\n"
+        "\tfor _, row := range rows {\n\t\trow.Run()\n\t}\n\treturn\n}\nvar Late = func(job Job) {\n\tjob.Run() //!\n}\n",
+    ),
+    "typescript, a chain of calls": (
+        ".ts",
+        "class Made { add(x: number): this { return this } set(x: number): this { return this }\n"
+        "  make(): Job { return new Job() } }\n"
+        "function go(made: Made) {\n  made.add(1).add(2).add(3).add(4).set(1).set(2).add(5).add(6).set(3).make().run() //!\n}\n",
+    ),
+    "python, what a generic type from outside holds": (
+        ".py",
+        "from contextvars import ContextVar\ncurrent: ContextVar[Job] = ContextVar('x')\ndef go():\n"
+        "    current.get().run()  #!\n",
+    ),
     "rust, fields with numbers and shadowing": (
         ".rs",
         "pub struct Pair(pub Other, Job);\npub fn go(pair: &Pair) {\n    pair.0.run();\n    pair.1.run(); //!\n"
