@@ -74,5 +74,7 @@ def _value(text: str) -> str:
 
 
 def _located(written: str, path: str) -> str:
-    # Git also replaces `%(prefix)/`, by the place where it is installed, which is not a part of any repository.
+    if written.startswith("%(prefix)/"):
+        # Git replaces this by the place where it is installed, and `..` may follow: the path can be anywhere.
+        return "/"
     return os.path.join(os.path.dirname(path), os.path.expanduser(written))

@@ -149,6 +149,11 @@ def by_conditional_include(two: Two) -> None:
         config.write(f'[includeIf "gitdir:/**"]\n\tpath = "{two.theirs}/.g\\\nit/config" ; a comment\n')
 
 
+def by_include_from_where_git_is_installed(two: Two) -> None:
+    with (two.dot_git / "config").open("a") as config:
+        config.write(f"[include]\n\tpath = %(prefix)/..{two.theirs}/.git/config\n")
+
+
 def by_include_of_an_include(two: Two) -> None:
     (two.dot_git / "more").write_text(f"[INCLUDE]\r\n\tPath={two.theirs}/.git/config\r\n")
     with (two.dot_git / "config").open("a") as config:
@@ -236,7 +241,8 @@ def by_a_head_that_names_a_file(two: Two) -> None:
 WAYS = (
     by_git_file, by_git_link, by_relative_git_file, by_git_file_through_a_link, by_common_directory,
     by_the_common_directory_of_a_work_tree, by_a_real_work_tree, by_alternates, by_quoted_alternates, by_nested_alternates,
-    by_include, by_conditional_include, by_include_of_an_include, by_work_tree_configuration, by_info_attributes,
+    by_include, by_conditional_include, by_include_from_where_git_is_installed, by_include_of_an_include,
+    by_work_tree_configuration, by_info_attributes,
     by_the_attributes_of_the_configuration, by_linked("index"), by_linked("config"), by_linked_packed_refs,
     by_linked("refs"), by_linked("refs/heads"), by_linked("objects"), by_linked("objects/pack"), by_linked_objects,
     by_a_list_of_packs, by_a_linked_directory_of_refs,
