@@ -21,7 +21,7 @@ from codecompass.store.index import WorkspaceIndex
 from codecompass.store.layout import HomeLayout, ProjectLayout
 from codecompass.store.publication import write_guard
 from codecompass.store.registry import open_registry
-from codecompass.store.vectors import FileTexts, TextPlace, VectorSpace, vectors_for_reading, vectors_for_writing
+from codecompass.store.vectors import FileTexts, TextPlace, VectorSpace, VectorsUnusable, vectors_for_reading, vectors_for_writing
 from codecompass.store.writer import IndexWriter
 from codecompass.worker.messages import FileText
 
@@ -78,7 +78,7 @@ def write_again(home: HomeLayout) -> None:
 
 def names(home: HomeLayout) -> str:
     with open_registry(home) as registry:
-        return ",".join(sorted(project.name for project in registry.projects()))
+        return ",".join(sorted(project.root.name for project in registry.projects()))
 
 
 def register(home: HomeLayout, *roots: str) -> None:
@@ -189,7 +189,7 @@ def attempt(way: Way, home: HomeLayout, calls: ctypes.CDLL, number: int, failure
         calls.failing_arm(os.fsencode(home.root), number, error, for_good)
         try:
             way.change(home)
-        except (CodeCompassError, NotForkable, OSError):
+        except (CodeCompassError, NotForkable, VectorsUnusable, OSError):
             code = REFUSED
         else:
             code = PUBLISHED

@@ -16,7 +16,7 @@
 static char below[PATH_MAX];
 static atomic_long count, failing;
 static int error_number, lasts;
-static char failed[64];
+static char failed[PATH_MAX + 64];
 
 void failing_arm(const char *directory, long n, int error, int for_good) {
     snprintf(below, sizeof below, "%s", directory);
@@ -38,7 +38,7 @@ static int fails(const char *name, const char *path) {
     if (!below[0] || strncmp(path, below, strlen(below))) return 0;
     long n = ++count;
     if (!failing || n < failing || (n > failing && !lasts)) return 0;
-    if (n == failing) snprintf(failed, sizeof failed, "%s", name);
+    if (n == failing) snprintf(failed, sizeof failed, "%s %s", name, path);
     errno = error_number;
     return 1;
 }
