@@ -1,7 +1,8 @@
 """Publishes in one way, again and again, with each of its system calls failing once: python -m tests.crash.failing_writer WAY TOP
 
 To be run under LD_PRELOAD of `tests/support/failing_calls.c`. Prints a line of JSON for each failure that left neither the old
-state nor the new one, and at last one with the number of calls. STEP and FIRST (arguments) choose which calls fail.
+state nor the new one, and at last one with the number of calls. STEP and FIRST (arguments) choose which calls fail besides those
+that make something durable or give it its name.
 """
 
 import ctypes
@@ -28,6 +29,8 @@ from codecompass.worker.messages import FileText
 FAILURES = {"EIO once": (errno.EIO, 0), "ENOSPC for good": (errno.ENOSPC, 1)}
 FILES = ("a.txt", "b.txt", "c.txt")
 SPACE = VectorSpace(model="m", dimensions=4, reading="1")
+ALWAYS = "fr"
+"""The first letters of the calls that fail whatever the step is: fsync, fdatasync, ftruncate, rename."""
 PUBLISHED, REFUSED, BROKEN = 0, 10, 20
 
 
@@ -180,7 +183,10 @@ def in_child(work: Callable[[], int]) -> int:
 
 
 def attempt(way: Way, home: HomeLayout, calls: ctypes.CDLL, number: int, failure: str) -> tuple[int, int, str]:
-    """Prepares, and publishes with call `number` failing. Returns the exit code, the number of calls and the one that failed."""
+    """Prepares, and publishes with call `number` failing.
+
+    Returns the exit code, the number of calls and the one that failed; if none did, the first letters of all.
+    """
     note = home.root.with_name(home.root.name + ".note")
 
     def publish() -> int:
@@ -195,12 +201,12 @@ def attempt(way: Way, home: HomeLayout, calls: ctypes.CDLL, number: int, failure
             code = PUBLISHED
         finally:
             n_calls = calls.failing_disarm()
-            note.write_text(f"{n_calls} {calls.failing_name().decode()}")
+            note.write_text(f"{n_calls} {calls.failing_kinds().decode()} {calls.failing_name().decode()}")
         return code
 
     code = in_child(publish)
-    n_calls, _, name = note.read_text().partition(" ")
-    return code, int(n_calls), name
+    n_calls, kinds, name = note.read_text().split(" ", 2)
+    return code, int(n_calls), name or kinds
 
 
 def check(way: Way, home: HomeLayout, published: int) -> int:
@@ -218,10 +224,13 @@ def main(name: str, top: str, step: str = "1", first_call: str = "1") -> None:
     calls.failing_name.restype = ctypes.c_char_p
     calls.failing_disarm.restype = ctypes.c_long
     calls.failing_arm.argtypes = (ctypes.c_char_p, ctypes.c_long, ctypes.c_int, ctypes.c_int)
-    code, n_calls, _ = attempt(way, HomeLayout(Path(top) / "whole"), calls, 0, "EIO once")
+    calls.failing_kinds.restype = ctypes.c_char_p
+    code, n_calls, kinds = attempt(way, HomeLayout(Path(top) / "whole"), calls, 0, "EIO once")
     assert code == PUBLISHED, "it fails by itself"
     for failure in FAILURES:
-        for number in range(int(first_call), n_calls + 1, int(step)):
+        for number in range(1, n_calls + 1):
+            if (number - int(first_call)) % int(step) and kinds[number - 1] not in ALWAYS:
+                continue
             home = HomeLayout(Path(top) / f"{failure[:3]}{number}")
             code, _, call = attempt(way, home, calls, number, failure)
             after = in_child(lambda home=home, code=code: check(way, home, code))  # type: ignore[misc]

@@ -18,7 +18,7 @@ from tests.support.processes import ROOT
 SOURCE = ROOT / "tests/support/failing_calls.c"
 SECONDS = 1_200
 STEP_IN_CI = 12
-"""Every twelfth call in CI, from another one for each way; all with `make soak`."""
+"""Every twelfth call in CI, from another one for each way, and those that make something durable; all with `make soak`."""
 
 
 @pytest.fixture(scope="module")

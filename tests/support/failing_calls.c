@@ -16,7 +16,7 @@
 static char below[PATH_MAX];
 static atomic_long count, failing;
 static int error_number, lasts;
-static char failed[PATH_MAX + 64];
+static char failed[PATH_MAX + 64], kinds[1 << 14];
 
 void failing_arm(const char *directory, long n, int error, int for_good) {
     snprintf(below, sizeof below, "%s", directory);
@@ -24,6 +24,7 @@ void failing_arm(const char *directory, long n, int error, int for_good) {
     error_number = error;
     lasts = for_good;
     failed[0] = 0;
+    memset(kinds, 0, sizeof kinds);
     count = 0;
 }
 
@@ -34,9 +35,13 @@ long failing_disarm(void) {
 
 const char *failing_name(void) { return failed; }
 
+/* The first letters of the names of all calls. */
+const char *failing_kinds(void) { return kinds; }
+
 static int fails(const char *name, const char *path) {
     if (!below[0] || strncmp(path, below, strlen(below))) return 0;
     long n = ++count;
+    if (n < (long)sizeof kinds) kinds[n - 1] = name[0];
     if (!failing || n < failing || (n > failing && !lasts)) return 0;
     if (n == failing) snprintf(failed, sizeof failed, "%s %s", name, path);
     errno = error_number;
