@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from codecompass.actors.blocking_calls import BlockingCall, BlockingCalls
 from codecompass.actors.commits import NO_REPOSITORY, built_index, unreadable
-from codecompass.actors.file_pipeline import FilePipeline, Fill, grouped, open_writer, unparsed
+from codecompass.actors.file_pipeline import FilePipeline, Fill, grouped, in_threads, open_writer, unparsed
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.job_state import JobReport, ProgressMeter
 from codecompass.actors.worker_pool import WorkerPool
@@ -98,7 +98,8 @@ class CommitJob:
         """
         started = time.monotonic()
         try:
-            with self._kept(), writer_lock(self._layout, f"job {self._job_id} pid {os.getpid()}"):
+            lock = writer_lock(self._layout, f"job {self._job_id} pid {os.getpid()}")
+            async with in_threads(self._kept()), in_threads(lock):
                 return await self._run_locked(started)
         except LockHeld as error:
             raise IndexInProgress(

@@ -8,7 +8,7 @@ Both queues are bounded, so the slowest part sets the pace.
 import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Final
 
@@ -42,6 +42,18 @@ WRITE_QUEUE: Final = 4
 
 Fill = Callable[[Sequence[FileTask]], Awaitable[Sequence[FileTask]]]
 """Returns tasks with their contents, for contents that are not in the working tree."""
+
+
+@asynccontextmanager
+async def in_threads(manager: AbstractContextManager[None]) -> AsyncIterator[None]:
+    """Enters and leaves a context manager that blocks, such as a file lock, in threads. It is not told of exceptions."""
+    stack = ExitStack()
+    try:
+        await trio.to_thread.run_sync(stack.enter_context, manager)
+        yield
+    finally:
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(stack.close)
 
 
 @asynccontextmanager

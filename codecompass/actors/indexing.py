@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.actors.commit_indexing import CommitJob
-from codecompass.actors.file_pipeline import FilePipeline, open_writer, unparsed
+from codecompass.actors.file_pipeline import FilePipeline, in_threads, open_writer, unparsed
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.job_state import JobReport, ProgressMeter
 from codecompass.actors.starting_point import KnownTree, StartingPoint
@@ -147,7 +147,7 @@ class IndexJob:
         if bare is not None:
             return await self._run_of_commit(bare)
         try:
-            with writer_lock(self._layout, f"job {self._job_id} pid {os.getpid()}"):
+            async with in_threads(writer_lock(self._layout, f"job {self._job_id} pid {os.getpid()}")):
                 return await self._run_locked(started)
         except LockHeld as error:
             raise IndexInProgress(

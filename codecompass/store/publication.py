@@ -9,6 +9,7 @@ at any moment readers see the last publication, and the next writer removes the 
     incremental: WAL transaction -> text commit -> commit -> old text generations removed
 """
 
+import errno
 import os
 import sqlite3
 import time
@@ -251,7 +252,10 @@ class EpochWriter:
 
     def _publish_epoch(self) -> None:
         self.connection.execute("PRAGMA main.synchronous = FULL")
-        self.connection.execute("PRAGMA main.journal_mode = WAL")
+        ((mode,),) = self.connection.execute("PRAGMA main.journal_mode = WAL").fetchall()
+        if mode != "wal":
+            # SQLite does not raise an error if a write fails here. Without a log the next writer would change the facts in place.
+            raise OSError(errno.EIO, "the facts cannot be given a log")
         facts = self._layout.facts(self._name)
         with facts.open("rb") as file:
             os.fsync(file.fileno())

@@ -234,6 +234,8 @@ def _create(path: Path) -> None:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.executescript(_CREATION)
+            # The log has another name: what it holds must be in the file before the file gets its name. Closing does not say so.
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         finally:
             connection.close()
         try:

@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import time
+from contextlib import ExitStack
 
 import msgspec
 import pytest
@@ -14,6 +15,7 @@ from codecompass.actors.worker_pool import open_worker_pool
 from codecompass.errors import IndexInProgress, StoreNewer
 from codecompass.jobs import Progress
 from codecompass.scan.rules import ScanRules
+from codecompass.store import lock
 from tests.support.dump import dump
 
 PYTHON = (
@@ -302,3 +304,22 @@ async def test_an_update_costs_the_same_on_a_small_and_on_a_large_tree(tmp_path)
 
 
 LIMITS = IndexLimits(rules=ScanRules())
+
+
+async def test_a_job_that_waits_for_a_fork_to_release_the_lock_stops_nothing_else(workspace, monkeypatch):
+    """The lock is released by the event loop, while the job waits for it."""
+    monkeypatch.setattr(lock, "FORK_DEADLINE_SECONDS", 10)
+    token, sleep = trio.lowlevel.current_trio_token(), time.sleep
+    workspace.write(SMALL)
+
+    with ExitStack() as held:
+
+        def wait(seconds):
+            token.run_sync_soon(held.close)
+            sleep(seconds)
+
+        held.enter_context(lock.writer_lock(workspace.layout, f"{lock.FORK} pid 1"))
+        monkeypatch.setattr(time, "sleep", wait)
+        report = await workspace.sync()
+
+    assert report.file_count == 3
