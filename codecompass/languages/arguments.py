@@ -26,6 +26,9 @@ MAX_ARGUMENT: Final = 60
 """Characters of an expression that is kept."""
 
 _BOUNDARY: Final = re.compile(r"[()\[\]{},]")
+_FLAT: Final = re.compile(r"\(([^()\[\]{}]*+)\)")
+"""All arguments of a call without brackets in them."""
+
 _BLOCK: Final = re.compile(r"[ \t]*+\{")
 _NUMBER: Final = re.compile(r"[-+]?(?:0[xXbB])?[\d_]*\.?[\d_a-fA-F]*(?:[eE][-+]?\d+)?(?P<suffix>[uUlLfFdDmM]*)\Z")
 _NAME: Final = re.compile(r"[^\W\d]\w*\Z")
@@ -41,6 +44,10 @@ def split_arguments(text: str, opening: int, rules: LexicalRules) -> list[str] |
 
     None if they are too long, or if a block may as well be that of a statement.
     """
+    flat = _FLAT.match(text, opening, opening + MAX_CHARACTERS)
+    if flat is not None:
+        inner = flat[1]
+        return _with_block(inner.split(",") if inner and not inner.isspace() else [], text, flat.end(), rules)
     depth, start = 1, opening + 1
     arguments: list[str] = []
     for match in _BOUNDARY.finditer(text, start, opening + MAX_CHARACTERS):
@@ -57,18 +64,32 @@ def split_arguments(text: str, opening: int, rules: LexicalRules) -> list[str] |
                 last = text[start : match.start()]
                 if arguments or last.strip():
                     arguments.append(last)
-                if rules.block_argument == "no" or _BLOCK.match(text, match.end()) is None:
-                    return arguments
-                return [*arguments, "{"] if rules.block_argument == "yes" else None
+                return _with_block(arguments, text, match.end(), rules)
     return None
 
 
-def described(arguments: list[str], rules: LexicalRules, substituted: Callable[[str], str]) -> str:
-    """Returns what is known of the arguments, '' if nothing is. `substituted` replaces a variable by its expression."""
+def _with_block(arguments: list[str], text: str, end: int, rules: LexicalRules) -> list[str] | None:
+    if rules.block_argument == "no" or _BLOCK.match(text, end) is None:
+        return arguments
+    return [*arguments, "{"] if rules.block_argument == "yes" else None
+
+
+def described(
+    arguments: list[str], rules: LexicalRules, substituted: Callable[[str], str], descriptions: dict[str, str]
+) -> str:
+    """Returns what is known of the arguments, '' if nothing is. `substituted` replaces a variable by its expression;
+    `descriptions` are those of earlier arguments in the same function, to which these are added."""
     if not arguments or len(arguments) > MAX_ARGUMENTS:
         return ""
-    known = [_described(argument.strip(), rules, substituted) for argument in arguments]
-    return SEPARATOR.join(known) if any(each != UNKNOWN for each in known) else ""
+    known = []
+    is_known = False
+    for argument in arguments:
+        found = descriptions.get(argument)
+        if found is None:
+            found = descriptions[argument] = _described(argument.strip(), rules, substituted)
+        is_known = is_known or found != UNKNOWN
+        known.append(found)
+    return SEPARATOR.join(known) if is_known else ""
 
 
 def _described(argument: str, rules: LexicalRules, substituted: Callable[[str], str]) -> str:

@@ -157,6 +157,9 @@ class _File:
         self._variables = LocalVariables(lexical_rules, self._text, self._starts, symbols)
         self._receivers = Receivers(lexical_rules, self._text)
         self._cases: tuple[int, bool] = (0, False)
+        self._described_in = -1
+        self._descriptions: dict[str, str] = {}
+        """What is known of the arguments in the function `_described_in`."""
 
     def uses(self) -> tuple[NameUses, ...]:
         lexical_rules, text, starts = self._rules, self._text, self._starts
@@ -240,7 +243,8 @@ class _File:
                 usage = "call"
                 if lexical_rules.has_overloads:
                     arity, arguments = self._arguments(text.index("(", end), function)
-                elif (flat := _FLAT_ARGUMENTS.match(text, end)) is not None:
+                elif receiver and (flat := _FLAT_ARGUMENTS.match(text, end)) is not None:
+                    # Only members of unknown receivers are compared by it.
                     arity = flat[1].count(",") + 1 if flat[1].strip() else 0
             elif after in "[!" and special_call is not None and special_call.match(text, end):
                 usage = "call"
@@ -279,10 +283,12 @@ class _File:
     def _arguments(self, opening: int, function: int) -> tuple[int, str]:
         """Returns the number of arguments of the call whose parenthesis is at `opening`, and what is known of them."""
         arguments = split_arguments(self._text, opening, self._rules)
-        if arguments is None:
-            return -1, ""
+        if not arguments:
+            return (-1 if arguments is None else 0), ""
+        if function != self._described_in:
+            self._described_in, self._descriptions = function, {}
         return len(arguments), described(
-            arguments, self._rules, lambda expression: self._variables.substituted(expression, function)
+            arguments, self._rules, lambda expression: self._variables.substituted(expression, function), self._descriptions
         )
 
     def _names_defined_by_line(self) -> dict[int, list[str]]:
