@@ -31,7 +31,6 @@ _FLAT: Final = re.compile(r"\(([^()\[\]{}]*+)\)")
 
 _BLOCK: Final = re.compile(r"[ \t]*+\{")
 _NUMBER: Final = re.compile(r"[-+]?(?:0[xXbB])?[\d_]*\.?[\d_a-fA-F]*(?:[eE][-+]?\d+)?(?P<suffix>[uUlLfFdDmM]*)\Z")
-_NAME: Final = re.compile(r"[^\W\d]\w*\Z")
 _CAST: Final = re.compile(r"\((?P<type>[^\W\d][\w.]*(?:<[\w., <>?]*>)?(?:\[\])*)\)\s*[\w(\"']")
 _NAMED_CAST: Final = re.compile(r"(?:static|dynamic|reinterpret|const)_cast<(?P<type>[^()]+)>\(")
 _NEW: Final = re.compile(r"new\s+(?P<type>[^\W\d][\w.]*(?:<[\w., <>?]*>)?)\s*(?P<open>[(\[{])")
@@ -74,9 +73,7 @@ def _with_block(arguments: list[str], text: str, end: int, rules: LexicalRules) 
     return [*arguments, "{"] if rules.block_argument == "yes" else None
 
 
-def described(
-    arguments: list[str], rules: LexicalRules, substituted: Callable[[str], str], descriptions: dict[str, str]
-) -> str:
+def described(arguments: list[str], rules: LexicalRules, substituted: Callable[[str], str], descriptions: dict[str, str]) -> str:
     """Returns what is known of the arguments, '' if nothing is. `substituted` replaces a variable by its expression;
     `descriptions` are those of earlier arguments in the same function, to which these are added."""
     if not arguments or len(arguments) > MAX_ARGUMENTS:
@@ -102,15 +99,26 @@ def _described(argument: str, rules: LexicalRules, substituted: Callable[[str], 
         return _number(argument)
     if argument in _WORDS:
         return _WORDS[argument]
-    if _NAME.match(argument):
+    if argument.isidentifier():
         whole = substituted(argument)
     else:
-        written = _CAST.match(argument) or _NAMED_CAST.match(argument) or _NEW.match(argument) or _AS.match(argument)
+        written = _written_type(argument)
         if written is not None:
             type_ = written["type"]
             return typed(f"{type_}[]" if written.groupdict().get("open") == "[" else type_)
         whole = substituted(expression_of(argument, rules))
     return whole if len(whole) <= MAX_ARGUMENT and SEPARATOR not in whole else UNKNOWN
+
+
+def _written_type(argument: str) -> re.Match[str] | None:
+    """Returns the match of a form that states the type of the argument. Most have none, so each is sought at its mark."""
+    if argument[:1] == "(":
+        found = _CAST.match(argument)
+    elif argument.startswith("new"):
+        found = _NEW.match(argument)
+    else:
+        found = _NAMED_CAST.match(argument) if "_cast<" in argument else None
+    return found if found is not None or " as" not in argument else _AS.match(argument)
 
 
 def _number(argument: str) -> str:

@@ -12,7 +12,7 @@ Files may be hostile: every search around a name is bounded in characters, or do
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from codecompass.languages.lexical_rules import LexicalRules
@@ -134,22 +134,22 @@ _MEMBER_CAST: Final = re.compile(
     rf"\s*+\w++(?>(?:\.\w++)*)\.(?:\(\*?{_WRITTEN_TYPE}\)|asInstanceOf\[(?P<other>[\w.]++)\])\s*+(?=$|[;,){{])"
 )
 
-_CASTS: Final = {
-    "c": (_CAST_BEFORE, _NAMED_CAST),
-    "csharp": (_CAST_BEFORE, _CAST_AFTER),
-    "ecmascript": (_CAST_AFTER,),
-    "go": (_MEMBER_CAST,),
-    "jvm": (_CAST_BEFORE, _CAST_AFTER, _MEMBER_CAST),
-    "python": (_FUNCTION_CAST,),
-    "swift": (_CAST_AFTER,),
+_CASTS: Final[Mapping[str, Sequence[tuple[str, re.Pattern[str]]]]] = {
+    "c": (("(", _CAST_BEFORE), ("<", _NAMED_CAST)),
+    "csharp": (("(", _CAST_BEFORE), ("as", _CAST_AFTER)),
+    "ecmascript": (("as", _CAST_AFTER),),
+    "go": ((".(", _MEMBER_CAST),),
+    "jvm": (("(", _CAST_BEFORE), ("as", _CAST_AFTER), ("asInstanceOf", _MEMBER_CAST)),
+    "python": (("cast(", _FUNCTION_CAST),),
+    "swift": (("as", _CAST_AFTER),),
 }
-"""By family: the forms of an expression that states its own type."""
+"""By family: the forms of an expression that states its own type, each with a text without which it cannot match."""
 
 
 def _cast(value: str, rules: LexicalRules) -> str:
     """Returns the expression for a value that is cast to a type; '' if it is not."""
-    for form in _CASTS.get(rules.family, ()):
-        found = form.match(value)
+    for mark, form in _CASTS.get(rules.family, ()):
+        found = form.match(value) if mark in value else None
         if found is not None:
             return typed(found["type"] or found["other"])
     return ""
