@@ -3,8 +3,8 @@
     no usable index                         fork the nearest index of any project: of a worktree, a clone, a copy
     an index, but many files differ         fork the nearest index, preferring own parked epochs; park the current epoch
 
-Otherwise the current epoch is continued, or the index is built from nothing. A server with allowed roots forks no index of a project
-outside of them.
+Otherwise the current epoch is continued, or the index is built from nothing. A server with allowed roots forks no index of a
+project outside of them.
 """
 
 from collections.abc import Awaitable, Callable, Mapping

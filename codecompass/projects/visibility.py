@@ -24,8 +24,10 @@ def visible(projects: Iterable[Project], rules: RoutingRules) -> tuple[Project, 
 
 
 async def visible_bases(registry: AsyncRegistry, rules: RoutingRules) -> Bases:
-    """Returns the ids of the projects whose indexes may be forked for clients; none besides the job's own if the registry cannot be
-    read, and also not an index that no project in it has: nobody knows where that one's files were."""
+    """Returns the ids of the projects whose indexes may be forked for clients; none if the registry cannot be read.
+
+    An index without a registered project is not among them: nobody knows where its files were.
+    """
     if not rules.allowed_roots:
         return None
     try:

@@ -1,9 +1,11 @@
 """Finds the best index to fork for a new one: the one in the home that holds most of the wanted files.
 
 Only the content of an index matters, not its repository: a worktree, a clone, a copied directory and a fork of a repository all
-hold mostly the same files. Which files are wanted is only claimed: git's index and objects in a tree may name the id of any content.
-So whoever may not see a project must not get its index as a source (`Bases`). A sample of paths is looked up in each index first; only the best are compared completely. Nothing is
+hold mostly the same files. A sample of paths is looked up in each index first; only the best are compared completely. Nothing is
 locked here: an index may be gone by the time it is used.
+
+Git's index and objects in a tree may claim to be any content, and a fork keeps what they claim. So an index may only be a source
+for those who may see its project (`Bases`).
 """
 
 import os

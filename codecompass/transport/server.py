@@ -143,7 +143,12 @@ class Server:
         self.started_at: Final = time.monotonic()
         self._survey = ProjectSurvey(registry, launch.home, blocking, launch.rules)
         self.storage_cleanup: Final = StorageCleanup(
-            registry, self.auto_workspaces, launch.home, max_bytes=launch.settings.storage.max_size, blocking=blocking
+            registry,
+            self.auto_workspaces,
+            launch.home,
+            launch.rules,
+            max_bytes=launch.settings.storage.max_size,
+            blocking=blocking,
         )
         self._verifier = Verifier(launch.home, lambda: tuple(seen.project_id for seen in supervisor.observe()))
         self._known = SurveyResult()

@@ -1,5 +1,5 @@
-"""A server with allowed roots takes nothing into an index from an index of a project outside: neither as the base of a fork nor as
-known content.
+"""A server with allowed roots takes nothing into an index from an index of a project outside, neither as the base of a fork nor
+as known content.
 
 Git's index and objects in a tree may claim any blob ids. `trap` claims to hold the files of `vault`, which was indexed by an
 earlier server without allowed roots.
@@ -110,5 +110,19 @@ async def test_claims_in_a_commit_bring_in_nothing_from_outside(trapped: Trapped
     async with open_serving(trapped.home, rules=trapped.rules) as serving:
         await index(serving, trapped.trap)
         secrets = await found_secrets(serving, trapped.trap, ref=commit)
+
+    assert secrets == []
+
+
+async def test_claims_in_a_bare_repository_bring_in_nothing_from_outside(trapped: Trapped):
+    commit = trapped.claim_in_a_commit()
+    bare = trapped.inside / "bare.git"
+    (trapped.trap / ".git").rename(bare)
+    git(bare, "config", "core.bare", "true")
+    git(bare, "update-ref", "refs/heads/main", commit)
+
+    async with open_serving(trapped.home, rules=trapped.rules) as serving:
+        await serving.answer("index_repo", Client(transport="stdio"), workspace=bare, wait_seconds=50)
+        secrets = await found_secrets(serving, bare)
 
     assert secrets == []
