@@ -21,6 +21,7 @@ from codecompass.actors.commits import NO_REPOSITORY, built_index, unreadable
 from codecompass.actors.file_pipeline import FilePipeline, Fill, grouped, in_threads, open_writer, unparsed
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.job_state import JobReport, ProgressMeter
+from codecompass.actors.starting_point import FindBases, any_base
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import IndexInProgress, RefNotIndexed, StoreNewer
 from codecompass.jobs import Progress
@@ -42,7 +43,7 @@ from codecompass.store.known_content import KnownContent
 from codecompass.store.layout import HomeLayout, ProjectLayout, commit_layouts
 from codecompass.store.lock import LockHeld, lock_for_reading, writer_lock
 from codecompass.store.manifest import STAT_REASONS, ChangeSet, ManifestEntry
-from codecompass.store.nearest import nearest_source, sources_of
+from codecompass.store.nearest import Bases, nearest_source, sources_of
 from codecompass.store.publication import Step
 from codecompass.store.snapshot import IndexMeta
 from codecompass.store.writer import IndexWriter, WriteCounts
@@ -56,7 +57,8 @@ class CommitJob:
     """One run for one commit of the workspace at `root`. Create it, `await run()` once.
 
     `layout` is the project's, `limits` are those of its working tree. `force` rebuilds an existing index. With `branch`
-    the index is the project's own: that of a bare repository, which has no working tree, on this branch.
+    the index is the project's own: that of a bare repository, which has no working tree, on this branch. `bases` says which other
+    projects' indexes may be forked.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class CommitJob:
         force: bool = False,
         branch: str | None = None,
         blocking: BlockingCalls | None = None,
+        bases: FindBases = any_base,
         on_progress: Callable[[Progress], None] | None = None,
         on_published: Callable[[], None] | None = None,
         on_step: Callable[[Step], None] | None = None,
@@ -84,6 +87,7 @@ class CommitJob:
         self._job_id = job_id
         self._force = force
         self._blocking = blocking or BlockingCalls()
+        self._bases = bases
         self._on_published = on_published
         self._on_step = on_step
         self._meter = ProgressMeter(on_progress)
@@ -128,7 +132,7 @@ class CommitJob:
         repository, tree = await self._read_tree()
         ids = {file.path: bytes.fromhex(file.object_id) for file in tree.files}
         self._files.object_format = object_format(repository)
-        source = await trio.to_thread.run_sync(self._nearest, ids)
+        source = await trio.to_thread.run_sync(self._nearest, ids, await self._bases())
         async with self._writing(source) as writer:
             changes = await trio.to_thread.run_sync(_changes, writer.manifest, tree, ids)
             self._meter.advance(stage="parsing", files_scanned=len(tree.files), files_total=len(changes.tasks))
@@ -159,12 +163,12 @@ class CommitJob:
         except GitError as error:
             raise unreadable(self._commit, error) from error
 
-    def _nearest(self, ids: Mapping[str, bytes]) -> ForkSource | None:
+    def _nearest(self, ids: Mapping[str, bytes], bases: Bases) -> ForkSource | None:
         """Returns the index in the home that is nearest to the commit, preferring the working tree's; None if none is near."""
         if self._force or len(ids) < self._limits.fork_from_files:
             return None
         home = HomeLayout(self._project.root.parents[1])
-        found = nearest_source(home, ids, rules_fingerprint=self._limits.fingerprint, first=(self._project,))
+        found = nearest_source(home, ids, own=self._project, rules_fingerprint=self._limits.fingerprint, bases=bases)
         return None if found is None else found.source
 
     def _take_over(self, writer: IndexWriter, changes: ChangeSet, tree: CommitTree) -> None:

@@ -19,6 +19,7 @@ from codecompass.actors.index_answers import AnswerContext, IndexOnDisk, thread_
 from codecompass.actors.index_limits import index_limits
 from codecompass.actors.job_state import JobReport, JobState
 from codecompass.actors.messages import Query
+from codecompass.actors.starting_point import FindBases, any_base
 from codecompass.actors.unindexed_answers import UnindexedAnswer
 from codecompass.actors.watching.changes import WatchedChanges
 from codecompass.actors.workbench import JobOrder, wait_unlocked
@@ -65,6 +66,7 @@ class CommitWorkbench:
         mapped_files: MappedFiles | None = None,
         answers: AnswerForm = "json",
         git_roots: GitRoots = ANYWHERE,
+        bases: FindBases = any_base,
     ) -> None:
         self._project = project
         self._commit = commit
@@ -72,6 +74,7 @@ class CommitWorkbench:
         self._layout = self._home.commit(commit.commit)
         self._pool = pool
         self._limits = limits
+        self._bases = bases
         self._index_limits = index_limits(settings.index, git_roots)
         self._timeout = settings.query.timeout_ms * MILLISECONDS
         self._options = query_settings(settings, answers)
@@ -156,6 +159,7 @@ class CommitWorkbench:
                 job_id=order.job_id,
                 force=order.force or self._index.has_faults,
                 blocking=self._limits.blocking,
+                bases=self._bases,
                 on_progress=on_progress,
                 on_published=on_published,
             ).run()

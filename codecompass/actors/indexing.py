@@ -23,7 +23,7 @@ from codecompass.actors.commit_indexing import CommitJob
 from codecompass.actors.file_pipeline import FilePipeline, in_threads, open_writer, unparsed
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.job_state import JobReport, ProgressMeter
-from codecompass.actors.starting_point import KnownTree, StartingPoint
+from codecompass.actors.starting_point import FindBases, KnownTree, StartingPoint, any_base
 from codecompass.actors.tree_scan import BareHead, JobMemory, ScannedTree, TreeScan
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import IndexDamaged, IndexInProgress, StoreNewer, WorkspaceBusy, collapse_groups
@@ -77,8 +77,7 @@ class IndexJob:
     `text_first` publishes the text of a first build separately, however small it is. `on_published` is called after each
     publication, `on_scanned` after each scan of the whole tree. `blocking` runs what touches the tree; `turns` is the limiter of
     which the caller holds a token while the job runs, and which gets one more while the file system does not answer. `give_way`
-    is awaited between batches, so that questions can go first.
-    `give_way` is awaited between batches, so that questions can go first.
+    is awaited between batches, so that questions can go first. `bases` says which other projects' indexes may be forked.
     """
 
     def __init__(
@@ -96,6 +95,7 @@ class IndexJob:
         text_first: bool = False,
         blocking: BlockingCalls | None = None,
         turns: trio.CapacityLimiter | None = None,
+        bases: FindBases = any_base,
         on_progress: Callable[[Progress], None] | None = None,
         on_published: Callable[[], None] | None = None,
         on_scanned: Callable[[ScanResult], None] | None = None,
@@ -128,7 +128,8 @@ class IndexJob:
         self._checkout = Checkout(head=Head(ref="live", commit=None))
         self._scanned: ScannedTree | None = None
         home = HomeLayout(layout.root.parents[1])
-        self._starting_point = StartingPoint(layout, home, self._tree, limits)
+        self._bases = bases
+        self._starting_point = StartingPoint(layout, home, self._tree, limits, bases)
         self._known = KnownTree()
         self._log = structlog.get_logger(__name__).bind(job_id=job_id, root=str(root))
         self.memory: JobMemory | None = None
@@ -167,6 +168,7 @@ class IndexJob:
             job_id=self._job_id,
             force=self._force,
             blocking=self._blocking,
+            bases=self._bases,
             on_progress=self._on_progress,
             on_published=self._on_published,
             on_step=self._on_step,

@@ -3,10 +3,11 @@
     no usable index                         fork the nearest index of any project: of a worktree, a clone, a copy
     an index, but many files differ         fork the nearest index, preferring own parked epochs; park the current epoch
 
-Otherwise the current epoch is continued, or the index is built from nothing.
+Otherwise the current epoch is continued, or the index is built from nothing. A server with allowed roots forks no index of a
+project outside of them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 import structlog
 import trio
@@ -20,8 +21,16 @@ from codecompass.store.epochs import note_use
 from codecompass.store.forks import ForkSource
 from codecompass.store.layout import HomeLayout, ProjectLayout
 from codecompass.store.manifest import ChangeSet, blobs_of
-from codecompass.store.nearest import nearest_source, other_indexes
+from codecompass.store.nearest import Bases, nearest_source, other_indexes
 from codecompass.store.writer import IndexWriter
+
+FindBases = Callable[[], Awaitable[Bases]]
+"""Returns which projects' indexes may be forked now. Asked for each choice: projects are registered and removed at any time."""
+
+
+async def any_base() -> Bases:
+    """Allows every index of the home: that of a person's own command, and of a server without allowed roots."""
+    return None
 
 
 class KnownTree(Struct, frozen=True):
@@ -38,16 +47,17 @@ class KnownTree(Struct, frozen=True):
 class StartingPoint:
     """Chooses the starting point of one job."""
 
-    def __init__(self, layout: ProjectLayout, home: HomeLayout, tree: TreeScan, limits: IndexLimits) -> None:
+    def __init__(self, layout: ProjectLayout, home: HomeLayout, tree: TreeScan, limits: IndexLimits, bases: FindBases) -> None:
         self._layout = layout
         self._home = home
         self._tree = tree
         self._limits = limits
+        self._bases = bases
         self._log = structlog.get_logger(__name__)
 
     async def can_be_fork(self) -> bool:
-        """Whether the home holds any other index."""
-        return await trio.to_thread.run_sync(other_indexes, self._home, self._layout)
+        """Whether the home holds any other index that may be forked."""
+        return await trio.to_thread.run_sync(other_indexes, self._home, self._layout, await self._bases())
 
     async def read_known(self, tree: ScannedTree) -> KnownTree:
         """Reads git's ids of the files of a whole scan."""
@@ -70,10 +80,11 @@ class StartingPoint:
         """Returns the index to fork; None if building from nothing is better."""
         if len(tree.found.files) < self._limits.fork_from_files:
             return None
+        bases = await self._bases()
 
         def find() -> ForkSource | None:
             wanted = {file.path: known.ids.get(file.path) or file.size for file in tree.found.files}
-            found = nearest_source(self._home, wanted, rules_fingerprint=self._limits.fingerprint, first=(self._layout,))
+            found = nearest_source(self._home, wanted, own=self._layout, rules_fingerprint=self._limits.fingerprint, bases=bases)
             if found is None:
                 return None
             note_use(found.source.layout, found.source.epoch)

@@ -22,6 +22,7 @@ from codecompass.actors.index_limits import index_limits
 from codecompass.actors.indexing import IndexJob
 from codecompass.actors.job_state import JobReport, JobState
 from codecompass.actors.messages import Query
+from codecompass.actors.starting_point import FindBases, any_base
 from codecompass.actors.tree_comparison import TreeComparison
 from codecompass.actors.tree_scan import SCAN_PATIENCE_SECONDS, JobMemory
 from codecompass.actors.unindexed_answers import UnindexedAnswer, answer_unindexed
@@ -113,10 +114,11 @@ class IndexWorkbench:
         answers: AnswerForm = "json",
         lane: "SemanticLane | None" = None,
         git_roots: GitRoots = ANYWHERE,
+        bases: FindBases = any_base,
     ) -> None:
         """`settings` are the project's; `load_settings` reads them again before each job that scans the whole tree. `answers` is
         the form of the replies; `lane` is None if search by meaning is off. A repository that leads out of `git_roots` counts as
-        none."""
+        none; `bases` says which other projects' indexes may be forked."""
         self._project = project
         self._layout = home.project(project.project_id)
         self._load_settings = load_settings
@@ -126,6 +128,7 @@ class IndexWorkbench:
         self._memory: JobMemory | None = None
         self._index = WorkspaceIndex(self._layout, project.project_id, mapped_files)
         self._git_roots = git_roots
+        self._bases = bases
         own = index_limits(settings.index, git_roots)
         self._comparison = TreeComparison(project.root, self._index, own, limits.blocking)
         self._unindexed = UnindexedFiles(project, self._comparison)
@@ -213,6 +216,7 @@ class IndexWorkbench:
                 text_first=order.text_first,
                 blocking=self._limits.blocking,
                 turns=self._limits.writers,
+                bases=self._bases,
                 on_progress=on_progress,
                 on_published=on_published,
                 on_scanned=self._unindexed.note_scan,

@@ -250,25 +250,34 @@ class Router:
             raise InvalidInput("workspace and repo_path name different projects. Leave workspace out.", field="workspace")
         name = request.project_id
         if name is not None:
-            holder = await self._registry.run(Registry.find, name)
-            is_taken = holder is not None and holder.root != named.root
-            is_renamed = holder is None and named.project is not None and named.project.alias is not None
-            if is_taken or is_renamed:
-                called = f"{named.project.name!r} already" if is_renamed and named.project else "the name of another project"
-                if holder is not None and not is_within(holder.root, await self._paths.allowed()):
-                    called = "not a name to be given here"
-                raise InvalidInput(
-                    f"{shown(str(named.root))} cannot be called {name!r}: it is {called}. Leave project_id out, or use another.",
-                    field="project_id",
-                    value=name,
-                    constraint="one name for one project",
-                )
-            if holder is None and name != project_id(named.root):
-                check_alias(name)
+            await self._require_name(name, named)
         project = await self._admit(named, request, caller)
         if name is not None and name not in (project.project_id, project.alias):
             project = await self._registry.run(Registry.rename, project.project_id, name)
         return Routed(project=project, source="workspace", names_project=name is not None)
+
+    async def _require_name(self, name: str, named: NamedProject) -> None:
+        """Raises InvalidInput unless `name` is a name of the project, or can become its alias.
+
+        A name that is taken outside of the allowed roots is refused without saying by what. Whether one is taken there matters
+        only for a project without alias; an id of a project there is refused like any other.
+        """
+        alias = None if named.project is None else named.project.alias
+        if name in (project_id(named.root), alias):
+            return
+        allowed = await self._paths.allowed()
+        holder = await self._registry.run(Registry.find, name)
+        if holder is not None and is_within(holder.root, allowed):
+            raise _not_its_name(named.root, name, "the name of another project")
+        if alias is not None:
+            raise _not_its_name(named.root, name, f"{alias!r} already")
+        check_alias(name)
+        try:
+            await self._registry.run(Registry.require_free, name, project_id(named.root))
+        except InvalidInput:
+            if allowed:
+                raise _not_its_name(named.root, name, "not a name to be given here") from None
+            raise
 
     # named by the sources
 
@@ -344,3 +353,12 @@ class Router:
             except CodeCompassError as error:
                 # A locked or read-only registry must not fail a question.
                 self._log.warning("touch_failed", project=project.name, cause=error.message)
+
+
+def _not_its_name(root: Path, name: str, called: str) -> InvalidInput:
+    return InvalidInput(
+        f"{shown(str(root))} cannot be called {name!r}: it is {called}. Leave project_id out, or use another.",
+        field="project_id",
+        value=name,
+        constraint="one name for one project",
+    )

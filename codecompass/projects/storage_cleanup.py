@@ -6,7 +6,8 @@
                     workspaces                                        until the store fits again
 
 Never removed: what the user registered, pinned or made the default, and what any process writes or has open. If that alone
-exceeds the quota, no more workspaces are registered, and status, health and doctor say so.
+exceeds the quota, no more workspaces are registered, and status, health and doctor say so. The store is that of all projects; a
+report names none outside of the allowed roots.
 """
 
 import time
@@ -20,8 +21,10 @@ from msgspec import Struct
 from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.errors import CodeCompassError
+from codecompass.projects.detection import RoutingRules
 from codecompass.projects.eviction import AutoWorkspaces
 from codecompass.projects.survey import is_gone
+from codecompass.projects.visibility import visible
 from codecompass.store.filesystem import disk_usage
 from codecompass.store.housekeeping import Orphan, orphans, over_quota, remove_orphan
 from codecompass.store.layout import HomeLayout
@@ -65,6 +68,7 @@ class StorageCleanup:
         registry: AsyncRegistry,
         auto_workspaces: AutoWorkspaces,
         home: HomeLayout,
+        rules: RoutingRules,
         *,
         max_bytes: int,
         blocking: BlockingCalls,
@@ -73,6 +77,7 @@ class StorageCleanup:
         self._registry = registry
         self._auto = auto_workspaces
         self._home = home
+        self._rules = rules
         self._max_bytes = max_bytes
         self._limiter = trio.CapacityLimiter(1)
         self._log = structlog.get_logger(__name__)
@@ -103,7 +108,7 @@ class StorageCleanup:
                 used -= await self._auto.evict(project)
         if self._max_bytes and used > self._max_bytes:
             used = await self._make_room(found, used, now)
-        sizes = ((project.name, found.sizes[project.project_id]) for project in projects)
+        sizes = ((project.name, found.sizes[project.project_id]) for project in visible(projects, self._rules))
         report = over_quota(used, self._max_bytes, sizes)
         if report and not self.state.report:
             self._log.warning("store_over_quota", used_bytes=used, max_bytes=self._max_bytes)

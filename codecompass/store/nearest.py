@@ -3,11 +3,14 @@
 Only the content of an index matters, not its repository: a worktree, a clone, a copied directory and a fork of a repository all
 hold mostly the same files. A sample of paths is looked up in each index first; only the best are compared completely. Nothing is
 locked here: an index may be gone by the time it is used.
+
+Git's index and objects in a tree may claim to be any content, and a fork keeps what they claim. So an index may only be a source
+for those who may see its project (`Bases`).
 """
 
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
@@ -42,6 +45,10 @@ Wanted = Mapping[str, bytes | int]
 """Git's blob id of each file's content, or the file's size in bytes if that is unknown; by path."""
 
 
+Bases = Collection[str] | None
+"""The ids of the projects whose indexes may be forked, besides the job's own; None for all of the home."""
+
+
 class Nearest(Struct, frozen=True):
     """An index to fork. `n_differing` counts the files that it lacks, has in addition, or has with a different content."""
 
@@ -57,16 +64,16 @@ class _Sampled(Struct, frozen=True):
 
 
 def nearest_source(
-    home: HomeLayout, wanted: Wanted, *, rules_fingerprint: str, first: Sequence[ProjectLayout] = ()
+    home: HomeLayout, wanted: Wanted, *, own: ProjectLayout, rules_fingerprint: str, bases: Bases = None
 ) -> Nearest | None:
     """Returns the index in `home` that is nearest to a tree of these files, None if none is near enough.
 
-    Only complete indexes count that have this program's versions and were made by the same rules. `first` are preferred. Writes
-    nothing; never raises.
+    Only complete indexes count that have this program's versions and were made by the same rules. Those of the project `own` are
+    always allowed, and that of its working tree is preferred; the others must be of `bases`. Writes nothing; never raises.
     """
     if not wanted:
         return None
-    sources = (source for layout in _layouts(home, first) for source in sources_of(layout))
+    sources = (source for layout in _layouts(home, own, bases) for source in sources_of(layout))
     step = max(1, len(wanted) // SAMPLED_PATHS)
     sample = {path: wanted[path] for path in sorted(wanted)[::step]}
     sampled = [found for number, each in enumerate(sources) if (found := _sampled(each, sample, rules_fingerprint, number))]
@@ -91,22 +98,27 @@ def sources_of(layout: ProjectLayout) -> Iterator[ForkSource]:
             yield ForkSource(layout, each.epoch)
 
 
-def other_indexes(home: HomeLayout, layout: ProjectLayout) -> bool:
-    """Returns whether a project of `home` other than `layout` has an index."""
-    return any(path != layout.root and (path / "CURRENT").exists() for path in _directories(home.root / "projects"))
+def other_indexes(home: HomeLayout, layout: ProjectLayout, bases: Bases = None) -> bool:
+    """Returns whether a project of `home` other than `layout`, and one of `bases`, has an index."""
+    return any(path != layout.root and (path / "CURRENT").exists() for path in _projects(home, layout, bases))
 
 
-def _layouts(home: HomeLayout, first: Sequence[ProjectLayout]) -> Iterator[ProjectLayout]:
-    yield from first
-    given = {layout.root for layout in first}
+def _layouts(home: HomeLayout, own: ProjectLayout, bases: Bases) -> Iterator[ProjectLayout]:
+    yield own
     found: list[tuple[float, Path]] = []
-    for project in _directories(home.root / "projects"):
+    for project in _projects(home, own, bases):
         for path in (project, *_directories(project / "refs")):
             with suppress(OSError):
                 found.append((os.stat(path / "CURRENT").st_mtime, path))
     for _, path in sorted(found, reverse=True)[:MAX_LAYOUTS]:
-        if path not in given:
+        if path != own.root:
             yield ProjectLayout(path)
+
+
+def _projects(home: HomeLayout, own: ProjectLayout, bases: Bases) -> list[Path]:
+    """Returns the directories of the project `own` and of those of `bases`."""
+    found = _directories(home.root / "projects")
+    return found if bases is None else [path for path in found if path.name == own.project_id or path.name in bases]
 
 
 def _directories(parent: Path) -> list[Path]:

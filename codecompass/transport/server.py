@@ -39,7 +39,7 @@ from codecompass.projects.path_resolution import is_within
 from codecompass.projects.router import Router
 from codecompass.projects.storage_cleanup import StorageCleanup
 from codecompass.projects.survey import ProjectSurvey, SurveyResult
-from codecompass.projects.visibility import visible
+from codecompass.projects.visibility import visible, visible_bases
 from codecompass.protocol.metadata import BareMetadata
 from codecompass.protocol.requests import SearchCode
 from codecompass.protocol.state_replies import HealthReply
@@ -48,6 +48,7 @@ from codecompass.settings import Settings
 from codecompass.store.job_log import JobLog, JobRecord
 from codecompass.store.layout import HomeLayout
 from codecompass.store.mapped_files import guard_mapped_files
+from codecompass.store.nearest import Bases
 from codecompass.store.registry import Project, Registry
 from codecompass.transport.call_records import ActivityLog, Measures
 from codecompass.transport.health import Moment, PrewarmStatus, health
@@ -142,7 +143,12 @@ class Server:
         self.started_at: Final = time.monotonic()
         self._survey = ProjectSurvey(registry, launch.home, blocking, launch.rules)
         self.storage_cleanup: Final = StorageCleanup(
-            registry, self.auto_workspaces, launch.home, max_bytes=launch.settings.storage.max_size, blocking=blocking
+            registry,
+            self.auto_workspaces,
+            launch.home,
+            launch.rules,
+            max_bytes=launch.settings.storage.max_size,
+            blocking=blocking,
         )
         self._verifier = Verifier(launch.home, lambda: tuple(seen.project_id for seen in supervisor.observe()))
         self._known = SurveyResult()
@@ -312,6 +318,9 @@ async def open_server(launch: ServerOptions) -> AsyncIterator[Server]:
                     structlog.get_logger(__name__).warning("project_settings_unread", cause=error.message)
                     return settings
 
+            async def bases() -> Bases:
+                return await visible_bases(registry, launch.rules)
+
             async def make_commit_workbench(project: Project, commit: NamedCommit) -> Workbench:
                 own = await settings_of(project)
                 return CommitWorkbench(
@@ -324,6 +333,7 @@ async def open_server(launch: ServerOptions) -> AsyncIterator[Server]:
                     mapped_files=mapped_files,
                     answers=settings.server.answers,
                     git_roots=launch.rules.git_roots.and_root(str(project.root)),
+                    bases=bases,
                 )
 
             async def make_workbench(project: Project) -> Workbench:
@@ -341,6 +351,7 @@ async def open_server(launch: ServerOptions) -> AsyncIterator[Server]:
                         answers=settings.server.answers,
                         lane=lane,
                         git_roots=launch.rules.git_roots.and_root(str(project.root)),
+                        bases=bases,
                     ),
                     limiter=limits.checks,
                 )

@@ -157,6 +157,33 @@ async def test_a_small_tree_and_an_index_by_other_rules_are_built_from_nothing(f
     assert (small.mode, other.mode) == ("full", "full")
 
 
+@pytest.mark.parametrize("is_allowed", [True, False])
+async def test_only_an_index_that_is_allowed_as_a_base_is_forked(first, pool, is_allowed):
+    async def bases() -> frozenset[str]:
+        return frozenset([first.project_id]) if is_allowed else frozenset(["another"])
+
+    report = await beside(first, "second").sync(limits=ALWAYS, pool=pool, bases=bases)
+
+    assert report.mode == ("incremental" if is_allowed else "full")
+
+
+async def test_own_parked_epochs_are_forked_whatever_else_is_allowed(first, pool, tmp_path):
+    async def none() -> frozenset[str]:
+        return frozenset()
+
+    first.git("checkout", "-q", "-b", "other")
+    first.write({path: text.replace("def f", "def g") for path, text in files().items()})
+    first.commit()
+    await switch(first, "other", pool)
+    first.git("checkout", "-q", "main")
+    let_git_trust(first)
+
+    report = await first.sync(limits=ALWAYS, pool=pool, bases=none)
+
+    assert (report.ref, report.counts.files_written) == ("main", 0)
+    await assert_as_fresh(first, tmp_path, pool)
+
+
 async def switch(workspace: TestWorkspace, commit: str, pool: WorkerPool) -> JobReport:
     workspace.git("checkout", "-q", commit)
     let_git_trust(workspace)

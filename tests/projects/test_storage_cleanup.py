@@ -53,7 +53,18 @@ def age_project(registry, project_id, age):
 
 def care(world, *, max_bytes: int = 0) -> StorageCleanup:
     auto = AutoWorkspaces(world.rules, world.registry, world.workspaces, world.home)
-    return StorageCleanup(world.registry, auto, world.home, max_bytes=max_bytes, blocking=BlockingCalls())
+    return StorageCleanup(world.registry, auto, world.home, world.rules, max_bytes=max_bytes, blocking=BlockingCalls())
+
+
+async def test_the_report_of_a_full_store_names_no_project_outside_of_the_allowed_roots(world):
+    shop = await taken_up(world, "shop", is_discovered=False)
+    vault = await world.registry.run(Registry.register, world.repository("outside/vault"))
+    fill(world.home.project(vault.project_id))
+
+    state = await care(world, max_bytes=MIB).clean_up()
+
+    assert f"The largest: {shop.name}" in state.report
+    assert vault.name not in state.report
 
 
 async def evicted(world, project):

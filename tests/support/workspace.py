@@ -9,6 +9,7 @@ from pathlib import Path
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.indexing import IndexJob
 from codecompass.actors.job_state import JobReport
+from codecompass.actors.starting_point import FindBases, any_base
 from codecompass.actors.worker_pool import WorkerPool, open_worker_pool
 from codecompass.identity import canonical_root, project_id
 from codecompass.jobs import Progress
@@ -62,6 +63,7 @@ class TestWorkspace:
         limits: IndexLimits = LIMITS,
         force: bool = False,
         pool: WorkerPool | None = None,
+        bases: FindBases = any_base,
         on_progress: Callable[[Progress], None] | None = None,
         on_step: Callable[[Step], None] | None = None,
     ) -> JobReport:
@@ -75,6 +77,7 @@ class TestWorkspace:
                 limits=limits,
                 job_id="test",
                 force=force,
+                bases=bases,
                 on_progress=on_progress,
                 on_step=on_step,
             )

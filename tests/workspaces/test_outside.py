@@ -19,7 +19,7 @@ from codecompass.store.registry import Registry, set_project_group
 from codecompass.transport.tools.listing import TOOLS
 from tests.scan.trees import git, repository
 from tests.support.routing import Client
-from tests.support.serving import open_serving
+from tests.support.serving import Serving, open_serving
 from tests.support.waiting import until
 from tests.support.wire import modern
 from tests.transport.http.client import ask, message, modern_headers
@@ -236,6 +236,31 @@ async def test_no_question_reads_a_repository_that_leads_out(mine: Mine, way: st
 
     assert made["status"] == "published"
     assert [hit["path"] for hit in found["results"]] == ["own.py"]
+
+
+async def refusal_of_name(serving: Serving, mine: Mine, name: str) -> str:
+    """Returns the error for giving `name` to the project inside, without the name itself."""
+    refused = await serving.refusal("index_repository", Client(transport="stdio"), repo_path=str(mine.shop), project_id=name)
+    check(str(refused), mine, {"project_id": name})
+    return refused["error"]["message"].replace(name, "NAME")
+
+
+async def test_a_project_with_a_name_is_refused_any_other_in_the_same_words(mine: Mine):
+    async with open_serving(mine.home, rules=RoutingRules(allowed_roots=(mine.inside,))) as serving:
+        await serving.registry.run(Registry.rename, project_id(mine.shop), "mine")
+        names = (f"{CANARY}-name", f"{CANARY}-group", mine.secret_id, "free", "0123456789abcdef")
+        refused = [await refusal_of_name(serving, mine, name) for name in names]
+
+    assert len(set(refused)) == 1, refused
+
+
+async def test_an_id_outside_cannot_be_told_from_an_unknown_one_and_a_name_is_refused_without_a_reason(mine: Mine):
+    async with open_serving(mine.home, rules=RoutingRules(allowed_roots=(mine.inside,))) as serving:
+        ids = [await refusal_of_name(serving, mine, name) for name in (mine.secret_id, "0123456789abcdef")]
+        taken = [await refusal_of_name(serving, mine, f"{CANARY}-{what}") for what in ("name", "group")]
+
+    assert len(set(ids)) == len(set(taken)) == 1, (ids, taken)
+    assert "not a name to be given here" in taken[0]
 
 
 async def test_a_work_tree_whose_repository_is_within_has_its_refs(mine: Mine):
