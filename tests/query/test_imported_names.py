@@ -62,6 +62,55 @@ def test_a_method_is_found_through_a_default_import_under_another_name(lines_of)
     assert lines_of(files, "Store.save", confidence="exact") == ["use.ts:3", "use.ts:4"]
 
 
+@pytest.mark.parametrize(
+    "export",
+    [
+        "export default memo(Panel);",
+        "export default React.memo(Panel, same);",
+        "export default React.forwardRef(Panel);",
+        "export default connect(state => ({ name: state.name }), { same })(Panel);",
+        "export default withRouter(connect(same)(Panel));",
+        "export default compose(withRouter, connect(same))(Panel);",
+        "export default (memo(Panel));",
+        "module.exports = memo(Panel);",
+    ],
+)
+@pytest.mark.parametrize("ending", ["tsx", "js"])
+def test_a_default_export_of_a_wrapped_component_is_the_component(lines_of, export, ending):
+    files = {
+        f"panel.{ending}": f"function same() {{}}\nfunction Panel() {{ return null; }}\n{export}\n",
+        f"index.{ending}": 'export { default as Shown } from "./panel";\n',
+        f"use.{ending}": 'import Pane from "./panel";\nexport const Page = () => <Pane />;\n',
+        f"other.{ending}": 'import { Shown } from ".";\nexport const Other = () => <Shown />;\n',
+        f"third.{ending}": 'import Panel from "./else";\nexport const Third = () => <Panel />;\n',
+        f"else.{ending}": "export default function Panel() {}\n",
+    }
+
+    lines = lines_of(files, "panel.Panel", confidence="exact")
+
+    assert lines == [f"other.{ending}:2", f"panel.{ending}:3", f"use.{ending}:2"]
+
+
+def test_the_function_that_a_default_export_wraps_is_what_is_imported(lines_of):
+    files = {
+        "panel.tsx": "export default memo(forwardRef<Div, Props>(function Panel(props, ref) { return null; }));\n",
+        "use.tsx": 'import Pane from "./panel";\nexport const Page = () => <Pane />;\n',
+    }
+
+    assert lines_of(files, "Panel", confidence="exact") == ["use.tsx:2"]
+
+
+def test_what_a_call_makes_of_its_arguments_is_not_one_of_them(lines_of):
+    files = {
+        "routes.ts": "const Options = {};\nexport default createRouter(Options);\n",
+        "tool.ts": "const options = {};\nexport default configured(1)(options);\n",
+        "use.ts": 'import routes from "./routes";\nimport tool from "./tool";\nroutes();\ntool();\n',
+    }
+
+    assert lines_of(files, "Options") == ["routes.ts:2"]
+    assert lines_of(files, "options") == ["tool.ts:2"]
+
+
 def test_what_module_exports_is_assigned_is_found_under_the_name_that_a_require_gives(lines_of):
     files = {
         "lib/app.js": "exports = module.exports = create;\nfunction create() {}\n",
