@@ -7,6 +7,7 @@ Expressions are abbreviated in a notation that `query.binding` resolves:
     pair()#1.pool    a member of the second item of a tuple           jobs.each{}.run  of what a method gives to its callback
     open_it().pool   a member of the result of a function           ?.pool           a member of an unknown value
     pkg.sub          a member of a module, a type, or a variable of the file
+    "a.b".run        a member of the module that Lua's `require` returns for a name
 
 Files may be hostile: every search around a name is bounded in characters, or done once for the whole file.
 """
@@ -90,6 +91,9 @@ def expression_of(value: str, rules: LexicalRules) -> str:
     if whole in rules.keywords and whole not in rules.own and whole not in rules.above:
         return UNKNOWN
     at = first.end()
+    required = REQUIRED.match(value) if rules.family == "lua" and whole in ("require", "pcall") else None
+    if required is not None:
+        whole, at = f'"{required["module"]}"', required.end()
     is_new = bool(prefix["new"])
     for _ in range(MAX_PIECES):
         arguments = _TYPE_ARGUMENTS.match(value, at)
@@ -122,6 +126,11 @@ def expression_of(value: str, rules: LexicalRules) -> str:
         return UNKNOWN
     return whole
 
+
+REQUIRED: Final = re.compile(
+    r"(?:require\s*+(?:\(\s*+)?|pcall\(\s*+require\s*+,\s*+)(?P<quote>[\"'])(?P<module>[\w./-]++)(?P=quote)(?:\s*+\))?"
+)
+"""A call of Lua that returns a module by its name, or as the second of two results."""
 
 _WRITTEN_TYPE: Final = r"(?P<type>[^\W\d][\w.]*+(?>(?:::\w++)*)(?:<[\w., <>?]{0,60}>)?(?:\[\])?)"
 _CAST_BEFORE: Final = re.compile(rf"\s*+\((?:const )?{_WRITTEN_TYPE}[ *&]*+\)[ ]?(?=[\w(])")
@@ -327,6 +336,7 @@ _WITH_LISTS: Final = frozenset({"ecmascript", "python", "ruby", "rust", "swift"}
 _WITH_NUMBERED_FIELDS: Final = frozenset({"rust", "swift"})
 """Families in which the items of a tuple are members with a number: `pair.0`."""
 
+_BEFORE_COLON: Final = frozenset("_)]\"'")
 _SCALA_CAST: Final = "asInstanceOf"
 _OPENINGS: Final = {")": "(", "]": "[", ">": "<"}
 _BRACKETS: Final = re.compile(r"\([^()\[\]{}]*+\)|[()\[\]{}]")
@@ -336,11 +346,13 @@ _BEFORE_PLAIN: Final = frozenset(" \t\n\r()[]{},;=+-*/%&|^<~\"'`")
 
 
 class Receivers:
-    """Finds receivers in one file. `text` is without comments and contents of strings, and begins and ends with a line break."""
+    """Finds receivers in one file. `text` is without comments and contents of strings, and begins and ends with a line break;
+    `written` is the same text with them, and is read for the names of modules that Lua requires."""
 
-    def __init__(self, rules: LexicalRules, text: str) -> None:
+    def __init__(self, rules: LexicalRules, text: str, written: str) -> None:
         self._rules = rules
         self._text = text
+        self._written = written if rules.family == "lua" and "require" in text else ""
         self._pairs: dict[str, dict[int, int]] = {}
         self._open_brackets: list[int] = []
         self._seen_brackets = 0
@@ -444,7 +456,8 @@ class Receivers:
             case ":":
                 if text[start - 2 : start] == "::":
                     return start - 3
-                return start - 2 if self._rules.family == "lua" and text[start - 2 : start - 1].isalnum() else -1
+                before = text[start - 2 : start - 1]
+                return start - 2 if self._rules.family == "lua" and (before.isalnum() or before in _BEFORE_COLON) else -1
         return -1
 
     def _ending_at(self, at: int) -> str:
@@ -471,6 +484,9 @@ class Receivers:
                         return UNKNOWN
                     pieces.append(whole)
                     break
+                if self._written and character == ")" and (module := self._required(closed)):
+                    pieces.append(module)
+                    break
                 if character == "]" and not pieces and text[at + 1 - len(_SCALA_CAST) : at + 1] == _SCALA_CAST:
                     pieces.append(typed(text[at + 2 : closed]))
                     break
@@ -491,7 +507,7 @@ class Receivers:
                     return UNKNOWN
                 continue
             if character in "\"'`":
-                pieces.append(LITERAL)
+                pieces.append(self._required(at) or LITERAL)
                 break
             stop = at
             while text[at].isalnum() or text[at] in "_$":
@@ -528,6 +544,14 @@ class Receivers:
         for piece in reversed(pieces):
             whole += piece if not whole or piece[0] in "([#" else "." + piece
         return whole if len(whole) <= MAX_RECEIVER else UNKNOWN
+
+    def _required(self, at: int) -> str:
+        """Returns the expression for the module of a `require` whose last character is at `at`; '' if there is none."""
+        if not self._written:
+            return ""
+        begin = self._text.rfind("require", max(at - MAX_RECEIVER, 0), at)
+        found = REQUIRED.fullmatch(self._written, begin, at + 1) if begin >= 0 else None
+        return f'"{found["module"]}"' if found is not None else ""
 
     def _begins_value(self, at: int) -> bool:
         """Whether the bracket after `at` begins a value, because no expression ends at `at`."""

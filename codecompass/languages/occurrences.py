@@ -154,8 +154,9 @@ class _File:
         self._text = f"\n{code}\n"
         self._starts = list(accumulate([len(line) + 1 for line in self._text.split("\n")]))
         """Where each line begins, line 1 first; the last item is beyond the end of the text."""
-        self._variables = LocalVariables(lexical_rules, self._text, self._starts, symbols)
-        self._receivers = Receivers(lexical_rules, self._text)
+        written = f"\n{text}\n" if lexical_rules.family == "lua" else ""
+        self._variables = LocalVariables(lexical_rules, self._text, written, self._starts, symbols)
+        self._receivers = Receivers(lexical_rules, self._text, written)
         self._cases: tuple[int, bool] = (0, False)
 
     def uses(self) -> tuple[NameUses, ...]:
@@ -319,6 +320,7 @@ class _File:
 
 
 _NO_TYPES: Final = word_set("return throw new delete else case goto typedef using namespace package import await yield in is as")
+_REQUIRING: Final = ("require", "pcall(require")
 _WRAPPED: Final = re.compile(r"(?:Some|Ok)\((?:mut |ref |&)?(\w+)\)")
 _FLAT_NAMES: Final = re.compile(r"\s*[\[(]?\s*(?:(?:mut|ref)\s+)?[\w$]+(?:\s*,\s*(?:(?:mut|ref)\s+)?[\w$]+)*\s*,?\s*[\])]?\s*")
 _BEFORE_INITIALIZER: Final = re.compile(
@@ -346,11 +348,15 @@ _NOTHING: Final[Mapping[str, str]] = {}
 
 
 class LocalVariables:
-    """The variables of each function. `text` is without comments and contents of strings; line 1 begins at `starts[0]`."""
+    """The variables of each function. `text` is without comments and contents of strings; line 1 begins at `starts[0]`.
+    `written` is the same text with them, in Lua alone."""
 
-    def __init__(self, lexical_rules: LexicalRules, text: str, starts: Sequence[int], symbols: Sequence[Symbol]) -> None:
+    def __init__(
+        self, lexical_rules: LexicalRules, text: str, written: str, starts: Sequence[int], symbols: Sequence[Symbol]
+    ) -> None:
         self._rules = lexical_rules
         self._text = text
+        self._written = written
         self._starts = starts
         self._symbols = symbols
         self.function_of: Final = self._functions(len(starts) + 1)
@@ -363,7 +369,7 @@ class LocalVariables:
         """By the first name of the value."""
         for each in islice(narrowings(lexical_rules, text), MAX_CONDITIONS):
             self._add(each)
-        self._receivers = Receivers(lexical_rules, text)
+        self._receivers = Receivers(lexical_rules, text, written)
         self._read_parameters()
         self._read_declarations()
         self._read_implicit_parameters()
@@ -440,6 +446,8 @@ class LocalVariables:
                 continue
             type_ = (match["type"] or "").strip() if has_type else ""
             value = (match["value"] or "") if has_value else ""
+            if self._written and value.startswith(_REQUIRING) and (value[0] == "r" or "," in match["names"]):
+                value = self._written[match.start("value") : match.end("value")]
             block = value.find("{")
             since = match.start("value") + block if block >= 0 else match.end()
             span = match.start(), match.start() if declaration.is_loop else since
@@ -560,6 +568,8 @@ class LocalVariables:
             return [UNKNOWN] * len(names)
         if self._rules.family == "go" and not whole.endswith("()"):  # `value, ok := ..`
             return [whole, *[UNKNOWN] * (len(names) - 1)]
+        if self._rules.family == "lua" and value.startswith("pcall"):  # `ok, module = pcall(require, ..)`
+            return [UNKNOWN, whole, *[UNKNOWN] * (len(names) - 2)]
         return [f"{whole}#{number}" for number in range(len(names))]
 
     def _declare_elements(self, function: int, written: str, value: str, span: tuple[int, int]) -> None:

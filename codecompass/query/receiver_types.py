@@ -237,6 +237,8 @@ class ReceiverTypes:
             current = [thing for each in types[-1:] for thing in self.supertypes(each)]
             if rest[:1] == ["()"]:
                 rest = rest[1:]
+        elif first[0] == '"' and first != LITERAL:
+            current = self._required(first[1:-1], file)
         elif first == LITERAL:
             # What a method of a type without a name returns is unknown.
             return (OUTSIDE,) if rest[:1] != ["[]"] or "()" not in expression else None
@@ -247,6 +249,11 @@ class ReceiverTypes:
                 return None
             current = self._stepped(current, step, file)
         return tuple(current) if current else None
+
+    def _required(self, module: str, file: FileNames) -> list[Thing]:
+        """Returns the module of Lua that a file requires by this name."""
+        rows = [row for rows in file.imports.values() for row in rows if row.spec == module]
+        return [Module(row.target) for row in rows[:1] if row.target] or [OUTSIDE] * bool(rows)
 
     def _first(
         self, first: str, rest: list[str], file: FileNames, around: Sequence[SymbolRow], *, is_type: bool = False
@@ -554,7 +561,7 @@ _MEMBER_TYPE: Final = re.compile(r"(?P<type>[\w$.]+(?:<.*>)?)\[[\"'](?P<name>[\w
 """The type of a member of a type, as TypeScript writes it: `Props["store"]`."""
 
 _STEP: Final = re.compile(
-    r'<[^\0]*?>(?=\.|\(|\[|#|$)|""|#\d+|\.[\w$]+\??\{\}|\.?[^\W\d][\w$]*(?:\(\))?|\.?\$[\w$]*(?:\(\))?|\[\]|\(\)'
+    r'<[^\0]*?>(?=\.|\(|\[|#|$)|"[^"]*"|#\d+|\.[\w$]+\??\{\}|\.?[^\W\d][\w$]*(?:\(\))?|\.?\$[\w$]*(?:\(\))?|\[\]|\(\)'
 )
 _ROOTS: Final = frozenset({"crate", "self", "super", "Self"})
 

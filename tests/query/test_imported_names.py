@@ -518,6 +518,46 @@ def test_a_module_of_lua_is_found_by_the_end_of_its_path(lines_of, path):
     assert lines_of(files, "other.util.go") == []
 
 
+LUA_MODULE = "local M = {}\nM.limit = 1\nfunction M.go() end\nfunction M:act() end\nreturn M\n"
+LUA_USER = """\
+require("acme.util").go()
+require 'acme.util'.go()
+require("acme.util"):act()
+local util = require("acme.util")
+util:act()
+local function inner()
+  local first, second = require("acme.other"), 1
+  local deep = require("acme.util")
+  deep.go()
+  deep:act()
+  require("acme.other").go(require("acme.util").limit)
+  first.go(deep.limit)
+  local ok, safe = pcall(require, "acme.util")
+  return ok and safe.go()
+end
+map("n", function() require("acme.util").go() end)
+require("else.where").go()
+require(name).go()
+"""
+
+
+def test_a_member_of_what_require_returns_is_a_use_in_any_form(lines_of):
+    files = {"acme/util.lua": LUA_MODULE, "acme/other.lua": LUA_MODULE, "main.lua": LUA_USER}
+
+    assert lines_of(files, "acme.util.go", confidence="exact") == [f"main.lua:{line}" for line in (1, 2, 9, 14, 16)]
+    assert lines_of(files, "acme.util.act", confidence="exact") == ["main.lua:3", "main.lua:5", "main.lua:10"]
+    assert lines_of(files, "acme.other.go", confidence="exact") == ["main.lua:11", "main.lua:12"]
+    assert lines_of(files, "acme.util.limit", confidence="exact") == ["main.lua:11", "main.lua:12"]
+
+
+def test_a_call_of_what_require_returns_is_a_call_and_no_import(index_of, state):
+    snapshot = index_of({"util.lua": LUA_MODULE, "main.lua": 'require("util").go()\nlocal go = require("util").go\n'})
+
+    reply = find_references(snapshot, FindReferences(symbol_name="util.go"), state)
+
+    assert [(each.line_start, each.role) for each in reply.references] == [(1, "call"), (2, "import")]
+
+
 def test_constants_of_ruby_are_found_wherever_the_files_are(lines_of):
     files = {
         "a/things.rb": "module Acme\n  class Thing\n    def self.make; end\n    def act; end\n  end\nend\n",
