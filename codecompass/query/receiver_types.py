@@ -27,6 +27,7 @@ from codecompass.query.definitions import (
     name_path,
     owner_name,
 )
+from codecompass.query.extension_functions import WITH_EXTENSIONS, extended_type, of_type, visible_extensions
 from codecompass.query.rust_modules import KEYWORDS
 from codecompass.query.written_types import (
     PRIMITIVES,
@@ -166,6 +167,26 @@ class ReceiverTypes:
                     pending.append(thing)
         return list(found.values())
 
+    def extensions(self, name: str, file: FileNames, things: Sequence[Thing]) -> list[SymbolRow]:
+        """Returns the visible functions that extend one of the types, or any type that is not the repository's."""
+        if file.language not in WITH_EXTENSIONS:
+            return []
+        visible = visible_extensions(name, file, self._definitions)
+        if not visible:
+            return []
+        types = [thing for thing in things if isinstance(thing, SymbolRow)]
+        if len(types) < len(things):
+            # Of a type from outside the name is not known.
+            own = {row.id for row in visible if self._is_of_repository(extended_type(row), file)}
+            return [row for row in visible if row.id not in own] or of_type(visible, frozenset({row.name for row in types}))
+        names = {row.name for row in types}
+        for type_ in types:
+            names.update(row.name for row in self.all_supertypes(type_))
+        return of_type(visible, frozenset(names))
+
+    def _is_of_repository(self, name: str, file: FileNames) -> bool:
+        return any(row.kind != "impl" for row in self._definitions.in_family(name, file))
+
     def is_open(self, type_: SymbolRow) -> bool:
         """Whether a type can have unknown members: it inherits from something outside, or is not a class."""
         seen: set[int] = set()
@@ -260,7 +281,8 @@ class ReceiverTypes:
     ) -> tuple[list[Thing], list[str]]:
         for row in () if is_type else reversed(around):
             # A constructor often assigns one of its parameters to a field.
-            type_ = dict(parameters(row.signature, row.name, file.rules)).get(first) if row.kind in FUNCTION_LIKE else None
+            name = row.name if row.kind in FUNCTION_LIKE else "extension" if _is_extension(row) else ""
+            type_ = dict(parameters(row.signature, name, file.rules)).get(first) if name else None
             if type_ is not None:
                 return self._written(type_, file, around), rest
         if file.rules.family == "c" and first == "std":
@@ -387,6 +409,7 @@ class ReceiverTypes:
                 found = self.members(thing, name)
                 if not found and name in _UNWRAPPING.get(file.rules.family, ()):
                     things.append(thing)
+                found = found or self.extensions(name, file, [thing])
                 if not found and thing.kind == "module":
                     found = [row for row in self._definitions.named(name) if owner_name(row) == thing.name]
                 things += self._of_symbols(found, is_called=is_called)
@@ -578,6 +601,11 @@ def _steps(expression: str) -> list[str]:
 
 def _is_embedded(row: SymbolRow) -> bool:
     return row.kind == "field" and " " not in row.signature and row.signature.lstrip("*").rpartition(".")[2] == row.name
+
+
+def _is_extension(row: SymbolRow) -> bool:
+    """Whether a definition holds functions of Scala that have a parameter in common, the value that they are called on."""
+    return row.language == "scala" and row.kind == "impl" and row.signature.startswith("extension")
 
 
 def _is_companion(row: SymbolRow, type_: SymbolRow) -> bool:

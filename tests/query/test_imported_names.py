@@ -240,6 +240,15 @@ def test_an_extension_function_of_another_type_is_not_meant(lines_of):
     assert lines_of(files, "unlock") == ["b/Two.kt:6"]
 
 
+def test_what_an_extension_function_returns_is_a_receiver(lines_of):
+    files = {
+        "a/One.kt": "package a\nclass Box { fun shut() = 1 }\nclass Can { fun shut() = 2 }\nfun Box.unlock(): Can = Can()\n",
+        "b/Two.kt": "package b\nimport a.Box\nimport a.unlock\nfun two(box: Box) {\n    box.unlock().shut()\n}\n",
+    }
+
+    assert lines_of(files, "Can.shut", confidence="exact") == ["b/Two.kt:5"]
+
+
 PHP_USER = (
     "<?php\n"
     "namespace App\\Http;\n"
@@ -346,6 +355,62 @@ def test_scala_is_bound_by_packages_and_objects_wherever_the_files_are(lines_of)
     for name, line in {"mend": 7, "com.acme.util.Work.doIt": 8, "fix": 9, "com.acme.all.Whole.part": 10}.items():
         assert lines_of(files, name, confidence="exact") == [f"a/Main.scala:{line}"], name
     assert lines_of(files, "org.other.Work.doIt") == []
+
+
+SCALA_EXTENSIONS = """\
+package acme.lib
+class Job
+class Special extends Job
+class Other
+object Job:
+  extension (job: Job) def inside: Int = 1
+extension (job: Job)
+  def start(n: Int): Int = job.stop
+  def stop: Int = 2
+extension (s: String) def shout: String = s.toUpperCase
+extension [T](x: T) def logged: T = x
+object Syntax:
+  extension (job: Job) def again(): Job = job
+"""
+SCALA_USER = """\
+package acme.app
+import acme.lib.{Job, Special, Other, shout, start as begin}
+import acme.lib.stop
+import acme.lib.logged
+import acme.lib.Syntax.*
+class User:
+  def go(job: Job, special: Special, other: Other, text: String): Int =
+    job.begin(1)
+    special.begin(2)
+    other.begin(3)
+    job.stop
+    text.shout
+    "x".shout
+    other.logged
+    job.inside
+    job.again().stop
+"""
+
+
+def test_an_extension_of_scala_is_a_member_of_the_values_of_its_type_where_it_is_visible(lines_of):
+    files = {
+        "a/Lib.scala": SCALA_EXTENSIONS,
+        "b/User.scala": SCALA_USER,
+        "c/Same.scala": "package acme.lib\ndef same(job: Job) = job.start(1)\n",
+        "d/Else.scala": "package org.other\nclass Job\nextension (job: Job)\n  def start(n: Int) = n\n  def stop = 1\n",
+        "e/None.scala": "package acme.third\nimport acme.lib.Job\ndef none(job: Job) = job.start(1)\n",
+    }
+
+    expected = {
+        "acme.lib.Job.start": ["b/User.scala:8", "b/User.scala:9", "c/Same.scala:2"],
+        "acme.lib.Job.stop": ["a/Lib.scala:8", "b/User.scala:11", "b/User.scala:16"],
+        "shout": ["b/User.scala:12", "b/User.scala:13"],
+        "logged": ["b/User.scala:14"],
+        "inside": ["b/User.scala:15"],
+        "again": ["b/User.scala:16"],
+        "org.other.Job.start": [],
+    }
+    assert {name: lines_of(files, name, confidence="exact") for name in expected} == expected
 
 
 def test_csharp_is_bound_by_namespaces_wherever_the_files_are(lines_of):
