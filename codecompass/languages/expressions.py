@@ -88,7 +88,7 @@ def expression_of(value: str, rules: LexicalRules) -> str:
     if first is None:
         return LITERAL if value[at : at + 1] in ("'", '"', "`") else UNKNOWN
     whole = first[0]
-    if whole in rules.keywords and whole not in rules.own and whole not in rules.above:
+    if whole in rules.keywords and whole not in rules.own and whole not in rules.above and whole not in rules.soft:
         return UNKNOWN
     at = first.end()
     required = REQUIRED.match(value) if rules.family == "lua" and whole in ("require", "pcall") else None
@@ -137,7 +137,10 @@ _CAST_BEFORE: Final = re.compile(rf"\s*+\((?:const )?{_WRITTEN_TYPE}[ *&]*+\)[ ]
 _NAMED_CAST: Final = re.compile(
     rf"\s*+(?:(?:static|dynamic|reinterpret|const)_cast|(?:std::)?make_(?:unique|shared))<(?:const )?{_WRITTEN_TYPE}[ *&]*+>\("
 )
-_FUNCTION_CAST: Final = re.compile(r"\s*+(?:\w+\.)?cast\(\s*+[\"']?(?P<type>[A-Z][\w.]*+)[\"']?\s*+,")
+_FUNCTION_CAST: Final = re.compile(
+    r"\s*+(?:\w+\.)?cast\(\s*+[\"']?(?P<type>(?:[A-Z][\w.]*+|[\w.]++(?=\[))(?:\[[\w.\[\], |]{1,60}\])?)[\"']?\s*+,"
+)
+_ANGLE_CAST: Final = re.compile(rf"\s*+<{_WRITTEN_TYPE}>\s*+(?=[\w$\[{{]|\((?![^()]*+\)\s*+(?::[^=]*+)?=>))")
 _CAST_AFTER: Final = re.compile(rf"\s*+[\w.$\[\]]++(?:\([^()]*+\))?\s++as[?!]?\s++{_WRITTEN_TYPE}\??\s*+(?=$|[;,){{|&?:]|else\b)")
 _MEMBER_CAST: Final = re.compile(
     rf"\s*+\w++(?>(?:\.\w++)*)\.(?:\(\*?{_WRITTEN_TYPE}\)|asInstanceOf\[(?P<other>[\w.]++)\])\s*+(?=$|[;,){{])"
@@ -157,7 +160,10 @@ _CASTS: Final = {
 
 def _cast(value: str, rules: LexicalRules) -> str:
     """Returns the expression for a value that is cast to a type; '' if it is not."""
-    for form in _CASTS.get(rules.family, ()):
+    forms: tuple[re.Pattern[str], ...] = _CASTS.get(rules.family, ())
+    if rules.family == "ecmascript" and not rules.has_markup and value.lstrip()[:1] == "<":
+        forms = (_ANGLE_CAST,)
+    for form in forms:
         found = form.match(value)
         if found is not None:
             return typed(found["type"] or found["other"])
@@ -239,7 +245,9 @@ _NAME_FIRST: Final = re.compile(
     r"(?:(?:mut|ref|val|var|private|public|protected|readonly|override|inout|vararg|out|const|final|implicit)\s\s*+)*+[*&.]*+"
     r"(?P<label>[\w$']++\s++)?(?P<name>[\w$']++)\??\s*+(?::\s*+(?P<type>[^=]++)|\s*+)(?:=.*)?$"
 )
-_TYPE_FIRST: Final = re.compile(r"\s*+(?P<type>.*?[\s*&>\])])?\.{0,3}(?P<name>\$?[^\W\d]\w*)\s*+(?:\[[^\]]*\])?\s*+(?:=.*)?$")
+_TYPE_FIRST: Final = re.compile(
+    r"\s*+(?P<type>.*?[\s*&>\])])?\.{0,3}(?P<name>\$?[^\W\d]\w*)\s*+(?P<array>\[[^\]]*\])?\s*+(?:=.*)?$"
+)
 
 
 def parameter_list(written: str, rules: LexicalRules) -> Iterator[tuple[str, str]]:
@@ -261,7 +269,7 @@ def parameter_list(written: str, rules: LexicalRules) -> Iterator[tuple[str, str
                 found = _TYPE_FIRST.match(piece)
                 if found is not None and found["name"] not in rules.keywords:
                     type_ = _MODIFIERS.sub("", found["type"] or "").strip()
-                    yield found["name"], type_
+                    yield found["name"], type_ + "[]" * (found["array"] is not None)
         case "name_first":
             for piece in pieces:
                 if piece.lstrip()[:1] == "{" and (pattern := _PATTERN.match(piece)) is not None:
@@ -347,12 +355,12 @@ _BEFORE_PLAIN: Final = frozenset(" \t\n\r()[]{},;=+-*/%&|^<~\"'`")
 
 class Receivers:
     """Finds receivers in one file. `text` is without comments and contents of strings, and begins and ends with a line break;
-    `written` is the same text with them, and is read for the names of modules that Lua requires."""
+    `written` is the same text with them if strings of it name modules or types, else empty."""
 
     def __init__(self, rules: LexicalRules, text: str, written: str) -> None:
         self._rules = rules
         self._text = text
-        self._written = written if rules.family == "lua" and "require" in text else ""
+        self._written = written
         self._pairs: dict[str, dict[int, int]] = {}
         self._open_brackets: list[int] = []
         self._seen_brackets = 0
@@ -436,7 +444,7 @@ class Receivers:
             keyword in rules.own
             or keyword in rules.above
             or keyword == IMPLICIT_PARAMETER
-            or (not is_called and (keyword in _PATH_ROOTS or keyword in rules.built_in))
+            or (not is_called and (keyword in _PATH_ROOTS or keyword in rules.built_in or keyword in rules.soft))
         )
 
     def is_member(self, keyword: str, start: int) -> bool:
@@ -484,8 +492,8 @@ class Receivers:
                         return UNKNOWN
                     pieces.append(whole)
                     break
-                if self._written and character == ")" and (module := self._required(closed)):
-                    pieces.append(module)
+                if self._written and character == ")" and (named := self._required(closed) or self._cast_to(at, closed)):
+                    pieces.append(named)
                     break
                 if character == "]" and not pieces and text[at + 1 - len(_SCALA_CAST) : at + 1] == _SCALA_CAST:
                     pieces.append(typed(text[at + 2 : closed]))
@@ -525,6 +533,7 @@ class Receivers:
             if (
                 name in rules.keywords
                 and not self._is_receiver(name, bool(pieces) and pieces[-1] in ("()", "[]"))
+                and not (name in rules.soft and pieces[-1:] == ["[]"])
                 and not self.is_member(name, at + 1)
             ):
                 return UNKNOWN
@@ -552,6 +561,12 @@ class Receivers:
         begin = self._text.rfind("require", max(at - MAX_RECEIVER, 0), at)
         found = REQUIRED.fullmatch(self._written, begin, at + 1) if begin >= 0 else None
         return f'"{found["module"]}"' if found is not None else ""
+
+    def _cast_to(self, at: int, closed: int) -> str:
+        """Returns the expression for what a call of Python's `cast` returns; '' if the name that ends at `at` is another."""
+        if self._text[max(at - 3, 0) : at + 1] != "cast" or self._text[at - 4].isalnum() or self._text[at - 4] == "_":
+            return ""
+        return _cast(self._written[at - 3 : closed + 1], self._rules)
 
     def _begins_value(self, at: int) -> bool:
         """Whether the bracket after `at` begins a value, because no expression ends at `at`."""

@@ -549,7 +549,7 @@ _OF_ELEMENTS: Final = word_set(
     "get getOrDefault getOrNull getOrElse getOrPut at first firstOrNull last lastOrNull head front back peek poll pop popleft "
     "shift next nth find findLast findFirst First FirstOrDefault Last LastOrDefault Single SingleOrDefault ElementAt single "
     "singleOrNull min max remove setdefault get_mut first_mut last_mut pop_front pop_back back_mut front_mut getFirst getLast "
-    "orElse orElseThrow"
+    "orElse orElseThrow getValue"
 )
 """Members of collections that return an element."""
 
