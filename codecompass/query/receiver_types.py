@@ -92,6 +92,8 @@ class ReceiverTypes:
         self._depth = 0
         self._supertypes: dict[int, tuple[Thing, ...]] = {}
         self._namesakes: dict[int, bool] = {}
+        self._extensions: dict[tuple[int, str], list[SymbolRow]] = {}
+        """By file and name: the extensions that are visible there."""
         self._types: dict[tuple[int, int, str], tuple[Thing, ...] | None] = {}
 
     def things(self, expression: str, file: FileNames, around: Sequence[SymbolRow]) -> tuple[Thing, ...] | None:
@@ -171,7 +173,7 @@ class ReceiverTypes:
         """Returns the visible functions that extend one of the types, or any type that is not the repository's."""
         if file.language not in WITH_EXTENSIONS:
             return []
-        visible = visible_extensions(name, file, self._definitions)
+        visible = self._visible_extensions(name, file)
         if not visible:
             return []
         types = [thing for thing in things if isinstance(thing, SymbolRow)]
@@ -183,6 +185,12 @@ class ReceiverTypes:
         for type_ in types:
             names.update(row.name for row in self.all_supertypes(type_))
         return of_type(visible, frozenset(names))
+
+    def _visible_extensions(self, name: str, file: FileNames) -> list[SymbolRow]:
+        key = (file.file_id, name)
+        if key not in self._extensions:
+            self._extensions[key] = visible_extensions(name, file, self._definitions)
+        return self._extensions[key]
 
     def _is_of_repository(self, name: str, file: FileNames) -> bool:
         return any(row.kind != "impl" for row in self._definitions.in_family(name, file))
