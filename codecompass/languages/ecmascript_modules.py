@@ -2,14 +2,17 @@
 
 Both module systems are treated alike: `import x from 'm'` and `const x = require('m')` are imports, `export { x }` and
 `module.exports = { x }` make `x` public wherever it is defined in the file. What a statement exports under another name, or as
-the default, is an `Import` of the kind EXPORT: `export { a as b }`, `export default a`, `module.exports = a`.
+the default, is an `Import` of the kind EXPORT: `export { a as b }`, `export default a`, `module.exports = a`. A component stays
+what it is in a wrapper: `export default memo(a)` exports `a`.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
 from codecompass.languages.language import Found, Node, RuleContext, lines_of
 from codecompass.languages.records import EXPORT, Import
+from codecompass.languages.words import word_set
 
 EXPORTED: Final = "exported"
 """First part of the note that a name is exported by a statement other than its definition."""
@@ -107,6 +110,7 @@ def assigned_exports(node: Node, value: Node, context: RuleContext, lines: tuple
         return
     if is_exports(target, context):
         name = context.text(value) if value.type == "identifier" else context.field_text(value, "name")
+        name = name or wrapped_name(value, context)
         if name:
             yield exported_as("default", name, lines)
         for child in value.named_children if value.type == "object" else ():
@@ -117,6 +121,42 @@ def assigned_exports(node: Node, value: Node, context: RuleContext, lines: tuple
     owner, key = target.child_by_field_name("object"), context.field_text(target, "property")
     if owner is not None and is_exports(owner, context) and value.type == "identifier" and context.text(value) != key:
         yield exported_as(key, context.text(value), lines)
+
+
+_COMPONENT_WRAPPERS: Final = word_set("connect forwardRef inject injectIntl memo observer styled withRouter")
+_WITH: Final = re.compile(r"with[A-Z]\w*")
+MAX_WRAPPERS: Final = 8
+"""Calls around a component that are looked into."""
+
+
+def wrapped_name(value: Node, context: RuleContext) -> str:
+    """Returns the name of the component in `memo(a)`, `connect(..)(a)`, `withRouter(memo(a))` and the like: a name, or that of a
+    function or class in its place; '' for any other value."""
+    is_component = False
+    for _ in range(MAX_WRAPPERS):
+        if value.type != "call_expression":
+            break
+        function, arguments = value.child_by_field_name("function"), value.child_by_field_name("arguments")
+        if function is None or arguments is None or arguments.type != "arguments" or not arguments.named_child_count:
+            return ""
+        is_curried = function.type == "call_expression"
+        if is_curried:
+            function = function.child_by_field_name("function") or function
+        called = context.field_text(function, "property") or context.text(function)
+        is_component = called in _COMPONENT_WRAPPERS or _WITH.fullmatch(called) is not None
+        if not is_component and (not is_curried or called in ("require", "import")):
+            return ""
+        value = arguments.named_children[0]
+    else:
+        return ""
+    name = context.text(value) if value.type == "identifier" else ""
+    if value.type in _WITH_NAMES:
+        name = context.field_text(value, "name")
+    # A function that another one returned makes a component of a component; of anything else it may make anything.
+    return name if is_component or name[:1].isupper() else ""
+
+
+_WITH_NAMES: Final = frozenset({"class", "function_expression", "generator_function"})
 
 
 def require_call(value: Node, context: RuleContext) -> tuple[str, str] | None:
@@ -194,6 +234,8 @@ def _note_export_statement(statement: Node, context: RuleContext) -> None:
                 context.notes[EXPORTED, context.field_text(specifier, "name")] = ""
         elif child.type == "identifier":
             context.notes[EXPORTED, context.text(child)] = ""
+        elif child.type == "call_expression" and (name := wrapped_name(child, context)):
+            context.notes[EXPORTED, name] = ""
 
 
 def _note_assignment(node: Node, context: RuleContext) -> bool:

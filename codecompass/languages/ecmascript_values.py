@@ -14,6 +14,7 @@ from codecompass.languages.ecmascript_modules import (
     require_call,
     required_module,
     required_names,
+    wrapped_name,
 )
 from codecompass.languages.ecmascript_scopes import (
     FUNCTIONS,
@@ -413,5 +414,8 @@ def default_export(value: Node, statement: Node, context: RuleContext) -> Iterat
         bodies, end = function_bodies(inner_value, context), head_end_of(inner_value)
         yield defined(name or "default", "fn", statement, context, bodies, head_end=end, visibility="public")
     else:
+        wrapped = wrapped_name(inner_value, context)
+        if wrapped:
+            yield exported_as("default", wrapped, lines_of(statement))
         inside, end = bodies_of(inner_value, context), statement.end_byte
         yield defined("default", "const", statement, context, inside, head_end=end, visibility="public")

@@ -7,6 +7,7 @@ Expressions are abbreviated in a notation that `query.binding` resolves:
     pair()#1.pool    a member of the second item of a tuple           jobs.each{}.run  of what a method gives to its callback
     open_it().pool   a member of the result of a function           ?.pool           a member of an unknown value
     pkg.sub          a member of a module, a type, or a variable of the file
+    "a.b".run        a member of the module that Lua's `require` returns for a name
 
 Files may be hostile: every search around a name is bounded in characters, or done once for the whole file.
 """
@@ -87,9 +88,12 @@ def expression_of(value: str, rules: LexicalRules) -> str:
     if first is None:
         return LITERAL if value[at : at + 1] in ("'", '"', "`") else UNKNOWN
     whole = first[0]
-    if whole in rules.keywords and whole not in rules.own and whole not in rules.above:
+    if whole in rules.keywords and whole not in rules.own and whole not in rules.above and whole not in rules.soft:
         return UNKNOWN
     at = first.end()
+    required = REQUIRED.match(value) if rules.family == "lua" and whole in ("require", "pcall") else None
+    if required is not None:
+        whole, at = f'"{required["module"]}"', required.end()
     is_new = bool(prefix["new"])
     for _ in range(MAX_PIECES):
         arguments = _TYPE_ARGUMENTS.match(value, at)
@@ -123,12 +127,20 @@ def expression_of(value: str, rules: LexicalRules) -> str:
     return whole
 
 
+REQUIRED: Final = re.compile(
+    r"(?:require\s*+(?:\(\s*+)?|pcall\(\s*+require\s*+,\s*+)(?P<quote>[\"'])(?P<module>[\w./-]++)(?P=quote)(?:\s*+\))?"
+)
+"""A call of Lua that returns a module by its name, or as the second of two results."""
+
 _WRITTEN_TYPE: Final = r"(?P<type>[^\W\d][\w.]*+(?>(?:::\w++)*)(?:<[\w., <>?]{0,60}>)?(?:\[\])?)"
 _CAST_BEFORE: Final = re.compile(rf"\s*+\((?:const )?{_WRITTEN_TYPE}[ *&]*+\)[ ]?(?=[\w(])")
 _NAMED_CAST: Final = re.compile(
     rf"\s*+(?:(?:static|dynamic|reinterpret|const)_cast|(?:std::)?make_(?:unique|shared))<(?:const )?{_WRITTEN_TYPE}[ *&]*+>\("
 )
-_FUNCTION_CAST: Final = re.compile(r"\s*+(?:\w+\.)?cast\(\s*+[\"']?(?P<type>[A-Z][\w.]*+)[\"']?\s*+,")
+_FUNCTION_CAST: Final = re.compile(
+    r"\s*+(?:\w+\.)?cast\(\s*+[\"']?(?P<type>(?:[A-Z][\w.]*+|[\w.]++(?=\[))(?:\[[\w.\[\], |]{1,60}\])?)[\"']?\s*+,"
+)
+_ANGLE_CAST: Final = re.compile(rf"\s*+<{_WRITTEN_TYPE}>\s*+(?=[\w$\[{{]|\((?![^()]*+\)\s*+(?::[^=]*+)?=>))")
 _CAST_AFTER: Final = re.compile(rf"\s*+[\w.$\[\]]++(?:\([^()]*+\))?\s++as[?!]?\s++{_WRITTEN_TYPE}\??\s*+(?=$|[;,){{|&?:]|else\b)")
 _MEMBER_CAST: Final = re.compile(
     rf"\s*+\w++(?>(?:\.\w++)*)\.(?:\(\*?{_WRITTEN_TYPE}\)|asInstanceOf\[(?P<other>[\w.]++)\])\s*+(?=$|[;,){{])"
@@ -148,7 +160,10 @@ _CASTS: Final[Mapping[str, Sequence[tuple[str, re.Pattern[str]]]]] = {
 
 def _cast(value: str, rules: LexicalRules) -> str:
     """Returns the expression for a value that is cast to a type; '' if it is not."""
-    for mark, form in _CASTS.get(rules.family, ()):
+    forms = _CASTS.get(rules.family, ())
+    if rules.family == "ecmascript" and not rules.has_markup and value.lstrip()[:1] == "<":
+        forms = (("<", _ANGLE_CAST),)
+    for mark, form in forms:
         found = form.match(value) if mark in value else None
         if found is not None:
             return typed(found["type"] or found["other"])
@@ -230,7 +245,9 @@ _NAME_FIRST: Final = re.compile(
     r"(?:(?:mut|ref|val|var|private|public|protected|readonly|override|inout|vararg|out|const|final|implicit)\s\s*+)*+[*&.]*+"
     r"(?P<label>[\w$']++\s++)?(?P<name>[\w$']++)\??\s*+(?::\s*+(?P<type>[^=]++)|\s*+)(?:=.*)?$"
 )
-_TYPE_FIRST: Final = re.compile(r"\s*+(?P<type>.*?[\s*&>\])])?\.{0,3}(?P<name>\$?[^\W\d]\w*)\s*+(?:\[[^\]]*\])?\s*+(?:=.*)?$")
+_TYPE_FIRST: Final = re.compile(
+    r"\s*+(?P<type>.*?[\s*&>\])])?\.{0,3}(?P<name>\$?[^\W\d]\w*)\s*+(?P<array>\[[^\]]*\])?\s*+(?:=.*)?$"
+)
 
 
 def parameter_list(written: str, rules: LexicalRules) -> Iterator[tuple[str, str]]:
@@ -252,7 +269,7 @@ def parameter_list(written: str, rules: LexicalRules) -> Iterator[tuple[str, str
                 found = _TYPE_FIRST.match(piece)
                 if found is not None and found["name"] not in rules.keywords:
                     type_ = _MODIFIERS.sub("", found["type"] or "").strip()
-                    yield found["name"], type_
+                    yield found["name"], type_ + "[]" * (found["array"] is not None)
         case "name_first":
             for piece in pieces:
                 if piece.lstrip()[:1] == "{" and (pattern := _PATTERN.match(piece)) is not None:
@@ -327,6 +344,7 @@ _WITH_LISTS: Final = frozenset({"ecmascript", "python", "ruby", "rust", "swift"}
 _WITH_NUMBERED_FIELDS: Final = frozenset({"rust", "swift"})
 """Families in which the items of a tuple are members with a number: `pair.0`."""
 
+_BEFORE_COLON: Final = frozenset("_)]\"'")
 _SCALA_CAST: Final = "asInstanceOf"
 _OPENINGS: Final = {")": "(", "]": "[", ">": "<"}
 _BRACKETS: Final = re.compile(r"\([^()\[\]{}]*+\)|[()\[\]{}]")
@@ -336,11 +354,13 @@ _BEFORE_PLAIN: Final = frozenset(" \t\n\r()[]{},;=+-*/%&|^<~\"'`")
 
 
 class Receivers:
-    """Finds receivers in one file. `text` is without comments and contents of strings, and begins and ends with a line break."""
+    """Finds receivers in one file. `text` is without comments and contents of strings, and begins and ends with a line break;
+    `written` is the same text with them if strings of it name modules or types, else empty."""
 
-    def __init__(self, rules: LexicalRules, text: str) -> None:
+    def __init__(self, rules: LexicalRules, text: str, written: str) -> None:
         self._rules = rules
         self._text = text
+        self._written = written
         self._pairs: dict[str, dict[int, int]] = {}
         self._open_brackets: list[int] = []
         self._seen_brackets = 0
@@ -424,7 +444,7 @@ class Receivers:
             keyword in rules.own
             or keyword in rules.above
             or keyword == IMPLICIT_PARAMETER
-            or (not is_called and (keyword in _PATH_ROOTS or keyword in rules.built_in))
+            or (not is_called and (keyword in _PATH_ROOTS or keyword in rules.built_in or keyword in rules.soft))
         )
 
     def is_member(self, keyword: str, start: int) -> bool:
@@ -444,7 +464,8 @@ class Receivers:
             case ":":
                 if text[start - 2 : start] == "::":
                     return start - 3
-                return start - 2 if self._rules.family == "lua" and text[start - 2 : start - 1].isalnum() else -1
+                before = text[start - 2 : start - 1]
+                return start - 2 if self._rules.family == "lua" and (before.isalnum() or before in _BEFORE_COLON) else -1
         return -1
 
     def _ending_at(self, at: int) -> str:
@@ -471,6 +492,9 @@ class Receivers:
                         return UNKNOWN
                     pieces.append(whole)
                     break
+                if self._written and character == ")" and (named := self._required(closed) or self._cast_to(at, closed)):
+                    pieces.append(named)
+                    break
                 if character == "]" and not pieces and text[at + 1 - len(_SCALA_CAST) : at + 1] == _SCALA_CAST:
                     pieces.append(typed(text[at + 2 : closed]))
                     break
@@ -491,7 +515,7 @@ class Receivers:
                     return UNKNOWN
                 continue
             if character in "\"'`":
-                pieces.append(LITERAL)
+                pieces.append(self._required(at) or LITERAL)
                 break
             stop = at
             while text[at].isalnum() or text[at] in "_$":
@@ -509,6 +533,7 @@ class Receivers:
             if (
                 name in rules.keywords
                 and not self._is_receiver(name, bool(pieces) and pieces[-1] in ("()", "[]"))
+                and not (name in rules.soft and pieces[-1:] == ["[]"])
                 and not self.is_member(name, at + 1)
             ):
                 return UNKNOWN
@@ -528,6 +553,20 @@ class Receivers:
         for piece in reversed(pieces):
             whole += piece if not whole or piece[0] in "([#" else "." + piece
         return whole if len(whole) <= MAX_RECEIVER else UNKNOWN
+
+    def _required(self, at: int) -> str:
+        """Returns the expression for the module of a `require` whose last character is at `at`; '' if there is none."""
+        if not self._written:
+            return ""
+        begin = self._text.rfind("require", max(at - MAX_RECEIVER, 0), at)
+        found = REQUIRED.fullmatch(self._written, begin, at + 1) if begin >= 0 else None
+        return f'"{found["module"]}"' if found is not None else ""
+
+    def _cast_to(self, at: int, closed: int) -> str:
+        """Returns the expression for what a call of Python's `cast` returns; '' if the name that ends at `at` is another."""
+        if self._text[max(at - 3, 0) : at + 1] != "cast" or self._text[at - 4].isalnum() or self._text[at - 4] == "_":
+            return ""
+        return _cast(self._written[at - 3 : closed + 1], self._rules)
 
     def _begins_value(self, at: int) -> bool:
         """Whether the bracket after `at` begins a value, because no expression ends at `at`."""

@@ -51,6 +51,8 @@ class LexicalRules(Struct, frozen=True, kw_only=True):
     name: re.Pattern[str]
     """An identifier or keyword."""
     keywords: frozenset[str]
+    soft: frozenset[str] = frozenset()
+    """Keywords that are also names of variables, and that are followed by a dot or a subscript only then."""
     own: frozenset[str] = frozenset({"self"})
     """Words for the instance or its class, inside the class."""
     above: frozenset[str] = frozenset({"super"})
@@ -171,6 +173,7 @@ def _ecmascript() -> LexicalRules:
             "of in instanceof typeof void delete undefined super static public private protected readonly abstract declare "
             "namespace keyof infer is satisfies string number boolean any unknown never object symbol bigint",
         ),
+        soft=word_set("any async declare from namespace number object of string symbol type using"),
         own=frozenset({"this"}),
         declarations=(
             _loop(_after("const let var") + r"\s++(?P<names>[\w$]++|\[[^\[\]]*+\])\s++of\b(?P<value>[^\n]{0,200})"),
@@ -335,6 +338,7 @@ def _java() -> LexicalRules:
             "interface long native package private protected public short static strictfp super synchronized throws transient "
             "void volatile var record sealed permits yield",
         ),
+        soft=word_set("permits record sealed"),
         own=frozenset({"this"}),
         declarations=(
             _C_LOOP,
@@ -345,7 +349,7 @@ def _java() -> LexicalRules:
                 + r"[ \t]++(?:final[ \t]++)?(?P<type>[A-Z][\w.]*+)(?:<[^<>()]*+>)?[ \t]++(?P<names>[a-z_]\w*+)"
             ),
             _declared(r"\((?P<names>[\w\s,]*+)\)\s*+->"),
-            _declared(r"(?<!\w)(?P<names>\w++)[ \t]*+->", "->"),
+            _declared(r"(?<!\w)(?P<names>(?![A-Z])\w++)[ \t]*+->", "->"),
             _declared(_after("catch") + r"\s*+\((?:final\s++)?[\w.| ]+\s(?P<names>\w++)"),
         ),
         parameters="type_first",
@@ -376,6 +380,7 @@ def _csharp() -> LexicalRules:
             "protected public readonly ref sbyte sealed short sizeof stackalloc static string struct typeof uint ulong unchecked "
             "unsafe ushort using virtual void volatile var async await record get set init where yield",
         ),
+        soft=word_set("async get init record set where"),
         own=frozenset({"this"}),
         above=frozenset({"base"}),
         declarations=(
@@ -384,7 +389,7 @@ def _csharp() -> LexicalRules:
             _C_DECLARATION,
             _CASE_OF_TYPE,
             _declared(r"\((?P<names>[\w\s,]*+)\)\s*+=>"),
-            _declared(r"(?<!\w)(?P<names>\w++)[ \t]*+=>", "=>"),
+            _declared(r"(?<!\w)(?P<names>(?![A-Z])\w++)[ \t]*+=>", "=>"),
             _declared(_after("is") + r"[ \t]++(?P<type>[A-Z][\w.]*+)[ \t]++(?!and\b|or\b)(?P<names>[a-z_]\w*+)"),
         ),
         parameters="type_first",
@@ -413,6 +418,7 @@ def _kotlin() -> LexicalRules:
             "it lateinit object open operator out override package private protected public reified sealed super suspend tailrec "
             "typealias val var vararg when where by get set",
         ),
+        soft=word_set("by constructor data get infix inline inner internal open operator out sealed set vararg where"),
         own=frozenset({"this"}),
         declarations=(
             _VALUES,
@@ -444,7 +450,8 @@ def _scala() -> LexicalRules:
         own=frozenset({"this"}),
         declarations=(
             _VALUES,
-            _declared(r"(?<!\w)(?P<names>\w++)\)?[ \t]*+=>", "=>"),
+            _declared(r"(?<!\w)(?P<names>(?![A-Z])\w++)\)?[ \t]*+=>", "=>"),
+            _declared(r"\((?P<parameters>[^()]*+)\)[ \t]*+=>", "=>"),
             _loop(r"(?<!\w)(?P<names>\w++)[ \t]*+<-(?P<value>[^\n]{0,200})", "<-"),
             _declared(_after("case") + r"[ \t]++(?P<names>\w++)[ \t]*+:[ \t]*+(?P<type>[A-Z][\w.\[\], ]*?)[ \t]*+(?:=>|if\b)"),
         ),

@@ -154,8 +154,10 @@ class _File:
         self._text = f"\n{code}\n"
         self._starts = list(accumulate([len(line) + 1 for line in self._text.split("\n")]))
         """Where each line begins, line 1 first; the last item is beyond the end of the text."""
-        self._variables = LocalVariables(lexical_rules, self._text, self._starts, symbols)
-        self._receivers = Receivers(lexical_rules, self._text)
+        marker = _NAMING_STRINGS.get(lexical_rules.family, "")
+        written = f"\n{text}\n" if marker and marker in text else ""
+        self._variables = LocalVariables(lexical_rules, self._text, written, self._starts, symbols)
+        self._receivers = Receivers(lexical_rules, self._text, written)
         self._cases: tuple[int, bool] = (0, False)
         self._described_in = -1
         self._descriptions: dict[str, str] = {}
@@ -325,6 +327,10 @@ class _File:
 
 
 _NO_TYPES: Final = word_set("return throw new delete else case goto typedef using namespace package import await yield in is as")
+_NAMING_STRINGS: Final = {"lua": "require", "python": "cast("}
+"""By family: what a text has in which strings name modules or types."""
+
+_WITH_NAMING_STRING: Final = ("require", "pcall(require", "cast(", "typing.cast(", "t.cast(")
 _WRAPPED: Final = re.compile(r"(?:Some|Ok)\((?:mut |ref |&)?(\w+)\)")
 _FLAT_NAMES: Final = re.compile(r"\s*[\[(]?\s*(?:(?:mut|ref)\s+)?[\w$]+(?:\s*,\s*(?:(?:mut|ref)\s+)?[\w$]+)*\s*,?\s*[\])]?\s*")
 _BEFORE_INITIALIZER: Final = re.compile(
@@ -352,11 +358,15 @@ _NOTHING: Final[Mapping[str, str]] = {}
 
 
 class LocalVariables:
-    """The variables of each function. `text` is without comments and contents of strings; line 1 begins at `starts[0]`."""
+    """The variables of each function. `text` is without comments and contents of strings; line 1 begins at `starts[0]`.
+    `written` is the same text with them if strings of it name modules or types, else empty."""
 
-    def __init__(self, lexical_rules: LexicalRules, text: str, starts: Sequence[int], symbols: Sequence[Symbol]) -> None:
+    def __init__(
+        self, lexical_rules: LexicalRules, text: str, written: str, starts: Sequence[int], symbols: Sequence[Symbol]
+    ) -> None:
         self._rules = lexical_rules
         self._text = text
+        self._written = written
         self._starts = starts
         self._symbols = symbols
         self.function_of: Final = self._functions(len(starts) + 1)
@@ -369,7 +379,7 @@ class LocalVariables:
         """By the first name of the value."""
         for each in islice(narrowings(lexical_rules, text), MAX_CONDITIONS):
             self._add(each)
-        self._receivers = Receivers(lexical_rules, text)
+        self._receivers = Receivers(lexical_rules, text, written)
         self._read_parameters()
         self._read_declarations()
         self._read_implicit_parameters()
@@ -445,11 +455,19 @@ class LocalVariables:
                     known.setdefault(name, typed(type_) if type_ else UNKNOWN)
                 continue
             type_ = (match["type"] or "").strip() if has_type else ""
+            if type_ and self._text.startswith("[", match.end()) and self._is_array(type_):
+                type_ += "[]"
             value = (match["value"] or "") if has_value else ""
+            if self._written and value.startswith(_WITH_NAMING_STRING) and (value[0] != "p" or "," in match["names"]):
+                value = self._written[match.start("value") : match.end("value")]
             block = value.find("{")
             since = match.start("value") + block if block >= 0 else match.end()
             span = match.start(), match.start() if declaration.is_loop else since
             self._declare(function, match[group], type_, value, span, is_loop=declaration.is_loop)
+
+    def _is_array(self, type_: str) -> bool:
+        """Whether what is declared with a type and a bracket after its name is an array."""
+        return self._rules.parameters == "type_first" and type_ not in _NO_TYPES
 
     def _declarations(self, declaration: Declaration) -> Iterator[re.Match[str]]:
         text, mark, pattern = self._text, declaration.mark, declaration.pattern
@@ -544,7 +562,11 @@ class LocalVariables:
             written = wrapped[1]
         elif lexical_rules.family == "rust" and written[:1] != "(" and "(" in written:  # `Kind::Job(job)`
             written, type_, value = written[written.find("(") :], "", ""
-        names = [name for name in lexical_rules.name.findall(written) if name not in lexical_rules.keywords]
+        names = [
+            name
+            for name in lexical_rules.name.findall(written)
+            if name not in lexical_rules.keywords or name in lexical_rules.soft
+        ]
         whole = UNKNOWN
         if type_ and type_ not in ("auto", "var", "val", "let", "const"):
             whole = typed(type_) if type_.lstrip("[]*") != "struct" else LITERAL  # members of a type without a name
@@ -566,6 +588,8 @@ class LocalVariables:
             return [UNKNOWN] * len(names)
         if self._rules.family == "go" and not whole.endswith("()"):  # `value, ok := ..`
             return [whole, *[UNKNOWN] * (len(names) - 1)]
+        if self._rules.family == "lua" and value.startswith("pcall"):  # `ok, module = pcall(require, ..)`
+            return [UNKNOWN, whole, *[UNKNOWN] * (len(names) - 2)]
         return [f"{whole}#{number}" for number in range(len(names))]
 
     def _declare_elements(self, function: int, written: str, value: str, span: tuple[int, int]) -> None:

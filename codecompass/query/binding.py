@@ -38,10 +38,10 @@ from codecompass.query.definitions import (
     owner_name,
     unique,
 )
-from codecompass.query.extension_functions import extended_type, of_type, visible_extensions
+from codecompass.query.extension_functions import WITH_EXTENSIONS, visible_extensions
 from codecompass.query.namespaces import Namespaces, is_declared, may_be_seen, named_by
 from codecompass.query.overloads import Overloads
-from codecompass.query.receiver_types import Module, Outside, ReceiverTypes, Thing
+from codecompass.query.receiver_types import Module, Outside, ReceiverTypes
 from codecompass.query.written_types import declared_type
 from codecompass.store.facts import FactsReader
 from codecompass.store.rows import SymbolRow
@@ -295,7 +295,7 @@ class Binder:
                     found += self.types.members(thing, name)
             if found:
                 return Binding("exact", tuple(unique(found)))
-            extensions = self._extensions(name, file, things)
+            extensions = self.types.extensions(name, file, things)
             if extensions:
                 return Binding("exact", tuple(extensions))
             if all(isinstance(thing, Outside) for thing in things):
@@ -314,7 +314,7 @@ class Binder:
                 if below:
                     return self._fitting(below)
         members = [row for row in family if is_member(row)]
-        if things is None and file.language in _WITH_EXTENSIONS:
+        if things is None and file.language in WITH_EXTENSIONS:
             members = [*members, *(row for row in visible_extensions(name, file, self.definitions) if not is_member(row))]
         if use.usage == "call" and use.arity >= 0:
             members = [row for row in members if self._takes(row, use.arity, file.rules)]
@@ -325,23 +325,6 @@ class Binder:
             return Binding("possible", binding.symbols)
         return binding
 
-    def _extensions(self, name: str, file: FileNames, things: Sequence[Thing]) -> list[SymbolRow]:
-        """Returns the visible functions that extend one of the types, or any type that is not the repository's."""
-        if file.language not in _WITH_EXTENSIONS:
-            return []
-        visible = visible_extensions(name, file, self.definitions)
-        if not visible:
-            return []
-        types = [thing for thing in things if isinstance(thing, SymbolRow)]
-        if len(types) < len(things):
-            # Of a type from outside the name is not known.
-            own = {row.id for row in visible if self.definitions.in_family(extended_type(row), file)}
-            return [row for row in visible if row.id not in own] or of_type(visible, frozenset({row.name for row in types}))
-        names = {row.name for row in types}
-        for type_ in types:
-            names.update(row.name for row in self.types.all_supertypes(type_))
-        return of_type(visible, frozenset(names))
-
     def _takes(self, row: SymbolRow, arity: int, rules: LexicalRules) -> bool:
         """Whether a function may be called with this number of arguments, as far as its signature shows."""
         if rules.has_overloads:
@@ -351,9 +334,6 @@ class Binder:
         n_parameters = self._n_parameters[row.id]
         return n_parameters is None or n_parameters == arity
 
-
-_WITH_EXTENSIONS: Final = frozenset({"csharp", "kotlin"})
-"""Languages with functions that are called like members of types they extend."""
 
 _STANDARD: Final = frozenset({"alloc", "core", "std"})
 """The crates that every crate of Rust can name."""

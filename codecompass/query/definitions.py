@@ -7,6 +7,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from codecompass.languages.lexical_rules import LEXICAL_RULES, LexicalRules
+from codecompass.languages.path_modules import lua_module
 from codecompass.languages.records import CLASS_LIKE, EXPORT, FUNCTION_LIKE
 from codecompass.query.rust_modules import KEYWORDS, module_file
 from codecompass.store.facts import FactsReader
@@ -289,6 +290,10 @@ class Definitions:
             own = [
                 row for row in names.by_name.get(name, ()) if row.parent_kind not in CLASS_LIKE and row.kind not in MEMBER_KINDS
             ]
+        if not own and names.language == "lua":
+            # Its methods and fields are members of the table that a module of Lua is, or of one that the table has as its base.
+            members = names.by_name.get(name, [])
+            own = [row for row in members if name_path(row)[:-1] == lua_module(target)] or list(members)
         if own:
             top = [row for row in own if row.parent_id is None]
             return top or own

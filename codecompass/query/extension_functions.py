@@ -1,4 +1,5 @@
-"""Functions that are declared outside a type and called like its members: Kotlin's `fun Type.name()`, C#'s `(this Type name)`.
+"""Functions that are declared outside a type and called like its members: Kotlin's `fun Type.name()`, C#'s `(this Type name)`,
+Scala's `extension (value: Type) def name`.
 
 Such a function is visible where its package is, or where it is imported; a member of the type with the same name wins.
 """
@@ -7,8 +8,19 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from codecompass.query.definitions import Definitions, FileNames, imported_path, last_part, name_path, package_path
+from codecompass.query.definitions import (
+    Definitions,
+    FileNames,
+    imported_path,
+    last_part,
+    name_path,
+    owner_name,
+    package_path,
+)
 from codecompass.store.rows import SymbolRow
+
+WITH_EXTENSIONS: Final = frozenset({"csharp", "kotlin", "scala"})
+"""Languages with functions that are called like members of types they extend."""
 
 _KOTLIN: Final = re.compile(
     r"\b(?:fun|va[lr])\s+(?P<parameters><[^()]*?>\s*)?\(?(?P<type>[\w.]+(?:<[^()=]*>)?)\??\)?\??\.`?(?P<name>\w+)`?\s*[(:<=]"
@@ -27,7 +39,8 @@ def extended_type(row: SymbolRow) -> str:
     if row.language == "csharp" and "this " in row.signature:
         found = _CSHARP.search(row.signature)
         return last_part(found["type"], row.language) if found is not None else ""
-    return ""
+    # The one of Scala is in an `extension`, which is named after the type.
+    return owner_name(row) if row.language == "scala" and row.parent_kind == "impl" else ""
 
 
 def takes_any_type(extended: str) -> bool:
@@ -42,7 +55,12 @@ def visible_extensions(name: str, file: FileNames, definitions: Definitions) -> 
     found = [row for each in sorted(names) for row in definitions.in_family(each, file) if extended_type(row)]
     packages = set(_packages(file))
     paths = {imported_path(row) for row in rows}
-    return [row for row in found if name_path(row) in paths or (row.name == name and _package_of(row) in packages)]
+    return [
+        row
+        for row in found
+        if (*_package_of(row), row.name) in paths
+        or (row.name == name and (_package_of(row) in packages or _is_in_companion(row) or _is_beside(row, file)))
+    ]
 
 
 def _packages(file: FileNames) -> Iterator[tuple[str, ...]]:
@@ -53,8 +71,18 @@ def _packages(file: FileNames) -> Iterator[tuple[str, ...]]:
 
 
 def _package_of(row: SymbolRow) -> tuple[str, ...]:
-    # A C# extension is in a static class, which nobody names.
-    return name_path(row)[: -2 if row.language == "csharp" else -1]
+    # A C# extension is in a static class, and one of Scala in an `extension`, which nobody names.
+    return name_path(row)[: -1 if row.language == "kotlin" else -2]
+
+
+def _is_in_companion(row: SymbolRow) -> bool:
+    """Whether an extension of Scala is in the object that belongs to its type, where it is visible with every value of it."""
+    return row.language == "scala" and _package_of(row)[-1:] == (owner_name(row),)
+
+
+def _is_beside(row: SymbolRow, file: FileNames) -> bool:
+    """Whether an extension of Scala is in the same file, most often in an object around its uses."""
+    return row.language == "scala" and row.file_id == file.file_id
 
 
 def of_type(rows: Sequence[SymbolRow], type_names: frozenset[str]) -> list[SymbolRow]:

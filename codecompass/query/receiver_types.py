@@ -27,6 +27,7 @@ from codecompass.query.definitions import (
     name_path,
     owner_name,
 )
+from codecompass.query.extension_functions import WITH_EXTENSIONS, extended_type, of_type, visible_extensions
 from codecompass.query.rust_modules import KEYWORDS
 from codecompass.query.written_types import (
     PRIMITIVES,
@@ -91,6 +92,8 @@ class ReceiverTypes:
         self._depth = 0
         self._supertypes: dict[int, tuple[Thing, ...]] = {}
         self._namesakes: dict[int, bool] = {}
+        self._extensions: dict[tuple[int, str], list[SymbolRow]] = {}
+        """By file and name: the extensions that are visible there."""
         self._types: dict[tuple[int, int, str], tuple[Thing, ...] | None] = {}
 
     def things(self, expression: str, file: FileNames, around: Sequence[SymbolRow]) -> tuple[Thing, ...] | None:
@@ -166,6 +169,32 @@ class ReceiverTypes:
                     pending.append(thing)
         return list(found.values())
 
+    def extensions(self, name: str, file: FileNames, things: Sequence[Thing]) -> list[SymbolRow]:
+        """Returns the visible functions that extend one of the types, or any type that is not the repository's."""
+        if file.language not in WITH_EXTENSIONS:
+            return []
+        visible = self._visible_extensions(name, file)
+        if not visible:
+            return []
+        types = [thing for thing in things if isinstance(thing, SymbolRow)]
+        if len(types) < len(things):
+            # Of a type from outside the name is not known.
+            own = {row.id for row in visible if self._is_of_repository(extended_type(row), file)}
+            return [row for row in visible if row.id not in own] or of_type(visible, frozenset({row.name for row in types}))
+        names = {row.name for row in types}
+        for type_ in types:
+            names.update(row.name for row in self.all_supertypes(type_))
+        return of_type(visible, frozenset(names))
+
+    def _visible_extensions(self, name: str, file: FileNames) -> list[SymbolRow]:
+        key = (file.file_id, name)
+        if key not in self._extensions:
+            self._extensions[key] = visible_extensions(name, file, self._definitions)
+        return self._extensions[key]
+
+    def _is_of_repository(self, name: str, file: FileNames) -> bool:
+        return any(row.kind != "impl" for row in self._definitions.in_family(name, file))
+
     def is_open(self, type_: SymbolRow) -> bool:
         """Whether a type can have unknown members: it inherits from something outside, or is not a class."""
         seen: set[int] = set()
@@ -237,6 +266,8 @@ class ReceiverTypes:
             current = [thing for each in types[-1:] for thing in self.supertypes(each)]
             if rest[:1] == ["()"]:
                 rest = rest[1:]
+        elif first[0] == '"' and first != LITERAL:
+            current = self._required(first[1:-1], file)
         elif first == LITERAL:
             # What a method of a type without a name returns is unknown.
             return (OUTSIDE,) if rest[:1] != ["[]"] or "()" not in expression else None
@@ -248,12 +279,18 @@ class ReceiverTypes:
             current = self._stepped(current, step, file)
         return tuple(current) if current else None
 
+    def _required(self, module: str, file: FileNames) -> list[Thing]:
+        """Returns the module of Lua that a file requires by this name."""
+        rows = [row for rows in file.imports.values() for row in rows if row.spec == module]
+        return [Module(row.target) for row in rows[:1] if row.target] or [OUTSIDE] * bool(rows)
+
     def _first(
         self, first: str, rest: list[str], file: FileNames, around: Sequence[SymbolRow], *, is_type: bool = False
     ) -> tuple[list[Thing], list[str]]:
         for row in () if is_type else reversed(around):
             # A constructor often assigns one of its parameters to a field.
-            type_ = dict(parameters(row.signature, row.name, file.rules)).get(first) if row.kind in FUNCTION_LIKE else None
+            name = row.name if row.kind in FUNCTION_LIKE else "extension" if _is_extension(row) else ""
+            type_ = dict(parameters(row.signature, name, file.rules)).get(first) if name else None
             if type_ is not None:
                 return self._written(type_, file, around), rest
         if file.rules.family == "c" and first == "std":
@@ -380,6 +417,7 @@ class ReceiverTypes:
                 found = self.members(thing, name)
                 if not found and name in _UNWRAPPING.get(file.rules.family, ()):
                     things.append(thing)
+                found = found or self.extensions(name, file, [thing])
                 if not found and thing.kind == "module":
                     found = [row for row in self._definitions.named(name) if owner_name(row) == thing.name]
                 things += self._of_symbols(found, is_called=is_called)
@@ -519,7 +557,7 @@ _OF_ELEMENTS: Final = word_set(
     "get getOrDefault getOrNull getOrElse getOrPut at first firstOrNull last lastOrNull head front back peek poll pop popleft "
     "shift next nth find findLast findFirst First FirstOrDefault Last LastOrDefault Single SingleOrDefault ElementAt single "
     "singleOrNull min max remove setdefault get_mut first_mut last_mut pop_front pop_back back_mut front_mut getFirst getLast "
-    "orElse orElseThrow"
+    "orElse orElseThrow getValue"
 )
 """Members of collections that return an element."""
 
@@ -554,7 +592,7 @@ _MEMBER_TYPE: Final = re.compile(r"(?P<type>[\w$.]+(?:<.*>)?)\[[\"'](?P<name>[\w
 """The type of a member of a type, as TypeScript writes it: `Props["store"]`."""
 
 _STEP: Final = re.compile(
-    r'<[^\0]*?>(?=\.|\(|\[|#|$)|""|#\d+|\.[\w$]+\??\{\}|\.?[^\W\d][\w$]*(?:\(\))?|\.?\$[\w$]*(?:\(\))?|\[\]|\(\)'
+    r'<[^\0]*?>(?=\.|\(|\[|#|$)|"[^"]*"|#\d+|\.[\w$]+\??\{\}|\.?[^\W\d][\w$]*(?:\(\))?|\.?\$[\w$]*(?:\(\))?|\[\]|\(\)'
 )
 _ROOTS: Final = frozenset({"crate", "self", "super", "Self"})
 
@@ -571,6 +609,11 @@ def _steps(expression: str) -> list[str]:
 
 def _is_embedded(row: SymbolRow) -> bool:
     return row.kind == "field" and " " not in row.signature and row.signature.lstrip("*").rpartition(".")[2] == row.name
+
+
+def _is_extension(row: SymbolRow) -> bool:
+    """Whether a definition holds functions of Scala that have a parameter in common, the value that they are called on."""
+    return row.language == "scala" and row.kind == "impl" and row.signature.startswith("extension")
 
 
 def _is_companion(row: SymbolRow, type_: SymbolRow) -> bool:

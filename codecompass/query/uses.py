@@ -178,7 +178,8 @@ class Uses:
         is_test = self._paths.role(file.path).is_test
         imports = [row for rows in file.imports.values() for row in rows if row.name in (name, local) or row.alias == local]
         for use in uses:
-            taken = [row for row in imports if row.line_start <= use.line <= row.line_end]
+            is_called = file.language == "lua" and use.usage == "call"  # `require("m").run()` imports `run`, and calls it
+            taken = [row for row in imports if row.line_start <= use.line <= row.line_end and not is_called]
             imported = asked.met_by([symbol for row in taken for symbol in self.binder.definitions.taken_by(row, file)])
             if imported:
                 around, is_in_test = code_around(file, use.line)

@@ -207,7 +207,8 @@ def declared_type(row: SymbolRow) -> str:
                 " ",
                 before,
             )
-            return " ".join(words.split())
+            is_array = family == "c" and after.lstrip()[:1] == "["
+            return " ".join(words.split()) + "[]" * is_array
     return ""
 
 

@@ -22,3 +22,17 @@ def test_a_plugin_below_another_directory_is_found_by_its_lua_directory():
     paths = repository("plugins/tree/lua/tree/view.lua init.lua")
 
     assert target(paths, "init.lua", "tree.view") == "plugins/tree/lua/tree/view.lua"
+
+
+def test_of_files_with_one_name_the_one_on_the_search_path_is_meant():
+    paths = repository(
+        "lua/tree/view.lua lua/tree/config.lua lua/config.lua tests/config.lua "
+        "game/main.lua game/util.lua game/states/util.lua game/states/menu.lua "
+        "tools/a/b.lua tools/a/c.lua"
+    )
+
+    assert target(paths, "lua/tree/view.lua", "config") == "lua/config.lua"
+    assert target(paths, "tests/config_spec.lua", "config") == "lua/config.lua"
+    assert target(paths, "game/states/menu.lua", "util") == "game/util.lua"
+    assert target(paths, "game/states/menu.lua", "states.util") == "game/states/util.lua"
+    assert target(paths, "tools/a/b.lua", "c") == "tools/a/c.lua"

@@ -62,6 +62,55 @@ def test_a_method_is_found_through_a_default_import_under_another_name(lines_of)
     assert lines_of(files, "Store.save", confidence="exact") == ["use.ts:3", "use.ts:4"]
 
 
+@pytest.mark.parametrize(
+    "export",
+    [
+        "export default memo(Panel);",
+        "export default React.memo(Panel, same);",
+        "export default React.forwardRef(Panel);",
+        "export default connect(state => ({ name: state.name }), { same })(Panel);",
+        "export default withRouter(connect(same)(Panel));",
+        "export default compose(withRouter, connect(same))(Panel);",
+        "export default (memo(Panel));",
+        "module.exports = memo(Panel);",
+    ],
+)
+@pytest.mark.parametrize("ending", ["tsx", "js"])
+def test_a_default_export_of_a_wrapped_component_is_the_component(lines_of, export, ending):
+    files = {
+        f"panel.{ending}": f"function same() {{}}\nfunction Panel() {{ return null; }}\n{export}\n",
+        f"index.{ending}": 'export { default as Shown } from "./panel";\n',
+        f"use.{ending}": 'import Pane from "./panel";\nexport const Page = () => <Pane />;\n',
+        f"other.{ending}": 'import { Shown } from ".";\nexport const Other = () => <Shown />;\n',
+        f"third.{ending}": 'import Panel from "./else";\nexport const Third = () => <Panel />;\n',
+        f"else.{ending}": "export default function Panel() {}\n",
+    }
+
+    lines = lines_of(files, "panel.Panel", confidence="exact")
+
+    assert lines == [f"other.{ending}:2", f"panel.{ending}:3", f"use.{ending}:2"]
+
+
+def test_the_function_that_a_default_export_wraps_is_what_is_imported(lines_of):
+    files = {
+        "panel.tsx": "export default memo(forwardRef<Div, Props>(function Panel(props, ref) { return null; }));\n",
+        "use.tsx": 'import Pane from "./panel";\nexport const Page = () => <Pane />;\n',
+    }
+
+    assert lines_of(files, "Panel", confidence="exact") == ["use.tsx:2"]
+
+
+def test_what_a_call_makes_of_its_arguments_is_not_one_of_them(lines_of):
+    files = {
+        "routes.ts": "const Options = {};\nexport default createRouter(Options);\n",
+        "tool.ts": "const options = {};\nexport default configured(1)(options);\n",
+        "use.ts": 'import routes from "./routes";\nimport tool from "./tool";\nroutes();\ntool();\n',
+    }
+
+    assert lines_of(files, "Options") == ["routes.ts:2"]
+    assert lines_of(files, "options") == ["tool.ts:2"]
+
+
 def test_what_module_exports_is_assigned_is_found_under_the_name_that_a_require_gives(lines_of):
     files = {
         "lib/app.js": "exports = module.exports = create;\nfunction create() {}\n",
@@ -191,6 +240,15 @@ def test_an_extension_function_of_another_type_is_not_meant(lines_of):
     assert lines_of(files, "unlock") == ["b/Two.kt:6"]
 
 
+def test_what_an_extension_function_returns_is_a_receiver(lines_of):
+    files = {
+        "a/One.kt": "package a\nclass Box { fun shut() = 1 }\nclass Can { fun shut() = 2 }\nfun Box.unlock(): Can = Can()\n",
+        "b/Two.kt": "package b\nimport a.Box\nimport a.unlock\nfun two(box: Box) {\n    box.unlock().shut()\n}\n",
+    }
+
+    assert lines_of(files, "Can.shut", confidence="exact") == ["b/Two.kt:5"]
+
+
 PHP_USER = (
     "<?php\n"
     "namespace App\\Http;\n"
@@ -297,6 +355,62 @@ def test_scala_is_bound_by_packages_and_objects_wherever_the_files_are(lines_of)
     for name, line in {"mend": 7, "com.acme.util.Work.doIt": 8, "fix": 9, "com.acme.all.Whole.part": 10}.items():
         assert lines_of(files, name, confidence="exact") == [f"a/Main.scala:{line}"], name
     assert lines_of(files, "org.other.Work.doIt") == []
+
+
+SCALA_EXTENSIONS = """\
+package acme.lib
+class Job
+class Special extends Job
+class Other
+object Job:
+  extension (job: Job) def inside: Int = 1
+extension (job: Job)
+  def start(n: Int): Int = job.stop
+  def stop: Int = 2
+extension (s: String) def shout: String = s.toUpperCase
+extension [T](x: T) def logged: T = x
+object Syntax:
+  extension (job: Job) def again(): Job = job
+"""
+SCALA_USER = """\
+package acme.app
+import acme.lib.{Job, Special, Other, shout, start as begin}
+import acme.lib.stop
+import acme.lib.logged
+import acme.lib.Syntax.*
+class User:
+  def go(job: Job, special: Special, other: Other, text: String): Int =
+    job.begin(1)
+    special.begin(2)
+    other.begin(3)
+    job.stop
+    text.shout
+    "x".shout
+    other.logged
+    job.inside
+    job.again().stop
+"""
+
+
+def test_an_extension_of_scala_is_a_member_of_the_values_of_its_type_where_it_is_visible(lines_of):
+    files = {
+        "a/Lib.scala": SCALA_EXTENSIONS,
+        "b/User.scala": SCALA_USER,
+        "c/Same.scala": "package acme.lib\ndef same(job: Job) = job.start(1)\n",
+        "d/Else.scala": "package org.other\nclass Job\nextension (job: Job)\n  def start(n: Int) = n\n  def stop = 1\n",
+        "e/None.scala": "package acme.third\nimport acme.lib.Job\ndef none(job: Job) = job.start(1)\n",
+    }
+
+    expected = {
+        "acme.lib.Job.start": ["b/User.scala:8", "b/User.scala:9", "c/Same.scala:2"],
+        "acme.lib.Job.stop": ["a/Lib.scala:8", "b/User.scala:11", "b/User.scala:16"],
+        "shout": ["b/User.scala:12", "b/User.scala:13"],
+        "logged": ["b/User.scala:14"],
+        "inside": ["b/User.scala:15"],
+        "again": ["b/User.scala:16"],
+        "org.other.Job.start": [],
+    }
+    assert {name: lines_of(files, name, confidence="exact") for name in expected} == expected
 
 
 def test_csharp_is_bound_by_namespaces_wherever_the_files_are(lines_of):
@@ -467,6 +581,46 @@ def test_a_module_of_lua_is_found_by_the_end_of_its_path(lines_of, path):
 
     assert lines_of(files, names.get(path, "x.y.acme.util.go")) == ["main.lua:2"]
     assert lines_of(files, "other.util.go") == []
+
+
+LUA_MODULE = "local M = {}\nM.limit = 1\nfunction M.go() end\nfunction M:act() end\nreturn M\n"
+LUA_USER = """\
+require("acme.util").go()
+require 'acme.util'.go()
+require("acme.util"):act()
+local util = require("acme.util")
+util:act()
+local function inner()
+  local first, second = require("acme.other"), 1
+  local deep = require("acme.util")
+  deep.go()
+  deep:act()
+  require("acme.other").go(require("acme.util").limit)
+  first.go(deep.limit)
+  local ok, safe = pcall(require, "acme.util")
+  return ok and safe.go()
+end
+map("n", function() require("acme.util").go() end)
+require("else.where").go()
+require(name).go()
+"""
+
+
+def test_a_member_of_what_require_returns_is_a_use_in_any_form(lines_of):
+    files = {"acme/util.lua": LUA_MODULE, "acme/other.lua": LUA_MODULE, "main.lua": LUA_USER}
+
+    assert lines_of(files, "acme.util.go", confidence="exact") == [f"main.lua:{line}" for line in (1, 2, 9, 14, 16)]
+    assert lines_of(files, "acme.util.act", confidence="exact") == ["main.lua:3", "main.lua:5", "main.lua:10"]
+    assert lines_of(files, "acme.other.go", confidence="exact") == ["main.lua:11", "main.lua:12"]
+    assert lines_of(files, "acme.util.limit", confidence="exact") == ["main.lua:11", "main.lua:12"]
+
+
+def test_a_call_of_what_require_returns_is_a_call_and_no_import(index_of, state):
+    snapshot = index_of({"util.lua": LUA_MODULE, "main.lua": 'require("util").go()\nlocal go = require("util").go\n'})
+
+    reply = find_references(snapshot, FindReferences(symbol_name="util.go"), state)
+
+    assert [(each.line_start, each.role) for each in reply.references] == [(1, "call"), (2, "import")]
 
 
 def test_constants_of_ruby_are_found_wherever_the_files_are(lines_of):

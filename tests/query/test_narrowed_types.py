@@ -112,6 +112,25 @@ def test_a_receiver_is_what_is_known_at_its_place(case, index_of, state):
     assert [each.line_start for each in reply.references] == wanted
 
 
+def test_a_type_or_constant_before_an_arrow_is_no_parameter(index_of, state):
+    files = {
+        "A.java": (
+            "enum Color { RED, BLUE }\nclass A {\n  int go(Color c) {\n    return switch (c) {\n      case RED -> 1;\n"
+            "      case BLUE -> 2;\n    };\n  }\n}\n"
+        ),
+        "B.cs": (
+            "class Job { public static int Run() => 1; }\nclass B {\n  int Go(object x) => x switch {\n    Job => Job.Run(),\n"
+            "    _ => 0,\n  };\n}\n"
+        ),
+    }
+    snapshot = index_of(files)
+
+    def lines(name):
+        return [each.line_start for each in find_references(snapshot, FindReferences(symbol_name=name), state).references]
+
+    assert (lines("Color.RED"), lines("Job.Run"), lines("Job")) == ([5], [4], [4])
+
+
 def test_what_a_module_exports_as_an_object_is_no_definition_of_that_name(index_of, state):
     snapshot = index_of(
         {

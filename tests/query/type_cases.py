@@ -67,7 +67,9 @@ async def second(thing: object, other: Other):
     c = cast(Job, thing)
     c.run()  #!
     d = cast("Job", thing)
-    d.run()
+    d.run()  #!
+    cast("list[Job]", thing)[0].run()  #!
+    cast(Job, thing).run()  #!
     if isinstance(thing, Job):
         thing.run()  #!
     if (m := maybe()) is not None:
@@ -97,6 +99,7 @@ class Job {
 }
 const build = (): Job => new Job()
 const other = function (): Other { return new Other() }
+const third = function (): Job { return new Job() }
 function make(): Job { return new Job() }
 async function fetchJob(): Promise<Job> { return make() }
 function all(): Job[] { return [] }
@@ -142,13 +145,19 @@ async function run(jobs: Job[], holder: Holder, thing: unknown, by: Map<string, 
     .run() //!
   build().run() //!
   other().run()
+  third().run() //!
   Job.make().run() //!
   const d = make() ?? null
   d.run() //!
   const e: Job | undefined = undefined
   e?.run() //!
   const f = <Job>thing
-  f.run()
+  f.run() //!
+  ;(<Job>thing).run() //!
+  const type = make()
+  type.run() //!
+  const g = <T>(x: T) => other()
+  g(thing).run()
 }
 """,
 )
@@ -301,7 +310,10 @@ class Job {
 fun all(): List<Job> = listOf()
 fun maybe(): Job? = null
 class Holder(val job: Job, val jobs: List<Job>) { fun get(): Job = job }
-fun go(jobs: List<Job>, by: Map<String, Job>, thing: Any, holder: Holder) {
+fun go(jobs: List<Job>, by: Map<String, Job>, thing: Any, holder: Holder, out: Other) {
+  val data = Job.make()
+  data.run() //!
+  out.run()
   for (job in jobs) job.run() //!
   for (job in all()) { job.run() } //!
   for ((name, job) in by) job.run() //!
@@ -309,7 +321,9 @@ fun go(jobs: List<Job>, by: Map<String, Job>, thing: Any, holder: Holder) {
   jobs.forEach { job -> job.run() } //!
   jobs[0].run() //!
   jobs.first().run() //!
-  by["a"]?.run()
+  by["a"]?.run() //!
+  by["a"]!!.run() //!
+  by.getValue("a").run() //!
   maybe()?.run() //!
   maybe()!!.run() //!
   (thing as Job).run() //!
@@ -500,7 +514,7 @@ struct Job {
   static Job make();
   Job* child;
 };
-struct Holder { Job job; std::vector<Job> jobs; std::unique_ptr<Job> owned; Job* get(); };
+struct Holder { Job job; Job many[3]; std::vector<Job> jobs; std::unique_ptr<Job> owned; Job* get(); };
 std::vector<Job> all();
 void go(std::vector<Job>& jobs, Holder& holder, void* thing, Job array[]) {
   for (Job& job : jobs) job.run(); //!
@@ -508,7 +522,10 @@ void go(std::vector<Job>& jobs, Holder& holder, void* thing, Job array[]) {
   for (const auto& job : all()) { job.run(); } //!
   jobs[0].run(); //!
   jobs.front().run(); //!
-  array[0].run();
+  array[0].run(); //!
+  Job local[4];
+  local[1].run(); //!
+  holder.many[2].run(); //!
   holder.jobs[0].run(); //!
   holder.owned->run(); //!
   holder.get()->then().run(); //!
@@ -584,11 +601,13 @@ object User {
     jobs(0).run() //!
     jobs.head.run() //!
     holder.job.run() //!
-    Job.make().then2().run()
+    Job.make().then2().run() //!
     val a = Job.make().next
     a.run() //!
     thing.asInstanceOf[Job].run() //!
     thing match { case j: Job => j.run() } //!
+    val each = (job: Job, other: Other) => job.run() //!
+    val last = (other: Other) => other.run()
   }
 }
 """,
