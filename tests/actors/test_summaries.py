@@ -95,4 +95,5 @@ async def test_an_index_that_hangs_does_not_keep_others_from_their_summaries(two
             return await known(cold, two) == ["two"]
 
         await until(is_second_known, "the summary of the other")
+        facts.unlink()  # or it would be opened again
         os.close(writer)
