@@ -7,13 +7,17 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import structlog
+import trio
 from hypothesis import HealthCheck, settings
 
-from codecompass.units import GIB
+from codecompass.units import GIB, MILLISECONDS
+from tests.support.loop_steps import StepWatch
 from tests.support.workspace import TestWorkspace
 
 SLOW_FOLDERS = frozenset({"blackbox", "clients", "conformance", "crash", "fuzz", "hosts", "identity", "soak", "workspaces"})
@@ -27,17 +31,28 @@ MAX_DATA_BYTES = 4 * GIB
 """Makes a test with unbounded memory use fail; without the limit it would exhaust the machine's memory."""
 
 
-def pytest_configure() -> None:
+STEPS = pytest.StashKey[StepWatch]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
     # A slow machine is not a defect; a hanging test is ended by its timeout.
     settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("any machine")
     if sys.platform == "linux":
         hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
         resource.setrlimit(resource.RLIMIT_DATA, (MAX_DATA_BYTES, hard))
+    if milliseconds := config.getoption("--loop-steps"):
+        watch = config.stash[STEPS] = StepWatch(milliseconds * MILLISECONDS)
+        watch.start()
+        trio.run = partial(_run_watched, trio.run, watch)
     # A suite that runs in the background of a script ignores SIGINT, and every server that it starts would inherit that.
     for number in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+
+
+def _run_watched(run: Callable[..., object], watch: StepWatch, *arguments: Any, instruments: Any = (), **options: Any) -> object:
+    return run(*arguments, instruments=[*instruments, watch], **options)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -57,6 +72,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--soak-scale", type=int, default=1, help="multiplies the seeds of the slow tests (CI: 1)")
+    parser.addoption("--loop-steps", type=int, default=0, help="name steps of the event loop of so many milliseconds (with -n0)")
 
 
 @pytest.fixture(autouse=True)
@@ -72,6 +88,17 @@ def log_configuration() -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=False,
     )
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if (watch := config.stash.get(STEPS, None)) is not None:
+        for line in watch.report():
+            terminalreporter.write_line(line)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if (watch := item.config.stash.get(STEPS, None)) is not None:
+        watch.test = item.nodeid
 
 
 @pytest.fixture
