@@ -1,15 +1,17 @@
 """Files with several names: a write through any of them is in the next answer that calls itself fresh, under every name."""
 
+import errno
 import os
 import sys
 
 import pytest
 import trio
 
-from codecompass.actors.watching import watcher
+from codecompass.actors.watching import file_watches, watcher
 from tests.support.asking import locate, open_workspace, until_indexed, until_quiet
 from tests.support.serving import open_serving
 from tests.support.tangle import Tangle
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere each answer compares the tree")
 
@@ -127,3 +129,21 @@ async def test_no_answer_is_wrong_and_fresh_after_random_changes_through_any_nam
     finally:
         tangle.close()
     assert n_fresh
+
+
+async def test_where_the_system_has_no_second_instance_directories_are_watched_alone(workspace, tmp_path, monkeypatch):
+    """A user has 128 instances of inotify for all programs."""
+
+    def refuse(**_options):
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(file_watches, "INotify", refuse)
+    workspace.write({"a.py": "def first(): pass\n"})
+    async with open_serving(tmp_path / "home") as serving:
+        handle = await open_workspace(serving, workspace)
+        await until_indexed(handle)
+        await until_quiet(handle)
+        workspace.write({"a.py": "def second(): pass\n"})
+
+        assert await fresh_paths_of(handle, "second") == ["a.py"]
+        await until(lambda: handle.observation.is_watched, "a watched tree")

@@ -123,7 +123,8 @@ def _outlines(root: Path) -> Iterator[Question]:
 
         def check(answer: dict, path: str = path) -> None:
             found = {(node["name"], node["line_start"], node["kind"] in TYPES) for node in _flat(answer["symbols"])}
-            assert found == told[path]
+            is_whole = answer["metadata"]["result_completeness"] != "truncated"
+            assert found == told[path] if is_whole else found and found < told[path]
 
         yield Question("get_file_outline", {"path": path, "limit": 10_000}, check)
 

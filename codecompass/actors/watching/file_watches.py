@@ -27,24 +27,27 @@ _UNWATCHABLE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES, errn
 class FileWatches:
     """The watched files of one tree. Owns a descriptor.
 
-    Watches all files of the tree, or none if there are more than `max_files`: `is_complete` says which. Raises OSError if the
-    system has no more inotify instances.
+    Watches all files of the tree, or none if there are more than `max_files`, or if the system has no more inotify instances (a
+    user has 128): `is_complete` says which.
     """
 
     def __init__(self, root: str, max_files: int) -> None:
         self.is_complete = True
         self._root = root
         self._max_files = max_files
-        self._inotify = INotify(nonblocking=True)
+        self._inotify: INotify | None
+        try:
+            self._inotify = INotify(nonblocking=True)
+        except OSError:
+            self._inotify = None
         self._files: FilesByDirectory = {}
         self._watches: dict[str, tuple[int, int]] = {}
         self._paths: dict[int, tuple[str, ...]] = {}
 
     @property
-    def descriptor(self) -> int:
-        """A descriptor that is readable when there are events."""
-        descriptor: int = self._inotify.fileno()
-        return descriptor
+    def descriptor(self) -> int | None:
+        """A descriptor that is readable when there are events; None if no file can be watched."""
+        return None if self._inotify is None else int(self._inotify.fileno())
 
     def read(self) -> list[str] | None:
         """Returns the files that were written or got or lost a name, by every name that was watched; None if events were lost.
@@ -52,7 +55,7 @@ class FileWatches:
         Takes a microsecond if there are none. As for directories, an event is queued before the call that causes it returns.
         """
         changed: list[str] = []
-        for event in self._inotify.read(timeout=0):
+        for event in () if self._inotify is None else self._inotify.read(timeout=0):
             if event.mask & _OVERFLOW:
                 return None
             changed += self._paths.get(event.wd, ())
@@ -67,7 +70,7 @@ class FileWatches:
         Directories whose tuples are those of the last call are not looked at.
         """
         before, self._files = self._files, files
-        self.is_complete = sum(map(len, files.values())) <= self._max_files
+        self.is_complete = self._inotify is not None and sum(map(len, files.values())) <= self._max_files
         if not self.is_complete:
             self._files = {}
             return list(self._watches), []
@@ -89,7 +92,7 @@ class FileWatches:
             others = tuple(other for other in self._paths.pop(watch, ()) if other != path)
             if others:
                 self._paths[watch] = others
-            elif watch:
+            elif watch and self._inotify is not None:
                 try:
                     self._inotify.rm_watch(watch)
                 except OSError:
@@ -118,18 +121,20 @@ class FileWatches:
     def forget_all(self) -> None:
         """Removes all watches and drops their events."""
         self.remove(list(self._watches))
-        self._inotify.read(timeout=0)
+        self.read()
         self._files = {}
 
     def close(self) -> None:
         """Removes all watches. May be called again."""
-        self._inotify.close()
+        if self._inotify is not None:
+            self._inotify.close()
 
     def _inode(self, path: str) -> int | None:
         watch = self._watches.get(path)
         return None if watch is None else watch[1]
 
     def _watch(self, file: ScannedFile) -> None:
+        assert self._inotify is not None, "nothing is added without it"
         watch = self._inotify.add_watch(os.path.join(self._root, file.path), MASK)
         before = self._watches.get(file.path)
         if before is not None and before[0] != watch:

@@ -91,7 +91,8 @@ class InotifyWatcher:
         self._files = FileWatches(root, max_files)
         self._readable = select.epoll()
         for descriptor in (self._table.descriptor, self._files.descriptor):
-            self._readable.register(descriptor, select.EPOLLIN)
+            if descriptor is not None:
+                self._readable.register(descriptor, select.EPOLLIN)
         self._mounts = MountTable(root)
         self._changes = ChangeCollector()
         self._points: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
