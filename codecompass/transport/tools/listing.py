@@ -61,7 +61,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         request=LocateSymbol,
         title="Locate a symbol",
         description=(
-            "Go to definition of a function, class, method, type or constant: lines, signature, body. Takes a name, "
+            "Locate a symbol, go to definition of a function, class, type or constant: lines, signature, body. Takes a name, "
             "Session.close, a symbol_id or src/x.py:120. For words: search_code."
         ),
         output=answer(results=ROWS),
@@ -89,7 +89,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
     ),
     Tool(
         request=GetCallGraph,
-        title="Show callers, callees or impact",
+        title="Call graph: callers, callees or impact",
         description=(
             "Callers of callers, or what a function calls, as a tree up to 5 calls far; with direction impact what a change "
             "reaches: tests, callers, subtypes, overriding methods, importing files. For the lines of uses: find_references."
@@ -99,7 +99,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
     ),
     Tool(
         request=GetSymbolHierarchy,
-        title="Show nesting or inheritance",
+        title="Symbol hierarchy: nesting or inheritance",
         description=(
             "What encloses a symbol, or with direction descendants what it encloses (class members); with relation supertypes or "
             "subtypes what a type inherits from, or what inherits from it. Not for who calls it."
@@ -121,7 +121,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         request=GetCodeContext,
         title="Gather code",
         description=(
-            "Explore an unknown topic: the code that best answers a question within max_tokens. For one symbol: "
+            "Explore an unknown topic: code context that best answers a question within max_tokens. For one symbol: "
             "locate_symbol; for a text or all places: search_code."
         ),
         output=answer(context_items=ROWS),
@@ -129,7 +129,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
     ),
     Tool(
         request=ListRefs,
-        title="List branches and tags",
+        title="List refs: branches and tags",
         description=(
             "Branches and tags, newest first, the default branch, what is checked out and what is indexed: names for the ref of "
             "the other tools. Not needed for a name that is known."
@@ -141,7 +141,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         request=DiffContext,
         title="Review what changed",
         description=(
-            "Review a branch or uncommitted changes: definitions added, removed, changed, moved, their lines, who is "
+            "Review the diff of a branch or uncommitted changes: definitions added, removed, changed, moved, lines, who is "
             "affected, which tests. With symbol: both versions. Not for history."
         ),
         output=answer(
@@ -160,8 +160,8 @@ TOOLS: Final[tuple[Tool, ...]] = (
         request=IndexStatus,
         title="Index status",
         description=(
-            "Whether a repository is indexed and fresh, how far a job is, what was skipped; with path, what became of a file. "
-            "Not needed before a search, which waits."
+            "Index status: whether a repository is indexed, fresh, how far a job is, what was skipped; with path, what became "
+            "of a file. Not needed before a search, which waits."
         ),
         output=answer(index_status=STRING),
         meta=shown_by_hosts("index freshness"),
@@ -179,7 +179,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
     ),
     Tool(
         request=SyncRepo,
-        title="Update the index",
+        title="Sync the index",
         description=(
             "Take what has changed in the working tree into the index now, and with wait_seconds wait until it is in. Rarely "
             "needed, as searches do so by themselves: use it after an index_stale error. For a first index use index_repo."
@@ -190,7 +190,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
     ),
     Tool(
         request=HealthCheck,
-        title="Health of the server",
+        title="Health check of the server",
         description=(
             "How this server is: its version, running jobs, which projects it knows and which are failing. Use it when several "
             "calls fail, or to see what is indexed. For one repository's index, index_status says more."

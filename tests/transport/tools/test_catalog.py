@@ -179,6 +179,14 @@ SEARCHED = (
 """Phrases that people and models search for among tools; a host shows only the beginning of each description."""
 
 
+@each_tool
+def test_a_tool_is_found_by_the_words_of_its_name(tool):
+    """Hosts that load tools on request look for the words of a query, and do not always split names into words."""
+    said = f"{tool.title} {tool.description}".lower()
+
+    assert [word for word in tool.name.split("_") if word not in ("get", "find", "context") and word[:5] not in said] == []
+
+
 @pytest.mark.parametrize("words", SEARCHED)
 def test_what_people_search_for_is_at_the_beginning_of_a_description_or_in_a_hint(words):
     shown = [f"{tool.description[:160]} {tool.meta['anthropic/searchHint']}".lower() for tool in TOOLS]
