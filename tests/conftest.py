@@ -22,7 +22,7 @@ from tests.support.workspace import TestWorkspace
 
 SLOW_FOLDERS = frozenset({"blackbox", "clients", "conformance", "crash", "fuzz", "hosts", "identity", "soak", "workspaces"})
 SLOW_MARKS = frozenset({"browser", "cluster", "soak"})
-"""Run by `make slow-test`, together with tests marked `slow`; `make test` takes five minutes on two idle cores."""
+"""Run by `make slow-test`, together with tests marked `slow`; `make test` takes eight minutes on two idle cores."""
 
 MAX_PROCESSES = 8
 """Tests run at a time, each with a server or two; more would run out of memory."""

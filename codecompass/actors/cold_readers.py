@@ -92,13 +92,10 @@ class ColdReaders:
 
         Raises DeadlineExceeded if it takes longer, ReaderEnded if its process has ended, and the errors of `work`.
         """
-        for more in range(COLD_READERS if has_ended_process else 1, 0, -1):
-            try:
+        for _ in range(COLD_READERS - 1 if has_ended_process else 0):
+            with suppress(ReaderEnded):
                 return await self._run_once(seconds, late_seconds, work, arguments, has_ended_process)
-            except ReaderEnded:
-                if more == 1:
-                    raise
-        raise AssertionError("the last attempt returns or raises")
+        return await self._run_once(seconds, late_seconds, work, arguments, has_ended_process)
 
     async def _run_once(
         self, seconds: float, late_seconds: float, work: Callable[..., T], arguments: tuple[object, ...], has_ended_process: bool

@@ -6,13 +6,14 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+import structlog
 import trio
 
 from codecompass.actors.blocking_calls import BlockingCall, BlockingCalls
 from codecompass.actors.cold_readers import ColdReaders
-from codecompass.errors import CodeCompassError
+from codecompass.actors.failures import panics_as_errors
 from codecompass.store.index import files_stamp
-from codecompass.store.layout import HomeLayout
+from codecompass.store.layout import HomeLayout, ProjectLayout
 from codecompass.store.registry import Project
 from codecompass.store.word_summary import WordSummary, read_summary, write_summary
 from codecompass.units import MIB, SECONDS
@@ -72,9 +73,10 @@ class Summaries:
         layout = self._home.project(project_id)
         try:
             with trio.move_on_after(MAKING_SECONDS):
-                return await self._readers.run(MAKING_SECONDS, write_summary, layout, late_seconds=0)
-        except CodeCompassError:
-            pass  # It is made later; until then the index itself is asked.
+                return await self._readers.run(MAKING_SECONDS, make_summary, layout, late_seconds=0)
+        except Exception as error:  # noqa: BLE001 (a summary that cannot be made must not end the server)
+            # It is made later; until then the index itself is asked.
+            structlog.get_logger(__name__).warning("summary_not_made", project_id=project_id, error=str(error))
         return False
 
     def _read(self, ids: Sequence[str], call: BlockingCall) -> Mapping[str, WordSummary]:
@@ -101,3 +103,8 @@ class Summaries:
         while self._n_bytes > MAX_BYTES:
             self._n_bytes -= self._kept.popitem(last=False)[1].n_bytes
         return summary
+
+
+def make_summary(layout: ProjectLayout) -> bool:
+    """As `write_summary`, with a panic of the text index as an error. In a reader process or a thread."""
+    return panics_as_errors(write_summary)(layout)

@@ -20,7 +20,7 @@ from codecompass.store.schema import index_tokens
 from codecompass.store.text_queries import TOKEN_MARKS, Narrowing, TermPattern
 from codecompass.store.word_summary import WordSummary
 
-COUNTED_FIELDS: Final = ("body", "parts", "name_words")
+COUNTED_FIELDS: Final = ("body", "parts", "pairs", "path_words", "name_words")
 
 
 def is_decidable(request: SearchCode | LocateSymbol | FindReferences) -> bool:
@@ -32,7 +32,9 @@ def is_decidable(request: SearchCode | LocateSymbol | FindReferences) -> bool:
             kinds = symbol_kinds(request.kind)
             is_by_place = asked_lines(request.name) is not None or bool(frames(request.name))
             # Ids do not say of which index they are, and titles of tests are not in the text index.
-            return not (is_handle(request.name) or is_by_place or kinds in (ONLY_TESTS, ONLY_IMPORTS))
+            # Several words may be the title of a test as well.
+            is_name = len(request.name.split()) == 1
+            return is_name and not (is_handle(request.name) or is_by_place or kinds in (ONLY_TESTS, ONLY_IMPORTS))
         case FindReferences():
             return not is_handle(request.symbol_name)
 

@@ -30,12 +30,12 @@ from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_reader import TextReader
 
 MAGIC: Final = 0x434C4D57
-VERSION: Final = 1
+VERSION: Final = 2
 MAX_COUNT: Final = 0xFFFF
 
-FIELDS: Final = ("body", "parts", "name", "name_words", "names")
-"""The fields that are summarized: text and its parts, names of definitions and their words, and of identifiers in text those with
-an underscore."""
+FIELDS: Final = ("body", "parts", "pairs", "path_words", "name", "name_words", "names")
+"""The fields that are summarized: text, its parts and pairs of letters, paths, names of definitions and their words, and of
+identifiers in text those with an underscore."""
 
 _HEADER: Final = struct.Struct("=5I3Q")
 

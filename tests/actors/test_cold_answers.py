@@ -16,8 +16,7 @@ from codecompass.protocol.replies import SearchEvidence
 from codecompass.protocol.requests import LocateSymbol
 from codecompass.settings import Settings
 from codecompass.store.layout import HomeLayout
-from codecompass.store.registry import Project
-from tests.support.cold_reading import warm, writer_of
+from tests.support.cold_reading import project_of, warm, writer_of
 from tests.support.waiting import until
 from tests.support.workspace import TestWorkspace
 
@@ -29,18 +28,6 @@ async def project(workspace):
     workspace.write({"a.py": "def settle():\n    pass\n"})
     await workspace.sync()
     return project_of(workspace)
-
-
-def project_of(workspace):
-    return Project(
-        project_id=workspace.project_id,
-        alias=None,
-        root=workspace.root,
-        is_auto_discovered=False,
-        is_default=False,
-        created_at=0.0,
-        last_used_at=0.0,
-    )
 
 
 def opened(workspace, *, in_processes=True):

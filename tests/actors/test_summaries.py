@@ -10,8 +10,7 @@ from codecompass.actors.blocking_calls import Limits
 from codecompass.actors.cold_answers import open_cold_answers
 from codecompass.settings import Settings
 from codecompass.store.layout import HomeLayout
-from codecompass.store.registry import Project
-from tests.support.cold_reading import writer_of
+from tests.support.cold_reading import project_of, writer_of
 from tests.support.waiting import until
 from tests.support.workspace import TestWorkspace
 
@@ -23,18 +22,6 @@ async def two(tmp_path):
         each.write({"a.py": f"def {each.root.name}_only():\n    pass\n"})
         await each.sync()
     return made
-
-
-def project_of(workspace):
-    return Project(
-        project_id=workspace.project_id,
-        alias=None,
-        root=workspace.root,
-        is_auto_discovered=False,
-        is_default=False,
-        created_at=0.0,
-        last_used_at=0.0,
-    )
 
 
 def opened(workspace):
@@ -97,3 +84,14 @@ async def test_an_index_that_hangs_does_not_keep_others_from_their_summaries(two
         await until(is_second_known, "the summary of the other")
         facts.unlink()  # or it would be opened again
         os.close(writer)
+
+
+async def test_an_unexpected_failure_ends_nothing(two, monkeypatch):
+    def fail(_layout):
+        raise ValueError("unexpected")
+
+    monkeypatch.setattr(summaries, "write_summary", fail)
+    async with opened(two[0]) as cold:
+        await known(cold, two)
+        await until(lambda: len(cold.summaries._failed) == 2, "both failures")
+        assert await known(cold, two) == []

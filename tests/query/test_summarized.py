@@ -77,6 +77,7 @@ def test_a_name_is_mentioned_where_all_its_words_are(index_of, summarized):
         (SearchCode(query="a", mode="literal"), True),
         (LocateSymbol(name="a.py:3"), False),
         (LocateSymbol(name="does a thing", kind="test"), False),
+        (LocateSymbol(name="rejects an order"), False),
         (LocateSymbol(name="Order"), True),
         (FindReferences(symbol_name="Order"), True),
     ],
@@ -102,3 +103,12 @@ def test_the_indexes_with_most_of_a_question_come_first(index_of, summarized):
 
     assert fullest(expected, 10) == [3, 1, 0]
     assert fullest(expected, 2) == [3, 1]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "question"), [("a.py", "# 用户认证失败\n", "用户认证"), ("settle/a.py", "x = 1\n", "settle")]
+)
+def test_words_without_blanks_and_words_of_paths_count(index_of, summarized, path, text, question):
+    expected = [expected_evidence(summarized(index_of({path: text})), question)]
+
+    assert fullest(expected, 1) == [0]

@@ -6,7 +6,9 @@ from pathlib import Path
 import trio
 
 from codecompass.actors.cold_readers import COLD_READERS, ColdReaders
+from codecompass.store.registry import Project
 from tests.support.waiting import until
+from tests.support.workspace import TestWorkspace
 
 LONG = 60
 """Seconds that no read of a test exceeds."""
@@ -44,3 +46,16 @@ async def writer_of(fifo: Path) -> int:
             return None
 
     return await until(opened_by_reader, "somebody who reads")
+
+
+def project_of(workspace: TestWorkspace) -> Project:
+    """Returns the project of a tree as the registry would."""
+    return Project(
+        project_id=workspace.project_id,
+        alias=None,
+        root=workspace.root,
+        is_auto_discovered=False,
+        is_default=False,
+        created_at=0.0,
+        last_used_at=0.0,
+    )

@@ -257,7 +257,11 @@ async def _to_search(
     chosen = [each for number, (each, _) in enumerate(known) if number in best]
     # Where samples are late, what is not known is searched rather than nothing.
     unknown = [each for each in settled if each.project.project_id not in told]
-    return chosen + unknown[: FULL_SEARCHES - len(chosen)] + [each for each in ready if each not in settled]
+    return (
+        chosen
+        + unknown[: FULL_SEARCHES - len(chosen)]
+        + [each for each in ready if states[each.project.project_id] == "changing"]
+    )
 
 
 async def _concerned(
