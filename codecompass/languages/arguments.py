@@ -7,7 +7,7 @@ definitions tell (see `expressions`), or UNKNOWN.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from codecompass.languages.expressions import UNKNOWN, expression_of, typed
@@ -29,6 +29,12 @@ _BOUNDARY: Final = re.compile(r"[()\[\]{},]")
 _FLAT: Final = re.compile(r"\(([^()\[\]{}]*+)\)")
 """All arguments of a call without brackets in them."""
 
+_NESTED: Final = re.compile(
+    r"\(((?>[^()\[\]{}]*+(?:\((?>[^()\[\]{}]*+(?:\([^()\[\]{}]*+\)[^()\[\]{}]*+)*+)\)[^()\[\]{}]*+)*+))\)"
+)
+"""All arguments of a call with parentheses in them to a depth of two, and without other brackets."""
+
+_INNER: Final = re.compile(r"\((?>[^()]*+(?:\([^()]*+\)[^()]*+)*+)\)")
 _BLOCK: Final = re.compile(r"[ \t]*+\{")
 _NUMBER: Final = re.compile(r"[-+]?(?:0[xXbB])?[\d_]*\.?[\d_a-fA-F]*(?:[eE][-+]?\d+)?(?P<suffix>[uUlLfFdDmM]*)\Z")
 _CAST: Final = re.compile(r"\((?P<type>[^\W\d][\w.]*(?:<[\w., <>?]*>)?(?:\[\])*)\)\s*[\w(\"']")
@@ -73,20 +79,24 @@ def _with_block(arguments: list[str], text: str, end: int, rules: LexicalRules) 
     return [*arguments, "{"] if rules.block_argument == "yes" else None
 
 
-def described(arguments: list[str], rules: LexicalRules, substituted: Callable[[str], str], descriptions: dict[str, str]) -> str:
-    """Returns what is known of the arguments, '' if nothing is. `substituted` replaces a variable by its expression;
-    `descriptions` are those of earlier arguments in the same function, to which these are added."""
+def count_arguments(text: str, opening: int, rules: LexicalRules) -> int:
+    """Returns how many arguments `split_arguments` gives, -1 where it gives None."""
+    nested = _NESTED.match(text, opening, opening + MAX_CHARACTERS)
+    if nested is not None and (rules.block_argument == "no" or _BLOCK.match(text, nested.end()) is None):
+        inner = nested[1]
+        if "(" in inner:
+            inner = _INNER.sub("_", inner)
+        return inner.count(",") + 1 if inner and not inner.isspace() else 0
+    arguments = split_arguments(text, opening, rules)
+    return -1 if arguments is None else len(arguments)
+
+
+def described(arguments: Sequence[str], rules: LexicalRules, substituted: Callable[[str], str]) -> str:
+    """Returns what is known of the arguments, '' if nothing is. `substituted` replaces a variable by its expression."""
     if not arguments or len(arguments) > MAX_ARGUMENTS:
         return ""
-    known = []
-    is_known = False
-    for argument in arguments:
-        found = descriptions.get(argument)
-        if found is None:
-            found = descriptions[argument] = _described(argument.strip(), rules, substituted)
-        is_known = is_known or found != UNKNOWN
-        known.append(found)
-    return SEPARATOR.join(known) if is_known else ""
+    known = [_described(argument.strip(), rules, substituted) for argument in arguments]
+    return "" if all(each == UNKNOWN for each in known) else SEPARATOR.join(known)
 
 
 def _described(argument: str, rules: LexicalRules, substituted: Callable[[str], str]) -> str:

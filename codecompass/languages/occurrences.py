@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, islice
 from typing import Final
 
-from codecompass.languages.arguments import described, split_arguments
+from codecompass.languages.arguments import count_arguments, described, split_arguments
 from codecompass.languages.expressions import (
     CALLBACKS,
     FIRST_NAME,
@@ -54,6 +54,16 @@ def occurrences(language: str, text: str, symbols: Sequence[Symbol]) -> tuple[Na
     if lexical_rules is None:
         return ()
     return _File(lexical_rules, text, symbols).uses()
+
+
+def described_calls(language: str, text: str, symbols: Sequence[Symbol], name: str) -> tuple[str, ...]:
+    """Returns what is known of the arguments (see `arguments.py`) in each use of `name`, in the order in which `occurrences`
+    returns its uses; '' where nothing is.
+
+    Only a question about overloads needs them: to read them in every file would take a fifth of the time that the uses take.
+    """
+    lexical_rules = LEXICAL_RULES.get(language)
+    return () if lexical_rules is None else _File(lexical_rules, text, symbols, described=name).descriptions()
 
 
 def code_only(lexical_rules: LexicalRules, text: str) -> str:
@@ -141,9 +151,11 @@ _CASE: Final = re.compile(r"\s*+case ")
 class _File:
     """Collects the uses of one file."""
 
-    def __init__(self, lexical_rules: LexicalRules, text: str, symbols: Sequence[Symbol]) -> None:
+    def __init__(self, lexical_rules: LexicalRules, text: str, symbols: Sequence[Symbol], described: str = "") -> None:
         self._rules = lexical_rules
         self._symbols = symbols
+        self._described = described
+        """The only name whose uses are read, with what is known of the arguments; '' for all names without that."""
         # Patterns of declarations begin with the line break before them, and every name needs a character before and after it.
         self._roles: Mapping[int, WordRole] | None = None
         if lexical_rules.family == SHELL:
@@ -159,20 +171,25 @@ class _File:
         self._variables = LocalVariables(lexical_rules, self._text, written, self._starts, symbols)
         self._receivers = Receivers(lexical_rules, self._text, written)
         self._cases: tuple[int, bool] = (0, False)
-        self._described_in = -1
-        self._descriptions: dict[str, str] = {}
-        """What is known of the arguments in the function `_described_in`."""
+        self._openings: list[tuple[int, int]] = []
+        """By use of the described name: where its arguments begin, 0 if it has none, and the function around it."""
+
+    def descriptions(self) -> tuple[str, ...]:
+        """Returns what is known of the arguments in each use of the described name."""
+        self.uses()
+        return tuple(self._arguments(opening, function) if opening else "" for opening, function in self._openings)
 
     def uses(self) -> tuple[NameUses, ...]:
         lexical_rules, text, starts = self._rules, self._text, self._starts
         keywords, keyword_argument = lexical_rules.keywords, lexical_rules.keyword_argument
-        roles = self._roles
+        roles, described = self._roles, self._described
         end_of_packages = self._end_of_packages()
         special_call = _CALLS.get(lexical_rules.family)
         supertypes = supertype_names(lexical_rules, text, starts, self._symbols)
         defined_on = self._names_defined_by_line()
         turns = self._turns(defined_on)
         next_turn = 0
+        is_narrowed = self._variables.is_narrowed
         found: dict[str, list[Use]] = {}
         line, n_found = 0, 0
         function = -1
@@ -186,8 +203,10 @@ class _File:
         for following in lexical_rules.name.finditer(text):
             previous, match = match, following
             name = match[0]
+            if described and name != described:
+                continue
             start = match.start()
-            if name in keywords and (name == "await" or not self._receivers.is_member(name, start)):
+            if name in keywords and (text[start - 1] != "." or name == "await" or not self._receivers.is_member(name, start)):
                 continue
             if start >= next_turn:
                 line = bisect_right(starts, start, line)
@@ -228,7 +247,7 @@ class _File:
                 if expression:
                     if after == ".":
                         chained, chain = match, with_member(expression, name)
-                    receiver = self._variables.narrowed(expression, start) or receivers.get(expression, "")
+                    receiver = (is_narrowed and self._variables.narrowed(expression, start)) or receivers.get(expression, "")
                     if not receiver:
                         receiver = receivers[expression] = self._variables.substituted(expression, function) or UNKNOWN
             if not receiver and name in variables:
@@ -237,14 +256,15 @@ class _File:
                 continue  # a member that only this statement defines
             line = bisect_right(starts, start, line)
             usage: Usage = "read"
-            arity, arguments = -1, ""
+            arity, opening = -1, 0
             may_follow = after not in " \t" or text[end + 1] in _AFTER_BLANK
             if start in supertypes:
                 usage = "inherit"
             elif after == "(" or (after in _BEFORE_CALL and may_follow and _CALL.match(text, end)):
                 usage = "call"
                 if lexical_rules.has_overloads:
-                    arity, arguments = self._arguments(text.index("(", end), function)
+                    opening = text.index("(", end)
+                    arity = count_arguments(text, opening, lexical_rules)
                 elif receiver and (flat := _FLAT_ARGUMENTS.match(text, end)) is not None:
                     # Only members of unknown receivers are compared by it.
                     arity = flat[1].count(",") + 1 if flat[1].strip() else 0
@@ -259,7 +279,9 @@ class _File:
                 receiver = self._receivers.literal_type(start)
             elif after in _BEFORE_WRITE and may_follow and _WRITE.match(text, end):
                 usage = "write"
-            use = Use(line, usage, receiver, arity, arguments)
+            if described:
+                self._openings.append((opening, function))
+            use = Use(line, usage, receiver, arity)
             uses = found.get(name)
             if uses is None:
                 found[name] = [use]
@@ -282,16 +304,10 @@ class _File:
         found = _PACKAGE_LINE.match(self._text, line) if line >= 0 else None
         return found is not None and (found["what"] == "package" or (self._text[end] == "." and self._text[start].islower()))
 
-    def _arguments(self, opening: int, function: int) -> tuple[int, str]:
-        """Returns the number of arguments of the call whose parenthesis is at `opening`, and what is known of them."""
+    def _arguments(self, opening: int, function: int) -> str:
+        """Returns what is known of the arguments of the call whose parenthesis is at `opening`."""
         arguments = split_arguments(self._text, opening, self._rules)
-        if not arguments:
-            return (-1 if arguments is None else 0), ""
-        if function != self._described_in:
-            self._described_in, self._descriptions = function, {}
-        return len(arguments), described(
-            arguments, self._rules, lambda expression: self._variables.substituted(expression, function), self._descriptions
-        )
+        return described(arguments or (), self._rules, lambda expression: self._variables.substituted(expression, function))
 
     def _names_defined_by_line(self) -> dict[int, list[str]]:
         defined_on: dict[int, list[str]] = {}
@@ -339,7 +355,7 @@ _BEFORE_INITIALIZER: Final = re.compile(
 """What precedes a function that initializes what a maker makes: `const Job: Maker<Job> = Maker("Job", (job) => ..`."""
 
 _IMPLICIT: Final = {"jvm": IMPLICIT_PARAMETER, "swift": "$0"}
-_IMPLICIT_NAME: Final = re.compile(r"it\b(?<=\bit)|\$0")
+_IMPLICIT_NAME: Final = {"jvm": re.compile(r"it\b(?<=\bit)"), "swift": re.compile(r"\$0")}
 _BLOCK_GIVEN: Final = re.compile(r"\.\w++(?:\([^()\n]*+\))?[ \t]*+\{(?!\s*+(?:\(?[\w, :]*+\)?\s*+(?:->|in\b)))")
 """A block without named parameters that is given to a method."""
 
@@ -512,7 +528,7 @@ class LocalVariables:
     def _read_implicit_parameters(self) -> None:
         """Reads what the parameter is that a block does not name: `it` of Kotlin, `$0` of Swift."""
         name = _IMPLICIT.get(self._rules.family, "")
-        if not name or _IMPLICIT_NAME.search(self._text) is None:
+        if not name or _IMPLICIT_NAME[self._rules.family].search(self._text) is None:
             return
         for match in _BLOCK_GIVEN.finditer(self._text):
             line = bisect_right(self._starts, match.start())
@@ -618,6 +634,11 @@ class LocalVariables:
         """Returns what an expression is at index `at` of the text: with what a condition or a later declaration says about a
         value at its beginning, or else with the variable at its beginning replaced."""
         return self.narrowed(expression, at) or self.substituted(expression, function)
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether `narrowed` returns anything for any expression."""
+        return bool(self._narrowings)
 
     def narrowed(self, expression: str, at: int) -> str:
         """Returns the expression with what holds around index `at` alone about a value at its beginning; '' if nothing does."""

@@ -9,20 +9,18 @@ import struct
 import zlib
 from array import array
 from collections.abc import Sequence
-from typing import Final, get_args
+from typing import Final
 
 import msgspec
 
-from codecompass.languages.records import NameUses, Usage, Use
+from codecompass.languages.records import NameUses, Use
 
-_USAGES: Final[tuple[Usage, ...]] = get_args(Usage)
-_CODES: Final = {usage: code for code, usage in enumerate(_USAGES)}
 _LENGTH: Final = struct.Struct("<I")
 _LEVEL: Final = 1
 """Higher levels take three times the CPU to save a tenth of the size."""
 
 _encoder: Final = msgspec.msgpack.Encoder()
-_decoder: Final = msgspec.msgpack.Decoder(tuple[tuple[int, int, int, str, str], ...])
+_decoder: Final = msgspec.msgpack.Decoder(tuple[Use, ...])
 
 
 class DamagedUses(ValueError):
@@ -34,10 +32,7 @@ def packed(names: Sequence[NameUses]) -> bytes:
     if not names:
         return b""
     directory = ("\n" + "\n".join(each.name for each in names) + "\n").encode("utf-8", "surrogatepass")
-    parts = [
-        _encoder.encode([(use.line, _CODES[use.usage], use.arity, use.receiver, use.arguments) for use in each.uses])
-        for each in names
-    ]
+    parts = [_encoder.encode(each.uses) for each in names]
     lengths = array("I", map(len, parts)).tobytes()
     return zlib.compress(b"".join((_LENGTH.pack(len(directory)), directory, lengths, *parts)), _LEVEL)
 
@@ -62,10 +57,7 @@ def _part(data: bytes, name: str) -> tuple[Use, ...]:
     n_names = data.count(b"\n", start, start + size) - 1
     lengths = array("I", data[start + size : start + size + 4 * n_names])
     begin = start + size + 4 * n_names + sum(lengths[:number])
-    return tuple(
-        Use(line, _USAGES[code], receiver, arity, arguments)
-        for line, code, arity, receiver, arguments in _decoder.decode(data[begin : begin + lengths[number]])
-    )
+    return _decoder.decode(data[begin : begin + lengths[number]])
 
 
 def unpacked_all(content: bytes) -> tuple[NameUses, ...]:

@@ -112,8 +112,6 @@ class Use(Struct, frozen=True, array_like=True):
     variable, `?` for an argument of a command."""
     arity: int = -1
     """Number of arguments of a call; -1 if unknown."""
-    arguments: str = ""
-    """What is known of them (see `arguments.py`), in languages with overloads."""
 
 
 class NameUses(Struct, frozen=True, array_like=True):

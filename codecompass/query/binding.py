@@ -12,7 +12,7 @@ interface's method, as in a compiler.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from codecompass.languages.expressions import UNKNOWN, VARIABLE, parameters
@@ -83,12 +83,13 @@ class Binder:
             self._bound[key] = known
         return known
 
-    def overloaded(self, rows: Sequence[SymbolRow], use: Use, file: FileNames) -> list[SymbolRow]:
-        """Returns those of the definitions that a use can mean by its arguments, if they are overloads."""
+    def overloaded(self, rows: Sequence[SymbolRow], use: Use, file: FileNames, arguments: Callable[[], str]) -> list[SymbolRow]:
+        """Returns those of the definitions that a use can mean by its arguments, if they are overloads. `arguments` returns what
+        is known of them (see `languages.arguments`)."""
         if len(rows) < 2:
             return list(rows)
         around = enclosing(file, use.line)
-        return self.overloads.fitting(rows, use, lambda expression: self._type_of(expression, file, around))
+        return self.overloads.fitting(rows, use, arguments, lambda expression: self._type_of(expression, file, around))
 
     def _type_of(self, expression: str, file: FileNames, around: Sequence[SymbolRow]) -> str:
         """Returns the written type of a variable or of what a function returns; '' if nothing says it for certain."""

@@ -101,13 +101,13 @@ class Neighbours:
         """
         by_definition: dict[int, Step] = {}
         for each in self._snapshot.facts.all_uses(file.file_id):
-            for use in each.uses:
+            for number, use in enumerate(each.uses):
                 if use.usage not in usages or not any(first <= use.line <= last for first, last in spans):
                     continue
                 binding = self.uses.binder.bind(each.name, use, file)
                 if binding.certainty not in ("exact", "likely") or not binding.symbols:
                     continue
-                definition = _with_a_body(self.uses.binder.overloaded(binding.symbols, use, file))
+                definition = _with_a_body(self.uses.overloaded(binding.symbols, file, each.name, number, use))
                 known = by_definition.get(definition.id)
                 lines = (use.line,) if known is None else (*known.lines, use.line)
                 confidence: Confidence = "exact" if binding.certainty == "exact" else "likely"

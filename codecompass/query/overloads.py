@@ -50,20 +50,23 @@ class Overloads:
         is_function = rules is not None and rules.family in _SEPARATE and row.kind in FUNCTION_LIKE
         return entity(row), is_function, None if parameters is None else tuple(each.type for each in parameters)
 
-    def fitting(self, rows: Sequence[SymbolRow], use: Use, type_of: TypeOf) -> list[SymbolRow]:
-        """Returns those of the definitions that a use may mean; all of them if none fits or too little is known."""
+    def fitting(self, rows: Sequence[SymbolRow], use: Use, arguments: Callable[[], str], type_of: TypeOf) -> list[SymbolRow]:
+        """Returns those of the definitions that a use may mean; all of them if none fits or too little is known.
+
+        `arguments` returns what is known of the arguments; it is called only if their number does not choose.
+        """
         rows = _of_usage(rows, use)
-        if use.usage != "call" or use.arity < 0 or len(rows) < 2 or not LEXICAL_RULES[rows[0].language].has_overloads:
-            return list(rows)
         rules = LEXICAL_RULES[rows[0].language]
-        types = self._types(use, rules, type_of)
+        if use.usage != "call" or use.arity < 0 or len(rows) < 2 or not rules.has_overloads:
+            return list(rows)
+        taking = [row for row in rows if self.takes(row, use.arity)]
+        if len(taking) < 2 or not use.arity or rows[0].language not in _POSITIONAL:
+            return taking or list(rows)
+        types = _types(arguments(), use.arity, type_of)
         levels: list[tuple[SymbolRow, list[float]]] = []
-        for row in rows:
+        for row in taking:
             parameters = self._of(row)
-            if parameters is None:
-                levels.append((row, []))
-                continue
-            fit = _fit(parameters, types, row, rules)
+            fit = [] if parameters is None else _fit(parameters, types, row, rules)
             if fit is not None:
                 levels.append((row, fit))
         known = [at for at, type_ in enumerate(types) if type_ != UNKNOWN_TYPE]
@@ -93,17 +96,16 @@ class Overloads:
         parameters = self._of(row)
         return parameters is None or _takes(parameters, arity, row)
 
-    def _types(self, use: Use, rules: LexicalRules, type_of: TypeOf) -> list[str]:
-        written = use.arguments.split(SEPARATOR) if use.arguments else []
-        if len(written) != use.arity:
-            return [UNKNOWN_TYPE] * use.arity
-        return [_argument_type(each, type_of) for each in written]
-
     def _of(self, row: SymbolRow) -> tuple[_Parameter, ...] | None:
         """Returns the parameters of a function; None if its signature does not show all of them."""
         if row.id not in self._parameters:
             self._parameters[row.id] = _parameters(row)
         return self._parameters[row.id]
+
+
+def _types(arguments: str, arity: int, type_of: TypeOf) -> list[str]:
+    written = arguments.split(SEPARATOR) if arguments else []
+    return [_argument_type(each, type_of) for each in written] if len(written) == arity else [UNKNOWN_TYPE] * arity
 
 
 def _of_usage(rows: Sequence[SymbolRow], use: Use) -> Sequence[SymbolRow]:
@@ -176,13 +178,9 @@ def _argument_type(written: str, type_of: TypeOf) -> str:
 
 
 def _fit(parameters: Sequence[_Parameter], types: Sequence[str], row: SymbolRow, rules: LexicalRules) -> list[float] | None:
-    """Returns how well each argument fits; None if the call cannot mean this function."""
-    if not _takes(parameters, len(types), row):
-        return None
+    """Returns how well each argument fits a function that takes as many; None if the call cannot mean it."""
     if _is_extension(row) and len(types) < len(parameters):
         parameters = parameters[1:]
-    if row.language not in _POSITIONAL:
-        return [FITS] * len(types)
     levels: list[float] = []
     for at, type_ in enumerate(types):
         parameter = _at(parameters, at)

@@ -15,6 +15,7 @@ from codecompass.languages.lexical_rules import LEXICAL_RULES
 from codecompass.languages.records import CLASS_LIKE, Use
 from codecompass.protocol.requests import Confidence, ReferenceRole
 from codecompass.query.binding import Binder
+from codecompass.query.call_arguments import CallArguments
 from codecompass.query.definitions import FileNames, code_around, family_of
 from codecompass.query.exported_names import other_names
 from codecompass.query.options import no_deadline
@@ -82,6 +83,7 @@ class Uses:
 
     def __init__(self, snapshot: Snapshot, is_expired: Callable[[], bool] = no_deadline) -> None:
         self.binder: Final = Binder(snapshot.facts)
+        self._arguments = CallArguments(snapshot.text)
         self._snapshot = snapshot
         self._is_expired = is_expired
         self._paths = PathReader()
@@ -125,6 +127,11 @@ class Uses:
         for name in sorted({*by_name, *others.anywhere}):
             for file, uses in self.named(name, target.language, by_name.get(name)):
                 yield name, file, uses
+
+    def overloaded(self, rows: Sequence[SymbolRow], file: FileNames, name: str, number: int, use: Use) -> list[SymbolRow]:
+        """Returns those of the definitions that a use of a name can mean by its arguments, if they are overloads. `number` is
+        the place of the use, from 0, among those of the name in the file."""
+        return self.binder.overloaded(rows, use, file, lambda: self._arguments.of(file, name, number))
 
     def is_test(self, row: SymbolRow) -> bool:
         """Whether a definition is part of the tests."""
@@ -177,7 +184,7 @@ class Uses:
         """Yields the uses that may mean what is asked for; all else is added to `others`."""
         is_test = self._paths.role(file.path).is_test
         imports = [row for rows in file.imports.values() for row in rows if row.name in (name, local) or row.alias == local]
-        for use in uses:
+        for number, use in enumerate(uses):
             is_called = file.language == "lua" and use.usage == "call"  # `require("m").run()` imports `run`, and calls it
             taken = [row for row in imports if row.line_start <= use.line <= row.line_end and not is_called]
             imported = asked.met_by([symbol for row in taken for symbol in self.binder.definitions.taken_by(row, file)])
@@ -187,7 +194,7 @@ class Uses:
                 continue
             binding = self.binder.bind(local, use, file)
             meant = [] if binding.certainty == "elsewhere" else [row for row in binding.symbols if asked.met_by([row])]
-            narrowed = self.binder.overloaded(meant, use, file) if meant else []
+            narrowed = self.overloaded(meant, file, local, number, use) if meant else []
             keys = {self.binder.overloads.key(row) for row in narrowed}
             fits = asked.met_by(narrowed) if keys & asked.overloads else ()
             if not fits:
