@@ -25,6 +25,7 @@ SYMBOL_LANGUAGES: Final[tuple[str, ...]] = (
     "jupyter",
     "kotlin",
     "lua",
+    "objectivec",
     "php",
     "python",
     "ruby",

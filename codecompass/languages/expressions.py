@@ -211,6 +211,9 @@ def parameters(signature: str, name: str, rules: LexicalRules) -> Iterator[tuple
     if rules.parameters == "go" and signature.startswith("func ("):
         end = signature.find(")")
         yield from parameter_list(signature[6:end], rules)
+    if rules.has_messages and signature[:1] in ("-", "+"):
+        yield from ((found["name"], found["type"].strip()) for found in _LABELLED.finditer(signature))
+        return
     at = signature.find(name)
     at = signature.find("(", at + len(name) if at >= 0 else 0)
     if at < 0:
@@ -284,6 +287,9 @@ def parameter_list(written: str, rules: LexicalRules) -> Iterator[tuple[str, str
                     yield found["name"], (found["type"] or "").strip()
 
 
+_LABELLED: Final = re.compile(r":[ ]?\((?P<type>(?>[^()]++|\([^()]*+\))*)\)[ ]?(?P<name>\w++)")
+"""A parameter of a method of Objective-C, `:(T)name`."""
+
 _PATTERN: Final = re.compile(
     r"\s*+(?P<members>\{[^{}]*+\})\s*+:\s*+(?P<type>[\w$.]++(?:<[^=]*+>)?|\{[^{}]*+\})\s*+(?:=.*)?$", re.DOTALL
 )
@@ -333,6 +339,10 @@ MAX_LOOK_BACK: Final = 2_000
 
 _TYPED_LITERALS: Final = frozenset({"go", "python", "rust", "zig"})
 _DOTTED_NAME: Final = re.compile(r"[^\W\d]\w*(?:(?:\.|::)[^\W\d]\w*)*\Z")
+_PLAIN_RECEIVER: Final = re.compile(r"(?:[^\W\d]\w*+)(?:(?:\.|->)\w++|\[\w++\])*+")
+_MADE: Final = re.compile(r"\[\s*+\w++\s++(?:alloc|new)\s*+\]")
+"""`[T alloc]`, a value of the type T."""
+
 _PATH_ROOTS: Final = frozenset({"crate", "super", "self", "this", "base", "import"})
 _NEVER_MEMBERS: Final = frozenset({"base", "class", "new", "super", "this"})
 """Keywords that keep their meaning after a dot."""
@@ -379,6 +389,31 @@ class Receivers:
                 return name if name not in self._rules.keywords or self._is_receiver(name) else UNKNOWN
         at = self._before_operator(start)
         return self._ending_at(at) if at >= 0 else ""
+
+    def of_message(self, start: int, end: int) -> str | None:
+        """Returns the receiver of the message whose selector begins with the name from `start` to `end`; '' if the name is none
+        of a selector, None if it is a later part of one, or the label of a parameter.
+
+        Must be called for the names in the order of the text.
+        """
+        text = self._text
+        is_label = text[end] == ":" and text[end + 1] != ":"
+        if not is_label and text[end] not in "] \n":
+            return ""
+        at = next(self._brackets_around(start), -1)
+        if at < 0 or text[at] != "[" or start - at > MAX_LOOK_BACK:
+            return None if is_label and text[end + 1] == "(" else ""
+        receiver = text[at + 1 : start].strip()
+        if _PLAIN_RECEIVER.fullmatch(receiver):
+            return receiver
+        if _MADE.fullmatch(receiver):
+            return typed(receiver[1:].split()[0])
+        first, last = receiver[:1], receiver[-1:]
+        if (first, last) in (("[", "]"), ("(", ")")) and self._opening(at + 1 + text[at + 1 : start].rstrip().rfind(last)) == (
+            at + 1 + text[at + 1 : start].find(first)
+        ):
+            return UNKNOWN
+        return None if is_label else ""
 
     def literal_type(self, start: int) -> str:
         """Returns `<T>` for the type T of the literal with the key at `start`: UNKNOWN if the type is not written, '' in a

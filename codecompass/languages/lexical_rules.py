@@ -61,6 +61,8 @@ class LexicalRules(Struct, frozen=True, kw_only=True):
     parameters: ParameterStyle = "name_first"
     has_implicit_members: bool = False
     """Whether a bare name may be a member of the enclosing class."""
+    has_messages: bool = False
+    """Whether `[receiver name]` and `[receiver name:x and:y]` are calls of methods."""
     has_overloads: bool = False
     """Whether the arguments of a call choose between functions of one name."""
     block_argument: Literal["yes", "no", "perhaps"] = "no"
@@ -295,6 +297,23 @@ def _c() -> LexicalRules:
         above=frozenset(),
         declarations=(_C_DECLARATION,),
         parameters="type_first",
+    )
+
+
+def _objectivec() -> LexicalRules:
+    return replace(
+        _c(),
+        keywords=_c().keywords
+        | word_set(
+            "self super nil Nil YES NO id instancetype BOOL SEL IMP interface implementation protocol property synthesize in end "
+            "dynamic selector encode autoreleasepool synchronized optional required import pragma nonatomic strong weak retain "
+            "copy assign readonly readwrite nullable nonnull __block __weak __strong"
+        ),
+        soft=word_set("end optional required property copy in"),
+        own=frozenset({"self"}),
+        above=frozenset({"super"}),
+        has_messages=True,
+        has_implicit_members=True,
     )
 
 
@@ -661,6 +680,7 @@ _BUILDERS: Final[Mapping[str, Callable[[], LexicalRules]]] = {
     "jupyter": _python,
     "kotlin": _kotlin,
     "lua": _lua,
+    "objectivec": _objectivec,
     "php": _php,
     "python": _python,
     "ruby": _ruby,

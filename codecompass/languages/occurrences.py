@@ -182,7 +182,7 @@ class _File:
     def uses(self) -> tuple[NameUses, ...]:
         lexical_rules, text, starts = self._rules, self._text, self._starts
         keywords, keyword_argument = lexical_rules.keywords, lexical_rules.keyword_argument
-        roles, described = self._roles, self._described
+        roles, described, has_messages = self._roles, self._described, lexical_rules.has_messages
         end_of_packages = self._end_of_packages()
         special_call = _CALLS.get(lexical_rules.family)
         supertypes = supertype_names(lexical_rules, text, starts, self._symbols)
@@ -250,6 +250,13 @@ class _File:
                     receiver = (is_narrowed and self._variables.narrowed(expression, start)) or receivers.get(expression, "")
                     if not receiver:
                         receiver = receivers[expression] = self._variables.substituted(expression, function) or UNKNOWN
+            is_message = False
+            if has_messages and before in "] )\n\t":
+                message = self._receivers.of_message(start, end)
+                if message is None:
+                    continue
+                is_message = message != ""
+                receiver = message and (self._variables.expression_at(message, start, function) or UNKNOWN)
             if not receiver and name in variables:
                 continue
             if is_set and receiver[:1] != "<":
@@ -260,7 +267,9 @@ class _File:
             may_follow = after not in " \t" or text[end + 1] in _AFTER_BLANK
             if start in supertypes:
                 usage = "inherit"
-            elif after == "(" or (after in _BEFORE_CALL and may_follow and _CALL.match(text, end)):
+            elif is_message:
+                usage = "call"
+            elif after == "(" or (not has_messages and after in _BEFORE_CALL and may_follow and _CALL.match(text, end)):
                 usage = "call"
                 if lexical_rules.has_overloads:
                     opening = text.index("(", end)

@@ -173,9 +173,14 @@ def identifiers(query: str) -> tuple[str, ...]:
 
 
 def name_parts(name: str) -> tuple[str, ...]:
-    """Returns the parts of a qualified name, whatever the language's separators: `a::B#m` and `a.B.m` are the same."""
+    """Returns the parts of a qualified name, whatever the language's separators: `a::B#m` and `a.B.m` are the same. A selector
+    of Objective-C counts by its first part, as in the index: `with:and:` is `with`."""
+    name = _LATER_LABELS.sub("", name)
     parts = (_without_arguments(part).strip("()*&@$!? ") for part in _SEPARATOR.split(name))
     return tuple(part for part in parts if part)
+
+
+_LATER_LABELS: Final = re.compile(r"(?<=\w):(?>(?:\w++:)*)\Z")
 
 
 def _without_arguments(part: str) -> str:

@@ -418,3 +418,23 @@ def test_thousands_of_heads_that_nothing_ends_are_read_in_bounded_time():
 
         with interrupting_limit(CPU_SECONDS):
             occurrences(language, shape * lines, symbols)
+
+
+def test_messages_of_objective_c_are_calls_and_labels_are_none():
+    text = (
+        "@implementation Job\n- (void)run:(Pool *)pool times:(int)count {\n"
+        "  [pool add:self after:count];\n  [[Queue alloc] push:[self next]];\n  [super run:pool times:3];\n"
+        "  switch (count) { case LAST: [self.owner stop]; }\n  Queue *queue = [Queue new];\n  [queue drain ];\n}\n@end\n"
+    )
+    found = uses("objectivec", text)
+    assert {
+        "add 3 call <Pool *>",
+        "alloc 4 call Queue",
+        "push 4 call <Queue>",
+        "next 4 call self",
+        "run 5 call super",
+        "LAST 6 read",
+        "stop 6 call self.owner",
+        "drain 8 call <Queue *>",
+    } <= found
+    assert not {"times", "after", "count"} & {each.split()[0] for each in found}

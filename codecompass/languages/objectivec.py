@@ -1,0 +1,181 @@
+"""Objective-C: everything of C, interfaces, categories, implementations, protocols, their methods, properties and variables.
+
+A method is named by the first part of its selector (`initWithTitle` for `initWithTitle:count:`), which is where a message names
+it; its signature has the whole selector. Declarations in an interface are prototypes of what an implementation
+defines.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from msgspec.structs import replace
+
+from codecompass.languages.c import C_RULES, function, include
+from codecompass.languages.c_declarators import head, local_bodies
+from codecompass.languages.c_preprocessing import prepare as prepare_c
+from codecompass.languages.language import DESCEND, Definition, Found, Language, Node, Rule, RuleContext
+from codecompass.languages.preparation import masked
+from codecompass.languages.records import Import, Visibility
+from codecompass.languages.source_text import comment_above, plain_code
+
+_ENUMERATION: Final = re.compile(
+    rb"\b(?:NS|CF)_(?:(?:CLOSED|ERROR)_)?(?:ENUM|OPTIONS)[ \t]*\([ \t]*[\w \t]+,[ \t]*(?P<name>\w+)[ \t]*\)(?=\s*\{)"
+)
+_MODULE_IMPORT: Final = re.compile(rb"^@import[ \t]+([\w.]+)[ \t]*;", re.MULTILINE)
+_LINE_OF_MACROS: Final = re.compile(rb"^[ \t]*(?:[A-Z][A-Z0-9]*_[A-Z0-9_]+(?:\([^()\n]*\))?[ \t]*)+$", re.MULTILINE)
+_MACRO_AFTER_HEAD: Final = re.compile(
+    rb"^[ \t]*[-+][ \t]*\([^;{}\n]*?(?P<macros>(?:[ \t]+[A-Z][A-Z0-9]*_[A-Z0-9_]+(?:\([^()\n]*\))?)+)[ \t]*(?=[;{])", re.MULTILINE
+)
+
+
+def prepare(source: bytes) -> bytes:
+    """Returns `source`, equally long, with blanks in place of what the grammar cannot parse, and enumerations as in C."""
+    text = bytearray(prepare_c(source))
+    code = bytes(masked(bytes(text)))
+    for match in _ENUMERATION.finditer(code):
+        start, end = match.span("name")
+        text[match.start() : start] = b"enum".ljust(start - match.start())
+        text[end : match.end()] = b" " * (match.end() - end)
+    for match in _LINE_OF_MACROS.finditer(code):
+        text[match.start() : match.end()] = b" " * (match.end() - match.start())
+    for match in _MODULE_IMPORT.finditer(code):
+        name = match[1].replace(b".", b"_")
+        text[match.start(0) : match.end(0)] = (b"#import " + name).ljust(match.end() - match.start())
+    for match in _MACRO_AFTER_HEAD.finditer(code):
+        start, end = match.span("macros")
+        text[start:end] = b" " * (end - start)
+    return bytes(text)
+
+
+def interface(node: Node, context: RuleContext) -> Iterator[Found]:
+    """`@interface A : B`; a category `A (B)` and an extension `A ()` belong to the type A, which is defined elsewhere."""
+    name = _first_name(node, context)
+    if not name:
+        return
+    start = context.source[node.start_byte : node.start_byte + _HEAD_BYTES]
+    found = _HEAD.match(start)
+    is_category = found is not None and found["category"] is not None
+    yield Definition(
+        name=name,
+        kind="impl" if is_category else "class",
+        node=node,
+        bodies=(node,),
+        signature=plain_code(start if found is None else found[0]),
+        visibility="public",
+    )
+
+
+def implementation(node: Node, context: RuleContext) -> Iterator[Found]:
+    """`@implementation A` and `@implementation A (B)`: the methods of a type whose interface is elsewhere."""
+    name = _first_name(node, context)
+    if name:
+        found = _HEAD.match(context.source[node.start_byte : node.start_byte + _HEAD_BYTES])
+        signature = "" if found is None else plain_code(found[0])
+        yield Definition(name, "impl", node, (node,), signature, visibility="")
+
+
+_HEAD_BYTES: Final = 2_000
+_HEAD: Final = re.compile(
+    rb"@(?:interface|implementation)\s+\w+(?:\s*<[^<>{}@;]*>)?(?P<category>\s*\([^()\n]*\))?"
+    rb"(?:\s*:\s*\w+(?:\s*<[^<>{}@;]*>)?)?(?:\s*<[^<>{}@;]*>)?"
+)
+_PROTOCOL_HEAD: Final = re.compile(rb"@protocol\s+\w+(?:\s*<[^<>{}@;]*>)?")
+
+
+def protocol(node: Node, context: RuleContext) -> Iterator[Found]:
+    """`@protocol A <B>`; `@protocol A;` refers to a protocol that is defined elsewhere."""
+    name = _first_name(node, context)
+    found = _PROTOCOL_HEAD.match(context.source[node.start_byte : node.start_byte + _HEAD_BYTES])
+    if name and found is not None:
+        yield Definition(name, "interface", node, (node,), plain_code(found[0]), visibility="public")
+
+
+def method(node: Node, context: RuleContext) -> Iterator[Found]:
+    """`- (T)name:(U)a and:(V)b`, with a body or without one."""
+    name = _first_name(node, context)
+    if not name:
+        return
+    body = next((child for child in node.named_children if child.type == "compound_statement"), None)
+    yield Definition(
+        name=name,
+        kind="method",
+        node=node,
+        bodies=local_bodies(body, context),
+        signature=head(node, body, context),
+        visibility=_visibility(context),
+        is_prototype=body is None,
+    )
+
+
+def property_(node: Node, context: RuleContext) -> Iterator[Found]:
+    """`@property (..) T name;`."""
+    yield from _variables(node, context, _visibility(context))
+
+
+def instance_variable(node: Node, context: RuleContext) -> Iterator[Found]:
+    """`T name;` between the braces of an interface or implementation."""
+    yield from _variables(node, context, "protected")
+
+
+def _variables(node: Node, context: RuleContext, visibility: Visibility) -> Iterator[Definition]:
+    for declaration in node.named_children:
+        if declaration.type != "struct_declaration":
+            continue
+        for declarator in declaration.named_children:
+            found = _NAME.search(context.text(declarator)) if declarator.type == "struct_declarator" else None
+            if found is not None:
+                yield Definition(found[0], "field", node, signature=head(node, None, context), visibility=visibility)
+
+
+_NAME: Final = re.compile(r"(?<=\^)\s*\w+|[A-Za-z_]\w*")
+
+
+def _visibility(context: RuleContext) -> Visibility:
+    return context.scope_visibility if context.enclosing in ("class", "interface", "impl") else ""
+
+
+def _first_name(node: Node, context: RuleContext) -> str:
+    return next((context.text(child) for child in node.named_children if child.type == "identifier"), "")
+
+
+def imports(node: Node, context: RuleContext) -> Iterator[Found]:
+    """`#import` and `#include` as in C, and `@import A.B;`."""
+    path = node.child_by_field_name("path")
+    if path is not None and path.type == "identifier" and context.source[node.start_byte : node.start_byte + 1] == b"@":
+        line = node.start_point[0] + 1
+        yield Import(line, line, context.text(path), kind="system")
+        return
+    yield from include(node, context)
+
+
+def function_in_implementation(node: Node, context: RuleContext) -> Iterator[Found]:
+    """A function of C; between `@implementation` and `@end` it is none of the type's methods."""
+    for item in function(node, context):
+        is_own = isinstance(item, Definition) and item.node == node and context.enclosing == "impl" and item.kind == "method"
+        yield replace(item, kind="fn", qualifier=()) if is_own else item
+
+
+OBJECTIVEC_RULES: Final[Mapping[str, Rule]] = {
+    **C_RULES,
+    "class_interface": interface,
+    "class_implementation": implementation,
+    "function_definition": function_in_implementation,
+    "implementation_definition": DESCEND,
+    "instance_variable": instance_variable,
+    "instance_variables": DESCEND,
+    "method_declaration": method,
+    "preproc_include": imports,
+    "method_definition": method,
+    "property_declaration": property_,
+    "protocol_declaration": protocol,
+    "qualified_protocol_interface_declaration": DESCEND,
+}
+
+OBJECTIVEC = Language(
+    grammar="objc",
+    rules=OBJECTIVEC_RULES,
+    separator="::",
+    prepare=prepare,
+    doc=comment_above,
+)
