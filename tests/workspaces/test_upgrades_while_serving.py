@@ -1,9 +1,9 @@
 """Upgrades beside questions: over the bridge, while the index of an old home is rebuilt, and with two versions of the program at once."""
 
 import json
-from collections.abc import Iterator
 from contextlib import asynccontextmanager
 
+import msgspec
 import pytest
 import trio
 
@@ -57,3 +57,50 @@ async def test_the_first_question_through_the_bridge_is_answered(home, root, nam
     assert not answer["result"].get("isError"), answer
     [found] = json.loads(answer["result"]["content"][0]["text"])["results"]
     assert (found["name"], found["path"]) == ("total_price", "shop/cart.py")
+
+
+QUESTIONS = (
+    ("locate_symbol", {"name": "total_price"}, "shop/cart.py"),
+    ("locate_symbol", {"name": "part_123"}, "stock/part_123.py"),
+    ("search_code", {"query": "rounding happens here"}, "shop/cart.py"),
+    ("search_code", {"query": "part_399", "mode": "literal"}, "stock/part_399.py"),
+    ("find_references", {"name": "Cart"}, "tests/test_cart.py"),
+    ("get_file_outline", {"path": "shop/money.py"}, "__init__"),
+)
+"""Tools, arguments, and what the answer must name."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [all_homes()[0], "4-5-3", "6-7-4", all_homes()[-1]])
+async def test_every_answer_is_right_while_an_old_home_is_taken_up_and_rebuilt(home, root, name):
+    """Each question is asked again and again from before the rebuild until after it."""
+    unpack(name, home, root)
+    write(root, ADDED)
+    query = msgspec.structs.replace(SETTINGS.query, files_answer_after_ms=0)
+    settings = msgspec.structs.replace(SETTINGS, query=query)
+    with open_registry(HomeLayout(home)) as registry:
+        [project] = registry.projects()
+    layout = HomeLayout(home).project(project.project_id)
+    n_answered = dict.fromkeys(range(len(QUESTIONS)), 0)
+
+    async with open_serving(home, settings=settings) as serving:
+
+        async def ask(number):
+            tool, arguments, expected = QUESTIONS[number]
+            reply = await serving.call(tool, workspace=root, **arguments)
+            assert f'"{expected}"' in json.dumps(reply), (arguments, reply)
+            n_answered[number] += 1
+
+        async def ask_again(number):
+            while compatibility(layout).status != "compatible":
+                await ask(number)
+            await ask(number)
+
+        with trio.fail_after(120):
+            async with trio.open_nursery() as nursery:
+                for number in n_answered:
+                    nursery.start_soon(ask_again, number)
+        jobs = (await serving.call("index_status", workspace=root))["recent_jobs"]
+
+    assert min(n_answered.values()) >= 2
+    assert {job["status"] for job in jobs} == {"published"}
