@@ -62,8 +62,34 @@ def test_names_groups_and_jobs_are_kept_and_the_registry_stays_readable_for_the_
     groups = {group["name"] for group in cli("projects", "groups", "--json").json["groups"]}
     assert groups == ({"others", GROUP} if registry >= 4 else {"others"})
     assert jobs(cli)[: len(before)] == before
-    # The first format alone is left behind: its jobs have no error code.
-    assert registry_version(cli) == (registry if registry > 1 else COMPATIBLE_VERSION)
+    assert registry_version(cli) == min(registry, COMPATIBLE_VERSION)
+
+
+def test_a_registry_of_the_first_version_keeps_jobs_and_can_still_be_upgraded_by_later_programs(cli):
+    """Programs of versions 2 to 4 add a column to it, which is refused if it has the column."""
+    upgraded(cli, next(name for name in all_homes() if versions(name)[2] == 1))
+
+    assert cli("search", "total_price").code == 0
+    before = cli("status", "--json").json["recent_jobs"]
+    with closing(sqlite3.connect(cli.home / "registry.db")) as registry, registry:
+        registry.execute("ALTER TABLE jobs ADD COLUMN error_code TEXT NOT NULL DEFAULT ''")
+        registry.execute("PRAGMA user_version = 2")
+    after = cli("status", "--json").json["recent_jobs"]
+
+    assert [job["status"] for job in before] == ["published", "published"]
+    assert after == before
+
+
+def test_a_registry_that_a_later_program_raised_is_lowered_for_the_earlier_ones(cli):
+    """A program of version 4 raises the version, and a program of version 3 then refuses every project."""
+    cli.tree("shop")
+    assert cli("index").code == 0
+    with closing(sqlite3.connect(cli.home / "registry.db")) as registry:
+        registry.execute("PRAGMA user_version = 4")
+
+    assert cli("search", "total_price").code == 0
+
+    assert registry_version(cli) == COMPATIBLE_VERSION
 
 
 @pytest.mark.parametrize("name", all_homes())

@@ -1,4 +1,4 @@
-"""Upgrades beside questions: over the bridge, while the index of an old home is rebuilt, and with two versions of the program at once."""
+"""Upgrades beside questions: over the bridge, and while the index of an old home is rebuilt."""
 
 import json
 from contextlib import asynccontextmanager
