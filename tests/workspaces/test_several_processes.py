@@ -286,7 +286,7 @@ async def test_an_older_server_under_load_goes_on_with_its_projects_while_a_newe
     assert found.names == {"added_later"}
     assert "newer codecompass" in refused.message
     assert {(answer.code, *answer.names) for answer in answers[own]} == {("", word(own))}
-    told = {(answer.code, *answer.names) if not answer.code else (answer.code, answer.message) for answer in answers[taken]}
+    told = {(answer.code, answer.message) if answer.code else ("", *answer.names) for answer in answers[taken]}
     assert told <= {("", word(taken)), ("index_incompatible", refused.message)}
     assert {job["status"] for job in jobs} == {"published"}
     assert {project.alias for project in machine.projects().values()} == {"own-project", "taken-project"}

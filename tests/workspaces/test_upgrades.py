@@ -63,6 +63,7 @@ def test_names_groups_and_jobs_are_kept_and_the_registry_stays_readable_for_the_
 
     assert cli("search", "total_price").code == 0
 
+    assert "--force" not in cli("projects", "list").out
     [project] = cli("projects", "list", "--json").json["projects"]
     assert project["name"] == NAME
     assert cli("projects", "group", "others", NAME).code == 0
