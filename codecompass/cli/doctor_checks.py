@@ -316,9 +316,11 @@ def _project(home: HomeLayout, project: Project) -> Check:
                 f"{path}: its index was written by a newer codecompass",
                 "upgrade this program, or set CODECOMPASS_HOME to a store of its own",
             )
-        case "reindex_required" | "damaged":
-            cause = "was written by an older codecompass" if state.name == "reindex_required" else "cannot be read"
-            return Check(name, "fail", f"{path}: its index {cause}", f"codecompass index --force --workspace {path}")
+        case "reindex_required":
+            cause = "its index was written by an older codecompass; the next question rebuilds it"
+            return Check(name, "warn", f"{path}: {cause}", f"codecompass index --workspace {path}")
+        case "damaged":
+            return Check(name, "fail", f"{path}: its index cannot be read", f"codecompass index --force --workspace {path}")
         case "indexing":
             return Check(name, "ok", f"{path}: being indexed right now")
         case "partial":

@@ -43,6 +43,8 @@ class SurveyedProject(Struct, frozen=True, kw_only=True):
     schema_status: SchemaStatus
     current_schema_version: int
     """Schema version of the index on disk; 0 without an index."""
+    is_newer: bool = False
+    """Whether a newer program wrote the index, so that this one does not rebuild it."""
     meta: IndexMeta | None = None
     """Metadata of the index; None without a readable one."""
     active_job: JobRecord | None = None
@@ -142,6 +144,7 @@ def _surveyed(entry: ProjectJobs, seen: IndexInspection, *, exists: bool) -> Sur
         project=entry.project,
         schema_status=seen.found.status,
         current_schema_version=seen.found.current_schema_version,
+        is_newer=seen.found.is_newer,
         meta=seen.meta,
         active_job=job,
         is_elsewhere=job is not None and job.process.pid != os.getpid(),

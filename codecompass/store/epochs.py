@@ -113,7 +113,9 @@ def require_compatible(layout: ProjectLayout) -> Current:
         raise IndexNotReady("the project is not indexed yet. Call index_repo (on the command line: codecompass index)")
     if found.is_newer and found.current is not None:
         raise StoreNewer(
-            f"the index was written by a newer codecompass ({found.current.program_version}; this is {__version__}). "
+            f"the index was written by a newer codecompass ({found.current.program_version}, format "
+            f"{found.current.schema_version}.{found.current.parser_version}; this is {__version__}, format "
+            f"{SCHEMA_VERSION}.{PARSER_VERSION}). "
             "Upgrade this program, or set CODECOMPASS_HOME to a store of its own.",
             current_schema_version=found.current_schema_version,
             required_schema_version=found.required_schema_version,

@@ -3,8 +3,9 @@
     queued -> running -> published | failed | cancelled
          \\__________\\-> interrupted            recorded by `recover`, after the process is gone
 
-Owns the table `jobs`. A running job is alive while its project's writer lock is held, because the system releases the lock
-however a process ends. The process id is only needed for the moments before the lock is taken and after it is released.
+Owns the tables `jobs` and `error_codes`. A running job is alive while its project's writer lock is held, because the system
+releases the lock however a process ends. The process id is only needed for the moments before the lock is taken and after it is
+released.
 """
 
 import secrets
@@ -41,9 +42,12 @@ class JobRecord(Job, frozen=True, kw_only=True):
 
 
 _COLUMNS: Final = (
-    "job_id, project_id, mode, status, cause, error, error_code, ref, pid, process_started, progress, files_scanned, "
+    "job_id, project_id, mode, status, cause, error, ref, pid, process_started, progress, files_scanned, "
     "files_total, files_indexed, symbols_extracted, source_bytes, changed_files, duration_ms, created_at, started_at, finished_at"
 )
+
+_OTHER_ERROR_CODE: Final = "coalesce((SELECT code FROM error_codes WHERE error_codes.job_id = jobs.job_id), '')"
+"""In place of the column `error_code`, in a registry without it."""
 
 _OPEN_JOBS: Final = (
     "SELECT job_id, project_id, status, pid, process_started, updated_at FROM jobs "
@@ -102,23 +106,16 @@ class JobLog:
             if outcome.progress is not None:
                 _write_progress(connection, job_id, outcome.progress, now)
             connection.execute(
-                "UPDATE jobs SET status = ?, mode = coalesce(?, mode), ref = ?, changed_files = ?, error = ?, error_code = ?, "
+                "UPDATE jobs SET status = ?, mode = coalesce(?, mode), ref = ?, changed_files = ?, error = ?, "
                 # A clock that was set back must not give a negative duration.
                 "duration_ms = max(0, CAST((? - coalesce(started_at, created_at)) * 1000 AS INTEGER)), "
                 "finished_at = ?, updated_at = ? WHERE job_id = ?",
-                (
-                    status,
-                    outcome.mode,
-                    outcome.ref,
-                    outcome.changed_files,
-                    outcome.error,
-                    outcome.error_code,
-                    now,
-                    now,
-                    now,
-                    job_id,
-                ),
+                (status, outcome.mode, outcome.ref, outcome.changed_files, outcome.error, now, now, now, job_id),
             )
+            if self._registry.has_error_codes:
+                connection.execute("UPDATE jobs SET error_code = ? WHERE job_id = ?", (outcome.error_code, job_id))
+            elif outcome.error_code:
+                connection.execute("INSERT OR REPLACE INTO error_codes VALUES (?, ?)", (job_id, outcome.error_code))
             connection.execute(
                 "DELETE FROM jobs WHERE status NOT IN ('queued', 'running') "
                 "AND project_id = (SELECT project_id FROM jobs WHERE job_id = ?) "
@@ -201,6 +198,7 @@ class JobLog:
         return found
 
     def _jobs(self, rest: str, arguments: Sequence[object]) -> tuple[JobRecord, ...]:
+        error_code = "error_code" if self._registry.has_error_codes else _OTHER_ERROR_CODE
         return tuple(
             JobRecord(
                 job_id=row[0],
@@ -209,24 +207,24 @@ class JobLog:
                 status=row[3],
                 cause=row[4],
                 error=row[5],
-                error_code=row[6],
-                ref=row[7],
-                process=ProcessMark(row[8], row[9]),
+                ref=row[6],
+                process=ProcessMark(row[7], row[8]),
                 progress=RecordedProgress(
-                    percentage=row[10],
-                    files_scanned=row[11],
-                    files_total=row[12],
-                    files_indexed=row[13],
-                    symbols_extracted=row[14],
-                    source_bytes=row[15],
+                    percentage=row[9],
+                    files_scanned=row[10],
+                    files_total=row[11],
+                    files_indexed=row[12],
+                    symbols_extracted=row[13],
+                    source_bytes=row[14],
                 ),
-                changed_files=row[16],
-                duration_ms=row[17],
-                created_at=row[18],
-                started_at=row[19],
-                finished_at=row[20],
+                changed_files=row[15],
+                duration_ms=row[16],
+                created_at=row[17],
+                started_at=row[18],
+                finished_at=row[19],
+                error_code=row[20],
             )
-            for row in self._registry.rows(f"SELECT {_COLUMNS} FROM jobs {rest}", arguments)
+            for row in self._registry.rows(f"SELECT {_COLUMNS}, {error_code} FROM jobs {rest}", arguments)
         )
 
 

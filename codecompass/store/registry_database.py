@@ -85,13 +85,28 @@ CREATE INDEX jobs_open ON jobs (status) WHERE status IN ('queued', 'running');
 """
 
 COMPATIBLE_VERSION: Final = 3
-"""The version of a new registry. Programs that know a later one take it for one to be upgraded, and find that done; programs that
-know only this one take it as it is. So programs of several versions can use one registry at the same time."""
+"""The version of a new registry, and the highest that is left. Programs that know a later one take it for one to be upgraded,
+find that done, and raise the version; programs that know only this one take it as it is. So programs of several versions can use
+one registry at the same time."""
 
 _CREATION: Final = f"BEGIN; {_TABLES} PRAGMA user_version = {COMPATIBLE_VERSION}; COMMIT;"
 
 _ERROR_CODE: Final = "ALTER TABLE jobs ADD COLUMN error_code TEXT NOT NULL DEFAULT ''"
-"""The column that version 1 lacks, and a version 2 that was in use for a day. It cannot be added twice."""
+"""The column that version 1 lacks, and a version 2 that was in use for a day. It cannot be added twice, so a registry of version
+1 does not get it from this program: programs of versions 2 to 4 would fail to upgrade it, and those of version 1 refuse a later
+version."""
+
+_ERROR_CODES: Final = (
+    "CREATE TABLE IF NOT EXISTS error_codes (job_id TEXT PRIMARY KEY REFERENCES jobs (job_id) ON DELETE CASCADE, "
+    "code TEXT NOT NULL) WITHOUT ROWID"
+)
+"""Where the error codes of a registry of version 1 are, until another program has added the column."""
+
+_MOVE_ERROR_CODES: Final = (
+    "UPDATE jobs SET error_code = (SELECT code FROM error_codes WHERE error_codes.job_id = jobs.job_id) "
+    "WHERE job_id IN (SELECT job_id FROM error_codes)",
+    "DELETE FROM error_codes",
+)
 
 _ADDITIONS: Final = {
     "evicted": "CREATE TABLE IF NOT EXISTS evicted (project_id TEXT PRIMARY KEY, alias TEXT, root BLOB NOT NULL UNIQUE, "
@@ -143,6 +158,12 @@ class RegistryDatabase:
                 with contextlib.suppress(sqlite3.Error):
                     self._connection.execute("ROLLBACK")
                 raise
+
+    @property
+    def has_error_codes(self) -> bool:
+        """Whether the error codes of jobs are in their own rows. Another program may add the column at any time."""
+        with registry_guard(self._path):
+            return has_error_codes(self._connection)
 
     def rows(self, statement: str, arguments: Sequence[object] = ()) -> list[tuple]:  # type: ignore[type-arg]
         """Returns the rows of a SELECT."""
@@ -323,8 +344,8 @@ def _require_version(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _bring_up(connection: sqlite3.Connection) -> None:
-    """Adds what an older program's registry lacks, so that names and groups are kept. The version stays, for that program to go
-    on, unless it is the first."""
+    """Adds what an older program's registry lacks, so that names and groups are kept, and leaves it a version that this program
+    and those before it can read."""
     if not _lacking(connection):
         return
     connection.execute("BEGIN IMMEDIATE")
@@ -342,10 +363,22 @@ def _bring_up(connection: sqlite3.Connection) -> None:
 def _lacking(connection: sqlite3.Connection) -> list[str]:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     tables = _tables(connection)
-    columns = {row[1] for row in connection.execute("PRAGMA table_info(jobs)")}
-    statements = [] if "error_code" in columns else [_ERROR_CODE]
-    statements += [f"PRAGMA user_version = {COMPATIBLE_VERSION}"] if version == 1 else []
-    return statements + [statement for table, statement in _ADDITIONS.items() if table not in tables]
+    statements = [statement for table, statement in _ADDITIONS.items() if table not in tables]
+    if has_error_codes(connection):
+        is_moved = "error_codes" not in tables or connection.execute("SELECT 1 FROM error_codes").fetchone() is None
+        statements += () if is_moved else _MOVE_ERROR_CODES
+    elif version > 1:
+        statements.append(_ERROR_CODE)
+    elif "error_codes" not in tables:
+        statements.append(_ERROR_CODES)
+    if version > COMPATIBLE_VERSION:
+        statements.append(f"PRAGMA user_version = {COMPATIBLE_VERSION}")
+    return statements
+
+
+def has_error_codes(connection: sqlite3.Connection) -> bool:
+    """Returns whether the jobs of this registry have the column `error_code`."""
+    return "error_code" in {row[1] for row in connection.execute("PRAGMA table_info(jobs)")}
 
 
 def _tables(connection: sqlite3.Connection) -> set[str]:

@@ -70,6 +70,8 @@ class _Standing(Struct, frozen=True, kw_only=True):
     job: HealthJob | None = None
     interruption: Interruption | None = None
     is_damaged: bool = False
+    is_newer: bool = False
+    """Whether a newer program wrote its index."""
 
 
 def health(moment: Moment, *, about: Project | None = None, limit: int | None = None, metadata: BareMetadata) -> HealthReply:
@@ -139,19 +141,20 @@ def _of_live(seen: WorkspaceObservation, entry: SurveyedProject | None) -> _Stan
     # Another process may write this index. Questions are answered from what it has published, which the workspace here may not
     # have noticed yet.
     meta = None if entry is None else entry.meta
-    is_newer = meta is not None and meta.published_at > (seen.last_indexed_at or 0.0)
-    last_indexed_at = meta.published_at if meta and is_newer else seen.last_indexed_at
+    is_later = meta is not None and meta.published_at > (seen.last_indexed_at or 0.0)
+    last_indexed_at = meta.published_at if meta and is_later else seen.last_indexed_at
     job = None if seen.active_job is None else _health_job(seen.project_name, seen.active_job)
     if entry is not None and entry.active_job is not None and entry.is_elsewhere and (job is None or job.status == "queued"):
         job = _health_job(entry.project.name, entry.active_job)
     state_of_index: IndexState
-    if seen.lifecycle == "failed" or seen.indexing_status == "failed" or schema in ("reindex_required", "corrupt_manifest"):
+    is_refused = entry is not None and entry.is_newer and schema == "reindex_required"
+    if seen.lifecycle == "failed" or seen.indexing_status == "failed" or schema == "corrupt_manifest" or is_refused:
         state_of_index = "error"
     elif job is not None or seen.indexing_status == "indexing":
         state_of_index = "indexing"
     elif seen.indexing_status == "not_indexed" and meta is None:
         state_of_index = "not_indexed"
-    elif seen.indexing_status == "not_indexed" or seen.freshness_status == "stale":
+    elif seen.indexing_status == "not_indexed" or seen.freshness_status == "stale" or schema == "reindex_required":
         state_of_index = "stale"
     else:
         state_of_index = "ready"
@@ -167,9 +170,9 @@ def _of_live(seen: WorkspaceObservation, entry: SurveyedProject | None) -> _Stan
             required_schema_version=SCHEMA_VERSION,
             freshness_status=seen.freshness_status,
             last_indexed_at="" if last_indexed_at is None else iso_time(last_indexed_at),
-            ref=meta.ref if meta and is_newer else seen.ref,
-            file_count=meta.file_count if meta and is_newer else seen.file_count,
-            symbol_count=meta.symbol_count if meta and is_newer else seen.symbol_count,
+            ref=meta.ref if meta and is_later else seen.ref,
+            file_count=meta.file_count if meta and is_later else seen.file_count,
+            symbol_count=meta.symbol_count if meta and is_later else seen.symbol_count,
             restarts=seen.restarts,
             last_error=(seen.last_error if seen.lifecycle == "failed" else "") or failure,
             semantic=seen.semantic,
@@ -178,6 +181,7 @@ def _of_live(seen: WorkspaceObservation, entry: SurveyedProject | None) -> _Stan
         # The job log covers all processes; the workspace only knows what was in it at its last read.
         interruption=seen.interruption if entry is None else entry.interruption,
         is_damaged=schema == "corrupt_manifest",
+        is_newer=is_refused,
     )
 
 
@@ -190,8 +194,11 @@ def _of_disk(known: SurveyedProject) -> _Standing:
     elif not known.exists:
         # A missing directory is not a failure of the server, which cannot repair it either.
         state = "stale"
-    elif is_damaged or known.schema_status == "reindex_required":
+    elif is_damaged or known.is_newer:
         state = "error"
+    elif known.schema_status == "reindex_required":
+        # An older program wrote it: the first question rebuilds it.
+        state = "stale"
     else:
         state = "not_indexed" if known.meta is None else "ready"
     freshness: FreshnessStatus = "syncing" if job is not None else "stale" if state != "ready" else "fresh"
@@ -215,6 +222,7 @@ def _of_disk(known: SurveyedProject) -> _Standing:
         job=job,
         interruption=known.interruption,
         is_damaged=is_damaged and known.exists,
+        is_newer=known.is_newer,
     )
 
 
@@ -263,8 +271,8 @@ def _warmset_roots(moment: Moment) -> tuple[str, ...]:
 def _index_check(moment: Moment, standings: list[_Standing], about: Project | None) -> IndexCheck:
     names = {str(entry.project.project_id): entry.project.name for entry in moment.known.projects}
     wanted = about.name if about is not None else names.get(moment.home or "")
-    entry = next((standing.entry for standing in standings if standing.entry.project_id == wanted), None)
-    if entry is None:
+    standing = next((standing for standing in standings if standing.entry.project_id == wanted), None)
+    if standing is None:
         return IndexCheck(
             status="not_indexed",
             current_schema_version=0,
@@ -274,12 +282,14 @@ def _index_check(moment: Moment, standings: list[_Standing], about: Project | No
     messages: dict[SchemaStatus, str | None] = {
         "compatible": None,
         "not_indexed": "not indexed yet; its first question indexes it",
-        "reindex_required": f"written by another version. {REBUILD}",
+        "reindex_required": f"written by an older version; its next question rebuilds it. {REBUILD}",
         "corrupt_manifest": f"cannot be read. {REBUILD}",
     }
+    entry = standing.entry
+    newer = "written by a newer version. Upgrade this program, or set CODECOMPASS_HOME to a store of its own"
     return IndexCheck(
         status=entry.schema_status,
         current_schema_version=entry.current_schema_version,
         required_schema_version=SCHEMA_VERSION,
-        message=messages[entry.schema_status],
+        message=newer if standing.is_newer else messages[entry.schema_status],
     )

@@ -117,7 +117,7 @@ def test_a_registry_of_a_newer_program_fails(cli, shop):
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ('"schema_version":0', ("fail", "older codecompass")),
+        ('"schema_version":0', ("warn", "older codecompass")),
         ('"schema_version":99', ("fail", "newer codecompass")),
         ("gone", ("warn", "projects gc")),
     ],

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from codecompass.store.schema import PARSER_VERSION, SCHEMA_VERSION
 from tests.cli.conftest import CommandLine, write
 from tests.support.processes import run_python
 
@@ -289,7 +290,13 @@ def test_an_index_of_a_newer_program_is_refused_and_kept(cli, shop):
     assert done.code == 1
     assert done.json["error"]["code"] == "index_incompatible"
     assert current.read_text() == newer
-    assert cli("search", "cart", "--json").json["error"]["code"] == "index_incompatible"
+    refused = cli("search", "cart", "--json").json["error"]
+    assert refused["code"] == "index_incompatible"
+    assert f"format 99.{PARSER_VERSION}" in refused["message"]
+    assert f"format {SCHEMA_VERSION}.{PARSER_VERSION}" in refused["message"]
+    status = cli("status").out
+    assert "written by a newer codecompass; next: upgrade this program" in status
+    assert "--force" not in status
     assert cli("projects", "list", "--json").json["projects"][0]["state"] == "newer"
 
 

@@ -108,10 +108,13 @@ def test_the_state_of_a_ref_is_that_of_its_own_index(cli, shop):
 
 
 @pytest.mark.parametrize(
-    ("content", "status", "word"),
-    [('"schema_version":0', "reindex_required", "reindex required"), ("nonsense", "corrupt_manifest", "corrupt manifest")],
+    ("content", "status", "said"),
+    [
+        ('"schema_version":0', "reindex_required", "of an older version; the next question rebuilds it, or: codecompass index"),
+        ("nonsense", "corrupt_manifest", "corrupt manifest; next: codecompass index --force"),
+    ],
 )
-def test_an_index_that_cannot_be_used_says_how_to_rebuild_it_and_a_question_does(cli, shop, content, status, word):
+def test_an_index_that_cannot_be_used_says_how_to_rebuild_it_and_a_question_does(cli, shop, content, status, said):
     cli("index")
     (current,) = cli.home.glob("projects/*/CURRENT")
     text = current.read_text()
@@ -121,7 +124,7 @@ def test_an_index_that_cannot_be_used_says_how_to_rebuild_it_and_a_question_does
     readable = cli("status")
 
     assert (reply["index_status"], reply["schema_status"]) == ("failed", status)
-    assert f"{word}; next: codecompass index --force" in readable.out
+    assert said in readable.out
     assert cli("search", "cart").code == 0
     assert cli("status").code == 0
 

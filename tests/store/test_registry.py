@@ -237,8 +237,16 @@ def test_a_registry_of_the_first_release_is_taken_over_with_its_names(home):
     with open_registry(home) as registry:
         assert registry.require("shop").root == Path("/srv/shop")
         failed = JobLog(registry).finish("old", "failed", JobOutcome(error="gone", error_code="project_not_found"))
+    # As programs of the versions 2 to 4 upgrade it.
+    connection = sqlite3.connect(home.registry)
+    connection.execute("ALTER TABLE jobs ADD COLUMN error_code TEXT NOT NULL DEFAULT ''")
+    connection.execute("PRAGMA user_version = 2")
+    connection.close()
+    with open_registry(home) as registry:
+        upgraded = JobLog(registry).find("old")
 
     assert (failed.cause, failed.error_code) == ("cli", "project_not_found")
+    assert upgraded == failed
 
 
 @pytest.mark.parametrize("kind", ["text", "empty", "other tables", "torn"])

@@ -1,9 +1,9 @@
 """Homes that earlier versions of the program made, one for each format of index and registry that has ever been in use.
 
 `tests/testdata/homes/SCHEMA-PARSER-REGISTRY.tar.gz` is the home of a user with one project: the `SHOP` of
-`tests/cli/conftest.py` at /srv/shop, indexed, renamed `little-shop`, and from registry 4 on in the group `storefront`. A format
-gets a home when the next one is begun: index such a project with the last program of the old one, `relocate` it to /srv/shop, and
-pack it without `registry.reserve`.
+`tests/cli/conftest.py` at /srv/shop, indexed, renamed `little-shop`, and in the group `storefront` if the program knew groups.
+REGISTRY is the version in the file: 4 came between 3 and the 3 of today. A format gets a home when the next one is begun: index
+such a project with the last program of the old one, `relocate` it to /srv/shop, and pack it without `registry.reserve`.
 """
 
 import os
@@ -32,6 +32,11 @@ def versions(name: str) -> tuple[int, int, int]:
     """Returns the versions of the index's schema, the parser and the registry that made a home."""
     schema, parser, registry = map(int, name.split("-"))
     return schema, parser, registry
+
+
+def has_group(name: str) -> bool:
+    """Returns whether the project of a home is in the group."""
+    return versions(name) >= (6, 7, 4)
 
 
 def unpack(name: str, home: Path, root: Path) -> None:

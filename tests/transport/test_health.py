@@ -176,7 +176,8 @@ BUSY = live("b", active_job=job("b"))
         (replace(CALM, prewarm_status="failed"), "error"),
         (replace(CALM, known=SurveyResult(registry_error="locked")), "error"),
         (with_known(known("a", schema_status="corrupt_manifest", meta=None)), "error"),
-        (with_known(known("a", schema_status="reindex_required", meta=None)), "error"),
+        (with_known(known("a", schema_status="reindex_required", meta=None)), "ready"),
+        (with_known(known("a", schema_status="reindex_required", is_newer=True, meta=None)), "error"),
         (with_known(known("a", exists=False, schema_status="corrupt_manifest", meta=None)), "ready"),
         (with_known(known("a", schema_status="not_indexed", meta=None)), "ready"),
     ],
@@ -190,7 +191,8 @@ def test_the_worst_state_is_that_of_the_server(moment, status):
     [
         (known("a"), "ready", "fresh"),
         (known("a", schema_status="not_indexed", meta=None), "not_indexed", "stale"),
-        (known("a", schema_status="reindex_required", meta=None), "error", "stale"),
+        (known("a", schema_status="reindex_required", meta=None), "stale", "stale"),
+        (known("a", schema_status="reindex_required", is_newer=True, meta=None), "error", "stale"),
         (known("a", schema_status="compatible", meta=None), "error", "stale"),
         (known("a", exists=False), "stale", "stale"),
     ],
@@ -212,6 +214,8 @@ def test_a_project_that_is_not_live_stands_as_its_files_do(entry, index_status, 
         ({"indexing_status": "failed"}, "error"),
         ({"lifecycle": "failed", "active_job": None}, "error"),
         ({"schema_status": "corrupt_manifest"}, "error"),
+        ({"schema_status": "reindex_required"}, "stale"),
+        ({"schema_status": "reindex_required", "active_job": job("a")}, "indexing"),
         ({"lifecycle": "restarting", "restarts": 2}, "ready"),
     ],
 )
@@ -281,7 +285,17 @@ def test_of_one_project_nothing_else_is_said():
     assert reply["total_projects"] == 1
     check = reply["startup_checks"]["index"]
     assert check["status"] == "reindex_required"
+    assert "rebuilds it" in check["message"]
     assert "codecompass index --force" in check["message"]
+
+
+def test_of_an_index_of_a_newer_program_the_startup_check_says_to_upgrade():
+    moment = with_known(known("b", schema_status="reindex_required", is_newer=True, meta=None))
+
+    check = report(moment, about=project("b"))["startup_checks"]["index"]
+
+    assert "Upgrade this program" in check["message"]
+    assert "--force" not in check["message"]
 
 
 def test_without_a_project_the_startup_check_says_so():

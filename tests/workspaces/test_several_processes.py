@@ -253,6 +253,46 @@ async def test_two_versions_of_the_program_do_not_rebuild_each_other_s_index_in_
     assert len([job for job in jobs if job["mode"] == "full" and job["status"] == "published"]) == 2
 
 
+async def test_an_older_server_under_load_goes_on_with_its_projects_while_a_newer_one_takes_one_up(machine):
+    """Every answer of both is right, or says that a newer program wrote the index; names, groups and jobs stay."""
+    own, taken = machine.project("own"), machine.heavy("taken")
+    for root in (own, taken):
+        machine.register(root, alias=f"{root.name}-project")
+        machine.index(root)
+    machine.run("projects", "group", "both", "own-project", "taken-project")
+    is_over = trio.Event()
+    answers = {own: [], taken: []}
+    async with machine.serve() as older, trio.open_nursery() as nursery:
+
+        async def ask(root):
+            while not is_over.is_set():
+                answers[root].append(await older.find(word(root), workspace=root))
+
+        for root in answers:
+            await older.ready(word(root), workspace=root)
+            nursery.start_soon(ask, root)
+        async with machine.serve(program=NEWER_PROGRAM) as newer:
+            ready = await newer.ready(word(taken), workspace=taken)
+            named(own, "added_later")
+            found = await older.until(
+                lambda answer: answer.names == {"added_later"}, "locate_symbol", name="added_later", workspace=own
+            )
+            refused = await older.until(lambda answer: answer.code, "locate_symbol", name=word(taken), workspace=taken)
+            jobs = (await newer.call("index_status", workspace=taken)).json["recent_jobs"]
+        is_over.set()
+    listed = machine.run("projects", "groups")
+
+    assert ready.names == {word(taken)}
+    assert found.names == {"added_later"}
+    assert "newer codecompass" in refused.message
+    assert {(answer.code, *answer.names) for answer in answers[own]} == {("", word(own))}
+    told = {(answer.code, answer.message) if answer.code else ("", *answer.names) for answer in answers[taken]}
+    assert told <= {("", word(taken)), ("index_incompatible", refused.message)}
+    assert {job["status"] for job in jobs} == {"published"}
+    assert {project.alias for project in machine.projects().values()} == {"own-project", "taken-project"}
+    assert listed.stdout.count("-project") == 2
+
+
 async def test_a_store_whose_registry_a_newer_program_wrote_is_refused_and_left_alone(machine):
     root = machine.project("shop")
     machine.register(root)

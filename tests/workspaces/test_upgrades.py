@@ -8,7 +8,7 @@ import pytest
 from codecompass.store.registry_database import COMPATIBLE_VERSION
 from codecompass.store.schema import PARSER_VERSION, SCHEMA_VERSION
 from tests.cli.conftest import CommandLine
-from tests.support.old_homes import GROUP, NAME, all_homes, unpack, versions
+from tests.support.old_homes import GROUP, NAME, all_homes, has_group, unpack, versions
 from tests.support.serving import open_serving
 
 OLD = [name for name in all_homes() if versions(name)[:2] < (SCHEMA_VERSION, PARSER_VERSION)]
@@ -36,6 +36,13 @@ def jobs(cli):
         return registry.execute("SELECT job_id, status FROM jobs ORDER BY sequence").fetchall()
 
 
+def test_the_format_before_this_one_has_a_home():
+    """Or this one, if it is kept already: no format is forgotten when the next one is begun."""
+    schema, parser, _ = versions(all_homes()[-1])
+
+    assert {SCHEMA_VERSION - schema, PARSER_VERSION - parser} <= {0, 1}
+
+
 @pytest.mark.parametrize("name", OLD)
 def test_the_command_line_answers_the_first_question_and_says_that_it_rebuilds_the_index(cli, name):
     upgraded(cli, name)
@@ -56,14 +63,41 @@ def test_names_groups_and_jobs_are_kept_and_the_registry_stays_readable_for_the_
 
     assert cli("search", "total_price").code == 0
 
+    assert "--force" not in cli("projects", "list").out
     [project] = cli("projects", "list", "--json").json["projects"]
     assert project["name"] == NAME
     assert cli("projects", "group", "others", NAME).code == 0
     groups = {group["name"] for group in cli("projects", "groups", "--json").json["groups"]}
-    assert groups == ({"others", GROUP} if registry >= 4 else {"others"})
+    assert groups == ({"others", GROUP} if has_group(name) else {"others"})
     assert jobs(cli)[: len(before)] == before
-    # The first format alone is left behind: its jobs have no error code.
-    assert registry_version(cli) == (registry if registry > 1 else COMPATIBLE_VERSION)
+    assert registry_version(cli) == min(registry, COMPATIBLE_VERSION)
+
+
+def test_a_registry_of_the_first_version_keeps_jobs_and_can_still_be_upgraded_by_later_programs(cli):
+    """Programs of versions 2 to 4 add a column to it, which is refused if it has the column."""
+    upgraded(cli, next(name for name in all_homes() if versions(name)[2] == 1))
+
+    assert cli("search", "total_price").code == 0
+    before = cli("status", "--json").json["recent_jobs"]
+    with closing(sqlite3.connect(cli.home / "registry.db")) as registry, registry:
+        registry.execute("ALTER TABLE jobs ADD COLUMN error_code TEXT NOT NULL DEFAULT ''")
+        registry.execute("PRAGMA user_version = 2")
+    after = cli("status", "--json").json["recent_jobs"]
+
+    assert [job["status"] for job in before] == ["published", "published"]
+    assert after == before
+
+
+def test_a_registry_that_a_later_program_raised_is_lowered_for_the_earlier_ones(cli):
+    """A program of version 4 raises the version, and a program of version 3 then refuses every project."""
+    cli.tree("shop")
+    assert cli("index").code == 0
+    with closing(sqlite3.connect(cli.home / "registry.db")) as registry:
+        registry.execute("PRAGMA user_version = 4")
+
+    assert cli("search", "total_price").code == 0
+
+    assert registry_version(cli) == COMPATIBLE_VERSION
 
 
 @pytest.mark.parametrize("name", all_homes())

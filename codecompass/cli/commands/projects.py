@@ -57,7 +57,7 @@ _STATE_STYLES: Final[dict[str, tuple[Style, ...]]] = {
 
 _STATE_WORDS: Final = {
     "not_indexed": "not indexed",
-    "reindex_required": "needs index --force",
+    "reindex_required": "of an older version",
     "damaged": "damaged, needs index --force",
     "newer": "of a newer version",
     "root_missing": "directory missing",

@@ -103,6 +103,7 @@ def _explain(invocation: Invocation, choice: "Choice", path: str, reply: "IndexS
 
 
 def _write(invocation: Invocation, choice: "Choice", reply: "IndexStatusReply") -> None:
+    from codecompass.store.epochs import compatibility
     from codecompass.store.filesystem import disk_usage
 
     terminal = invocation.terminal
@@ -117,7 +118,11 @@ def _write(invocation: Invocation, choice: "Choice", reply: "IndexStatusReply") 
     if reply.index_status not in ("not_indexed", "failed"):
         state += f", {styled(reply.metadata.freshness_status)}"
     pairs = [("index", f"{state}, on {printable(reply.ref)}")]
-    if reply.schema_status in ("reindex_required", "corrupt_manifest"):
+    if compatibility(invocation.home.project(choice.project_id)).is_newer:
+        pairs.append(("", "written by a newer codecompass; next: upgrade this program"))
+    elif reply.schema_status == "reindex_required":
+        pairs.append(("", "of an older version; the next question rebuilds it, or: codecompass index"))
+    elif reply.schema_status == "corrupt_manifest":
         pairs.append(("", f"{styled(reply.schema_status)}; next: codecompass index --force"))
     if reply.last_indexed_at:
         disk = disk_usage(invocation.home.project(choice.project_id).root)
