@@ -435,6 +435,6 @@ def test_messages_of_objective_c_are_calls_and_labels_are_none():
         "run 5 call super",
         "LAST 6 read",
         "stop 6 call self.owner",
-        "drain 8 call <Queue *>",
+        "drain 8 call <Queue>",
     } <= found
     assert not {"times", "after", "count"} & {each.split()[0] for each in found}
