@@ -8,7 +8,7 @@ A server reads in reader processes (`cold_readers.py`).
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import Final, TypeVar
 
@@ -80,7 +80,10 @@ class ColdAnswers:
 
     async def concerned(self, projects: Sequence[Project], asked: Query, seconds: float) -> Collection[str] | None:
         """Returns the ids of the projects that can have what is asked for exactly, and of those of which that is not known;
-        None if it cannot be determined, or if no project is known to have it: then something similar is looked for."""
+        None if it cannot be determined, or if no project is known to have it: then something similar is looked for.
+
+        Raises InvalidInput for a regular expression that RE2 rejects.
+        """
         request = asked.request
         assert isinstance(request, SearchCode | LocateSymbol | FindReferences)
         imported = asked.imported
@@ -95,9 +98,13 @@ class ColdAnswers:
         self, projects: Sequence[Project], seconds: float, read: Callable[[Mapping[str, WordSummary]], T]
     ) -> T | None:
         """Returns what `read` makes of the summaries, by project id; None if that takes longer than `seconds`, or if they cannot
-        be read: then the indexes themselves are asked. In a thread: there may be a thousand summaries and as many words."""
-        with trio.move_on_after(seconds), suppress(CodeCompassError):
-            known = await self.summaries.known(projects)
+        be read: then the indexes themselves are asked. In a thread: there may be a thousand summaries and as many words. Raises
+        the errors of `read`."""
+        with trio.move_on_after(seconds):
+            try:
+                known = await self.summaries.known(projects)
+            except CodeCompassError:
+                return None
             return await trio.to_thread.run_sync(read, known, limiter=self._queries, abandon_on_cancel=True)
         return None
 
