@@ -150,6 +150,7 @@ class CommitWorkbench:
     ) -> JobReport:
         """Builds the index, unless it exists. Raises the same errors as `CommitJob.run`."""
         async with self._limits.writers:
+            has_faults = await trio.to_thread.run_sync(lambda: self._index.has_faults, limiter=self._limits.checks)
             return await CommitJob(
                 root=self._project.root,
                 layout=self._home,
@@ -157,7 +158,7 @@ class CommitWorkbench:
                 pool=self._pool,
                 limits=self._index_limits,
                 job_id=order.job_id,
-                force=order.force or self._index.has_faults,
+                force=order.force or has_faults,
                 blocking=self._limits.blocking,
                 bases=self._bases,
                 on_progress=on_progress,
