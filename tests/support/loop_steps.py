@@ -61,8 +61,8 @@ class StepWatch(trio.abc.Instrument):
         threading.Thread(target=self._look, name="Trio thread of no work: loop steps", daemon=True).start()
 
     def _look(self) -> None:
-        while True:
-            time.sleep(LOOK_SECONDS)
+        pause = threading.Event()  # a test may replace time.sleep
+        while not pause.wait(LOOK_SECONDS):
             began = self._began
             if began and not self._place and time.monotonic() - began >= self._least:
                 frame = sys._current_frames().get(self._thread)
