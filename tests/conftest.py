@@ -17,6 +17,7 @@ import trio
 from hypothesis import HealthCheck, settings
 
 from codecompass.units import GIB, MILLISECONDS
+from tests.support.loop_calls import CallWatch
 from tests.support.loop_steps import StepWatch
 from tests.support.workspace import TestWorkspace
 
@@ -32,6 +33,7 @@ MAX_DATA_BYTES = 4 * GIB
 
 
 STEPS = pytest.StashKey[StepWatch]()
+CALLS = pytest.StashKey[CallWatch]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -42,16 +44,21 @@ def pytest_configure(config: pytest.Config) -> None:
         hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
         resource.setrlimit(resource.RLIMIT_DATA, (MAX_DATA_BYTES, hard))
     if milliseconds := config.getoption("--loop-steps"):
-        watch = config.stash[STEPS] = StepWatch(milliseconds * MILLISECONDS)
-        watch.start()
-        trio.run = partial(_run_watched, trio.run, watch)
+        steps = config.stash[STEPS] = StepWatch(milliseconds * MILLISECONDS)
+        steps.start()
+        trio.run = partial(_run_watched, trio.run, steps)
+    if config.getoption("--loop-calls"):
+        calls = config.stash[CALLS] = CallWatch()
+        trio.run = partial(_run_watched, trio.run, calls)
     # A suite that runs in the background of a script ignores SIGINT, and every server that it starts would inherit that.
     for number in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 
-def _run_watched(run: Callable[..., object], watch: StepWatch, *arguments: Any, instruments: Any = (), **options: Any) -> object:
+def _run_watched(
+    run: Callable[..., object], watch: trio.abc.Instrument, *arguments: Any, instruments: Any = (), **options: Any
+) -> object:
     return run(*arguments, instruments=[*instruments, watch], **options)
 
 
@@ -73,6 +80,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--soak-scale", type=int, default=1, help="multiplies the seeds of the slow tests (CI: 1)")
     parser.addoption("--loop-steps", type=int, default=0, help="name steps of the event loop of so many milliseconds (with -n0)")
+    parser.addoption("--loop-calls", action="store_true", help="name calls on the event loop that may block (with -n0)")
 
 
 @pytest.fixture(autouse=True)
@@ -91,9 +99,10 @@ def log_configuration() -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    if (watch := config.stash.get(STEPS, None)) is not None:
-        for line in watch.report():
-            terminalreporter.write_line(line)
+    for key in (STEPS, CALLS):
+        if (watch := config.stash.get(key, None)) is not None:
+            for line in watch.report():
+                terminalreporter.write_line(line)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

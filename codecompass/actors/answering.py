@@ -4,6 +4,7 @@ time limits, errors for an index that is not ready. Pure, without an event loop.
 
 import time
 from collections.abc import Callable
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -181,6 +182,22 @@ def time_limit(seconds: float) -> Callable[[], bool]:
     """Returns a function that says whether `seconds` have passed since this call."""
     ends = time.monotonic() + seconds
     return lambda: time.monotonic() > ends
+
+
+WAIT_SHARE: Final = 0.8
+"""How much of a question's own time may go into waiting: the rest is for the search, which takes so much at least."""
+
+
+def waits_until(request: Request, ends_at: float) -> float:
+    """Returns until when a question may wait for an index and for changes, if its own time is up at `ends_at`; inf if it has no
+    time of its own."""
+    return ends_at if ends_at == inf else ends_at - (1 - WAIT_SHARE) * timeout_seconds(request, 0.0)
+
+
+def search_seconds(request: Request, ends_at: float, now: float) -> float:
+    """Returns how long a search that begins `now` may take, of a question whose own time is up at `ends_at`: what is left of
+    it, but never less than what waiting leaves."""
+    return max(ends_at - now, (1 - WAIT_SHARE) * timeout_seconds(request, 0.0))
 
 
 def timeout_seconds(request: Request, default: float) -> float:

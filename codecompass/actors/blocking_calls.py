@@ -11,6 +11,7 @@ A place is the path at which a call currently works. Long calls give signs of pr
 (`BlockingCall.is_over`): a scan, one a directory.
 """
 
+import importlib
 import os
 import sys
 import time
@@ -51,6 +52,12 @@ MAX_LENT: Final = 256
 """Suspect calls that are compensated for by further threads, over all places. Each thread holds a stack: 50 kB of memory."""
 
 RETRY_MS: Final = 5000
+
+
+async def load_module(name: str) -> None:
+    """Imports a module in a thread, unless that was done before: reading it from a disk that sleeps takes seconds."""
+    if name not in sys.modules:
+        await trio.to_thread.run_sync(importlib.import_module, name)
 
 
 class BlockingCall:

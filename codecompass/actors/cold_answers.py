@@ -69,6 +69,7 @@ class ColdAnswers:
         self._options = query_settings(settings, settings.server.answers)
         self._policy: FreshnessPolicy = settings.query.freshness_policy
         self._blocking = limits.blocking
+        self._queries = limits.queries
         self.readers = readers
         self.summaries = Summaries(home, limits.blocking, readers)
 
@@ -79,29 +80,33 @@ class ColdAnswers:
 
     async def concerned(self, projects: Sequence[Project], asked: Query, seconds: float) -> Collection[str] | None:
         """Returns the ids of the projects that can have what is asked for exactly, and of those of which that is not known;
-        None if it cannot be determined, or if no project is known to have it: then something similar is looked for."""
+        None if it cannot be determined, or if no project is known to have it: then something similar is looked for.
+
+        Raises InvalidInput for a regular expression that RE2 rejects.
+        """
         request = asked.request
         assert isinstance(request, SearchCode | LocateSymbol | FindReferences)
         imported = asked.imported
         if imported is None and not is_decidable(request):
             return None
-        known = await self._summaries_of(projects, seconds)
-
-        def can_answer_it(summary: WordSummary) -> bool:
-            return can_mention(summary, imported.name) if imported is not None else can_answer(summary, request)
-
-        able = {project_id for project_id, summary in known.items() if can_answer_it(summary)}
-        unknown = {each.project_id for each in projects} - known.keys()
+        is_able = partial(_able, request, None if imported is None else imported.name)
+        able, known = await self._from_summaries(projects, seconds, is_able) or (frozenset(), frozenset())
+        unknown = {each.project_id for each in projects} - known
         return able | unknown if able or imported is not None else None
 
-    async def _summaries_of(self, projects: Sequence[Project], seconds: float) -> Mapping[str, WordSummary]:
-        """Returns the summaries, or none if they cannot be read within `seconds`."""
-        try:
-            with trio.move_on_after(seconds):
-                return await self.summaries.known(projects)
-        except CodeCompassError:
-            pass  # The indexes themselves are asked.
-        return {}
+    async def _from_summaries(
+        self, projects: Sequence[Project], seconds: float, read: Callable[[Mapping[str, WordSummary]], T]
+    ) -> T | None:
+        """Returns what `read` makes of the summaries, by project id; None if that takes longer than `seconds`, or if they cannot
+        be read: then the indexes themselves are asked. In a thread: there may be a thousand summaries and as many words. Raises
+        the errors of `read`."""
+        with trio.move_on_after(seconds):
+            try:
+                known = await self.summaries.known(projects)
+            except CodeCompassError:
+                return None
+            return await trio.to_thread.run_sync(read, known, limiter=self._queries, abandon_on_cancel=True)
+        return None
 
     async def answer(self, project: Project, asked: Query, seconds: float, *, is_fresh: bool = False) -> Reply:
         """Answers a question from the project's index on disk. `seconds` bounds the search.
@@ -129,11 +134,9 @@ class ColdAnswers:
         """Adds to `found`, by project id and as they arrive, the sample of each project's index for the question `words`, or the
         error that prevented it. Projects with less of its words than MAX_SAMPLED others get a sample without hits.
         """
-        known = await self._summaries_of(projects, SUMMARIES_SHARE * seconds)
-        expected = {project_id: expected_evidence(summary, words) for project_id, summary in known.items()}
-        ids = list(expected)
-        best = {ids[number] for number in fullest(list(expected.values()), MAX_SAMPLED)}
-        found.update({project_id: each for project_id, each in expected.items() if project_id not in best})
+        expected = await self._from_summaries(projects, SUMMARIES_SHARE * seconds, partial(_expected, words))
+        best, others = ((), {}) if expected is None else expected
+        found.update(others)
         # What is known to have the words comes first: the others may take all the time.
         ordered = sorted(projects, key=lambda each: each.project_id not in best)
         waiting = iter([each for each in ordered if each.project_id not in found])
@@ -170,6 +173,25 @@ async def open_cold_answers(
         nursery.start_soon(answers.summaries.serve)
         yield answers
         nursery.cancel_scope.cancel()
+
+
+# in a thread, about the summaries of all projects
+
+
+def _able(
+    request: SearchCode | LocateSymbol | FindReferences, imported: str | None, known: Mapping[str, WordSummary]
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Returns the projects that can have what is asked for, or mention the name `imported`, and those of which that is known."""
+    can_have = can_answer(request) if imported is None else can_mention(imported)
+    return frozenset(project_id for project_id, summary in known.items() if can_have(summary)), frozenset(known)
+
+
+def _expected(words: str, known: Mapping[str, WordSummary]) -> tuple[Collection[str], Mapping[str, SearchEvidence]]:
+    """Returns the up to MAX_SAMPLED projects that have most of the question `words`, and what is expected of each other one."""
+    ids = list(known)
+    expected = expected_evidence(known.values(), words)
+    best = {ids[number] for number in fullest(expected, MAX_SAMPLED)}
+    return best, {project_id: each for project_id, each in zip(ids, expected, strict=True) if project_id not in best}
 
 
 # in a reader process or a thread, without an event loop

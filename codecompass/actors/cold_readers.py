@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 import structlog
 import trio
 
+from codecompass.actors.blocking_calls import load_module
 from codecompass.actors.failures import run_again_after_failure
 from codecompass.errors import DeadlineExceeded, InternalError
 from codecompass.units import SECONDS
@@ -141,7 +142,10 @@ class ColdReaders:
         """Keeps reader processes available, from the first read until they were idle for IDLE_SECONDS. Runs until cancelled."""
         while True:
             await self._wanted.wait()
-            import trio_parallel  # only where a question is about several projects
+            # Only where a question is about several projects. Starting a process loads the second one.
+            for name in ("trio_parallel", "multiprocessing.connection"):
+                await load_module(name)
+            import trio_parallel
 
             # One that was killed while it was idle is reported when its context closes.
             with suppress(trio_parallel.BrokenWorkerError):

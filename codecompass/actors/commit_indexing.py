@@ -24,6 +24,7 @@ from codecompass.actors.job_state import JobReport, ProgressMeter
 from codecompass.actors.starting_point import FindBases, any_base
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import IndexInProgress, RefNotIndexed, StoreNewer
+from codecompass.identity import ObjectFormat
 from codecompass.jobs import Progress
 from codecompass.scan.commit_tree import CommitFile, CommitTree, incomplete, read_commit_tree
 from codecompass.scan.git_objects import GROUP_BYTES, Blob, read_blobs
@@ -122,16 +123,13 @@ class CommitJob:
                 os.close(held)
 
     async def _run_locked(self, started: float) -> JobReport:
-        if compatibility(self._layout).is_newer:
-            require_compatible(self._layout)
-            raise StoreNewer("the index was written by a newer codecompass. Upgrade this program.")
+        await trio.to_thread.run_sync(_require_writable, self._layout)
         built = None if self._force else await trio.to_thread.run_sync(built_index, self._layout, self._commit, self._limits)
         if built is not None:
             return self._files.report(built, WriteCounts(), mode="full", files_scanned=0, started=started)
         self._meter.advance(stage="discovery")
-        repository, tree = await self._read_tree()
+        repository, tree, self._files.object_format = await self._read_tree()
         ids = {file.path: bytes.fromhex(file.object_id) for file in tree.files}
-        self._files.object_format = object_format(repository)
         source = await trio.to_thread.run_sync(self._nearest, ids, await self._bases())
         async with self._writing(source) as writer:
             changes = await trio.to_thread.run_sync(_changes, writer.manifest, tree, ids)
@@ -148,15 +146,16 @@ class CommitJob:
             report = self._files.report(meta, writer.counts, mode="full", files_scanned=len(tree.files), started=started)
             return replace(report, warnings=tree.warnings)
 
-    async def _read_tree(self) -> tuple[GitRepository, CommitTree]:
+    async def _read_tree(self) -> tuple[GitRepository, CommitTree, ObjectFormat]:
         root = str(self._root)
 
-        def read(call: BlockingCall) -> tuple[GitRepository, CommitTree]:
+        def read(call: BlockingCall) -> tuple[GitRepository, CommitTree, ObjectFormat]:
             repository = find_repository(os.path.realpath(root), self._limits.rules.git_roots)
             if repository is None:
                 raise RefNotIndexed(NO_REPOSITORY, ref=self._commit.name)
             rules = self._limits.rules
-            return repository, read_commit_tree(repository, root, self._commit.commit, rules, is_cancelled=call.is_over)
+            tree = read_commit_tree(repository, root, self._commit.commit, rules, is_cancelled=call.is_over)
+            return repository, tree, object_format(repository)
 
         try:
             return await self._blocking.run(read, root, patience=GIT_DEADLINE_SECONDS)
@@ -202,7 +201,7 @@ class CommitJob:
         if not self._force:
             rest = await self._files.process_known(writer, tasks, ids, open_contents, fill=fill)
         await self._files.process(writer, rest, parse=True, fill=fill(rest))
-        left = unparsed(writer)
+        left = await trio.to_thread.run_sync(unparsed, writer)
         await self._files.process(writer, left, parse=True, fill=fill(left))
 
     @asynccontextmanager
@@ -274,6 +273,13 @@ class CommitContents:
             raise incomplete(self._commit, f"{missing:,} of its files are not here")
         for task, blob in zip(group, blobs, strict=True):
             self._held[task.path] = blob.content or b""
+
+
+def _require_writable(layout: ProjectLayout) -> None:
+    """Raises StoreNewer if a newer program wrote the index."""
+    if compatibility(layout).is_newer:
+        require_compatible(layout)
+        raise StoreNewer("the index was written by a newer codecompass. Upgrade this program.")
 
 
 def _holds(entry: ManifestEntry, file: CommitFile, blob_id: bytes) -> bool:

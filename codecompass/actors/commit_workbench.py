@@ -3,13 +3,15 @@
 Nothing here reads the working tree: a commit is never stale, and every line of an answer comes from the index of that commit.
 """
 
+import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
+from math import inf
 from typing import TYPE_CHECKING, TypeVar
 
 import trio
 
-from codecompass.actors.answering import asked_ref, options_for, query, query_settings, timeout_seconds
+from codecompass.actors.answering import asked_ref, options_for, query, query_settings, search_seconds
 from codecompass.actors.blocking_calls import Limits
 from codecompass.actors.commit_indexing import CommitJob
 from codecompass.actors.commits import fitting
@@ -110,13 +112,16 @@ class CommitWorkbench:
         root, limits = self._project.root, self._index_limits
         options = await with_differences(own, query.request, root, limits, lambda: workers, run, self._commit)
         answer = panics_as_errors(self._answer)
-        return await trio.to_thread.run_sync(answer, query, context, options, limiter=self._limits.queries)
+        ends = inf
+        if context.ends_at != inf:
+            ends = time.monotonic() + search_seconds(query.request, context.ends_at, trio.current_time())
+        return await trio.to_thread.run_sync(answer, query, context, options, ends, limiter=self._limits.queries)
 
     async def answer_unindexed(self, query: Query, context: AnswerContext, deadline: float) -> UnindexedAnswer | None:
         """Returns None: the files of a commit are not on disk."""
         return None
 
-    def _answer(self, asked: Query, context: AnswerContext, options: QueryOptions) -> Reply:
+    def _answer(self, asked: Query, context: AnswerContext, options: QueryOptions, search_ends: float) -> Reply:
         name, _field = asked_ref(asked.request) or (self._commit.name, "")
         state = AnswerState(
             workspace=str(self._project.root),
@@ -132,8 +137,8 @@ class CommitWorkbench:
         if isinstance(asked.request, IndexStatus):
             return self._status(asked.request, state, context)
         with self._index.snapshot() as snapshot:
-            is_expired = thread_time_limit(timeout_seconds(asked.request, self._timeout))
-            reply = query(snapshot, asked.request, state, options, is_expired)
+            seconds = self._timeout if search_ends == inf else search_ends - time.monotonic()
+            reply = query(snapshot, asked.request, state, options, thread_time_limit(seconds))
         note_use(self._layout)
         return reply
 
@@ -150,6 +155,7 @@ class CommitWorkbench:
     ) -> JobReport:
         """Builds the index, unless it exists. Raises the same errors as `CommitJob.run`."""
         async with self._limits.writers:
+            has_faults = await trio.to_thread.run_sync(lambda: self._index.has_faults, limiter=self._limits.checks)
             return await CommitJob(
                 root=self._project.root,
                 layout=self._home,
@@ -157,7 +163,7 @@ class CommitWorkbench:
                 pool=self._pool,
                 limits=self._index_limits,
                 job_id=order.job_id,
-                force=order.force or self._index.has_faults,
+                force=order.force or has_faults,
                 blocking=self._limits.blocking,
                 bases=self._bases,
                 on_progress=on_progress,

@@ -5,13 +5,14 @@ that is not fresh names the files that have changed.
 import time
 from collections.abc import Callable, Collection
 from contextlib import nullcontext
+from math import inf
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.actors.answering import options_for, query, query_settings, require_ref, timeout_seconds
+from codecompass.actors.answering import options_for, query, query_settings, require_ref, search_seconds
 from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.differences import COMPARISON_PATIENCE_SECONDS, IsCancelled, with_differences
 from codecompass.actors.failures import panics_as_errors
@@ -71,6 +72,8 @@ class AnswerContext(Struct, frozen=True, kw_only=True):
     """The freshness policy of the question."""
     is_first: bool = False
     """Whether the answer does not wait for the symbols of a first index."""
+    ends_at: float = inf
+    """When the time that the question itself names is up, by the event loop's clock; inf if it names none."""
     changed_files: frozenset[str] = frozenset()
     """Files known to have changed since, for an answer that is not compared with the tree."""
     refusal: str = ""
@@ -121,14 +124,35 @@ class IndexAnswers:
         if self._vectors is not None and not asked.is_internal:
             options = replace(options, meaning=await self._vectors.meaning_of(asked.request))
         return await trio.to_thread.run_sync(
-            panics_as_errors(self._answer), self._index, asked, context, compared, options, limiter=self._limiter
+            panics_as_errors(self._answer),
+            self._index,
+            asked,
+            context,
+            compared,
+            options,
+            self._search_ends(asked, context),
+            limiter=self._limiter,
         )
 
     async def answer_from(self, index: WorkspaceIndex, asked: Query, context: AnswerContext, options: QueryOptions) -> Reply:
         """Answers a question from another index than the workspace's own. Raises the errors of the functions of `query`."""
         return await trio.to_thread.run_sync(
-            panics_as_errors(self._answer), index, asked, context, None, options, limiter=self._limiter
+            panics_as_errors(self._answer),
+            index,
+            asked,
+            context,
+            None,
+            options,
+            self._search_ends(asked, context),
+            limiter=self._limiter,
         )
+
+    def _search_ends(self, asked: Query, context: AnswerContext) -> float:
+        """Returns when the search has to end, by `time.monotonic`; inf for a question that names no time. Waiting for a thread
+        takes of the question's time."""
+        if context.ends_at == inf:
+            return inf
+        return time.monotonic() + search_seconds(asked.request, context.ends_at, trio.current_time())
 
     async def options(self, asked: Query) -> QueryOptions:
         """Returns the options of a question, with the differences that it is about, if it is about any."""
@@ -170,6 +194,7 @@ class IndexAnswers:
         context: AnswerContext,
         compared: Comparison | None,
         options: QueryOptions,
+        search_ends: float,
     ) -> Reply:
         with index.snapshot() as snapshot:
             if index is not self._index:
@@ -181,9 +206,9 @@ class IndexAnswers:
                 state, changed = _with_changes(snapshot, state, context, compared)
                 if context.refusal and state.freshness_status != "fresh":
                     state = _with_warning(state, context.refusal)
-            # Starts here: waiting and comparing do not count against the time of the search.
-            is_expired = thread_time_limit(timeout_seconds(asked.request, self._timeout_ms * MILLISECONDS))
-            reply = query(snapshot, asked.request, state, options, is_expired)
+            # For a question that names no time it starts here: waiting and comparing do not count against that of the settings.
+            seconds = self._timeout_ms * MILLISECONDS if search_ends == inf else search_ends - time.monotonic()
+            reply = query(snapshot, asked.request, state, options, thread_time_limit(seconds))
             return mark_stale(reply, changed, max_tokens=getattr(asked.request, "max_tokens", None)) if changed else reply
 
     def _status(self, asked: Query, context: AnswerContext, jobs: JobsState, ref: str, compared: Comparison | None) -> Reply:

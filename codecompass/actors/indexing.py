@@ -298,7 +298,8 @@ class IndexJob:
         rest = await self._files.process_known(
             writer, changes.tasks, known, lambda: KnownContent((*sources, *sources_of(self._layout)) if wanted else (), wanted)
         )
-        return replace(changes, tasks=(*rest, *(unparsed(writer) if len(rest) < len(changes.tasks) else ())))
+        left = await trio.to_thread.run_sync(unparsed, writer) if len(rest) < len(changes.tasks) else []
+        return replace(changes, tasks=(*rest, *left))
 
     async def _write_content(self, writer: IndexWriter, changes: ChangeSet, *, is_first: bool, is_resumed: bool) -> None:
         async def publish_slice() -> None:
@@ -307,7 +308,8 @@ class IndexJob:
         if is_first and (self._text_first or changes.bytes_to_read >= self._limits.text_first_bytes):
             await self._files.process(writer, changes.tasks, parse=False)
             await self._publish(writer, "partial")
-            await self._files.process(writer, unparsed(writer), parse=True, publish_slice=publish_slice)
+            left = await trio.to_thread.run_sync(unparsed, writer)
+            await self._files.process(writer, left, parse=True, publish_slice=publish_slice)
         else:
             await self._files.process(writer, changes.tasks, parse=True, publish_slice=publish_slice if is_resumed else None)
 

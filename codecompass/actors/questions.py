@@ -10,12 +10,13 @@ beside it answers as soon as it can (ADR 0033); IndexNotReady is raised only if 
 """
 
 from collections.abc import Callable
+from math import inf
 from typing import Final
 
 import structlog
 import trio
 
-from codecompass.actors.answering import freshness_policy, needs_symbols, not_ready, timeout_seconds
+from codecompass.actors.answering import freshness_policy, needs_symbols, not_ready, timeout_seconds, waits_until
 from codecompass.actors.freshness import Freshness
 from codecompass.actors.index_answers import AnswerContext
 from codecompass.actors.job_queue import JobQueue
@@ -114,8 +115,9 @@ class Questions:
         if isinstance(query.request, IndexStatus):
             freshness = await self._freshness.settle("best_effort", began + self._freshness_wait)
             return await self._bench.answer(query, self._context(freshness, "best_effort"))
-        deadline = began + min(self._first_answer_wait, timeout_seconds(query.request, self._first_answer_wait))
-        found = await self._ready(query, deadline)
+        ends_at = began + timeout_seconds(query.request, inf)
+        deadline = min(began + self._first_answer_wait, waits_until(query.request, ends_at))
+        found = await self._ready(query, deadline, ends_at)
         if not isinstance(found, AnswerContext):
             return found
         try:
@@ -123,7 +125,7 @@ class Questions:
         except (IndexDamaged, IndexIncompatible, IndexNotReady) as error:
             await self._repair(error, query)
             # Known changes are relative to the index that is gone: check again.
-            found = await self._ready(query, deadline)
+            found = await self._ready(query, deadline, ends_at)
             return await self._bench.answer(query, found) if isinstance(found, AnswerContext) else found
 
     async def settle(self, asked: Settle) -> Settled:
@@ -136,9 +138,9 @@ class Questions:
         wait = min(asked.seconds, self._freshness_wait)
         return Settled(await self._freshness.settle(asked.policy or self._policy, trio.current_time() + wait))
 
-    async def _ready(self, query: Query, deadline: float) -> AnswerContext | Reply:
+    async def _ready(self, query: Query, deadline: float, ends_at: float) -> AnswerContext | Reply:
         """Waits for an index until `deadline`, and then for changes; returns what is known of both. Returns the reply instead if
-        the files themselves answer sooner.
+        the files themselves answer sooner. `ends_at` is when the time of the question is up.
 
         Raises the error that the question is answered with if there is no index in time, and nothing could be read.
         """
@@ -146,7 +148,7 @@ class Questions:
         policy = freshness_policy(request, self._policy)
         is_bootstrap = self._index.meta is None
         if is_bootstrap or (self._index.lacks_symbols and needs_symbols(request)):
-            reply = await self._wait_or_read(query, deadline, policy)
+            reply = await self._wait_or_read(query, deadline, ends_at, policy)
             if reply is not None:
                 return reply
         # A question that introduced an unknown workspace is answered from its text alone, marked as partial.
@@ -155,14 +157,15 @@ class Questions:
             await self._wait_symbols_briefly(deadline)
         freshness: FreshnessStatus = "syncing"
         if policy == "strict" or not (is_first or self._index.lacks_symbols):
-            freshness = await self._freshness.settle(policy, trio.current_time() + timeout_seconds(request, self._freshness_wait))
+            until = trio.current_time() + self._freshness_wait if ends_at == inf else waits_until(request, ends_at)
+            freshness = await self._freshness.settle(policy, until)
             if policy != "best_effort" and freshness != "fresh":
                 freshness = "stale"
         else:
             jobs.ensure_job("question")
-        return self._context(freshness, policy, is_first=is_first)
+        return self._context(freshness, policy, ends_at, is_first=is_first)
 
-    async def _wait_or_read(self, query: Query, deadline: float, policy: FreshnessPolicy) -> Reply | None:
+    async def _wait_or_read(self, query: Query, deadline: float, ends_at: float, policy: FreshnessPolicy) -> Reply | None:
         """Waits until the index can answer, and reads the files that the question needs beside it if that takes long.
 
         Returns None once the index can answer, the reply if the files did so sooner. Raises the error of the wait if neither did;
@@ -188,7 +191,7 @@ class Questions:
             if self._is_expected_by(answers_from):
                 with trio.move_on_at(reading_begins):
                     await is_over.wait()
-            found = await self._read(query, policy, deadline)
+            found = await self._read(query, policy, deadline, ends_at)
             if found is not None and found.is_sure:
                 with trio.move_on_at(answers_from):
                     await is_over.wait()
@@ -201,7 +204,7 @@ class Questions:
                 nursery.cancel_scope.cancel()
             except (IndexNotReady, IndexIncompatible, WorkspaceBusy) as error:
                 failure = error
-                nursery.cancel_scope.deadline = trio.current_time() + min(GRACE_SECONDS, wait)
+                nursery.cancel_scope.deadline = min(trio.current_time() + min(GRACE_SECONDS, wait), ends_at)
                 is_over.set()
             except CodeCompassError as error:
                 failure, found = error, None
@@ -216,9 +219,9 @@ class Questions:
             raise found.reply
         return found.reply
 
-    async def _read(self, query: Query, policy: FreshnessPolicy, deadline: float) -> UnindexedAnswer | None:
+    async def _read(self, query: Query, policy: FreshnessPolicy, deadline: float, ends_at: float) -> UnindexedAnswer | None:
         """Returns the answer of the files themselves; None if they cannot be read. The wait for the index then goes on."""
-        context = self._context("syncing", policy, is_first=True)
+        context = self._context("syncing", policy, ends_at, is_first=True)
         try:
             return await self._bench.answer_unindexed(query, context, deadline)
         except CodeCompassError as error:
@@ -319,7 +322,9 @@ class Questions:
             return _failed_error(jobs.last, jobs.failure)
         return not_ready(jobs.active, has_text=has_text, schema_status=self._index.on_disk.schema_status)
 
-    def _context(self, freshness: FreshnessStatus, policy: FreshnessPolicy, *, is_first: bool = False) -> AnswerContext:
+    def _context(
+        self, freshness: FreshnessStatus, policy: FreshnessPolicy, ends_at: float = inf, *, is_first: bool = False
+    ) -> AnswerContext:
         return AnswerContext(
             index=self._index.on_disk,
             freshness=freshness,
@@ -328,6 +333,7 @@ class Questions:
             active_job=self._jobs.active,
             policy=policy,
             is_first=is_first,
+            ends_at=ends_at,
             changed_files=self._freshness.changed_files,
             refusal=cannot_update(self._jobs.failure) if isinstance(self._jobs.failure, PermissionDenied) else "",
         )

@@ -5,6 +5,7 @@ marked as partial, with a warning that says what it rests on.
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, Protocol
 
+import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -70,7 +71,8 @@ async def _answered(
     project: Project, files: UnindexedFiles, answering: Answering, query: "Query", deadline: float
 ) -> UnindexedAnswer | None:
     options = await answering.options(query)
-    sought = sought_for(query.request, str(project.root), _changed(options))
+    # In a thread: reading a question of the greatest length takes tens of milliseconds.
+    sought = await trio.to_thread.run_sync(sought_for, query.request, str(project.root), _changed(options))
     found: UnindexedAnswer | None = None
     known: Coverage | None = None
     async with files:

@@ -7,8 +7,8 @@ workspace. The actor knows it as the Protocol `Workbench`, so that its schedules
 import ctypes
 import gc
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 import trio
@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codecompass.actors.async_registry import AsyncRegistry
-from codecompass.actors.blocking_calls import Limits
+from codecompass.actors.blocking_calls import Limits, load_module
 from codecompass.actors.index_answers import AnswerContext, AnswersFromFiles, IndexAnswers, IndexOnDisk
 from codecompass.actors.index_limits import index_limits
 from codecompass.actors.indexing import IndexJob
@@ -203,13 +203,14 @@ class IndexWorkbench:
                 settings = await self._comparison.run_on_tree(lambda _call: self._load_settings())
                 self._comparison.limits = index_limits(settings.index, self._git_roots)
                 self._answers.use(settings)
+            has_faults = await trio.to_thread.run_sync(lambda: self._index.has_faults, limiter=self._limits.checks)
             job = IndexJob(
                 root=self._project.root,
                 layout=self._layout,
                 pool=self._pool,
                 limits=self._comparison.limits,
                 job_id=order.job_id,
-                force=order.force or self._index.has_faults,
+                force=order.force or has_faults,
                 changed_directories=order.directories,
                 changed_files=order.files,
                 memory=self._memory,
@@ -241,11 +242,14 @@ class IndexWorkbench:
         """Waits until no process writes this index, at most LOCK_DEADLINE_SECONDS."""
         await wait_unlocked(self._layout, self._limits)
 
-    def watch(self) -> AbstractAsyncContextManager["TreeWatcher"]:
+    @asynccontextmanager
+    async def watch(self) -> AsyncIterator["TreeWatcher"]:
         """Opens a watcher of the tree."""
-        from codecompass.actors.watching.watcher import open_tree_watcher  # only where something is watched
+        await load_module("codecompass.actors.watching.watcher")  # only where something is watched
+        from codecompass.actors.watching.watcher import open_tree_watcher
 
-        return open_tree_watcher(self._project.root, run=self._run_for_watcher, git_roots=self._git_roots)
+        async with open_tree_watcher(self._project.root, run=self._run_for_watcher, git_roots=self._git_roots) as watcher:
+            yield watcher
 
     async def _run_for_watcher(self, work: Callable[[], T]) -> T:
         return await self._comparison.run_on_tree(lambda _call: work(), patience=SCAN_PATIENCE_SECONDS)

@@ -36,6 +36,7 @@ from codecompass.worker.messages import (
     decode_probed,
     encode_frame,
 )
+from codecompass.worker.process import OUTSIDE_SIGNALS, WORKER_DIRECTORY, worker_command, worker_environment
 
 PIPE_BYTES: Final = 1 * MIB
 """The most to which Linux enlarges a pipe without privileges; workers then run ahead while the server writes the index."""
@@ -57,9 +58,6 @@ EXIT_SECONDS: Final = 2.0
 
 ATTEMPTS: Final = 3
 """Workers that have to die at a file before the file counts as the cause."""
-
-OUTSIDE_SIGNALS: Final = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
-"""Signals by which others end a process; crashes and a worker's own limits use other signals."""
 
 OUTSIDE_ATTEMPTS: Final = 10
 """Workers that have to be killed from outside at a file before that counts: the system's out-of-memory killer may do so."""
@@ -354,12 +352,11 @@ class WorkerPool:
     async def _start(self) -> _Worker:
         try:
             process = await trio.lowlevel.open_process(
-                [sys.executable, "-m", "codecompass.worker"],
+                worker_command(),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                # Safe path and a neutral working directory: a repository must not be able to shadow our modules.
-                env={**os.environ, "PYTHONSAFEPATH": "1"},
-                cwd="/",
+                env=worker_environment(),
+                cwd=WORKER_DIRECTORY,
             )
         except OSError as error:
             raise InternalError(

@@ -18,7 +18,7 @@ from codecompass.protocol.replies import MatchedLine
 from codecompass.protocol.requests import SearchCode
 from codecompass.query.excerpts import shortened
 from codecompass.query.intent import classify
-from codecompass.query.line_matchers import Matcher, literal_matcher, regex_matcher
+from codecompass.query.line_matchers import Matcher, literal_matcher, regex_matcher, require_regex
 from codecompass.query.options import QueryOptions
 from codecompass.query.regex_terms import regex_terms, text_terms
 from codecompass.query.search_hits import Hit, HitPage, Hits, RankedPlace, Signals, as_symbol, enclosing_symbol, narrowest
@@ -178,9 +178,10 @@ def scan_passages(
 
 
 def scan_narrowing(request: SearchCode) -> Narrowing:
-    """Returns the texts that `scan` reads in mode `literal` or `regex`. Pure."""
+    """Returns the texts that `scan` reads in mode `literal` or `regex`. Pure. Raises InvalidInput as `scan` does."""
     query = _scanned_for(request)
     if request.mode == "regex":
+        require_regex(query)  # what follows reads valid patterns only
         return regex_terms(query)
     if "\n" not in query:
         return text_terms(query)

@@ -111,12 +111,8 @@ def regex_matcher(pattern: str) -> Matcher:
 
     Raises InvalidInput for a pattern that is too large, or that RE2 rejects, with its reason.
     """
-    if len(pattern) > MAX_PATTERN_LENGTH:
-        raise _too_large(pattern, f"{len(pattern):,} characters", f"{MAX_PATTERN_LENGTH:,} characters")
+    require_regex(pattern)
     pattern = well_formed(pattern)
-    steps = _compiled(pattern, pattern, _FEW_STEPS_BYTES).programsize
-    if steps > MAX_PATTERN_STEPS:
-        raise _too_large(pattern, f"{steps:,} instructions", f"{MAX_PATTERN_STEPS:,} instructions")
     by_line = _compiled(pattern, pattern)
     if any(anchor in pattern for anchor in _WHOLE_TEXT_ANCHORS):
         return _line_by_line(by_line)
@@ -146,6 +142,16 @@ def regex_matcher(pattern: str) -> Matcher:
         return found
 
     return matches
+
+
+def require_regex(pattern: str) -> None:
+    """Raises InvalidInput for a pattern that is too large, or that RE2 rejects, with its reason."""
+    if len(pattern) > MAX_PATTERN_LENGTH:
+        raise _too_large(pattern, f"{len(pattern):,} characters", f"{MAX_PATTERN_LENGTH:,} characters")
+    pattern = well_formed(pattern)
+    steps = _compiled(pattern, pattern, _FEW_STEPS_BYTES).programsize
+    if steps > MAX_PATTERN_STEPS:
+        raise _too_large(pattern, f"{steps:,} instructions", f"{MAX_PATTERN_STEPS:,} instructions")
 
 
 def _line_by_line(pattern: "re2._Regexp") -> Matcher:

@@ -70,7 +70,10 @@ ROLE_SHARE: Final = (1.0, 0.8, 0.7, 0.5, 0.4)
 _QUOTES: Final = "\"'`"
 _TOKEN: Final = re.compile(r"\S+")
 _ODD: Final = re.compile(r"[^\w\s]")
-_PATH: Final = re.compile(r"[\w@.~+-]*(?:/[\w@.~+()\[\]-]+)+|[\w@+-]+(?:\.[\w+-]+)*\.[A-Za-z]\w{0,9}")
+_PATH: Final = re.compile(
+    # Each part begins where a run of its characters begins: a match tried at every character would take quadratic time.
+    r"(?<![\w@.~+-])[\w@.~+-]*(?:/[\w@.~+()\[\]-]+)+|(?<![\w@+-])[\w@+-]+(?:\.[\w+-]+){0,50}\.[A-Za-z]\w{0,9}"
+)
 _LEFT_OF_TOKEN: Final = "([{\"'`<,;"
 _RIGHT_OF_TOKEN: Final = ")]}\"'`>,;:.?!("
 

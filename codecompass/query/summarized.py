@@ -1,7 +1,11 @@
 """What the word summary of an index says about a question, without the index: whether it can have an answer, and how much of the
-question it has. It may be wrong in one direction only: an index that has an answer is never ruled out."""
+question it has. It may be wrong in one direction only: an index that has an answer is never ruled out.
 
-from collections.abc import Sequence
+A question is read once for all indexes: there may be a thousand, and reading a long pattern takes milliseconds.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Final
 
 from codecompass.languages.words import ODD_WORD_MARK
@@ -19,6 +23,9 @@ from codecompass.query.traces_and_signatures import frames
 from codecompass.store.schema import index_tokens
 from codecompass.store.text_queries import TOKEN_MARKS, Narrowing, TermPattern
 from codecompass.store.word_summary import WordSummary
+
+Condition = Callable[[WordSummary], bool]
+"""Whether an index can have something, by its summary."""
 
 COUNTED_FIELDS: Final = ("body", "parts", "pairs", "path_words", "name_words")
 
@@ -39,33 +46,37 @@ def is_decidable(request: SearchCode | LocateSymbol | FindReferences) -> bool:
             return not is_handle(request.symbol_name)
 
 
-def can_answer(summary: WordSummary, request: SearchCode | LocateSymbol | FindReferences) -> bool:
-    """Whether an index can have what a decidable request asks for: lines of a scan, or a definition of exactly the name."""
+def can_answer(request: SearchCode | LocateSymbol | FindReferences) -> Condition:
+    """Returns whether an index can have what a decidable request asks for: lines of a scan, or a definition of exactly its name,
+    ignoring case."""
     match request:
         case SearchCode():
-            return can_hold(summary, scan_narrowing(request))
+            return partial(_can_hold, scan_narrowing(request))
         case LocateSymbol():
-            return can_define(summary, request.name)
+            return _can_define(request.name)
         case FindReferences():
-            return can_define(summary, request.symbol_name)
+            return _can_define(request.symbol_name)
 
 
-def can_define(summary: WordSummary, text: str) -> bool:
-    """Whether an index can define the name that `text` is, ends with or declares, ignoring case."""
+def _can_define(text: str) -> Condition:
+    """Returns whether an index can define the name that `text` is, ends with or declares, ignoring case."""
     names = sought_names(text)
     lasts = (part for name in names for part in name_parts(name)[-1:])
     words = (token for name in names for token in index_tokens(name)[-1:])
-    return any(summary.document_frequency("name", name.lower()) for name in (*names, *lasts, *words))
+    lowered = tuple(dict.fromkeys(name.lower() for name in (*names, *lasts, *words)))
+    return lambda summary: any(summary.document_frequency("name", name) for name in lowered)
 
 
-def can_mention(summary: WordSummary, name: str) -> bool:
-    """Whether an index can have a name in its text."""
-    if summary.document_frequency("names", ODD_WORD_MARK):
-        return True
-    return all(summary.document_frequency("body", token) for token in index_tokens(name))
+def can_mention(name: str) -> Condition:
+    """Returns whether an index can have a name in its text."""
+    tokens = tuple(dict.fromkeys(index_tokens(name)))
+    return lambda summary: (
+        bool(summary.document_frequency("names", ODD_WORD_MARK))
+        or all(summary.document_frequency("body", token) for token in tokens)
+    )
 
 
-def can_hold(summary: WordSummary, narrowing: Narrowing) -> bool:
+def _can_hold(narrowing: Narrowing, summary: WordSummary) -> bool:
     """Whether an index can have a text that a scan selects."""
     if narrowing.is_everything or narrowing.is_by_ascii or summary.document_frequency("names", ODD_WORD_MARK):
         return True
@@ -78,13 +89,22 @@ def _can_have(summary: WordSummary, term: TermPattern) -> bool:
     return summary.document_frequency(term.field, TOKEN_MARKS[term.field] + term.pieces[0]) > 0
 
 
-def expected_evidence(summary: WordSummary, query: str) -> SearchEvidence:
-    """Returns what `merging.sample_evidence` does, without hits."""
-    words = tuple(
-        WordEvidence(word.text, word.weight, max(summary.document_frequency(field, word.text) for field in COUNTED_FIELDS))
-        for word in query_words(query)
-    )
-    return SearchEvidence(n_texts=max(1, summary.n_chunks), words=words, hits=())
+def expected_evidence(summaries: Iterable[WordSummary], query: str) -> list[SearchEvidence]:
+    """Returns what `merging.sample_evidence` does for each index, without hits."""
+    wanted = query_words(query)
+    return [
+        SearchEvidence(
+            n_texts=max(1, summary.n_chunks),
+            words=tuple(
+                WordEvidence(
+                    word.text, word.weight, max(summary.document_frequency(field, word.text) for field in COUNTED_FIELDS)
+                )
+                for word in wanted
+            ),
+            hits=(),
+        )
+        for summary in summaries
+    ]
 
 
 def fullest(expected: Sequence[SearchEvidence], count: int) -> list[int]:

@@ -44,11 +44,12 @@ class DeferredServer:
         self._patience.deadline = trio.current_time() + (LISTING_SECONDS if self._was_listed else LIST_SECONDS)
         with self._patience:
             await self._wanted.wait()
-        # In a thread, so that the session continues to answer.
+        # In threads, so that the session continues to answer: loading and settings files take time on a slow disk.
         await trio.to_thread.run_sync(import_module, _SERVER_MODULE)
         from codecompass.transport.server import open_server
 
-        async with open_server(self._launch()) as server:
+        launch = await trio.to_thread.run_sync(self._launch)
+        async with open_server(launch) as server:
             self._server = server
             self._is_open.set()
             await trio.sleep_forever()

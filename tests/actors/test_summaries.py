@@ -1,6 +1,7 @@
 """Word summaries are made after the first question about many projects, and are of the newest state."""
 
 import os
+import threading
 
 import pytest
 import trio
@@ -8,8 +9,11 @@ import trio
 from codecompass.actors import summaries
 from codecompass.actors.blocking_calls import Limits
 from codecompass.actors.cold_answers import open_cold_answers
+from codecompass.actors.messages import Query
+from codecompass.protocol.requests import LocateSymbol
 from codecompass.settings import Settings
 from codecompass.store.layout import HomeLayout
+from codecompass.store.word_summary import WordSummary
 from tests.support.cold_reading import project_of, writer_of
 from tests.support.waiting import until
 from tests.support.workspace import TestWorkspace
@@ -95,3 +99,27 @@ async def test_an_unexpected_failure_ends_nothing(two, monkeypatch):
         await known(cold, two)
         await until(lambda: len(cold.summaries._failed) == 2, "both failures")
         assert await known(cold, two) == []
+
+
+async def test_summaries_are_compared_with_a_question_off_the_event_loop(two, monkeypatch):
+    """There may be a thousand of them and a question of as many words: half a second in which nobody else is served."""
+    threads = set()
+    look_up = WordSummary.document_frequency
+
+    def noted(*arguments):
+        threads.add(threading.current_thread())
+        return look_up(*arguments)
+
+    projects = [project_of(each) for each in two]
+    located = Query(request=LocateSymbol(name="one_only"))
+    async with opened(two[0]) as cold:
+        await all_known(cold, two)
+        monkeypatch.setattr(WordSummary, "document_frequency", noted)
+        sampled = {}
+        await cold.sample(projects, "what is one only", 10, sampled)
+        concerned = await cold.concerned(projects, located, 10)
+
+    assert concerned == {two[0].project_id}
+    assert sampled.keys() == {each.project_id for each in two}
+    assert threads
+    assert threading.main_thread() not in threads

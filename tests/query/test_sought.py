@@ -1,8 +1,13 @@
 """What a question needs of files that no index holds, and which of them are read."""
 
+import time
+
 import pytest
 
+from codecompass.errors import InvalidInput
 from codecompass.protocol.requests import (
+    MAX_QUERY_LENGTH,
+    SEARCH_MODES,
     FindReferences,
     GetCodeContext,
     GetFileOutline,
@@ -12,8 +17,11 @@ from codecompass.protocol.requests import (
 )
 from codecompass.query.sought import MAX_NAMES, MAX_RANKED_FILES, MAX_WORDS, Sought, order_of_reading, sought_for
 from codecompass.worker.probing import AS_A_DEFINITION, AS_A_WORD, AS_WRITTEN, IN_ANOTHER_CASE
+from tests.support.text_shapes import MOST_CPU_SECONDS, SHAPES
 
 ROOT = "/home/me/project"
+
+DOTTED = {"numbers with dots": lambda length: "1." * (length // 2), "at signs": lambda length: "1.5@" * (length // 4)}
 
 
 def names(sought: Sought) -> list[str]:
@@ -71,6 +79,26 @@ def test_a_long_text_seeks_a_bounded_number_of_texts():
 
     assert len(sought.names) <= MAX_NAMES
     assert len(sought.words) <= MAX_WORDS
+
+
+@pytest.mark.parametrize("pattern", ["([{<", "[a", "(a", "[a-", "\\"])
+def test_a_regular_expression_that_is_refused_seeks_nothing(pattern):
+    with pytest.raises(InvalidInput):
+        sought_for(SearchCode(query=pattern, mode="regex"), ROOT)
+
+
+@pytest.mark.parametrize("shape", [*SHAPES, *DOTTED])
+def test_reading_a_question_takes_linear_time(shape):
+    """Of a project without an index this runs in the server, and a regular expression holds up everybody else."""
+    text = {**SHAPES, **DOTTED}[shape](MAX_QUERY_LENGTH)
+    requests = [SearchCode(query=text, mode=mode) for mode in SEARCH_MODES]
+    for request in (*requests, GetCodeContext(query=text), LocateSymbol(name=text), FindReferences(symbol_name=text)):
+        before = time.process_time()
+        try:
+            sought_for(request, ROOT)
+        except InvalidInput:
+            continue  # no regular expression
+        assert time.process_time() - before < MOST_CPU_SECONDS
 
 
 def test_a_file_that_holds_the_phrase_comes_before_one_that_holds_its_words():

@@ -4,18 +4,22 @@ While a task runs, nobody else is served. A second thread looks where a step is 
 names the line. On a busy machine a step takes long for no reason of its own: the processor time beside it tells.
 """
 
+import os
 import sys
 import threading
 import time
 import traceback
 from collections.abc import Iterator
+from pathlib import Path
 from types import FrameType
 
 import trio
 from msgspec import Struct
 
+import codecompass
+
 LOOK_SECONDS = 0.002
-OWN = "/codecompass/"
+OWN = str(Path(codecompass.__file__).parent) + os.sep
 
 
 class LongStep(Struct, frozen=True):
@@ -57,8 +61,8 @@ class StepWatch(trio.abc.Instrument):
         threading.Thread(target=self._look, name="Trio thread of no work: loop steps", daemon=True).start()
 
     def _look(self) -> None:
-        while True:
-            time.sleep(LOOK_SECONDS)
+        pause = threading.Event()  # a test may replace time.sleep
+        while not pause.wait(LOOK_SECONDS):
             began = self._began
             if began and not self._place and time.monotonic() - began >= self._least:
                 frame = sys._current_frames().get(self._thread)
@@ -79,9 +83,9 @@ class StepWatch(trio.abc.Instrument):
 def _place_of(frame: FrameType) -> str:
     """Returns the innermost line of the program, and what it calls; '' for a step of the tests alone."""
     stack = traceback.extract_stack(frame)
-    own = [each for each in stack if OWN in each.filename]
+    own = [each for each in stack if each.filename.startswith(OWN)]
     if not own:
         return ""
     last, inner = own[-1], stack[-1]
-    place = f"{last.filename.rpartition(OWN)[2]}:{last.lineno} {last.name}"
+    place = f"{last.filename.removeprefix(OWN)}:{last.lineno} {last.name}"
     return place if inner is last else f"{place} -> {inner.name}"

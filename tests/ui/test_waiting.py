@@ -1,12 +1,22 @@
 """A page that waits for its colours: nobody else waits, and the server ends when told to."""
 
+import os
+import select
+import signal
+import sys
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from urllib.parse import urlencode
 
 import h11
 import pytest
 import trio
 
+from tests.support.faults import workers
+from tests.support.live import http_server, index
 from tests.support.waiting import until
+from tests.support.workspace import TestWorkspace
+from tests.transport.http.client import ask
 from tests.ui.pages import page_server
 
 CODE = "def total(cart):\n    return sum(cart)\n"
@@ -62,3 +72,43 @@ async def test_a_server_that_is_told_to_stop_does_not_wait_for_the_colours_of_a_
         pool = browser.serving.server.page_workers
         browser.serving.server.core.stop()
         await until(lambda: pool._tokens.statistics().tasks_waiting == 0, "the end of the waiting page")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc")
+async def test_a_server_that_is_terminated_while_it_highlights_leaves_no_process(tmp_path):
+    """The processes that highlight stand still, as one does that is within a single token of a lexer."""
+    project = TestWorkspace(tmp_path / "shop", tmp_path / "home")
+    project.write({"cart.py": CODE})
+    index([project])
+    async with http_server(home=project.home) as server, trio.open_nursery() as nursery:
+        pages = {"project": project.project_id, "path": "cart.py"}
+        first = await ask(server.port, "GET", f"/ui/file?{urlencode(pages)}")
+        highlighting = workers(server.process.pid)
+        for pid in highlighting:
+            os.kill(pid, signal.SIGSTOP)
+
+        async def open_page():
+            with suppress(h11.RemoteProtocolError, OSError):  # the server ends meanwhile
+                await ask(server.port, "GET", f"/ui/file?{urlencode(pages)}")
+
+        for _ in range(len(highlighting)):
+            nursery.start_soon(open_page)
+        await until(lambda: all(has_input(pid) for pid in highlighting), "a page that waits for its colours")
+        tree = [server.process.pid, *highlighting, *workers(server.process.pid)]
+        ended = await server.end()
+
+    assert '<i class="k">return</i>' in first.body.decode()
+    assert ended == 0
+    assert highlighting
+    assert not any(map(exists, tree))
+
+
+def exists(pid):
+    return Path(f"/proc/{pid}").exists()
+
+
+def has_input(pid):
+    """Whether something was sent to a process that it has not read."""
+    with open(f"/proc/{pid}/fd/0", "rb") as end:
+        return bool(select.select([end], [], [], 0)[0])

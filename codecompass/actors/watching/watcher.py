@@ -22,6 +22,7 @@ from typing import Final, Protocol, TypeVar
 import structlog
 import trio
 
+from codecompass.actors.blocking_calls import load_module
 from codecompass.actors.watching.changes import FilesByDirectory, WatchedChanges
 from codecompass.scan.git_roots import ANYWHERE, GitRoots
 
@@ -124,12 +125,14 @@ async def open_tree_watcher(
     """
     real_root = await run(lambda: os.path.realpath(str(root)))
     if sys.platform != "linux":
+        await load_module("codecompass.actors.watching.hints")
         from codecompass.actors.watching.hints import open_hint_watcher
 
         async with open_hint_watcher(real_root) as hints:
             _log_limitation(real_root, hints)
             yield hints
         return
+    await load_module("codecompass.actors.watching.inotify")
     from codecompass.actors.watching.inotify import InotifyWatcher
 
     try:

@@ -12,6 +12,7 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.cli.failure import as_commands, as_known
+from codecompass.cli.interactive.highlighting import PreviewHighlighter
 from codecompass.cli.interactive.preview import Preview, preview
 from codecompass.cli.interactive.source import ListedHit, LiveIndex, ShownHits, Source
 from codecompass.errors import InternalError
@@ -94,8 +95,9 @@ class Finder:
             self._thread.join(JOIN_SECONDS)
 
     def _run(self, source: Source) -> None:
-        index = LiveIndex(source)
+        index, highlighter = LiveIndex(source), PreviewHighlighter()
         try:
+            highlighter.start()
             self._warm_up(index)
             while True:
                 with self._changed:
@@ -110,8 +112,11 @@ class Finder:
                     if not self._is_dropped(question):
                         self._deliver(answer)
                 elif wanted is not None:
-                    self._deliver(PreviewAnswer(wanted, _preview(index, wanted)))
+                    shown = _preview(index, wanted, highlighter, self._has_newer)
+                    if not self._has_newer():
+                        self._deliver(PreviewAnswer(wanted, shown))
         finally:
+            highlighter.close()
             index.close()
 
     def _warm_up(self, index: LiveIndex) -> None:
@@ -125,6 +130,10 @@ class Finder:
         except Exception as error:  # noqa: BLE001 - the boundary of a question: its failure is an answer
             return SearchOutcome(question, error=message_of(error))
 
+    def _has_newer(self) -> bool:
+        """Whether something else is asked for than the preview that is being made."""
+        return self._question is not None or self._wanted is not None or self._is_stopped
+
     def _is_dropped(self, question: TypedQuery) -> bool:
         return question.number != self._latest
 
@@ -135,8 +144,8 @@ def message_of(error: Exception) -> str:
     return as_commands(known.message)
 
 
-def _preview(index: LiveIndex, hit: ListedHit) -> Preview | None:
+def _preview(index: LiveIndex, hit: ListedHit, highlighter: PreviewHighlighter, is_dropped: Callable[[], bool]) -> Preview | None:
     try:
-        return preview(index.around(hit.path, hit.line), hit)
+        return preview(index.around(hit.path, hit.line), hit, highlighter, is_dropped)
     except Exception:  # noqa: BLE001 - the hit is shown without a preview; the next question reports the error
         return None

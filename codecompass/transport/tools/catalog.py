@@ -12,6 +12,7 @@ from typing import Final
 import structlog
 from msgspec.structs import replace
 
+from codecompass.actors.blocking_calls import load_module
 from codecompass.actors.job_state import JobState
 from codecompass.errors import CodeCompassError, InternalError, cause_of, error_body
 from codecompass.projects.caller import Caller
@@ -117,6 +118,7 @@ class Catalog:
 
 async def _ask_projects(call: ToolCall) -> CallOutcome:
     # Loaded with the first question that may be about several projects.
+    await load_module("codecompass.transport.tools.several_results")
     from codecompass.transport.tools.several_results import ask_projects
 
     return await ask_projects(call)

@@ -118,8 +118,9 @@ class PageDoor:
         if self._site is None:
             async with self._loading:
                 if self._site is None:
-                    # In a thread, so that the server continues to answer.
+                    # In threads, so that the server continues to answer.
                     module = await trio.to_thread.run_sync(import_module, _SITE_MODULE)
-                    site: Site = module.Site(self._server)
+                    rendering = await trio.to_thread.run_sync(module.Rendering)
+                    site: Site = module.Site(self._server, rendering)
                     self._site = site
         return self._site

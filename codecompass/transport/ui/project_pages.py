@@ -3,6 +3,7 @@
 """
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import trio
@@ -146,14 +147,18 @@ class ProjectPages:
         finally:
             self._n_streams -= 1
 
+    def _live_parts(self, projects: Sequence[ShownProject]) -> Mapping[str, str]:
+        """Returns the part of the page that shows each project's state, by the id of its element."""
+        return {
+            f"live-{project.project_id}": self._rendering.html("project_state.html", {"project": project}) for project in projects
+        }
+
     async def _tell(self, request: HttpRequest) -> None:
-        known: dict[str, str] = {}
+        known: Mapping[str, str] = {}
         quiet_since = trio.current_time()
         while True:
-            parts = {
-                f"live-{project.project_id}": self._rendering.html("project_state.html", {"project": project})
-                for project in shown_projects(self._server)
-            }
+            # In a thread: there may be a thousand projects, and streams.
+            parts = await trio.to_thread.run_sync(self._live_parts, shown_projects(self._server))
             changed = {name: html for name, html in parts.items() if known.get(name) != html}
             if changed:
                 # JSON in ASCII contains no line end, so it is one line of an event.

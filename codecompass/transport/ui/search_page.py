@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+import trio
 from msgspec import Struct
 
 from codecompass.protocol.metadata import Metadata, RankingReason
@@ -152,7 +153,8 @@ class SearchPage:
         of_label = {each.label: each for each in projects} if form.is_about_all else {"": form.project}
         # A project that was registered a moment ago is shown with the next answer.
         known = [(index, hit) for index, hit in enumerate(reply.results) if hit.project in of_label]
-        lines = await self._highlighter.lines([lines_of_hit(hit) for _, hit in known], _wanted(form))
+        wanted = await trio.to_thread.run_sync(_wanted, form)
+        lines = await self._highlighter.lines([lines_of_hit(hit) for _, hit in known], wanted)
         by_index = {reason.result_index: reason for reason in reply.metadata.ranking_reasons}
         hits = tuple(
             _shown_hit(hit, of_label[hit.project], by_index.get(index), own)

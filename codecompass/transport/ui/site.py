@@ -36,9 +36,9 @@ Page = Callable[[HttpRequest, tuple[ShownProject, ...]], Awaitable[None]]
 class Site:
     """Answers all requests to the page that `PageDoor` has allowed."""
 
-    def __init__(self, server: "Server") -> None:
+    def __init__(self, server: "Server", rendering: Rendering) -> None:
         self._server = server
-        self._rendering = Rendering()
+        self._rendering = rendering
         questions = ToolQueries(server)
         highlighter = Highlighter(server.page_workers)
         search = SearchPage(questions, self._rendering, highlighter)

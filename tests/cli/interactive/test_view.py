@@ -1,8 +1,10 @@
 """The lines on the screen: of the requested width, and without control sequences from their contents."""
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from codecompass.cli.interactive.highlighting import PreviewHighlighter
 from codecompass.cli.interactive.preview import MAX_LINE_CHARACTERS, preview
 from codecompass.cli.interactive.source import CodeAround, ListedHit
 from codecompass.cli.interactive.view import Line, cut_start, fitted, hit_row, key_line, preview_lines, status_line
@@ -12,6 +14,19 @@ from codecompass.protocol.replies import Result
 TEXTS = st.text(st.characters(), max_size=60) | st.sampled_from(["\x1b]0;x\x07", "漢字かな" * 9, "a\u0301" * 30, "\u202e\x9b31m"])
 WIDTHS = st.integers(0, 130)
 many = settings(max_examples=200, deadline=None)
+
+FIRST_LINE = ListedHit(Result(path="a", line_start=1, line_end=1), 1)
+
+
+@pytest.fixture(scope="module")
+def highlighter():
+    made = PreviewHighlighter()
+    yield made
+    made.close()
+
+
+def wanted() -> bool:
+    return False
 
 
 def text_of(line: Line) -> str:
@@ -41,10 +56,12 @@ def test_a_row_has_the_width_of_the_terminal_whatever_the_repository_holds(path,
     st.integers(0, 9),
 )
 @example(["0\u03000"], "python", 4, 2)
-def test_a_preview_has_the_size_of_its_window(lines, language, width, height):
+def test_a_preview_has_the_size_of_its_window(highlighter, lines, language, width, height):
     result = Result(path="a.py", line_start=2, line_end=4)
 
-    shown = preview_lines(preview(CodeAround(1, tuple(lines), language), ListedHit(result, 2)), width, height)
+    shown = preview_lines(
+        preview(CodeAround(1, tuple(lines), language), ListedHit(result, 2), highlighter, wanted), width, height
+    )
 
     assert len(shown) <= height
     for line in shown:
@@ -57,25 +74,23 @@ def test_a_preview_has_the_size_of_its_window(lines, language, width, height):
     st.lists(st.text(st.characters(exclude_characters="\n"), max_size=60), max_size=12),
     st.sampled_from(["python", "c", "markdown"]),
 )
-def test_highlighting_moves_no_line(lines, language):
-    shown = preview(CodeAround(1, tuple(lines), language), ListedHit(Result(path="a", line_start=1, line_end=1), 1))
+def test_highlighting_moves_no_line(highlighter, lines, language):
+    shown = preview(CodeAround(1, tuple(lines), language), FIRST_LINE, highlighter, wanted)
 
     assert [text_of(list(line)) for line in shown.lines] == [printable(line.expandtabs(4).rstrip()) for line in lines]
 
 
-def test_syntax_is_coloured():
-    shown = preview(
-        CodeAround(1, ("def f():", "    return 'x'  # why"), "python"), ListedHit(Result(path="a", line_start=1, line_end=1), 1)
-    )
+def test_syntax_is_coloured(highlighter):
+    shown = preview(CodeAround(1, ("def f():", "    return 'x'  # why"), "python"), FIRST_LINE, highlighter, wanted)
 
     assert ("class:code.keyword", "def") in shown.lines[0]
     assert ("class:code.comment", "# why") in shown.lines[1]
 
 
-def test_a_line_of_data_is_cut_before_it_is_highlighted():
+def test_a_line_of_data_is_cut_before_it_is_highlighted(highlighter):
     code = CodeAround(1, ("x" * 1_000_000,), "python")
 
-    shown = preview(code, ListedHit(Result(path="a", line_start=1, line_end=1), 1))
+    shown = preview(code, FIRST_LINE, highlighter, wanted)
 
     assert len(text_of(list(shown.lines[0]))) == MAX_LINE_CHARACTERS
 

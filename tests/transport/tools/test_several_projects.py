@@ -76,6 +76,17 @@ async def test_a_project_that_cannot_be_read_costs_its_own_part(projects, tool, 
         assert answer["results"][0]["project"] == "p5"
 
 
+@pytest.mark.parametrize("pattern", ["([{<", "[a", "(a", "a{2000}", "\\1", "*"])
+async def test_a_regular_expression_that_is_refused_is_so_for_all_projects_at_once(projects, pattern):
+    async with open_serving(projects[0].home) as serving:
+        for each in projects:
+            await serving.registry.run(Registry.register, each.root)
+        refused = await serving.refusal("search_code", workspace="*", query=pattern, mode="regex")
+
+    assert refused["error"]["code"] == "invalid_input"
+    assert refused["error"]["data"]["field"] == "query"
+
+
 async def test_a_name_is_found_exactly_however_many_projects_have_similar_ones(projects, monkeypatch):
     """It stopped after 128 of 500 projects, with three similar names of each."""
     monkeypatch.setattr("codecompass.transport.tools.project_answers.ALWAYS_ASKED", 1)
