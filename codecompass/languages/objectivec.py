@@ -13,26 +13,35 @@ from msgspec.structs import replace
 
 from codecompass.languages.c import C_RULES, function, include
 from codecompass.languages.c_declarators import head, local_bodies
-from codecompass.languages.c_preprocessing import prepare as prepare_c
 from codecompass.languages.language import DESCEND, Definition, Found, Language, Node, Rule, RuleContext
-from codecompass.languages.preparation import masked
+from codecompass.languages.preparation import masked, resolve_conditionals
 from codecompass.languages.records import Import, Visibility
 from codecompass.languages.source_text import comment_above, plain_code
 
 _ENUMERATION: Final = re.compile(
-    rb"\b(?:NS|CF)_(?:(?:CLOSED|ERROR)_)?(?:ENUM|OPTIONS)[ \t]*\([ \t]*[\w \t]+,[ \t]*(?P<name>\w+)[ \t]*\)(?=\s*\{)"
+    rb"(?:\btypedef[ \t]+)?\b(?:NS|CF)_(?:(?:CLOSED|ERROR)_)?(?:ENUM|OPTIONS)[ \t]*"
+    rb"\([ \t]*[\w \t]++,[ \t]*(?P<name>\w+)[ \t]*\)(?=\s*\{)"
 )
 _MODULE_IMPORT: Final = re.compile(rb"^@import[ \t]+([\w.]+)[ \t]*;", re.MULTILINE)
-_LINE_OF_MACROS: Final = re.compile(rb"^[ \t]*(?:[A-Z][A-Z0-9]*_[A-Z0-9_]+(?:\([^()\n]*\))?[ \t]*)+$", re.MULTILINE)
-_MACRO_AFTER_HEAD: Final = re.compile(
-    rb"^[ \t]*[-+][ \t]*\([^;{}\n]*?(?P<macros>(?:[ \t]+[A-Z][A-Z0-9]*_[A-Z0-9_]+(?:\([^()\n]*\))?)+)[ \t]*(?=[;{])", re.MULTILINE
+_QUALIFIER: Final = re.compile(
+    rb"\b(?:_Nullable|_Nonnull|_Null_unspecified|__(?:nullable|nonnull|unused|weak|strong|block|kindof|unsafe_unretained)"
+    rb"|[A-Z]{2,12}_(?:EXPORT|EXTERN|INLINE|REQUIRES_SUPER|DESIGNATED_INITIALIZER))\b"
+    rb"|\b[A-Z]{2,12}_(?:API_|CLASS_|ENUM_)?(?:AVAILABLE|UNAVAILABLE|DEPRECATED|SWIFT_NAME)(?:_[A-Z]+)*+"
+    rb"(?:\((?>[^()\n]++|\([^()\n]*+\))*+\))?"
 )
+"""What says nothing of a type or declaration but to the compiler."""
+
+_LINE_OF_MACROS: Final = re.compile(rb"^[ \t]*+(?>(?:[A-Z][A-Z0-9]*+_[A-Z0-9_]++(?:\([^()\n]*+\))?[ \t]*+)+)$", re.MULTILINE)
 
 
 def prepare(source: bytes) -> bytes:
     """Returns `source`, equally long, with blanks in place of what the grammar cannot parse, and enumerations as in C."""
-    text = bytearray(prepare_c(source))
-    code = bytes(masked(bytes(text)))
+    text = bytearray(source)
+    masked_text = masked(source)
+    resolve_conditionals(text, masked_text)
+    code = bytes(masked_text)
+    for match in _QUALIFIER.finditer(code):
+        text[match.start() : match.end()] = b" " * (match.end() - match.start())
     for match in _ENUMERATION.finditer(code):
         start, end = match.span("name")
         text[match.start() : start] = b"enum".ljust(start - match.start())
@@ -42,9 +51,6 @@ def prepare(source: bytes) -> bytes:
     for match in _MODULE_IMPORT.finditer(code):
         name = match[1].replace(b".", b"_")
         text[match.start(0) : match.end(0)] = (b"#import " + name).ljust(match.end() - match.start())
-    for match in _MACRO_AFTER_HEAD.finditer(code):
-        start, end = match.span("macros")
-        text[start:end] = b" " * (end - start)
     return bytes(text)
 
 
