@@ -28,6 +28,7 @@ from codecompass.protocol.requests import (
     Request,
     SearchCode,
 )
+from codecompass.query.metadata import answer_metadata
 from codecompass.query.options import QueryOptions
 from codecompass.settings import AnswerForm, Settings
 from codecompass.store.registry import Project
@@ -49,7 +50,21 @@ def query(
     options: QueryOptions,
     is_expired: Callable[[], bool],
 ) -> Reply:
-    """Answers `request` from a snapshot. Raises the same errors as the functions of `query`."""
+    """Answers `request` from a snapshot. Raises the same errors as the functions of `query`, with the metadata of an answer."""
+    try:
+        return _answer(snapshot, request, state, options, is_expired)
+    except CodeCompassError as error:
+        error.metadata = answer_metadata(snapshot, state)
+        raise
+
+
+def _answer(
+    snapshot: Snapshot,
+    request: "QueryRequest",
+    state: AnswerState,
+    options: QueryOptions,
+    is_expired: Callable[[], bool],
+) -> Reply:
     match request:
         case SearchCode():
             return core.search_code(snapshot, request, state, options, is_expired)
