@@ -19,7 +19,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from bench.client import Connection, serving
+from bench.client import serving
 from tests.soak.symbol_world import Node, Parsed, Place, SymbolWorld, matching, parsed
 
 RECOVERY_SECONDS: Final = 60.0

@@ -27,7 +27,8 @@ from codecompass.worker.reading import read_file
 from tests.conftest import tool
 
 TEMPLATES: Final = {
-    "py": "def {f}(value, total):\n    return {g}(value) + {n}\n\n\nclass {c}:\n    def {m}(self):\n        return {f}(1, {n})\n\n\n",
+    "py": "def {f}(value, total):\n    return {g}(value) + {n}\n\n\n"
+    "class {c}:\n    def {m}(self):\n        return {f}(1, {n})\n\n\n",
     "ts": "export function {f}(value: number): number {{\n  return {g}(value) + {n};\n}}\n\n"
     "export class {c} {{\n  {m}(): number {{\n    return {f}({n});\n  }}\n}}\n\n",
     "java": "class {c} {{\n    int {m}(int value) {{\n        return {g}(value) + {n};\n    }}\n\n"
@@ -482,9 +483,7 @@ class SymbolWorld:
         suffix = path.rpartition(".")[2]
         pieces = [HEADS.get(suffix, "").format(p=path.split("/")[0])]
         for _ in range(self.random.randint(1, 4)):
-            f, g, c, m = (
-                f"{kind}{self.random.randrange(N_NAMES)}" for kind in ("compute", "compute", "Shape", "apply")
-            )
+            f, g, c, m = (f"{kind}{self.random.randrange(N_NAMES)}" for kind in ("compute", "compute", "Shape", "apply"))
             pieces.append(TEMPLATES[suffix].format(f=f, g=g, c=c, m=m, n=self.random.randrange(100)))
             self.touched += [f, c, m]
         return "".join(pieces)
