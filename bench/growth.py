@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Protocol
@@ -28,7 +28,7 @@ import msgspec
 from msgspec import Struct
 
 from bench.client import Connection, ServerFailed, serving
-from bench.edits import edit_files, editable, undo
+from bench.edits import Edit, edit_files, editable, undo
 from bench.responsiveness import server
 from codecompass.units import KIB, MIB
 
@@ -190,7 +190,15 @@ def sample(pid: int, n_requests: int) -> Sample:
 
 
 def grown(
-    client: Client, pid: int, root: Path, *, n_requests: int, edit_every: int, seed: int = 1, n_samples: int = N_SAMPLES
+    client: Client,
+    pid: int,
+    root: Path,
+    *,
+    n_requests: int,
+    edit_every: int,
+    seed: int = 1,
+    n_samples: int = N_SAMPLES,
+    on_sample: Callable[[Sample], None] = lambda _sample: None,
 ) -> tuple[list[Sample], Counter[str]]:
     """Sends requests one after the other; returns the samples, after each of `n_samples` equal parts, and counts the outcomes.
 
@@ -198,7 +206,9 @@ def grown(
     """
     source = Vocabulary(root, seed)
     files = editable(source.paths)[:EDITED_FILES]
-    samples, outcomes, edits = [], Counter[str](), ()
+    samples: list[Sample] = []
+    outcomes: Counter[str] = Counter()
+    edits: tuple[Edit, ...] = ()
     for number, request in zip(range(1, n_requests + 1), source.requests(), strict=False):
         if edit_every and number % edit_every == 0:
             undo(edits)
@@ -210,6 +220,7 @@ def grown(
             outcomes["error of the protocol"] += 1
         if number % (n_requests // n_samples) == 0:
             samples.append(sample(pid, number))
+            on_sample(samples[-1])
     undo(edits)
     return samples, outcomes
 
@@ -263,14 +274,21 @@ def asked(root: Path, home: Path, transport: str) -> Iterator[tuple[Client, int,
             yield PipeClient(connection), connection.pid, 0
 
 
-def told(samples: Sequence[Sample]) -> Iterator[str]:
-    """Yields a line for each sample, with its size compared with that at a fifth of the requests (10,000 of 50,000)."""
-    base = next(each for each in samples if each.n_requests * 5 >= samples[-1].n_requests)
-    for each in samples:
-        change = 100 * (each.resident / base.resident - 1)
-        yield (
-            f"{each.n_requests:7} requests: {each.resident / MIB:6.1f} MB resident ({change:+.1f} %), "
-            f"{each.mapped / MIB:5.1f} of files, {each.threads} threads, {each.handles} descriptors"
+class Teller:
+    """Prints each sample, with its size compared with that at a fifth of the requests: 10,000 of 50,000."""
+
+    def __init__(self, n_requests: int) -> None:
+        self._base_at = n_requests / 5
+        self._base: Sample | None = None
+
+    def tell(self, sample: Sample) -> None:
+        if self._base is None and sample.n_requests >= self._base_at:
+            self._base = sample
+        change = "" if self._base is None else f" ({100 * (sample.resident / self._base.resident - 1):+.1f} %)"
+        print(
+            f"{sample.n_requests:7} requests: {sample.resident / MIB:6.1f} MB resident{change}, "
+            f"{sample.mapped / MIB:5.1f} of files, {sample.threads} threads, {sample.handles} descriptors",
+            flush=True,
         )
 
 
@@ -293,17 +311,24 @@ def main() -> None:
     parser.add_argument("--connects", type=int, default=0, help="HTTP: connections to open afterwards")
     parser.add_argument("--sessions", type=int, default=0, help="HTTP: sessions to open afterwards")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--samples", type=int, default=N_SAMPLES)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         root = copied(options.tree.resolve(), Path(place))
         with asked(root, Path(place) / "home", options.transport) as (client, pid, port):
             began = time.monotonic()
-            samples, outcomes = grown(
-                client, pid, root, n_requests=options.requests, edit_every=options.edit_every, seed=options.seed
+            _, outcomes = grown(
+                client,
+                pid,
+                root,
+                n_requests=options.requests,
+                edit_every=options.edit_every,
+                seed=options.seed,
+                n_samples=options.samples,
+                on_sample=Teller(options.requests).tell,
             )
             seconds = time.monotonic() - began
-            print(f"{options.transport}: {options.requests} requests in {seconds:.0f} s, {dict(outcomes)}")
-            print(*told(samples), sep="\n", flush=True)
+            print(f"{options.transport}: {options.requests} requests in {seconds:.0f} s, {dict(outcomes)}", flush=True)
             for what, count, opened in (("connects", options.connects, connect), ("sessions", options.sessions, open_sessions)):
                 if count and port:
                     before = sample(pid, 0)

@@ -32,6 +32,7 @@ from codecompass.actors.workbench import IndexWorkbench, Workbench
 from codecompass.actors.worker_pool import WorkerPool, default_pool_size, open_worker_pool
 from codecompass.actors.workspace import WorkspaceSettings
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive
+from codecompass.memory import share_arenas
 from codecompass.projects.commit_workspaces import CommitWorkspaces
 from codecompass.projects.detection import RoutingRules
 from codecompass.projects.eviction import AutoWorkspaces
@@ -286,6 +287,7 @@ async def open_server(launch: ServerOptions) -> AsyncIterator[Server]:
 
     Raises InvalidInput if the settings name tools that do not exist.
     """
+    share_arenas()
     settings = launch.settings
     limits = Limits()
     query = settings.query
