@@ -37,7 +37,11 @@ def allocate(barrier):
 async def main(home):
     settings = Settings()
     options = ServerOptions(
-        settings=settings, settings_for=lambda _root: settings, home=HomeLayout(Path(home)), rules=RoutingRules(), has_upkeep=False
+        settings=settings,
+        settings_for=lambda _root: settings,
+        home=HomeLayout(Path(home)),
+        rules=RoutingRules(),
+        has_upkeep=False,
     )
     async with open_server(options):
         barrier = threading.Barrier({N_THREADS})

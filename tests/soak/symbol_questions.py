@@ -86,7 +86,9 @@ class SymbolQuestions:
         questions = [self._question(truth) for _ in range(world.random.randint(2, 5))]
         first = [self._answer(*each[:2]) for each in questions]
         for (tool, arguments, expected), answer in zip(questions, first, strict=True):
-            if not self._is_right(tool, answer, expected):
+            if self._is_right(tool, answer, expected):
+                self.outcomes["right"] += 1
+            else:
                 self._wrong(kind, tool, arguments, expected, answer)
         for id_ in self._pending:
             self._server.wait(id_)
