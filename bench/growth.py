@@ -265,8 +265,10 @@ def asked(root: Path, home: Path, transport: str) -> Iterator[tuple[Client, int,
     if transport == "http":
         with server(root, home) as (port, pid):
             client = HttpClient(port)
-            yield client, pid, port
-            client.close()
+            try:
+                yield client, pid, port
+            finally:
+                client.close()
     else:
         with serving(root, home) as connection:
             connection.initialize()
