@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from codecompass import query as core
-from codecompass.errors import CodeCompassError, IndexNotReady, RefNotIndexed, SymbolNotFound, WorkspaceBusy
+from codecompass.errors import CodeCompassError, IndexNotReady, RefNotIndexed, WorkspaceBusy
 from codecompass.jobs import Job
 from codecompass.protocol.metadata import AnswerState, SchemaStatus
 from codecompass.protocol.replies import Reply
@@ -28,7 +28,7 @@ from codecompass.protocol.requests import (
     Request,
     SearchCode,
 )
-from codecompass.query.metadata import answer_metadata, text_only_warnings
+from codecompass.query.metadata import errors_with_metadata
 from codecompass.query.options import QueryOptions
 from codecompass.settings import AnswerForm, Settings
 from codecompass.store.registry import Project
@@ -51,12 +51,8 @@ def query(
     is_expired: Callable[[], bool],
 ) -> Reply:
     """Answers `request` from a snapshot. Raises the same errors as the functions of `query`, with the metadata of an answer."""
-    try:
+    with errors_with_metadata(snapshot, state):
         return _answer(snapshot, request, state, options, is_expired)
-    except CodeCompassError as error:
-        unparsed = text_only_warnings(snapshot) if isinstance(error, SymbolNotFound) else ()
-        error.metadata = answer_metadata(snapshot, state, warnings=unparsed, is_partial=bool(unparsed))
-        raise
 
 
 def _answer(

@@ -1,12 +1,13 @@
 """The `metadata` of an answer: the given state, the snapshot, additions of the query; marks files that changed since."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final, TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from codecompass.errors import CodeCompassError
+from codecompass.errors import CodeCompassError, SymbolNotFound
 from codecompass.formatting import count
 from codecompass.protocol.metadata import PROTOCOL_VERSION, AnswerState, Completeness, Metadata
 from codecompass.protocol.replies import (
@@ -65,6 +66,17 @@ def answer_metadata(
         warnings=(*state.warnings, *warnings),
         hint=state.hint,
     )
+
+
+@contextmanager
+def errors_with_metadata(snapshot: Snapshot, state: AnswerState) -> Iterator[None]:
+    """Adds to an error in the block the metadata that an answer from this snapshot would have."""
+    try:
+        yield
+    except CodeCompassError as error:
+        unparsed = text_only_warnings(snapshot) if isinstance(error, SymbolNotFound) else ()
+        error.metadata = answer_metadata(snapshot, state, warnings=unparsed, is_partial=bool(unparsed))
+        raise
 
 
 def text_only_warnings(snapshot: Snapshot) -> tuple[str, ...]:
