@@ -8,6 +8,7 @@ Some time after each edit it must be right.
 
 import argparse
 import json
+import os
 import tempfile
 import time
 from collections import Counter
@@ -20,7 +21,8 @@ import msgspec
 from msgspec import Struct
 
 from bench.client import serving
-from tests.soak.symbol_world import Node, Parsed, Place, SymbolWorld, matching, parsed
+from tests.soak.symbol_truth import Node, Parsed, Place, matching, parsed
+from tests.soak.symbol_world import SymbolWorld
 
 RECOVERY_SECONDS: Final = 60.0
 MAX_HITS: Final = 100
@@ -225,8 +227,10 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seeds", default="1")
     parser.add_argument("--files", type=int, default=90)
+    parser.add_argument("--wait-ms", type=int, default=5_000, help="how long questions wait for changes to be indexed")
     parser.add_argument("--scratch", type=Path)
     given = parser.parse_args()
+    os.environ["CODECOMPASS_QUERY_FRESHNESS_WAIT_MS"] = str(given.wait_ms)
     for seed in map(int, given.seeds.split(",")):
         with tempfile.TemporaryDirectory(dir=given.scratch) as top:
             world = SymbolWorld(Path(top), seed, given.files)

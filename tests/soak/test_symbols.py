@@ -7,7 +7,8 @@ import pytest
 
 from tests.conftest import tool
 from tests.soak.symbol_questions import SymbolQuestions
-from tests.soak.symbol_world import SymbolWorld, parsed
+from tests.soak.symbol_truth import parsed
+from tests.soak.symbol_world import SymbolWorld
 
 pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("soak")]  # each needs the whole machine
 
@@ -19,9 +20,13 @@ N_SOAKED = 50
 
 
 @pytest.mark.timeout(0)
-@pytest.mark.parametrize("seed", [1, 2])
-def test_no_answer_about_symbols_differs_from_the_tree_and_calls_itself_fresh_or_complete(seed, tmp_path, repetitions):
+@pytest.mark.parametrize(("seed", "wait_ms"), [(1, 5_000), (2, 30)])
+def test_no_answer_about_symbols_differs_from_the_tree_and_calls_itself_fresh_or_complete(
+    seed, wait_ms, tmp_path, repetitions, monkeypatch
+):
+    """With the default wait, and with one so short that most answers are late, errors too."""
     tool("rg")
+    monkeypatch.setenv("CODECOMPASS_QUERY_FRESHNESS_WAIT_MS", str(wait_ms))
     world = SymbolWorld(tmp_path, seed)
     run = SymbolQuestions(world, tmp_path / "home")
 
