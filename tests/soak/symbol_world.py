@@ -61,7 +61,7 @@ class SymbolWorld:
 
     def edit(self, between: Callable[[], None] = lambda: None) -> str:
         """Makes one edit of a random kind and returns the kind. `between` is called in the middle of edits of several steps."""
-        self.touched = self.touched[-40:]
+        self.touched = self.touched[-12:]
         kinds = {
             self.write: 14,
             self.write_in_place: 8,
@@ -391,6 +391,9 @@ class SymbolWorld:
         pieces = [HEADS.get(suffix, "").format(p=path.split("/")[0])]
         for _ in range(self.random.randint(1, 4)):
             f, g, c, m = (f"{kind}{self.random.randrange(N_NAMES)}" for kind in ("compute", "compute", "Shape", "apply"))
+            if self.random.random() < 0.5:
+                # A name that nothing has defined before: in an index that is behind it is not found.
+                f = f"compute{1_000 + self._next()}"
             pieces.append(TEMPLATES[suffix].format(f=f, g=g, c=c, m=m, n=self.random.randrange(100)))
             self.touched += [f, c, m]
         return "".join(pieces)
