@@ -146,14 +146,18 @@ def server(root: Path, home: Path) -> Iterator[tuple[int, int]]:
     subprocess.run([*command, "index", str(root)], env=environment, check=True, capture_output=True)
     options = ["serve-mcp", "--transport", "http", "--port", "0", "--workspace", str(root)]
     process = subprocess.Popen([*command, *options], env=environment, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    rest = threading.Thread(target=process.stderr.read, daemon=True)
     try:
-        assert process.stderr is not None
         line = next(each for each in process.stderr if each.startswith("Listening on "))
-        threading.Thread(target=process.stderr.read, daemon=True).start()
+        rest.start()
         yield int(line.split()[2].rstrip(".").rpartition(":")[2]), process.pid
     finally:
         process.terminate()
         process.wait(30)
+        if rest.ident is not None:
+            rest.join()
+        process.stderr.close()
 
 
 def calls() -> Iterator[tuple[str, str, str, int]]:

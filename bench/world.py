@@ -18,6 +18,9 @@ N_FILES: Final = 1_000
 FILES_A_DIRECTORY: Final = 25
 CHECKED_OUT: Final = 800
 MAIN, OTHER = "main", "other"
+WORKTREE: Final = "checked-out"
+"""A linked worktree inside the tree, whose files are no part of it."""
+
 CHECKOUT: Final = "checkout of 800 files"
 
 KINDS: Final[Mapping[str, int]] = {
@@ -33,6 +36,9 @@ KINDS: Final[Mapping[str, int]] = {
     "write through a hard link": 2,
     "write through a mapping": 2,
     "exchange": 3,
+    "second name in the tree": 3,
+    "linked worktree": 1,
+    ".git elsewhere": 1,
 }
 """Kinds of edit with their weights, about a hundred in total."""
 
@@ -54,7 +60,7 @@ class World:
         self._make(n_files)
 
     def where(self, word: str) -> tuple[str, ...]:
-        """Returns the files that hold a word, sorted: one or none."""
+        """Returns the files that hold a word, sorted: one, none, or all names of a file with several."""
         return tuple(sorted(path for path, held in self.words.items() if held == word))
 
     def change(self, kind: str, ask: Callable[[str], None]) -> list[str]:
@@ -84,6 +90,12 @@ class World:
                 return self.write_mapped()
             case "exchange":
                 return self.exchange()
+            case "second name in the tree":
+                return self.link_inside()
+            case "linked worktree":
+                return self.add_worktree()
+            case ".git elsewhere":
+                return self.move_git()
         raise ValueError(kind)
 
     def some(self, words: Sequence[str]) -> list[str]:
@@ -186,7 +198,7 @@ class World:
 
     def write_mapped(self) -> list[str]:
         """Writes a file through a shared mapping, the last part of it after its times have been set."""
-        path = self.random.choice(sorted(self.words))
+        path = self.random.choice(sorted(path for path in self.words if not self._is_linked(path)))
         old, new = self.words[path], self._word()
         with (self.root / path).open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapping:
             content = _source(new).encode()
@@ -217,12 +229,54 @@ class World:
             held.update(moved)
         return [word for path, word in self.words.items() if before.get(path) != word]
 
+    def link_inside(self) -> list[str]:
+        """Gives a file a second name in the tree, or writes a file that has several through one of them."""
+        linked = sorted(path for path in self.words if path not in self._links and self._is_linked(path))
+        if not linked or self.random.random() < 0.4:
+            path = self.random.choice(sorted(self.words.keys() - self._links.keys()))
+            place = self._new_place()
+            (self.root / place).parent.mkdir(parents=True, exist_ok=True)
+            os.link(self.root / path, self.root / place)
+            self.words[place] = self.words[path]
+            return [self.words[path]]
+        written = self.root / self.random.choice(linked)
+        old, new = self.words[str(written.relative_to(self.root))], self._word()
+        for path in linked:
+            if written.samefile(self.root / path):
+                self.words[path] = new
+        with written.open("w") as file:
+            file.write(_source(new))
+        self.gone.append(old)
+        return [new, old]
+
+    def add_worktree(self) -> list[str]:
+        """Adds a linked worktree inside the tree, or removes it; returns words that its files hold too."""
+        place = self.root / WORKTREE
+        if place.exists():
+            shutil.rmtree(place)
+        else:
+            _git(self.root, "worktree", "prune")
+            _git(self.root, "worktree", "add", "-q", "--detach", str(place), "HEAD")
+        return [self.words[path] for path in self.random.sample(sorted(self.words), 3)]
+
+    def move_git(self) -> list[str]:
+        """Moves the repository out of the tree and leaves a `.git` file that leads to it, or moves it back."""
+        pointer, away = self.root / ".git", self.beside / "repository.git"
+        if pointer.is_file():
+            pointer.unlink()
+            os.rename(away, pointer)
+        else:
+            os.rename(pointer, away)
+            pointer.write_text(f"gitdir: {away}\n")
+        return [self.words[path] for path in self.random.sample(sorted(self.words), 3)]
+
     # the tree
 
     def _make(self, n_files: int) -> None:
         self.beside.mkdir(parents=True)
         self.root.mkdir()
         _git(self.root, "init", "-q", "-b", MAIN)
+        (self.root / ".git/info/exclude").write_text(f"{WORKTREE}/\n")
         for number in range(n_files):
             self._write(f"pkg{number // FILES_A_DIRECTORY}/m{number}.py")
         _git(self.root, "add", "-A")
@@ -247,12 +301,15 @@ class World:
     def rewrite(self, path: str) -> tuple[str, str]:
         """Writes a new word into a file; returns the new word and the old one."""
         old = self.words[path]
-        if path in self._links:
+        if self._is_linked(path):
             # As editors do: another file under the same name.
-            self._links.pop(path)
+            self._links.pop(path, None)
             (self.root / path).unlink()
         self.gone.append(old)
         return self._write(path), old
+
+    def _is_linked(self, path: str) -> bool:
+        return (self.root / path).stat().st_nlink > 1
 
     def _forget(self, path: str) -> str:
         self._links.pop(path, None)

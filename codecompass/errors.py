@@ -18,7 +18,8 @@ people."""
 class CodeCompassError(Exception):
     """Base of all errors that are reported. `message` says what is wrong and what to do next.
 
-    `data` holds the values of the message for programs; its keys are part of the protocol.
+    `data` holds the values of the message for programs; its keys are part of the protocol. `metadata` is that of the answer which
+    the error is, a `protocol.metadata.Metadata`, if an index was asked: what is not found in an index that is behind may exist.
     """
 
     code: ClassVar[str] = "internal_error"
@@ -28,6 +29,7 @@ class CodeCompassError(Exception):
         super().__init__(message)
         self.message = message
         self.data: dict[str, object] = {key: value for key, value in data.items() if value is not None}
+        self.metadata: Struct | None = None
 
 
 class InvalidInput(CodeCompassError):

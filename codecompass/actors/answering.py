@@ -29,6 +29,7 @@ from codecompass.protocol.requests import (
     Request,
     SearchCode,
 )
+from codecompass.query.metadata import errors_with_metadata
 from codecompass.query.options import QueryOptions
 from codecompass.settings import AnswerForm, Settings
 from codecompass.store.registry import Project
@@ -50,7 +51,18 @@ def query(
     options: QueryOptions,
     is_expired: Callable[[], bool],
 ) -> Reply:
-    """Answers `request` from a snapshot. Raises the same errors as the functions of `query`."""
+    """Answers `request` from a snapshot. Raises the same errors as the functions of `query`, with the metadata of an answer."""
+    with errors_with_metadata(snapshot, state):
+        return _answer(snapshot, request, state, options, is_expired)
+
+
+def _answer(
+    snapshot: Snapshot,
+    request: "QueryRequest",
+    state: AnswerState,
+    options: QueryOptions,
+    is_expired: Callable[[], bool],
+) -> Reply:
     match request:
         case SearchCode():
             return core.search_code(snapshot, request, state, options, is_expired)

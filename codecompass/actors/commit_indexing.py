@@ -283,7 +283,7 @@ def _require_writable(layout: ProjectLayout) -> None:
 
 
 def _holds(entry: ManifestEntry, file: CommitFile, blob_id: bytes) -> bool:
-    is_content = entry.is_parsed and entry.blob_id == blob_id and entry.size == file.size
+    is_content = entry.is_final and entry.blob_id == blob_id and entry.size == file.size
     return is_content and not (entry.status == "skipped" and entry.reason in STAT_REASONS)
 
 
@@ -298,7 +298,7 @@ def _changes(manifest: Mapping[str, ManifestEntry], tree: CommitTree, ids: Mappi
         if entry is not None and _holds(entry, file, ids[file.path]):
             continue
         known = b"" if entry is None or entry.status != "indexed" else entry.content_hash
-        needs_symbols = entry is not None and not entry.is_parsed
+        needs_symbols = entry is not None and not entry.is_final
         tasks.append(FileTask(file.path, known, needs_symbols=needs_symbols, size=file.size))
     present = {file.path for file in tree.files} | {item.path for item in tree.skipped}
     return ChangeSet(

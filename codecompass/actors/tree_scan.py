@@ -257,7 +257,13 @@ class TreeScan:
         if isinstance(tree.found, PartialScan):
             return find_partial_changes(writer.manifest, tree.found, suspects=self._changed_files)
         rules_changed = self._limits.fingerprint != writer.meta.rules_fingerprint
-        return find_changes(writer.manifest.whole(), tree.found, rules_changed=rules_changed, suspects=self._changed_files)
+        return find_changes(
+            writer.manifest.whole(),
+            tree.found,
+            rules_changed=rules_changed,
+            suspects=self._changed_files,
+            tries_grammars=True,
+        )
 
     def watch_list(self, tree: ScannedTree) -> WatchList:
         """Returns what is to be watched now: after a partial scan, the earlier job's list with the scan's findings merged in.

@@ -369,7 +369,7 @@ def _task(writer: IndexWriter, path: str, size: int = 0) -> FileTask:
     """Returns the task of reading a file, whose text is not sent again if it is what was read before."""
     entry = writer.manifest.get(path)
     known = b"" if entry is None or entry.status != "indexed" else entry.content_hash
-    return FileTask(path, known, needs_symbols=bool(known) and entry is not None and not entry.is_parsed, size=size)
+    return FileTask(path, known, needs_symbols=bool(known) and entry is not None and not entry.is_final, size=size)
 
 
 def _stamps(writer: IndexWriter, paths: Iterable[str]) -> dict[str, Stamp]:

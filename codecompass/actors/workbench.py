@@ -4,9 +4,6 @@ Each method is one piece of work that can be cancelled; apart from open files an
 workspace. The actor knows it as the Protocol `Workbench`, so that its schedules can be tested with work in virtual time.
 """
 
-import ctypes
-import gc
-import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
@@ -32,6 +29,7 @@ from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import IndexDamaged, IndexInProgress
 from codecompass.jobs import Progress
 from codecompass.log import get_logger
+from codecompass.memory import release_memory
 from codecompass.protocol.replies import Reply
 from codecompass.scan.files import Stamp
 from codecompass.scan.git_roots import ANYWHERE, GitRoots
@@ -227,7 +225,7 @@ class IndexWorkbench:
             self._memory = job.memory
             if report.files_changed >= LARGE_JOB_FILES:
                 del job
-                await trio.to_thread.run_sync(_release_memory, limiter=self._limits.checks)
+                await trio.to_thread.run_sync(release_memory, limiter=self._limits.checks)
             return report
 
     async def differs(self) -> bool:
@@ -297,17 +295,3 @@ async def wait_unlocked(layout: ProjectLayout, limits: Limits) -> None:
         while await trio.to_thread.run_sync(is_locked, layout, limiter=limits.checks):  # noqa: ASYNC110
             # Another process holds the lock: no event in this process tells when it is released.
             await trio.sleep(LOCK_POLL_SECONDS)
-
-
-def _release_memory() -> None:
-    """Returns freed memory to the system: after a rebuild of 5,000 files about 40 MB (measured with glibc 2.36).
-
-    The allocator keeps freed memory for reuse, and the next rebuild may be days away. Takes a few milliseconds.
-    Does nothing with another C library: musl has no malloc_trim and returns memory without it.
-    """
-    gc.collect()
-    if sys.platform == "linux":
-        try:
-            ctypes.CDLL(None).malloc_trim(0)
-        except (OSError, AttributeError):
-            return

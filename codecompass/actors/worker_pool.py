@@ -219,8 +219,8 @@ class WorkerPool:
         """Returns the answers for every file of `batch`; waits for a free worker.
 
         A file whose parse exceeds its CPU time is reported in `killed_parsing`; its text is among the answers. A worker that ends
-        otherwise (a grammar crashed) may not be the file's fault: the file is tried ATTEMPTS times before it is reported in
-        `killed_parsing`, or in `killed_reading` if reading it ended the worker. After kills from outside it is tried
+        otherwise (a grammar crashed) or stands still may not be the file's fault: the file is tried ATTEMPTS times before it is
+        reported in `killed_parsing`, or in `killed_reading` if reading it ended the worker. After kills from outside it is tried
         OUTSIDE_ATTEMPTS times, and never given up for reading: an index without it would claim to be complete. Cancelling kills
         the worker.
 
@@ -335,7 +335,7 @@ class WorkerPool:
                 "health_check says what is missing (on the command line: codecompass doctor)."
             )
         path = batch.tasks[n_done].path if parsing is None else parsing
-        was_limit = was_silent or worker.process.returncode == -signal.SIGPROF
+        was_limit = not was_silent and worker.process.returncode == -signal.SIGPROF
         self._log.warning("worker_died", path=path, was_parsing=parsing is not None, returncode=worker.process.returncode)
         was_outside = not was_silent and -(worker.process.returncode or 0) in OUTSIDE_SIGNALS
         return _Death(path, was_parsing=parsing is not None, was_limit=was_limit, was_silent=was_silent, was_outside=was_outside)

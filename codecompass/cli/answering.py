@@ -38,7 +38,7 @@ from codecompass.protocol.decode import decode
 from codecompass.protocol.metadata import AnswerState, FreshnessStatus
 from codecompass.protocol.replies import ErrorReply, Reply
 from codecompass.protocol.requests import AnyRequest, DiffContext, FreshnessPolicy
-from codecompass.query.metadata import cannot_update, mark_stale, stale_warning
+from codecompass.query.metadata import cannot_update, errors_with_metadata, mark_stale, stale_warning
 from codecompass.query.options import QueryOptions
 from codecompass.scan.git_revisions import NamedCommit
 from codecompass.settings import Settings
@@ -148,7 +148,8 @@ def answer(
                 tunables = replace(tunables, meaning=meaning)
             tunables = _with_differences(tunables, request, project.root, settings)
             question = QueryContext(snapshot, state, tunables, deadline(request, settings), frozenset(changed))
-            return Answer(query(request, question), project)
+            with errors_with_metadata(snapshot, state):
+                return Answer(query(request, question), project)
     finally:
         index.close()
 
@@ -177,7 +178,8 @@ def _answer_about(
     try:
         with index.snapshot() as snapshot:
             question = QueryContext(snapshot, state, tunables, deadline(request, settings))
-            return Answer(query(request, question), project)
+            with errors_with_metadata(snapshot, state):
+                return Answer(query(request, question), project)
     finally:
         index.close()
 

@@ -80,7 +80,18 @@ def report(error: CodeCompassError, terminal: Terminal, *, as_json: bool, verbos
         _write_json(error_body(error), terminal)
     else:
         _write_text(as_commands(error.message), terminal)
+        for warning in _warnings(error):
+            terminal.warn(as_commands(warning))
     return exit_code(error)
+
+
+def _warnings(error: CodeCompassError) -> tuple[str, ...]:
+    """Returns what is to be known about the index that answered with this error."""
+    if error.metadata is None:
+        return ()
+    from codecompass.protocol.metadata import Metadata
+
+    return error.metadata.warnings if isinstance(error.metadata, Metadata) else ()
 
 
 def as_commands(text: str) -> str:

@@ -26,6 +26,7 @@ from codecompass.cli.semantic import semantic_target_of
 from codecompass.cli.shutdown import run_until_signal
 from codecompass.cli.terminal import working_directory
 from codecompass.errors import InvalidInput, PermissionDenied
+from codecompass.memory import share_arenas
 from codecompass.projects.detection import RoutingRules, routing_rules
 from codecompass.settings import WEBHOOK_SECRET_VARIABLE, LogLevel, ServerSettings, Settings
 from codecompass.transport.deferred import DeferredServer
@@ -94,6 +95,7 @@ def serve(
     if wrong is not None:
         # Reported verbatim: `failure.report` would replace the names of tools with those of commands.
         return failure.report_wrong_usage(wrong, "Try: codecompass serve-mcp --help", invocation.terminal, as_json=False)
+    share_arenas()
     if settings.server.store == "opensearch":
         return _serve_organisation(invocation, settings, log_file, greet)
     rules = routing_rules(settings.server, environment=invocation.environment, cwd=working_directory(), workspaces=workspaces)

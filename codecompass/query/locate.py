@@ -23,7 +23,7 @@ from codecompass.query.exact_names import (
 )
 from codecompass.query.filters import changed_warnings, filter_warnings, index_filter, passes, symbol_kinds
 from codecompass.query.intent import listed
-from codecompass.query.metadata import answer_metadata
+from codecompass.query.metadata import answer_metadata, text_only_warnings
 from codecompass.query.name_lookup import NAME_MATCH, READING_SCORE, find_named
 from codecompass.query.named_locations import AskedLines, asked_lines, places_of_lines
 from codecompass.query.options import QueryOptions, no_deadline
@@ -79,6 +79,9 @@ def locate_symbol(
     is_partial = is_expired()
     if is_partial:
         warnings = (*warnings, TIME_WAS_UP)
+    if not any(hit.match in SURE_MATCHES for hit in found) and (unparsed := text_only_warnings(snapshot)):
+        is_partial = True
+        warnings = (*warnings, *unparsed)
     shown = found[request.offset : request.offset + limit]
     page = shape(
         snapshot,

@@ -20,6 +20,11 @@ STAT_REASONS: Final = frozenset(
 """Reasons for skipping a file that the scan finds; the others come from the file's content."""
 
 
+NO_GRAMMAR: Final = "no_grammar"
+"""The reason of a file without symbols because the grammar of its language could not be loaded: the library is missing, or memory
+or descriptors were short. Only the content and the program decide the other reasons, so that a later parse would end alike."""
+
+
 class ManifestEntry(Struct, frozen=True):
     """The columns of a manifest row that are needed to find changes."""
 
@@ -38,6 +43,11 @@ class ManifestEntry(Struct, frozen=True):
     """Git's blob id of the content; empty if only a part of it was read."""
     long_lines: int = 0
     """Lines whose text is left out."""
+
+    @property
+    def is_final(self) -> bool:
+        """Whether its symbols are what parsing its content gives."""
+        return self.is_parsed and self.reason != NO_GRAMMAR
 
 
 class ChangeSet(Struct, frozen=True):
@@ -76,18 +86,28 @@ def find_changes(
     *,
     rules_changed: bool,
     suspects: AbstractSet[str] = frozenset(),
+    tries_grammars: bool = False,
 ) -> ChangeSet:
     """Returns how a scan differs from the manifest, by size, modification and change time and inode.
 
     A file whose time is not trusted (0) counts as changed, and so do `suspects`, the files that the watcher reported. With
     `rules_changed`, files that were skipped for their content or lack lines are read again, because the limits may have changed.
-    Files below a directory that cannot be read now do not count as removed.
+    Files below a directory that cannot be read now do not count as removed. With `tries_grammars`, files whose grammar could not
+    be loaded are parsed again.
     """
-    return _compare(manifest.get, manifest, scan.files, scan.skipped, rules_changed=rules_changed, suspects=suspects)
+    return _compare(
+        manifest.get,
+        manifest,
+        scan.files,
+        scan.skipped,
+        rules_changed=rules_changed,
+        suspects=suspects,
+        tries_grammars=tries_grammars,
+    )
 
 
 def find_partial_changes(manifest: KnownPaths, scan: PartialScan, *, suspects: AbstractSet[str] = frozenset()) -> ChangeSet:
-    """Returns the same as `find_changes`, for the paths that a partial scan covers."""
+    """Returns the same as `find_changes` for a job, for the paths that a partial scan covers."""
     candidates: set[str] = set()
     for directory in scan.listed:
         # A row for the directory itself means that it could not be read before.
@@ -97,7 +117,7 @@ def find_partial_changes(manifest: KnownPaths, scan: PartialScan, *, suspects: A
         candidates.add(directory)
         candidates.update(manifest.paths_below(directory))
     known = sorted(path for path in candidates if manifest.get(path) is not None)
-    return _compare(manifest.get, known, scan.files, scan.skipped, rules_changed=False, suspects=suspects)
+    return _compare(manifest.get, known, scan.files, scan.skipped, rules_changed=False, suspects=suspects, tries_grammars=True)
 
 
 class KnownFiles(Struct, frozen=True):
@@ -136,7 +156,7 @@ def without_known(
 def _is_known(entry: ManifestEntry | None, file: ScannedFile, blobs: Mapping[str, bytes]) -> bool:
     return (
         entry is not None
-        and entry.is_parsed
+        and entry.is_final
         and bool(entry.blob_id)
         and entry.blob_id == blobs.get(file.path)
         # If git converts line ends between blob and file, the size differs.
@@ -153,6 +173,7 @@ def _compare(
     *,
     rules_changed: bool,
     suspects: AbstractSet[str],
+    tries_grammars: bool,
 ) -> ChangeSet:
     tasks: list[FileTask] = []
     size = 0
@@ -164,8 +185,8 @@ def _compare(
             tasks.append(FileTask(file.path, size=file.size))
         elif not _is_same(entry, file) or file.path in suspects or (rules_changed and _is_limited(entry)):
             known_hash = b"" if _is_limited(entry) else entry.content_hash
-            tasks.append(FileTask(file.path, known_hash, needs_symbols=not entry.is_parsed, size=file.size))
-        elif not entry.is_parsed:
+            tasks.append(FileTask(file.path, known_hash, needs_symbols=not entry.is_final, size=file.size))
+        elif not (entry.is_final if tries_grammars else entry.is_parsed):
             tasks.append(FileTask(file.path, entry.content_hash, needs_symbols=True, size=file.size))
         else:
             continue

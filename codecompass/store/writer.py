@@ -104,7 +104,9 @@ class IndexWriter:
     def write_symbols(self, file: FileSymbols) -> None:
         """Writes the symbols of a parsed file. Ignored unless its text was written with the same content hash."""
         entry = self.manifest.get(file.path)
-        if entry is None or entry.is_parsed or entry.content_hash != file.content_hash:
+        if entry is None or entry.is_final or entry.content_hash != file.content_hash:
+            return
+        if file.reason and file.reason == entry.reason:
             return
         self.epoch.begin()
         rows, documents = symbol_rows(self._project_id, file.path, entry.id, self._next_symbol + 1, file.symbols)

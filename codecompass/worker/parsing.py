@@ -68,16 +68,18 @@ def interrupting_limit(seconds: float) -> Iterator[None]:
 
 
 class Parsers:
-    """A cache of parsers by language. A grammar that cannot be loaded is tried only once."""
+    """A cache of parsers by language. A grammar that cannot be loaded is tried again with the next file: memory or descriptors
+    may have been short."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[Language, tree_sitter.Parser] | None] = {}
+        self._known: dict[str, tuple[Language, tree_sitter.Parser]] = {}
 
     def get(self, name: str) -> tuple[Language, tree_sitter.Parser] | None:
         """Returns the description and a parser of a language, or None if its grammar cannot be loaded."""
-        if name not in self._known:
-            self._known[name] = _load(name)
-        return self._known[name]
+        known = self._known.get(name) or _load(name)
+        if known is not None:
+            self._known[name] = known
+        return known
 
 
 def parse_file(batch: Batch, text: FileText, source: bytes, parsers: Parsers) -> FileSymbols:

@@ -10,10 +10,14 @@ import msgspec
 import pytest
 import trio
 
+from codecompass.actors.answering import query
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.worker_pool import open_worker_pool
-from codecompass.errors import IndexInProgress, StoreNewer
+from codecompass.errors import IndexInProgress, StoreNewer, SymbolNotFound
 from codecompass.jobs import Progress
+from codecompass.protocol.metadata import AnswerState
+from codecompass.protocol.requests import FindReferences, LocateSymbol
+from codecompass.query.options import QueryOptions, no_deadline
 from codecompass.scan.rules import ScanRules
 from codecompass.store import lock
 from tests.support.dump import dump
@@ -248,6 +252,28 @@ async def test_a_file_that_hangs_the_parser_is_quarantined_and_found_as_text(wor
     assert workspace.status_of("big.py") == ("indexed", "quarantined")
     assert workspace.text_of("big.py") == big
     assert workspace.names() == {("a.py", "before"), ("z.py", "after")}
+
+
+async def test_a_name_that_a_file_without_symbols_may_define_is_not_said_to_be_missing(workspace):
+    big = "".join(f"def function_{index}(a, b):\n    return a + b * {index}\n" for index in range(20_000))
+    workspace.write({"big.py": big, "a.py": "def before(): pass\n"})
+    limits = IndexLimits(rules=ScanRules(max_file_bytes=8 << 20), parse_cpu_seconds=0.05)
+    await workspace.sync(limits=limits)
+    state = AnswerState(workspace=str(workspace.root), project_id="p", ref="live", freshness_status="fresh")
+
+    with workspace.index.snapshot() as snapshot:
+        known = query(snapshot, LocateSymbol(name="before"), state, QueryOptions(), no_deadline)
+        located = query(snapshot, LocateSymbol(name="function_77"), state, QueryOptions(), no_deadline)
+        with pytest.raises(SymbolNotFound) as missing:
+            query(snapshot, FindReferences(symbol_name="function_77"), state, QueryOptions(), no_deadline)
+
+    assert known.metadata.result_completeness == "complete"
+    assert known.metadata.warnings == ()
+    for metadata in (located.metadata, missing.value.metadata):
+        assert metadata.result_completeness == "partial"
+        assert metadata.warnings[-1] == (
+            "1 file could not be parsed and may define it (1 quarantined). search_code finds the name in their text"
+        )
 
 
 async def test_quarantine_is_by_content_and_ends_with_the_content(workspace):

@@ -6,9 +6,11 @@ import signal
 import pytest
 import trio
 
+from codecompass.actors import worker_pool
 from codecompass.actors.worker_pool import OUTSIDE_ATTEMPTS, open_worker_pool
 from codecompass.errors import IndexNotReady, InternalError
 from tests.support.faults import workers
+from tests.support.served import spied
 
 
 async def test_workers_that_never_work_fail_the_job_instead_of_making_an_empty_index(workspace, monkeypatch):
@@ -91,3 +93,56 @@ async def test_where_every_worker_is_killed_at_one_file_the_job_fails_and_the_ne
         await workspace.sync(pool=pool)
 
     assert workspace.names() == {("a.py", "first")}
+
+
+GO = "package shop\n\nfunc Total(n int) int {\n\treturn n\n}\n"
+
+WITHOUT_GRAMMAR = """
+import os
+def seen(event, args):
+    if os.path.exists("{flag}") and event in ("import", "ctypes.dlopen") and "bindings" in str(args[0]) and "go" in str(args[0]):
+        raise OSError(12, "Cannot allocate memory")
+"""
+"""As where memory or descriptors are short: the library of a grammar cannot be mapped."""
+
+
+async def test_a_grammar_that_cannot_be_loaded_for_a_while_costs_no_file_its_symbols(workspace, tmp_path, monkeypatch):
+    flag = tmp_path / "short"
+    flag.touch()
+    for name, value in spied(tmp_path, WITHOUT_GRAMMAR.format(flag=flag)).items():
+        monkeypatch.setenv(name, value)
+    workspace.write({"total.go": GO, "a.py": "def first(): pass\n"})
+    async with open_worker_pool(1) as pool:
+        await workspace.sync(pool=pool)
+        assert workspace.status_of("total.go") == ("indexed", "no_grammar")
+        flag.unlink()
+        workspace.write({"other.go": GO.replace("Total", "Other")})
+
+        await workspace.sync(pool=pool)
+
+    assert workspace.names() == {("total.go", "Total"), ("other.go", "Other"), ("a.py", "first")}
+    assert workspace.status_of("total.go") == ("indexed", "")
+
+
+STOPS_ONCE = """
+import os, signal, sys
+def seen(event, args):
+    if event == "import" and "bindings" in str(args[0]) and "go" in str(args[0]) and not os.path.exists("{flag}"):
+        open("{flag}", "w").close()
+        os.kill(os.getpid(), signal.SIGSTOP)
+"""
+
+
+async def test_a_worker_that_stands_still_while_it_parses_is_no_fault_of_the_file(workspace, tmp_path, monkeypatch):
+    """A parse that takes too much CPU time ends its worker by itself; silence comes from the machine, as when it is suspended."""
+    for name, value in spied(tmp_path, STOPS_ONCE.format(flag=tmp_path / "stopped")).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(worker_pool, "SILENCE_MINIMUM_SECONDS", 1.0)
+    monkeypatch.setattr(worker_pool, "SILENCE_FACTOR", 0.0)
+    workspace.write({"total.go": GO})
+    async with open_worker_pool(1) as pool:
+        report = await workspace.sync(pool=pool)
+
+        assert pool.killed_count == 1
+    assert report.quarantined == ()
+    assert workspace.names() == {("total.go", "Total")}

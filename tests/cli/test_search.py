@@ -97,6 +97,20 @@ def test_strict_refuses_a_stale_index_and_best_effort_says_that_it_is_stale(cli,
     assert "shop/tax.py" in readable.err
 
 
+@pytest.mark.parametrize("command", [["refs", "newest"], ["outline", "newest.py"]])
+def test_not_found_in_an_index_that_is_behind_is_said_with_the_reason(cli, shop, command):
+    assert cli("index").code == 0
+    (shop / "newest.py").write_text("def newest():\n    return 1\n")
+    (lock,) = cli.home.glob("projects/*/writer.lock")
+
+    with lock.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        done = cli(*command)
+
+    assert done.code == 3
+    assert "1 file has changed since the index was built" in done.err
+
+
 def test_a_touched_file_does_not_make_the_index_stale(cli, shop):
     """Checkouts and builds touch files; only a change of content counts."""
     cli("index")

@@ -97,6 +97,30 @@ async def test_the_other_policies_answer_from_what_is_indexed_and_say_so(impatie
     assert reply["results"][0]["path"] == "src/auth/jwt.rs"
 
 
+@pytest.mark.parametrize(
+    ("tool", "argument"), [("find_references", "symbol_name"), ("get_call_graph", "symbol_name"), ("get_file_outline", "path")]
+)
+async def test_not_found_in_an_index_that_is_behind_says_that_it_is_behind(impatient, repository, tool, argument):
+    """An agent takes `fresh` and `complete` as a proof that there is no such symbol. By the time that the error is written, the
+    change may be in the index: what counts is the state of the index that answered."""
+    found_late = 0
+    for n in count():
+        assert n < ATTEMPTS
+        await until_fresh(impatient)
+        repository.write({f"src/auth/newest_{n}.rs": f"pub fn newest_{n}() {{}}\n"})
+        asked = f"newest_{n}" if argument == "symbol_name" else f"src/auth/newest_{n}.rs"
+        answer = await impatient.answer(tool, **{argument: asked})
+        if answer.error is None:
+            continue
+        found_late += 1
+        metadata = impatient.refusal_of(answer)["metadata"]
+        assert metadata["freshness_status"] in ("stale", "syncing")
+        assert metadata["result_completeness"] == "partial"
+        assert any("changed since" in warning for warning in metadata["warnings"]), metadata
+        if found_late == 5:
+            break
+
+
 async def test_balanced_is_the_default_and_has_the_change_taken_in_behind_the_answer(impatient, repository):
     """The update in the background needs no further call."""
     repository.write({"src/auth/newest.rs": "pub fn newest() {}\n"})

@@ -32,35 +32,39 @@ class Lost(Exception):
 
 
 class Editor:
-    """Works on one `World` until told to end. `outcomes` counts its answers, `kinds` its edits."""
+    """Works on one `World` until told to end, but makes each kind of edit in `first`. `outcomes` counts its answers, `kinds` its
+    edits."""
 
-    def __init__(self, server, world):
+    def __init__(self, server, world, first=()):
         self.server, self.world = server, world
         self.outcomes = Counter()
         self.kinds = Counter()
         self.n_answered = 0
+        self._first = list(first)
         self._is_over = False
         self._last = ""
         self._history = deque(maxlen=12)
 
     def end(self):
-        """Ends the run after the current edit."""
+        """Ends the run after the current edit, or the last one of `first`."""
         self._is_over = True
+
+    @property
+    def _has_ended(self):
+        return self._is_over and not self._first
 
     async def run(self):
         """Edits and sends requests. Raises AssertionError for an answer that never comes or never becomes right."""
         kinds, weights = zip(*KINDS_AND_FAULTS.items(), strict=True)
-        first = list(kinds)
-        self.world.random.shuffle(first)
-        while not self._is_over:
+        while not self._has_ended:
             way = self.world.random.choice(WAYS)
             life = self.server.n_lives
             try:
                 async with connected(way.partition(",")[0], self.server.url, self.server.home, is_modern="," in way) as client:
                     for _ in range(self.world.random.randrange(3, 12)):
-                        if self._is_over:
+                        if self._has_ended:
                             break
-                        kind = first.pop() if first else self.world.random.choices(kinds, weights)[0]
+                        kind = self._first.pop() if self._first else self.world.random.choices(kinds, weights)[0]
                         await self._edit_and_ask(client, way, kind)
             except* (Lost, *LOST):
                 await self.server.next_life(life, way)

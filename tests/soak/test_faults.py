@@ -1,6 +1,7 @@
 """One server under faults of every kind; clients check each answer against the disk: nothing is lost, wrong or leaked.
 
-`make soak` runs it for an hour.
+The home was begun by an earlier version, holds many small projects that are asked all at once, and takes up indexes of earlier
+formats meanwhile. `make soak` runs it for an hour; SOAK_MINUTES and SOAK_PROJECTS set the time and the number of projects.
 """
 
 import os
@@ -15,7 +16,8 @@ import trio
 from bench.world import World
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import open_registry
-from codecompass.units import MIB
+from codecompass.units import MIB, MINUTES
+from tests.soak.crowd import BYTES_A_PROJECT, Crowd, Upgrades, begin_old, n_projects
 from tests.soak.editing import KINDS_AND_FAULTS, Editor
 from tests.soak.faults import HOSTILE, Faults, SoakedServer, clock_shim
 from tests.soak.growth import Allowance, growth, leaks, sample
@@ -25,7 +27,10 @@ pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("soak")]  # each needs t
 
 N_EDITORS = 4
 N_FILES = 120
-HOME_BYTES = "384m"
+HOME_BYTES = 384 * MIB
+N_PROJECTS, N_PROJECTS_SOAKED = 40, 500
+FIRST_HOME = "3-3-3"
+"""The home with which the run begins: an index and a registry of earlier formats."""
 SECONDS = 45
 """In CI."""
 
@@ -50,6 +55,9 @@ SEED = 8
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="mounts file systems")
 async def test_nothing_is_lost_wrong_or_kept_while_everything_fails_now_and_then(tmp_path, soak_scale, capsys):
     seconds = SECONDS if soak_scale == 1 else SECONDS_A_STEP * soak_scale
+    if minutes := os.environ.get("SOAK_MINUTES", ""):
+        seconds = float(minutes) * MINUTES
+    n = n_projects(N_PROJECTS, N_PROJECTS_SOAKED, soak_scale)
     source = random.Random(SEED)
     worlds = [World(tmp_path / f"world-{number}", seed=SEED + number, n_files=N_FILES) for number in range(N_EDITORS)]
     dead_root = tmp_path / "dead"
@@ -59,13 +67,18 @@ async def test_nothing_is_lost_wrong_or_kept_while_everything_fails_now_and_then
     variables = {"WITHOUT_PRIVILEGES": "1", **clock_shim(tmp_path)}
     samples = []
     with ExitStack() as stack:
-        stack.enter_context(small_file_system(home, HOME_BYTES))
+        stack.enter_context(small_file_system(home, str(HOME_BYTES + n * BYTES_A_PROJECT)))
+        begin_old(FIRST_HOME, home, tmp_path / "shop-0")
         with open_registry(HomeLayout(home), busy_timeout_ms=5_000) as registry:
             for root in (*(world.root for world in worlds), dead_root):
                 registry.register(root)
         server = SoakedServer(home, tmp_path / "watch.json", **variables)
-        editors = [Editor(server, world) for world in worlds]
+        kinds = sorted(KINDS_AND_FAULTS)
+        source.shuffle(kinds)
+        editors = [Editor(server, world, kinds[number::N_EDITORS]) for number, world in enumerate(worlds)]
         roots = [world.root for world in worlds]
+        crowd, upgrades = Crowd(server, tmp_path, n, seed=SEED), Upgrades(server, tmp_path)
+        await crowd.prepare()
         faults = Faults(server, source, workspaces=roots, dead_root=dead_root, seconds=min(8, seconds / 20), only=ONLY)
 
         async def watch():
@@ -82,6 +95,8 @@ async def test_nothing_is_lost_wrong_or_kept_while_everything_fails_now_and_then
                 await server.kill()
                 await trio.sleep(seconds * (1 - LONG_LIFE) / LIVES_AFTER_THAT)
             failing.cancel()
+            await upgrades.has_taken_up.wait()
+            asking.cancel()
             for editor in editors:
                 editor.end()
 
@@ -93,15 +108,23 @@ async def test_nothing_is_lost_wrong_or_kept_while_everything_fails_now_and_then
             with failing:
                 await faults.run()
 
-        watching, failing = trio.CancelScope(), trio.CancelScope()
+        async def asked():
+            with asking:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(crowd.run)
+                    nursery.start_soon(upgrades.run)
+
+        watching, failing, asking = trio.CancelScope(), trio.CancelScope(), trio.CancelScope()
         async with trio.open_nursery() as living:
             await living.start(server.live)
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(watched)
                 nursery.start_soon(failed)
+                nursery.start_soon(asked)
                 nursery.start_soon(work)
                 for editor in editors:
                     nursery.start_soon(editor.run)
+            await crowd.check()
             health = await server.health()
             assert await server.end() == 0
 
@@ -111,12 +134,15 @@ async def test_nothing_is_lost_wrong_or_kept_while_everything_fails_now_and_then
         print(
             f"\nfaults: {seconds:.0f} s, {sum(editor.n_answered for editor in editors)} answers after {kinds.total()} edits: "
             f"{dict(outcomes)}; grown by {', '.join(f'{value:.0f} {name}' for name, value in growth(samples).items())}; "
-            f"faults {dict(faults.counts)}; calls to the dead {dict(faults.outcomes)}; edits {dict(kinds)}"
+            f"faults {dict(faults.counts)}; calls to the dead {dict(faults.outcomes)}; edits {dict(kinds)}; "
+            f"{n} small projects: {dict(crowd.outcomes)}; {len(upgrades.taken_up)} old indexes: {dict(upgrades.outcomes)}"
         )
     assert set(kinds) == set(KINDS_AND_FAULTS)
     assert faults.counts.keys() >= {fault.__name__ for fault in HOSTILE} | {
         "kills_a_worker", "stops_processes", "fills_the_disk", "moves_the_clock", "hides_a_workspace", "asks_the_worst", "floods",
     }  # fmt: skip
+    assert crowd.outcomes["right"] >= 10
+    assert upgrades.outcomes["right"] == len(upgrades.taken_up) > 0
     assert health["status"] in ("ready", "indexing", "warming"), health
     allowance = SHORT if soak_scale == 1 else LONG
     assert not leaks(samples, allowance), samples

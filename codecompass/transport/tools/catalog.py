@@ -112,7 +112,9 @@ class Catalog:
     def _error_reply(self, error: CodeCompassError, call: ToolCall | None) -> ErrorReply:
         metadata: Metadata | BareMetadata = bare_metadata()
         if call is not None:
-            metadata = call.metadata(call.observed())
+            # An index that answered knows its own state; by now the workspace may have another one.
+            answered = error.metadata
+            metadata = answered if isinstance(answered, Metadata) else call.metadata(call.observed())
         return ErrorReply(error=error_body(error), metadata=metadata)
 
 
