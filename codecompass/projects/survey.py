@@ -29,6 +29,9 @@ from codecompass.store.snapshot import IndexMeta
 from codecompass.units import SECONDS
 
 GRAMMAR_PACK: Final = "tree_sitter_language_pack"
+NAMED_OTHERWISE: Final[Mapping[str, str]] = {"objectivec": "objc"}
+"""Grammars by languages that have another name."""
+
 SEPARATE_GRAMMARS: Final[Mapping[str, str]] = {"csharp": "tree_sitter_c_sharp"}
 """Grammars that the pack imports from separate packages, by language."""
 
@@ -163,7 +166,7 @@ def missing_grammars() -> tuple[str, ...]:
     return tuple(
         language
         for language in SYMBOL_LANGUAGES
-        if (grammar := USUAL_LANGUAGES.get(language, language)) not in bound
+        if (grammar := NAMED_OTHERWISE.get(language, USUAL_LANGUAGES.get(language, language))) not in bound
         and (grammar not in SEPARATE_GRAMMARS or find_spec(SEPARATE_GRAMMARS[grammar]) is None)
     )
 
