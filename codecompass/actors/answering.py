@@ -109,7 +109,7 @@ def not_ready(job: Job | None, *, has_text: bool, schema_status: SchemaStatus = 
         so_far = f"{counted.files_indexed:,} of {counted.files_total:,} files are done"
     if schema_status in ("reindex_required", "corrupt_manifest"):
         return IndexNotReady(
-            f"the index on disk does not fit this program ({schema_status}) and is being built anew: {so_far}. Call again in "
+            f"the index was written by an incompatible version ({schema_status}) and is being rebuilt: {so_far}. Call again in "
             f"{RETRY_AFTER_MS} ms. If it fails: index_repo with force: true (on the command line: codecompass index --force).",
             job_id=None if job is None else job.job_id,
             retry_after_ms=RETRY_AFTER_MS,
@@ -119,7 +119,7 @@ def not_ready(job: Job | None, *, has_text: bool, schema_status: SchemaStatus = 
         )
     if counted is not None and counted.files_indexed >= counted.files_total:
         return WorkspaceBusy(
-            f"all files of this workspace are read, and their index is being written. Call again in {RETRY_AFTER_MS} ms.",
+            f"all files of this workspace have been read; the index is being written. Call again in {RETRY_AFTER_MS} ms.",
             retry_after_ms=RETRY_AFTER_MS,
         )
     commit: str = getattr(job, "commit", "")

@@ -297,7 +297,7 @@ def unresponsive(place: str | Path) -> FileSystemUnresponsive:
     """Returns the error for a path whose file system does not answer."""
     return FileSystemUnresponsive(
         f"the file system of {place} does not answer (a network or FUSE mount that has lost its server?). Other workspaces are "
-        "answered as ever. Call again once it is back; health_check names it until then.",
+        "unaffected. Call again once it is back; health_check names it until then.",
         retry_after_ms=RETRY_MS,
         path=str(place),
     )

@@ -37,7 +37,7 @@ LONGEST_PAUSE_SECONDS: Final = 5 * SECONDS
 """The pause before a restart: it doubles with each crash within that time."""
 
 PROBE_SECONDS: Final = 60 * SECONDS
-"""A workspace that was given up is restarted by the first request after this time."""
+"""A workspace that is disabled after repeated crashes is restarted by the first request after this time."""
 
 WORKSPACE_HANDLES: Final = 16
 """Open files of one workspace in use: up to four readers of its tables with three files each, its text, watcher and lock.

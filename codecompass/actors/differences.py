@@ -132,7 +132,7 @@ def _cannot_compare(error: Exception, field: str) -> InvalidInput:
     cause = str(error) or type(error).__name__
     return InvalidInput(
         f"git cannot compare here: {cause}. health_check says whether git works (on the command line: codecompass doctor); "
-        "without a comparison search_code and locate_symbol answer as ever.",
+        "search_code and locate_symbol still answer without a comparison.",
         field=field,
     )
 

@@ -179,7 +179,7 @@ class Mailbox:
             raise MailboxClosed
         if self.n_open >= self._capacity:
             raise WorkspaceBusy(
-                f"this workspace has {self._capacity} requests in work already. Call again in {RETRY_AFTER_MS} ms.",
+                f"this workspace already has {self._capacity} requests in progress. Call again in {RETRY_AFTER_MS} ms.",
                 retry_after_ms=RETRY_AFTER_MS,
             )
         envelope = Envelope(message, request_id)
@@ -194,7 +194,7 @@ class Mailbox:
             if not envelope.is_answered and envelope in self._queue:
                 # Still queued: otherwise cancelled askers could fill the queue while nobody reads it.
                 self._queue.remove(envelope)
-                envelope.answer(Cancelled("the caller left before its turn came. Call again."))
+                envelope.answer(Cancelled("cancelled while queued. Call again."))
         if isinstance(outcome, CodeCompassError):
             raise outcome
         return outcome

@@ -76,7 +76,7 @@ class WorkspaceHandle(Protocol):
     """One workspace, for the duration of one request: route again for the next.
 
     `ask` raises the CodeCompassError that the workspace answers, WorkspaceBusy at once if its mailbox is full, and
-    WorkspaceFailed if it was given up after too many crashes. Cancelling it cancels the work.
+    WorkspaceFailed if it is disabled after repeated crashes. Cancelling it cancels the work.
     """
 
     @property

@@ -347,7 +347,7 @@ def _failed_error(job: JobState, failure: CodeCompassError) -> CodeCompassError:
     if isinstance(failure, Cancelled):
         again = "The next question starts a new job."
     else:
-        again = f"It is tried again after a pause; {'a later question does.' if job.commit else 'index_repo tries at once.'}"
+        again = f"It will be retried {'by a later question.' if job.commit else 'automatically; call index_repo to retry now.'}"
     return error_of(
         code,
         f"{what} could not be indexed: {cause} {again}",

@@ -311,7 +311,7 @@ class WorkspaceSupervisor:
                 return True
             envelope.answer(
                 WorkspaceFailed(
-                    f"this workspace crashed too often and was given up ({child.last_error}). Rebuild its index with index_repo "
+                    f"this workspace is disabled after repeated crashes ({child.last_error}). Rebuild its index with index_repo "
                     f"and force: true, or call again in {PROBE_SECONDS:.0f} s.",
                     cause=child.last_error,
                     remediation="index_repo with force: true",

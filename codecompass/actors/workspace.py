@@ -220,7 +220,7 @@ class _WorkspaceActor:
                 self._in_flight -= 1
                 if not envelope.is_answered:
                     if envelope.scope.cancel_called:
-                        envelope.answer(Cancelled("the caller left before the answer was there. Call again."))
+                        envelope.answer(Cancelled("cancelled before the answer was ready. Call again."))
                     else:
                         envelope.answer(crashed_error())
                 self._answered.set()

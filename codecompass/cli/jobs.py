@@ -34,7 +34,7 @@ OTHERS_POLL_SECONDS: Final = 0.05 * SECONDS
 OTHERS_DEADLINE_SECONDS: Final = 10 * MINUTES
 """How long `index` and `sync` wait for another process that writes the index."""
 
-STOPPED: Final = "stopped; what is published stays and can be searched, and codecompass index goes on from there"
+STOPPED: Final = "stopped; the published index is still searchable; run codecompass index to continue"
 STOPPED_EARLY: Final = "stopped before anything was published; codecompass index begins again"
 
 REFRESH_SECONDS: Final = 0.1
@@ -165,7 +165,7 @@ def summary(job: FinishedJob) -> str:
         return f"went on where the last run ended; {total} in {took}"
     if not job.changed_files:
         return f"nothing has changed ({total}; looked for {took})"
-    return f"{formatting.count(job.changed_files, 'changed file')} taken in; {total} in {took}"
+    return f"{formatting.count(job.changed_files, 'changed file')} indexed; {total} in {took}"
 
 
 @contextmanager

@@ -138,7 +138,7 @@ def _write(
 
 
 def _pattern(query: str, mode: str) -> re.Pattern[str] | None:
-    """Returns the pattern to highlight in the lines of a hit, None for none."""
+    """Returns the pattern to highlight in the lines of a hit; None if there is nothing to highlight."""
     if mode == "auto":
         return word_pattern(query)
     try:

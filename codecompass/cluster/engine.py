@@ -37,7 +37,7 @@ COPIES_SECONDS: Final = 30 * SECONDS
 FIRST_PAUSE_SECONDS: Final = 0.25 * SECONDS
 LONGEST_PAUSE_SECONDS: Final = 10 * SECONDS
 LOOK_SECONDS: Final = 0.5 * SECONDS
-"""Interval of the checks whether the work was given up meanwhile."""
+"""Interval of the checks whether the work was abandoned meanwhile."""
 
 VIEW_KEPT: Final = "2m"
 """How long the engine keeps a scroll open between two pages."""

@@ -114,7 +114,7 @@ class AutoWorkspaces:
                 surplus -= 1
         if surplus > 0:
             raise WorkspaceLimitExceeded(
-                f"this server has registered {n_discovered} workspaces by itself, its limit is {limit}, and none can make room: "
+                f"this server has registered {n_discovered} workspaces by itself, its limit is {limit}, and none can be evicted: "
                 "all are busy, pinned or in use. Call again later, or ask whoever runs it to raise --max-auto-workspaces or to "
                 "free one (codecompass projects remove)",
                 limit=limit,

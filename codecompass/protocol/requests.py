@@ -183,11 +183,11 @@ ChangedSince = Annotated[
 Explanation = Annotated[
     ExplainLevel,
     Meta(
-        description="`basic` or `full`: why each hit stands where it stands",
+        description="`basic` or `full`: explain each hit's rank",
         extra={
             "default": QuerySettings().ranking_explain_level,
             "is_listed_as_text": True,
-            "help": "Say why a hit stands where it stands: off, basic or full.",
+            "help": "Explain each hit's rank: off, basic or full.",
         },
     ),
 ]
@@ -216,7 +216,7 @@ class Request(Struct, frozen=True, kw_only=True):
             MachinePath,
             Meta(
                 description="A path: the repository, or anything inside it. Absolute is best; a relative one is taken from where "
-                "the server was started, `~` is the home directory of the user who started it. An empty text is as good as none"
+                "the server was started, `~` is the home directory of the user who started it. An empty string counts as absent"
             ),
         ]
         | None
@@ -239,7 +239,7 @@ class Request(Struct, frozen=True, kw_only=True):
             Meta(
                 max_length=MAX_REF_LENGTH,
                 description="A branch, a tag, a commit or a name like `HEAD~3`: the answer is about that commit, which need not "
-                "be checked out ([refs](#refs)). Without it, it is about the working tree. What orders a job is always about "
+                "be checked out ([refs](#refs)). Without it, it is about the working tree. Tools that index always use "
                 "the working tree: there it must be the branch that is checked out",
                 extra={
                     "form": "optional",
@@ -302,7 +302,7 @@ class SearchCode(Request, frozen=True, kw_only=True):
                 "not there ([verdicts](search.md#why-and-why-not))",
                 extra={
                     "listed": "Path",
-                    "help": "Say what became of this file: its place among the hits, or why it has none.",
+                    "help": "Explain why this file is or is not a hit.",
                 },
             ),
         ]

@@ -103,7 +103,7 @@ class ValuedDefinition(Struct, frozen=True):
     focus: int
     """Its line with most of the question."""
     is_weak: bool = False
-    """Whether it has too little of the question to be the place of a hit."""
+    """Whether it matches too few words of the question to be shown."""
 
 
 class ValuedFile(Struct, frozen=True):

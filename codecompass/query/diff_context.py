@@ -53,7 +53,7 @@ MAX_CHANGED_LINES: Final = 120
 LARGEST_FIGURE: Final = 999_999
 
 OF_WORKING_TREE: Final = "users are those of the working tree as it is indexed, not of {head}"
-TIME_WAS_UP: Final = "the time was up before the users of all changed definitions were looked up ({done} of {total})"
+TIME_WAS_UP: Final = "timed out before the users of all changed definitions were looked up ({done} of {total})"
 NOT_LOOKED_UP: Final = "users were looked up for {done} of {total} changed definitions; pass path or symbol"
 
 FILES_SHARE: Final = 0.2

@@ -65,7 +65,7 @@ list."""
 OTHERS_BESIDE_A_MESSAGE: Final = 2
 """Places that a text answer shows besides those of a message that was not found literally."""
 
-TIME_WAS_UP: Final = "the time was up before everything was searched; pass a larger timeout_ms, or fewer words"
+TIME_WAS_UP: Final = "timed out before all files were searched; raise timeout_ms or shorten the query"
 
 MOST_EXPECTED: Final = 50
 """Places whose lines are read together; an explanation asks for thousands."""
@@ -164,7 +164,7 @@ class _WordSearch:
             shown=shown,
             total=len(shown),
             next_offset=0,
-            notice=f"nowhere in the index: {listed((held.text,))}{'; similar:' if shown else ''}",
+            notice=f"not found in the index: {listed((held.text,))}{'; similar:' if shown else ''}",
         )
 
     def _retrieve(self, later: tuple[WeighedSearch, ...] = ()) -> Candidates:
@@ -347,7 +347,7 @@ class _WordSearch:
         if unknown:
             return f"no word of the query occurs in the index: {listed(unknown)}", ()
         missing = missing_names(self._snapshot, query) if self._intent in ("symbol", "natural_language") else ()
-        return (f"nowhere in the index: {listed(missing)}" if missing else ""), ()
+        return (f"not found in the index: {listed(missing)}" if missing else ""), ()
 
 
 def _expect_lines(snapshot: Snapshot, places: Iterable[RankedPlace]) -> None:

@@ -93,7 +93,7 @@ class RankedPlace(Struct, frozen=True, kw_only=True):
     also: tuple[SymbolRow, ...] = ()
     """Further definitions of the file that answer the question, best first."""
     imported: str = ""
-    """The name of an import as a person writes it, for a place that is one."""
+    """For an import: its name as written in the source."""
     asked_first: int = 0
     """The first of the lines requested by number, 0 if none were."""
     asked_last: int = 0

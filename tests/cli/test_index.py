@@ -201,7 +201,7 @@ def test_ctrl_c_ends_with_130_and_leaves_no_traceback(cli, program):
     assert out == b""
     assert b"Traceback" not in err
     status = cli("status", "--json").json
-    assert (b"begins again" if status["index_status"] == "not_indexed" else b"goes on from there") in err
+    assert (b"begins again" if status["index_status"] == "not_indexed" else b"run codecompass index to continue") in err
     assert status["active_job"] is None
     assert [job["status"] for job in status["recent_jobs"]] == ["cancelled"]
     assert cli("index", "--json").json["file_count"] == len(list(root.iterdir()))

@@ -39,7 +39,7 @@ NOTHING_DONE = FinishedJob(
     ("changes", "said"),
     [
         ({}, "nothing has changed"),
-        ({"changed_files": 2, "symbols_written": 4}, "2 changed files taken in"),
+        ({"changed_files": 2, "symbols_written": 4}, "2 changed files indexed"),
         ({"symbols_written": 4}, "went on where the last run ended"),
         ({"mode": "full", "changed_files": 6, "symbols_written": 9}, "indexed 6 files, 9 symbols"),
     ],

@@ -17,7 +17,7 @@ def test_init_registers_and_names_the_default(cli, shop):
     again = cli("init", "--json")
 
     assert done.code == 0
-    assert f"{shop} is known now as web-shop, the default project" in done.out
+    assert f"{shop} is registered as web-shop, the default project" in done.out
     assert "next: codecompass index" in done.err
     expected = {"project_id": project_id(shop), "name": "web-shop", "repo_root": str(shop), "is_default": True}
     assert again.json == expected

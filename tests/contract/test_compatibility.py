@@ -66,7 +66,7 @@ async def test_a_question_is_told_to_come_back_or_finds_the_index_built_again(re
             answer = await serving.answer("locate_symbol", name="validate_token")
             if answer.error is None:
                 found = (await serving.call("locate_symbol", name="validate_token"))["results"]
-                assert found, "an index that is being built anew is not one that holds nothing"
+                assert found, "an index that is being rebuilt is not one that holds nothing"
                 return found
             error = serving.refusal_of(answer)["error"]
             assert error["code"] == "index_not_ready"

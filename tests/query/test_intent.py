@@ -122,7 +122,7 @@ def test_an_identifier_that_is_made_up_is_named_beside_the_hits(search):
     reply = search("how does fetchTokenBucket refuse a client")
 
     assert reply.results
-    assert reply.notice == "nowhere in the index: fetchTokenBucket"
+    assert reply.notice == "not found in the index: fetchTokenBucket"
 
 
 @pytest.mark.parametrize("query", ["RateLimiter refuses", "Storage.count", "validate_token", "per_minute bucket", "rate limiter"])

@@ -161,10 +161,10 @@ def test_a_token_in_a_question_is_on_the_page_with_its_line(snapshot, state, que
 def test_a_token_that_stands_nowhere_is_said_to_first_with_three_places_at_most(snapshot, state):
     reply = search_code(snapshot, SearchCode(query="workerThreadsPool"), state)
 
-    assert reply.notice.startswith("nowhere in the index: workerThreadsPool")
+    assert reply.notice.startswith("not found in the index: workerThreadsPool")
     assert len(reply.results) <= 3
     text = render(search_code(snapshot, SearchCode(query="workerThreadsPool"), state, QueryOptions(answers="text")))
-    assert text.startswith("nowhere in the index: workerThreadsPool")
+    assert text.startswith("not found in the index: workerThreadsPool")
 
 
 def test_lines_are_read_as_ripgrep_prints_them(snapshot, state):

@@ -73,7 +73,7 @@ def init(invocation: Invocation, path: str | None, workspace: str | None, alias:
         invocation.print_json(found)
         return
     terminal = invocation.terminal
-    known = "is known now" if is_new else "was known already"
+    known = "is registered" if is_new else "is already registered"
     default = ", the default project" if project.is_default else ""
     terminal.line(f"{printable(str(project.root))} {known} as {terminal.style(project.name, 'bold')}{default}")
     if not invocation.home.project(project.project_id).current.exists():

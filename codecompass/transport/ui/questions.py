@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 ADVICE: Final[Mapping[str, str]] = {
     "index_not_ready": "The index is being built. Projects shows how far it is; load this page again in a moment.",
-    "index_incompatible": "The index is being built anew. Projects shows how far it is; load this page again in a moment.",
+    "index_incompatible": "The index is being rebuilt. Projects shows its progress; load this page again in a moment.",
     "index_stale": "Files have changed, and the index does not have them yet. Load this page again in a moment.",
     "file_not_found": "No indexed file has this path. It may be left out, removed or renamed: search for its name.",
     "symbol_not_found": "Nothing of this name is defined in the project. Search for it as text.",
