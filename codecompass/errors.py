@@ -10,9 +10,10 @@ from typing import ClassVar, Final
 
 from msgspec import Struct
 
-REBUILD: Final = "Rebuild it: index_repo with force: true (on the command line: codecompass index --force)"
-"""The remedy if an index cannot be read. It names the tool first, for agents, which have no shell, and then the command, for
-people."""
+from codecompass import hints
+
+REBUILD: Final = f"Rebuild it: {hints.REBUILD}"
+"""The remedy if an index cannot be read."""
 
 
 class CodeCompassError(Exception):
@@ -262,5 +263,6 @@ class ErrorBody(Struct, frozen=True, omit_defaults=True):
 
 
 def error_body(error: CodeCompassError) -> ErrorBody:
-    """Returns the `error` object for `error`."""
-    return ErrorBody(code=error.code, message=error.message, data=error.data or None)
+    """Returns the `error` object for `error`, as agents are told it."""
+    data = {name: hints.for_agents(value) if isinstance(value, str) else value for name, value in error.data.items()}
+    return ErrorBody(code=error.code, message=hints.for_agents(error.message), data=data or None)

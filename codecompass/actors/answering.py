@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from codecompass import hints
 from codecompass import query as core
 from codecompass.errors import CodeCompassError, IndexNotReady, RefNotIndexed, WorkspaceBusy
 from codecompass.jobs import Job
@@ -110,7 +111,7 @@ def not_ready(job: Job | None, *, has_text: bool, schema_status: SchemaStatus = 
     if schema_status in ("reindex_required", "corrupt_manifest"):
         return IndexNotReady(
             f"the index was written by an incompatible version ({schema_status}) and is being rebuilt: {so_far}. Call again in "
-            f"{RETRY_AFTER_MS} ms. If it fails: index_repo with force: true (on the command line: codecompass index --force).",
+            f"{RETRY_AFTER_MS} ms. If it fails: {hints.REBUILD}.",
             job_id=None if job is None else job.job_id,
             retry_after_ms=RETRY_AFTER_MS,
             remediation="codecompass index --force",

@@ -10,6 +10,7 @@ from typing import Final, Protocol, TypeVar
 
 from msgspec.structs import replace
 
+from codecompass import hints
 from codecompass.actors.file_pipeline import grouped
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.worker_pool import WorkerPool
@@ -131,7 +132,7 @@ def read_changed_since(
 def _cannot_compare(error: Exception, field: str) -> InvalidInput:
     cause = str(error) or type(error).__name__
     return InvalidInput(
-        f"git cannot compare here: {cause}. health_check says whether git works (on the command line: codecompass doctor); "
+        f"git cannot compare here: {cause}. {hints.CHECK} says whether git works; "
         "search_code and locate_symbol still answer without a comparison.",
         field=field,
     )

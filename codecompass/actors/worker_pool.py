@@ -18,6 +18,7 @@ import structlog
 import trio
 from msgspec import Struct
 
+from codecompass import hints
 from codecompass.actors.blocking_calls import unresponsive
 from codecompass.errors import InternalError
 from codecompass.units import KIB, MIB
@@ -332,7 +333,7 @@ class WorkerPool:
         if self._fruitless_deaths >= FRUITLESS_DEATHS:
             raise InternalError(
                 f"worker processes end as soon as they get work (exit status {worker.process.returncode}). "
-                "health_check says what is missing (on the command line: codecompass doctor)."
+                f"{hints.CHECK} says what is missing."
             )
         path = batch.tasks[n_done].path if parsing is None else parsing
         was_limit = not was_silent and worker.process.returncode == -signal.SIGPROF

@@ -1,7 +1,6 @@
 """How a command ends: exit codes, and errors as text or JSON."""
 
 import os
-import re
 import traceback
 from typing import Final
 
@@ -24,6 +23,7 @@ from codecompass.errors import (
     causes,
     error_body,
 )
+from codecompass.hints import for_people
 
 DONE: Final = 0
 FAILED: Final = 1
@@ -37,22 +37,6 @@ INTERRUPTED: Final = 130
 
 MAX_MESSAGE_LENGTH: Final = 1_000
 """Maximum length of a message about a wrong command line, in characters."""
-
-COMMANDS: Final = {
-    "search_code": "search",
-    "locate_symbol": "locate",
-    "get_file_outline": "outline",
-    "index_repo": "index",
-    "sync_repo": "sync",
-    "index_status": "status",
-}
-"""The command for each tool that has one."""
-
-_TOOL: Final = re.compile(rf"\b(?:{'|'.join(COMMANDS)})\b")
-_WITH_COMMAND: Final = re.compile(
-    rf"(?:call |run )?\b(?:{'|'.join(COMMANDS)})\b(?:(?!\. )[^()])*? \(on the command line: ([^)]*)\)", re.IGNORECASE
-)
-"""A remedy for agents and that for people: `index_repo with force: true (on the command line: codecompass index --force)`."""
 
 _WRONG_USAGE: Final = (InvalidInput, InvalidStrategy, InvalidMaxTokens)
 _NOT_FOUND: Final = (
@@ -79,9 +63,9 @@ def report(error: CodeCompassError, terminal: Terminal, *, as_json: bool, verbos
     if as_json:
         _write_json(error_body(error), terminal)
     else:
-        _write_text(as_commands(error.message), terminal)
+        _write_text(for_people(error.message), terminal)
         for warning in _warnings(error):
-            terminal.warn(as_commands(warning))
+            terminal.warn(warning)
     return exit_code(error)
 
 
@@ -92,12 +76,6 @@ def _warnings(error: CodeCompassError) -> tuple[str, ...]:
     from codecompass.protocol.metadata import Metadata
 
     return error.metadata.warnings if isinstance(error.metadata, Metadata) else ()
-
-
-def as_commands(text: str) -> str:
-    """Returns `text` with the names of tools replaced by those of commands."""
-    text = _WITH_COMMAND.sub(r"\1", text)
-    return _TOOL.sub(lambda found: f"codecompass {COMMANDS[found[0]]}", text)
 
 
 def report_wrong_usage(message: str, hint: str, terminal: Terminal, *, as_json: bool) -> int:

@@ -8,10 +8,10 @@ from typing import Final, assert_never
 
 from codecompass import formatting
 from codecompass.cli.answering import QueryContext, answer, answer_several
-from codecompass.cli.failure import COMMANDS
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.render import write_hits
 from codecompass.cli.terminal import cut, printable
+from codecompass.hints import COMMANDS
 from codecompass.protocol.decode import ORGANISATION
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import PathExplanation

@@ -9,6 +9,7 @@ from typing import Final, Literal, TextIO
 
 from msgspec import Struct
 
+from codecompass.hints import for_people
 from codecompass.settings import wants_color
 
 Style = Literal["bold", "dim", "red", "green", "yellow", "blue", "magenta", "cyan"]
@@ -84,8 +85,8 @@ class Terminal:
             _send_nowhere(self.err)
 
     def warn(self, text: str) -> None:
-        """Writes a warning."""
-        self.note(f"{self.style('warning:', 'yellow', 'bold', stream=self.err)} {printable(text)}")
+        """Writes a warning, with commands and options where it names tools and arguments."""
+        self.note(f"{self.style('warning:', 'yellow', 'bold', stream=self.err)} {printable(for_people(text))}")
 
     def abandon_output(self) -> None:
         """Discards the rest of the answer, also what is buffered, so that the flush at the end of the process cannot fail."""

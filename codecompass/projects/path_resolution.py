@@ -258,8 +258,8 @@ def missing(source: str, path: str, real: Path) -> CodeCompassError:
 def gone(what: str, root: Path) -> ProjectNotFound:
     """Returns the error for a directory that existed when it was registered or pinned."""
     return ProjectNotFound(
-        f"the directory of {what} is gone, or is a link to elsewhere now: {root}. Restore it, or pass another workspace; "
-        "to have it forgotten, on the command line: codecompass projects gc",
+        f"the directory of {what} is gone, or is a link to elsewhere now: {root}. Restore it, or pass another workspace "
+        "(on the command line: codecompass projects gc forgets it).",
         workspace=str(root),
     )
 

@@ -14,6 +14,7 @@ import structlog
 from msgspec import Struct
 from msgspec.structs import replace
 
+from codecompass import hints
 from codecompass.actors.answering import is_touch_due
 from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.blocking_calls import BlockingCalls
@@ -168,8 +169,7 @@ class Router:
         if project is None:
             if evicted is None:
                 raise ProjectNotFound(
-                    f"no project is called {name!r}. Pass the path as workspace, or a project_id that health_check lists "
-                    "(on the command line: codecompass projects list)",
+                    f"no project is called {name!r}. Pass the path as workspace, or a project_id that {hints.PROJECTS} lists",
                     project_id=name,
                 )
             project = await self._auto.admit((await self._paths.resolve("project_id", str(evicted))).root)

@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
+from codecompass import hints
 from codecompass.errors import InvalidInput, RefNotIndexed
 from codecompass.scan.git_repository import GitError, GitFailed, GitRepository, find_repository, is_bare, run_git, why_not
 from codecompass.scan.git_roots import ANYWHERE, GitRoots
@@ -121,7 +122,7 @@ def _branches(
 MAX_NAME_LENGTH: Final = 255
 """Characters of a name. Git has no limit; file names have this one."""
 
-LISTS_REFS: Final = "list_refs lists what there is (on the command line: codecompass branches)."
+LISTS_REFS: Final = f"{hints.REFS} lists what there is."
 
 _REFUSED: Final = re.compile(r"[\x00-\x20\x7f:?*\[\\]|\.\.|^[-^]|@\{-?\d*-\d|\^[!@-]|^$")
 """What the name of a single commit cannot contain: whitespace, control characters, a leading `-` or `^`, ranges, paths in a

@@ -25,7 +25,7 @@ MAX_HASHED_FILES: Final = 200
 """Up to this many files with changed times are hashed, because a file can be touched, or written shortly before it is indexed,
 without a change of content. If there are more, all of them count as changed."""
 
-SUGGESTION: Final = "Call sync_repo to update the index before querying (on the command line: codecompass sync)."
+SUGGESTION: Final = "Call sync_repo to update the index before querying."
 
 
 class Drift(Struct, frozen=True):

@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from codecompass import __version__
+from codecompass import __version__, hints
 from codecompass.errors import REBUILD, IndexIncompatible, IndexNotReady, StoreNewer
 from codecompass.protocol.metadata import SchemaStatus
 from codecompass.store.filesystem import disk_usage
@@ -110,7 +110,7 @@ def require_compatible(layout: ProjectLayout) -> Current:
     if found.status == "compatible" and found.current is not None:
         return found.current
     if found.status == "not_indexed":
-        raise IndexNotReady("the project is not indexed yet. Call index_repo (on the command line: codecompass index)")
+        raise IndexNotReady(f"the project is not indexed yet. Call {hints.INDEX}")
     if found.is_newer and found.current is not None:
         raise StoreNewer(
             f"the index was written by a newer codecompass ({found.current.program_version}, format "

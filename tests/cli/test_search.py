@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from codecompass.actors.answering import query_settings
-from codecompass.cli.failure import as_commands
 from codecompass.errors import REBUILD
+from codecompass.hints import for_people
 from codecompass.identity import project_id
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import AnswerState
@@ -345,8 +345,8 @@ def test_people_are_told_commands_and_programs_tools(cli, shop):
 
 
 def test_of_a_remedy_in_both_forms_people_are_told_the_command_alone():
-    assert as_commands(f"It is damaged. {REBUILD}") == "It is damaged. Rebuild it: codecompass index --force"
-    told = as_commands(
+    assert for_people(f"It is damaged. {REBUILD}") == "It is damaged. Rebuild it: codecompass index --force"
+    told = for_people(
         "a.b.py is too large. index_status with this path (on the command line: codecompass status --path a.b.py) says more."
     )
     assert told == "a.b.py is too large. codecompass status --path a.b.py says more."

@@ -70,7 +70,7 @@ async def test_a_question_is_told_to_come_back_or_finds_the_index_built_again(re
                 return found
             error = serving.refusal_of(answer)["error"]
             assert error["code"] == "index_not_ready"
-            assert "codecompass index --force" in error["message"]
+            assert "index_repo with force: true" in error["message"]
             assert error["data"]["retry_after_ms"] > 0
             return None
 

@@ -11,11 +11,12 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.cli.failure import as_commands, as_known
+from codecompass.cli.failure import as_known
 from codecompass.cli.interactive.highlighting import PreviewHighlighter
 from codecompass.cli.interactive.preview import Preview, preview
 from codecompass.cli.interactive.source import ListedHit, LiveIndex, ShownHits, Source
 from codecompass.errors import InternalError
+from codecompass.hints import for_people
 from codecompass.protocol.requests import SearchMode
 
 JOIN_SECONDS: Final = 2.0
@@ -141,7 +142,7 @@ class Finder:
 def message_of(error: Exception) -> str:
     """Returns the message of an error for people, with commands in place of tools."""
     known = as_known(error) or InternalError(f"{type(error).__name__}: {error}")
-    return as_commands(known.message)
+    return for_people(known.message)
 
 
 def _preview(index: LiveIndex, hit: ListedHit, highlighter: PreviewHighlighter, is_dropped: Callable[[], bool]) -> Preview | None:
