@@ -46,6 +46,7 @@ ENTRIES = (
     _entry(INDEX, "index", "init", "Make a project known and give it a name."),
     _entry(INDEX, "index", "index", "Index a project, from nothing where needed."),
     _entry(INDEX, "index", "sync", "Bring the index up to what has changed."),
+    _entry(INDEX, "stop", "stop", "End the running index job of a project, of any process."),
     _entry(INDEX, "status", "status", "Show what is indexed, how fresh it is, and what was left out."),
     _entry(SERVE, "serve_mcp", "serve-mcp", "Serve the tools over the Model Context Protocol."),
     _entry(SERVE, "setup", "setup", "Tell an editor or an agent to start our server."),
