@@ -6,6 +6,7 @@ from typing import Any, Final
 import asyncclick
 from asyncclick.shell_completion import CompletionItem
 
+from codecompass.cli.project_completion import ProjectName
 from codecompass.protocol.arguments import ARGUMENTS, Argument
 from codecompass.protocol.requests import ALL_PROJECTS, MAX_PATH_LENGTH
 
@@ -30,9 +31,15 @@ class ToolValue(asyncclick.ParamType[str]):
         return [CompletionItem(value) for value in self._values if value.startswith(incomplete)]
 
 
+class _NamedProject(ProjectName):
+    def __init__(self, max_length: int) -> None:
+        super().__init__()
+        self.max_length: Final = max_length
+
+
 def max_length(parameter: asyncclick.Parameter) -> int:
     """Returns the maximum length of a value in characters: that of the tool's argument, else that of a path."""
-    return parameter.type.max_length if isinstance(parameter.type, ToolValue) else MAX_PATH_LENGTH
+    return parameter.type.max_length if isinstance(parameter.type, ToolValue | _NamedProject) else MAX_PATH_LENGTH
 
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -45,7 +52,8 @@ def tool_argument(tool: str, name: str, **attributes: Any) -> Decorator:  # noqa
 
 def project_option() -> Decorator:
     """Adds the option that chooses a project by its name."""
-    return _option(ARGUMENTS["index_status"]["project_id"])
+    argument = ARGUMENTS["index_status"]["project_id"]
+    return asyncclick.option("--project-id", metavar="NAME", type=_NamedProject(argument.max_length), help=argument.help)
 
 
 def tool_options(tool: str, *left_out: str) -> Decorator:
@@ -72,7 +80,11 @@ def several_options() -> Decorator:
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
         names = asyncclick.option(
-            "--in", "in_projects", metavar="NAMES", help="Ask these projects or groups, with commas between: api,web."
+            "--in",
+            "in_projects",
+            metavar="NAMES",
+            type=ProjectName(is_list=True),
+            help="Ask these projects or groups, with commas between: api,web.",
         )
         everything = asyncclick.option("--all", "all_projects", is_flag=True, help="Ask all projects.")
         return everything(names(function))

@@ -28,6 +28,7 @@ from codecompass.store.housekeeping import remove_project
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.lock import is_locked
+from codecompass.store.project_names import NAMELESS, normalised_name
 from codecompass.store.registry import Project, Registry
 
 
@@ -44,8 +45,8 @@ class Choice(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The alias of the project, else its id."""
-        return self.project_id if self.project is None else self.project.name
+        """The name of the project; the one that it would probably get if it is not registered."""
+        return normalised_name(self.root.name) or NAMELESS if self.project is None else self.project.name
 
 
 def choose(registry: Registry, options: GlobalOptions, *, may_be_empty: bool = False) -> Choice:

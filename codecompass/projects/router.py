@@ -276,7 +276,7 @@ class Router:
             return
         allowed = await self._paths.allowed()
         holder = await self._registry.run(Registry.find, name)
-        if holder is not None and is_within(holder.root, allowed):
+        if holder is not None and name in (holder.project_id, holder.alias) and is_within(holder.root, allowed):
             raise _not_its_name(named.root, name, "the name of another project")
         if alias is not None:
             raise _not_its_name(named.root, name, f"{alias!r} already")

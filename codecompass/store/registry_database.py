@@ -54,6 +54,10 @@ CREATE TABLE project_groups (
     project_id TEXT NOT NULL REFERENCES projects ON DELETE CASCADE,
     PRIMARY KEY (name, project_id)
 ) WITHOUT ROWID;
+CREATE TABLE project_names (             -- of projects and evicted ones that nobody gave a name
+    root BLOB PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE
+) WITHOUT ROWID;
 CREATE TABLE stop_requests (             -- jobs that somebody wants ended; the process that runs one looks for it
     job_id TEXT PRIMARY KEY REFERENCES jobs (job_id) ON DELETE CASCADE
 ) WITHOUT ROWID;
@@ -116,6 +120,7 @@ _ADDITIONS: Final = {
     "evicted_at REAL NOT NULL) WITHOUT ROWID",
     "project_groups": "CREATE TABLE IF NOT EXISTS project_groups (name TEXT NOT NULL, project_id TEXT NOT NULL "
     "REFERENCES projects ON DELETE CASCADE, PRIMARY KEY (name, project_id)) WITHOUT ROWID",
+    "project_names": "CREATE TABLE IF NOT EXISTS project_names (root BLOB PRIMARY KEY, name TEXT NOT NULL UNIQUE) WITHOUT ROWID",
     "stop_requests": "CREATE TABLE IF NOT EXISTS stop_requests (job_id TEXT PRIMARY KEY REFERENCES jobs (job_id) "
     "ON DELETE CASCADE) WITHOUT ROWID",
 }

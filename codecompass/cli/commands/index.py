@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     The first project made known is the default: the one that a server uses for callers that name none.
     """,
     examples=(
-        Example("codecompass init", "this project, under its id"),
+        Example("codecompass init", "this project, under its directory's name"),
         Example("codecompass init --project-id web-shop", "this project, as web-shop"),
         Example("codecompass init ~/src/api --default", "another directory, and the default from now on"),
     ),

@@ -111,7 +111,7 @@ def _write(invocation: Invocation, choice: "Choice", reply: "IndexStatusReply") 
     def styled(word: str) -> str:
         return terminal.style(word.replace("_", " "), *_STATES.get(word, ("yellow",)))
 
-    name = "" if choice.project is None or choice.project.alias is None else f"  {terminal.style(choice.name, 'bold')}"
+    name = "" if choice.project is None else f"  {terminal.style(choice.name, 'bold')}"
     terminal.line(terminal.style(printable(reply.repo_root), "bold") + name)
     terminal.line()
     state = styled(reply.index_status)

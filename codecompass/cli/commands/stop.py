@@ -10,6 +10,7 @@ from codecompass.cli.command import command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.json_output import StoppedJob
+from codecompass.cli.project_completion import ProjectName
 from codecompass.cli.terminal import printable
 from codecompass.errors import InvalidInput
 from codecompass.units import SECONDS
@@ -39,7 +40,7 @@ POLL_SECONDS: Final = 0.1 * SECONDS
         Example("codecompass stop ~/src/linux", "that of another directory"),
     ),
 )
-@asyncclick.argument("project", required=False)
+@asyncclick.argument("project", required=False, type=ProjectName())
 def stop(invocation: Invocation, project: str | None) -> int:
     """Ends the job and waits for its end; the exit code is 1 if that does not come."""
     from codecompass.cli.workspace import choose, choose_named
