@@ -58,6 +58,21 @@ ENTRIES = (
     _entry(MANAGE, "installation", "uninstall", "Remove all data."),
 )
 
+MEANT = {
+    **dict.fromkeys(("find", "fd"), "codecompass search QUERY, or for files: codecompass search --mode files GLOB"),
+    **dict.fromkeys(("grep", "rg", "ag", "ack"), "codecompass search -e REGEX, or for a literal: codecompass search -F TEXT"),
+    **dict.fromkeys(("def", "definition", "goto", "symbol", "where"), "codecompass locate NAME"),
+    **dict.fromkeys(("references", "usages", "uses", "xref"), "codecompass refs NAME"),
+    **dict.fromkeys(("symbols", "tags"), "codecompass outline FILE"),
+    **dict.fromkeys(("ls", "list"), "codecompass projects list"),
+    **dict.fromkeys(("rm", "remove"), "codecompass projects remove PROJECT"),
+    **dict.fromkeys(("cancel", "kill"), "codecompass stop [PROJECT]"),
+    **dict.fromkeys(("update", "refresh", "reindex"), "codecompass sync"),
+    **dict.fromkeys(("serve", "server", "mcp"), "codecompass serve-mcp"),
+    **dict.fromkeys(("web", "browse"), "codecompass ui"),
+}
+"""What other programs call such commands."""
+
 EXAMPLES = (
     Example("codecompass search 'where are tokens validated'", "by words; indexes the project first if need be"),
     Example("codecompass locate Session.close", "the definition, by any part of its qualified name"),
@@ -135,6 +150,7 @@ def build_app() -> LazyGroup:
         cls=LazyGroup,
         help=HELP,
         entries=ENTRIES,
+        meant=MEANT,
         examples=EXAMPLES,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": MAX_WIDTH},
         epilog="Run codecompass COMMAND --help for examples of one command.",

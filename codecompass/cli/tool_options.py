@@ -1,5 +1,6 @@
 """Creates the arguments and options of commands that call a tool from the definitions of the tool's arguments."""
 
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -13,6 +14,9 @@ from codecompass.protocol.requests import ALL_PROJECTS, MAX_PATH_LENGTH
 _SHORT: Final = {"limit": "-n", "mode": "-m", "language": "-l", "path": "-p", "kind": "-k", "detail_level": "-d"}
 """Short options by argument name."""
 
+MAX_DIGITS: Final = 30
+_NUMBER: Final = re.compile(r"[+-]?\d+")
+
 _UNITS: Final = {"ms": "MS"}
 """Placeholders of numbers in help texts, by unit; N for all others."""
 
@@ -25,6 +29,18 @@ class ToolValue(asyncclick.ParamType[str]):
     def __init__(self, argument: Argument) -> None:
         self.max_length: Final = argument.max_length
         self._values = argument.values
+
+        self._argument = argument
+
+    def convert(self, value: Any, param: asyncclick.Parameter | None, ctx: asyncclick.Context | None) -> str:  # noqa: ANN401
+        """Returns the text. Fails for a number that is too low, which a tool raises to the lowest with a warning: nobody who can
+        correct it means that."""
+        argument = self._argument
+        if argument.value_type == "number" and argument.error_below is None and _NUMBER.fullmatch(str(value)):
+            number = int(str(value)[:MAX_DIGITS])
+            if number < argument.lowest:
+                self.fail(f"{value} is too low; at least {argument.lowest}.", param, ctx)
+        return str(value)
 
     def shell_complete(self, ctx: asyncclick.Context, param: asyncclick.Parameter, incomplete: str) -> list[CompletionItem[str]]:
         """Returns the values that begin with `incomplete`."""
