@@ -43,6 +43,9 @@ PathText = Annotated[str, Meta(max_length=MAX_TEXT_LENGTH, extra={"is_path": Tru
 """A path. `~` is the home directory. Relative to the directory of the configuration file, or to the current directory."""
 
 
+DEFAULT_UNMARKED_FILES: Final = 2_000
+
+
 class IndexSettings(Struct, frozen=True, kw_only=True):
     """Which files are indexed, and how much of the machine indexing may use."""
 
@@ -77,6 +80,15 @@ class IndexSettings(Struct, frozen=True, kw_only=True):
             extra={"unit": "characters"},
         ),
     ] = 20_000
+    max_unmarked_files: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=10_000_000,
+            description="A question indexes a directory without a project's marker only if it holds no more files than this.",
+            extra={"unit": "files"},
+        ),
+    ] = DEFAULT_UNMARKED_FILES
 
 
 class QuerySettings(Struct, frozen=True, kw_only=True):
@@ -436,7 +448,7 @@ PROJECT_SECTIONS: Final = frozenset({"index", "query"})
 """Sections that a project's own file may set. It may come from a clone, so it must not open ports, widen roots or move the
 store."""
 
-USER_KEYS: Final = frozenset({"index.workers", "index.parse_timeout_ms"})
+USER_KEYS: Final = frozenset({"index.workers", "index.parse_timeout_ms", "index.max_unmarked_files"})
 """Keys of these sections that it may not set, because the user decides how much of the machine indexing may use."""
 
 LOWERED_KEYS: Final = frozenset(

@@ -196,8 +196,9 @@ class CommitWorkbench:
     async def record_running(self, job: JobState) -> None:
         """Does nothing, as `record_queued`."""
 
-    async def record_progress(self, job: JobState) -> None:
-        """Does nothing, as `record_queued`."""
+    async def record_progress(self, job: JobState) -> bool:
+        """Does nothing, as `record_queued`. Returns False."""
+        return False
 
     async def record_end(self, job: JobState) -> None:
         """Does nothing, as `record_queued`."""

@@ -189,7 +189,8 @@ class JobRun:
             await self._bench.record_running(self.job.state)
             while True:
                 await trio.sleep(RECORD_SECONDS)
-                await self._bench.record_progress(self.job.state)
+                if await self._bench.record_progress(self.job.state):
+                    self.scope.cancel()
         except CodeCompassError as error:
             self._log.warning("job_not_recorded", job_id=self.job.state.job_id, error=error.message)
 

@@ -8,7 +8,7 @@ nothing can be written     -> answer from what is published, and warn why it is 
 
 import time
 from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -32,7 +32,7 @@ from codecompass.cli.invocation import Invocation
 from codecompass.cli.jobs import OTHERS_POLL_SECONDS, run_job, summary
 from codecompass.cli.semantic import meaning_of
 from codecompass.cli.terminal import printable
-from codecompass.cli.workspace import choose, project_for_question
+from codecompass.cli.workspace import choose, forgotten_if_unfinished, project_for_question
 from codecompass.errors import IndexInProgress, IndexNotReady, InvalidInput, PermissionDenied, error_of
 from codecompass.protocol.decode import decode
 from codecompass.protocol.metadata import AnswerState, FreshnessStatus
@@ -97,9 +97,10 @@ def answer(
     decoded = decode(request_type.tool, {**arguments, "project_id": options.project_id})
     request = decoded.request
     assert isinstance(request, request_type)
-    with invocation.registry() as registry:
+    with invocation.registry() as registry, ExitStack() as stack:
         choice = choose(registry, options)
-        project = project_for_question(registry, choice)
+        stack.enter_context(forgotten_if_unfinished(invocation, registry, choice))
+        project = project_for_question(invocation, registry, choice)
         settings = invocation.settings_for(project.root)
         named = asked_ref(request)
         commit = None if named is None else named_commit(project.root, *named)

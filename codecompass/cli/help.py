@@ -3,7 +3,7 @@ event loop.
 """
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, Final
 
@@ -85,7 +85,10 @@ class TeachingCommand(asyncclick.Command):
 
 
 class LazyGroup(asyncclick.Group):
-    """A group that imports the module of a command only when the command runs or shows its help."""
+    """A group that imports the module of a command only when the command runs or shows its help.
+
+    `meant` are command lines for names that other programs have for the same, in lower case.
+    """
 
     context_class = HelpContext
 
@@ -95,9 +98,11 @@ class LazyGroup(asyncclick.Group):
         *,
         entries: Sequence[CommandEntry] = (),
         examples: Sequence[Example] = (),
+        meant: Mapping[str, str] | None = None,
         **attributes: Any,  # noqa: ANN401 - asyncclick's own
     ) -> None:
         super().__init__(name, **attributes)
+        self._meant = meant or {}
         self.entries = {entry.name: entry for entry in entries}
         self.examples = tuple(examples)
 
@@ -120,6 +125,8 @@ class LazyGroup(asyncclick.Group):
         """Returns the command that `args` starts with. Fails for an unknown name, suggesting a similar one."""
         name = args[0]
         if name not in self.entries and not name.startswith("-") and not ctx.resilient_parsing:
+            if name.lower() in self._meant:
+                ctx.fail(f"there is no command {name!r}. That is: {self._meant[name.lower()]}")
             near = difflib.get_close_matches(name, list(self.entries), n=1, cutoff=MEANT)
             meant = f" Did you mean {near[0]!r}?" if near else ""
             ctx.fail(f"there is no command {name!r}.{meant}")

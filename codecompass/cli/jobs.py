@@ -4,7 +4,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -14,7 +14,7 @@ from codecompass.actors.index_limits import index_limits
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.json_output import FinishedJob
 from codecompass.cli.terminal import Terminal
-from codecompass.errors import CodeCompassError, IndexInProgress, is_interrupt
+from codecompass.errors import Cancelled, CodeCompassError, IndexInProgress, is_interrupt
 from codecompass.formatting import iso_time
 from codecompass.jobs import FinalStatus, JobMode, JobOutcome, Progress
 from codecompass.settings import IndexSettings
@@ -50,6 +50,9 @@ _STAGES: Final = {
 }
 
 ShowProgress = Callable[[Progress], None]
+
+
+STOPPED_ELSEWHERE: Final = "the job was ended by codecompass stop. Run again to go on."
 
 
 class JobStopped(Exception):
@@ -103,8 +106,8 @@ def run_job(
     """Brings the index of `project` up to date, and returns the finished job.
 
     Raises IndexInProgress if another process is writing the index, PermissionDenied if the store cannot be written, StoreNewer
-    if a newer program wrote it, JobStopped if `stop` cancelled it. An interrupt discards what was not published, and is
-    re-raised.
+    if a newer program wrote it, JobStopped if `stop` cancelled it, Cancelled if `codecompass stop` did. An interrupt discards
+    what was not published, and is re-raised.
     """
     import trio
 
@@ -114,7 +117,8 @@ def run_job(
     settings = invocation.settings_for(project.root)
     log.configure(log.level_for(settings.log.level, invocation.options.verbosity), settings.log.format)
     is_full = force or compatibility(invocation.home.project(project.project_id)).status != "compatible"
-    entry = _LogEntry(JobLog(registry), project.project_id, "full" if is_full else "incremental", cause)
+    stop = stop or JobStop()
+    entry = _LogEntry(JobLog(registry), project.project_id, "full" if is_full else "incremental", cause, stop)
     try:
         with progress_bar(invocation.terminal) as show:
             report = trio.run(partial(_run, invocation, project, settings.index, entry, show, stop, force=force))
@@ -127,6 +131,8 @@ def run_job(
         if was_stopped:
             is_published = compatibility(invocation.home.project(project.project_id)).status == "compatible"
             invocation.terminal.note(STOPPED if is_published else STOPPED_EARLY, "dim")
+        if entry.is_stop_requested:
+            raise Cancelled(STOPPED_ELSEWHERE, job_id=entry.job_id) from error
         raise
     done = entry.publish(report)
     registry.touch(project.project_id)
@@ -216,13 +222,15 @@ class _LogEntry:
     So a job that is refused because another process is writing the index leaves no record.
     """
 
-    def __init__(self, jobs: JobLog, project_id: str, mode: JobMode, cause: str) -> None:
+    def __init__(self, jobs: JobLog, project_id: str, mode: JobMode, cause: str, stop: JobStop) -> None:
         self.job_id = new_job_id()
+        self.is_stop_requested = False
+        self._stop = stop
         self._jobs, self._project_id, self._mode, self._cause = jobs, project_id, mode, cause
         self._written_at: float | None = None
 
     def note(self, progress: Progress) -> None:
-        """Writes the job's progress, at most once per LOG_SECONDS."""
+        """Writes the job's progress, at most once per LOG_SECONDS, and stops the job if another process asks for that."""
         now = time.monotonic()
         if self._written_at is None:
             self._jobs.create(self._project_id, self._mode, cause=self._cause, job_id=self.job_id)
@@ -230,7 +238,9 @@ class _LogEntry:
         elif now - self._written_at < LOG_SECONDS:
             return
         self._written_at = now
-        self._jobs.update(self.job_id, progress.recorded())
+        if self._jobs.update(self.job_id, progress.recorded()):
+            self.is_stop_requested = True
+            self._stop.cancel()
 
     def end(self, status: FinalStatus, error: str, error_code: str) -> None:
         """Writes that the job failed or was cancelled."""
@@ -248,7 +258,7 @@ async def _run(
     settings: IndexSettings,
     entry: _LogEntry,
     show: ShowProgress,
-    stop: JobStop | None,
+    stop: JobStop,
     *,
     force: bool,
 ) -> "JobReport":
@@ -259,7 +269,7 @@ async def _run(
         show(progress)
         entry.note(progress)
 
-    with nullcontext() if stop is None else stop.watched():
+    with stop.watched():
         async with open_worker_pool(settings.workers or default_pool_size()) as pool:
             return await IndexJob(
                 root=Path(project.root),

@@ -65,6 +65,16 @@ class Removal(Struct, frozen=True, kw_only=True):
     dry_run: bool = False
 
 
+class StoppedJob(Struct, frozen=True, kw_only=True):
+    """A job that `stop` ended, or tried to; `status` is its state afterwards."""
+
+    job_id: str
+    project_id: str
+    name: str
+    repo_root: str
+    status: str
+
+
 class ProjectName(Struct, frozen=True, kw_only=True):
     """A project and its name."""
 

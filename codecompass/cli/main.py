@@ -46,6 +46,7 @@ ENTRIES = (
     _entry(INDEX, "index", "init", "Make a project known and give it a name."),
     _entry(INDEX, "index", "index", "Index a project, from nothing where needed."),
     _entry(INDEX, "index", "sync", "Bring the index up to what has changed."),
+    _entry(INDEX, "stop", "stop", "End the running index job of a project, of any process."),
     _entry(INDEX, "status", "status", "Show what is indexed, how fresh it is, and what was left out."),
     _entry(SERVE, "serve_mcp", "serve-mcp", "Serve the tools over the Model Context Protocol."),
     _entry(SERVE, "setup", "setup", "Tell an editor or an agent to start our server."),
@@ -56,6 +57,21 @@ ENTRIES = (
     _entry(MANAGE, "installation", "completion", "Print the completion script for a shell."),
     _entry(MANAGE, "installation", "uninstall", "Remove all data."),
 )
+
+MEANT = {
+    **dict.fromkeys(("find", "fd"), "codecompass search QUERY, or for files: codecompass search --mode files GLOB"),
+    **dict.fromkeys(("grep", "rg", "ag", "ack"), "codecompass search -e REGEX, or for a literal: codecompass search -F TEXT"),
+    **dict.fromkeys(("def", "definition", "goto", "symbol", "where"), "codecompass locate NAME"),
+    **dict.fromkeys(("references", "usages", "uses", "xref"), "codecompass refs NAME"),
+    **dict.fromkeys(("symbols", "tags"), "codecompass outline FILE"),
+    **dict.fromkeys(("ls", "list"), "codecompass projects list"),
+    **dict.fromkeys(("rm", "remove"), "codecompass projects remove PROJECT"),
+    **dict.fromkeys(("cancel", "kill"), "codecompass stop [PROJECT]"),
+    **dict.fromkeys(("update", "refresh", "reindex"), "codecompass sync"),
+    **dict.fromkeys(("serve", "server", "mcp"), "codecompass serve-mcp"),
+    **dict.fromkeys(("web", "browse"), "codecompass ui"),
+}
+"""What other programs call such commands."""
 
 EXAMPLES = (
     Example("codecompass search 'where are tokens validated'", "by words; indexes the project first if need be"),
@@ -134,6 +150,7 @@ def build_app() -> LazyGroup:
         cls=LazyGroup,
         help=HELP,
         entries=ENTRIES,
+        meant=MEANT,
         examples=EXAMPLES,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": MAX_WIDTH},
         epilog="Run codecompass COMMAND --help for examples of one command.",

@@ -4,6 +4,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -44,16 +45,22 @@ def write_hits(
     roots: Mapping[str, Path],
     results: Sequence[Result],
     pattern: re.Pattern[str] | None,
+    around: Mapping[str, Mapping[int, str]] = MappingProxyType({}),
 ) -> None:
-    """Writes a block for each hit: path and name, the signature, the lines of the excerpt.
+    """Writes a block for each hit: path and name, the signature, the lines of the excerpt, or the matching lines of a file with
+    the lines `around` them, which are by path and number.
 
     `roots` are the roots of the projects by the label in a hit, which is empty if one project was queried. A hit of any other
     project is in no file of this machine, and is shown with its label.
     """
+    written: set[tuple[str, int]] = set()
     for index, result in enumerate(results):
         excerpt = result.excerpt or Excerpt()
         if result.result_type == LINES:
-            _write_lines(terminal, roots.get(result.project), result, pattern)
+            if result.path in around:
+                _write_lines_around(terminal, roots.get(result.project), results, index, pattern, around[result.path], written)
+            else:
+                _write_lines(terminal, roots.get(result.project), result, pattern)
             continue
         is_block = bool(result.signature or excerpt.lines)
         if index and is_block:
@@ -78,6 +85,33 @@ def _write_lines(terminal: Terminal, root: Path | None, result: Result, pattern:
     for line in result.excerpt.lines if result.excerpt is not None else ():
         place = path + terminal.style(f":{line.line}:", "cyan")
         _write_code(terminal, place, line.text.expandtabs(4), pattern, indent=columns(result.path) + len(str(line.line)) + 2)
+
+
+def _write_lines_around(
+    terminal: Terminal,
+    root: Path | None,
+    results: Sequence[Result],
+    index: int,
+    pattern: re.Pattern[str] | None,
+    around: Mapping[int, str],
+    written: set[tuple[str, int]],
+) -> None:
+    """Writes all matching lines of a hit's file with those around them, as `rg` does, unless an earlier hit has: `:` after the
+    number of a line that matches, `-` after others, and `--` between lines that are not neighbours."""
+    path = results[index].path
+    shown = shown_path(root, path) if root is not None else printable(place_of(results[index]))
+    matching = {line.line for each in results if each.path == path and each.excerpt for line in each.excerpt.lines}
+    for number in sorted(around):
+        if (path, number) in written:
+            continue
+        if written and (path, number - 1) not in written:
+            terminal.line(terminal.style("--", "dim"))
+        written.add((path, number))
+        mark = ":" if number in matching else "-"
+        place = _styled_path(terminal, shown) + terminal.style(f"{mark}{number}{mark}", "cyan")
+        text = around[number].expandtabs(4)
+        used = pattern if number in matching else None
+        _write_code(terminal, place, text, used, indent=columns(shown) + len(str(number)) + 2)
 
 
 def _styled_path(terminal: Terminal, path: str) -> str:

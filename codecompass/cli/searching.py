@@ -2,9 +2,11 @@
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, assert_never
+
+from msgspec.structs import replace
 
 from codecompass import formatting
 from codecompass.cli.answering import QueryContext, answer, answer_several
@@ -15,12 +17,14 @@ from codecompass.hints import COMMANDS
 from codecompass.protocol.decode import ORGANISATION
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import PathExplanation
-from codecompass.protocol.replies import LocateSymbolReply, NextAction, SearchCodeReply
+from codecompass.protocol.replies import LocateSymbolReply, NextAction, Result, SearchCodeReply
 from codecompass.protocol.requests import LocateSymbol, SearchCode
 from codecompass.protocol.text import counted
 from codecompass.query.excerpts import word_pattern
 from codecompass.query.locate import locate_symbol
 from codecompass.query.search import search_code
+from codecompass.query.source_lines import lines_of
+from codecompass.store.snapshot import Snapshot
 
 
 def sentence(explained: PathExplanation) -> str:
@@ -53,19 +57,51 @@ MAX_ECHO_COLUMNS: Final = 200
 """How much of a query without hits is repeated in the message; the query may be a pasted page."""
 
 
-def search(invocation: Invocation, arguments: Mapping[str, object], several: tuple[str, ...] = ()) -> bool:
-    """Runs `search_code` on the command's project, or on `several`, and prints the reply; returns whether anything was found."""
+def search(
+    invocation: Invocation,
+    arguments: Mapping[str, object],
+    several: tuple[str, ...] = (),
+    *,
+    as_lines: bool = False,
+    around: tuple[int, int] = (0, 0),
+    shown: str = "",
+) -> bool:
+    """Runs `search_code` on the command's project, or on `several`, and prints the reply; returns whether anything was found.
+
+    `as_lines` prints the lines that match and nothing else; `around` is how many lines to print before and after each of them;
+    `shown` is what the user calls the query.
+    """
     text = str(arguments["query"])
     pattern = _pattern(text, str(arguments.get("mode", "auto")))
     if several:
-        return _write_several(invocation, SearchCode.tool, arguments, several, pattern, text)
+        return _write_several(invocation, SearchCode.tool, arguments, several, pattern, shown or text)
+    surroundings: dict[str, dict[int, str]] = {}
 
     def query(request: SearchCode, question: QueryContext) -> SearchCodeReply:
-        reply = search_code(question.snapshot, request, question.state, question.settings, question.is_expired)
+        settings = replace(question.settings, shows_lines=True) if as_lines else question.settings
+        reply = search_code(question.snapshot, request, question.state, settings, question.is_expired)
+        if any(around):
+            surroundings.update(_lines_around(question.snapshot, reply.results, *around))
         return question.marked(reply)
 
     found = answer(invocation, SearchCode, arguments, query)
-    return _write(invocation, {"": found.project.root}, found.reply, pattern, text)
+    is_as_typed = shown in ("", text)
+    root = found.project.root
+    return _write(invocation, {"": root}, found.reply, pattern, shown or text, surroundings, is_as_typed=is_as_typed)
+
+
+def _lines_around(snapshot: Snapshot, results: Sequence[Result], before: int, after: int) -> dict[str, dict[int, str]]:
+    """Returns the lines around the matching lines of each file, with those themselves, by path and number."""
+    found: dict[str, dict[int, str]] = {}
+    for result in results:
+        file = snapshot.facts.file(result.path)
+        if file is None or result.excerpt is None:
+            continue
+        lines = found.setdefault(result.path, {})
+        for match in result.excerpt.lines:
+            first = max(1, match.line - before)
+            lines.update(enumerate(lines_of(snapshot, file.id, first, match.line + after), first))
+    return found
 
 
 def locate(invocation: Invocation, arguments: Mapping[str, object], several: tuple[str, ...] = ()) -> bool:
@@ -101,6 +137,9 @@ def _write(
     reply: SearchCodeReply | LocateSymbolReply,
     pattern: re.Pattern[str] | None,
     asked: str,
+    around: Mapping[str, Mapping[int, str]] | None = None,
+    *,
+    is_as_typed: bool = True,
 ) -> bool:
     terminal = invocation.terminal
     if invocation.options.as_json:
@@ -108,7 +147,7 @@ def _write(
         return bool(reply.results)
     if reply.notice:
         terminal.note(printable(reply.notice))
-    write_hits(terminal, roots, reply.results, pattern)
+    write_hits(terminal, roots, reply.results, pattern, around or {})
     if reply.metadata.commit:
         terminal.note(f"of {printable(reply.metadata.ref)}, commit {reply.metadata.commit}", "dim")
     if reply.results and terminal.width is not None:
@@ -124,7 +163,8 @@ def _write(
     if reply.metadata.result_completeness == "partial" and not reply.metadata.warnings:
         # If a scan was cut short, one of the warnings says so.
         terminal.warn("the answer is not complete: some files have no symbols in the index yet")
-    if not reply.results and len(asked) <= MAX_ECHO_COLUMNS:
+    # A query that options have made into another one is nothing to type.
+    if not reply.results and len(asked) <= MAX_ECHO_COLUMNS and is_as_typed:
         for action in reply.suggested_next_actions:
             terminal.note(f"try: {_command_line(action)}", "dim")
     for reason in reply.metadata.ranking_reasons:

@@ -98,7 +98,13 @@ def serve(
     share_arenas()
     if settings.server.store == "opensearch":
         return _serve_organisation(invocation, settings, log_file, greet)
-    rules = routing_rules(settings.server, environment=invocation.environment, cwd=working_directory(), workspaces=workspaces)
+    rules = routing_rules(
+        settings.server,
+        environment=invocation.environment,
+        cwd=working_directory(),
+        workspaces=workspaces,
+        max_unmarked_files=settings.index.max_unmarked_files,
+    )
     targets = Targets(
         semantic=semantic_target_of(settings, invocation.environment),
         organisation=organisation_target_of(settings, invocation.environment),

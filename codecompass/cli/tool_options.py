@@ -1,16 +1,21 @@
 """Creates the arguments and options of commands that call a tool from the definitions of the tool's arguments."""
 
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
 import asyncclick
 from asyncclick.shell_completion import CompletionItem
 
+from codecompass.cli.project_completion import ProjectName
 from codecompass.protocol.arguments import ARGUMENTS, Argument
 from codecompass.protocol.requests import ALL_PROJECTS, MAX_PATH_LENGTH
 
 _SHORT: Final = {"limit": "-n", "mode": "-m", "language": "-l", "path": "-p", "kind": "-k", "detail_level": "-d"}
 """Short options by argument name."""
+
+MAX_DIGITS: Final = 30
+_NUMBER: Final = re.compile(r"[+-]?\d+")
 
 _UNITS: Final = {"ms": "MS"}
 """Placeholders of numbers in help texts, by unit; N for all others."""
@@ -25,14 +30,32 @@ class ToolValue(asyncclick.ParamType[str]):
         self.max_length: Final = argument.max_length
         self._values = argument.values
 
+        self._argument = argument
+
+    def convert(self, value: Any, param: asyncclick.Parameter | None, ctx: asyncclick.Context | None) -> str:  # noqa: ANN401
+        """Returns the text. Fails for a number that is too low, which a tool raises to the lowest with a warning: nobody who can
+        correct it means that."""
+        argument = self._argument
+        if argument.value_type == "number" and argument.error_below is None and _NUMBER.fullmatch(str(value)):
+            number = int(str(value)[:MAX_DIGITS])
+            if number < argument.lowest:
+                self.fail(f"{value} is too low; at least {argument.lowest}.", param, ctx)
+        return str(value)
+
     def shell_complete(self, ctx: asyncclick.Context, param: asyncclick.Parameter, incomplete: str) -> list[CompletionItem[str]]:
         """Returns the values that begin with `incomplete`."""
         return [CompletionItem(value) for value in self._values if value.startswith(incomplete)]
 
 
+class _NamedProject(ProjectName):
+    def __init__(self, max_length: int) -> None:
+        super().__init__()
+        self.max_length: Final = max_length
+
+
 def max_length(parameter: asyncclick.Parameter) -> int:
     """Returns the maximum length of a value in characters: that of the tool's argument, else that of a path."""
-    return parameter.type.max_length if isinstance(parameter.type, ToolValue) else MAX_PATH_LENGTH
+    return parameter.type.max_length if isinstance(parameter.type, ToolValue | _NamedProject) else MAX_PATH_LENGTH
 
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -45,7 +68,8 @@ def tool_argument(tool: str, name: str, **attributes: Any) -> Decorator:  # noqa
 
 def project_option() -> Decorator:
     """Adds the option that chooses a project by its name."""
-    return _option(ARGUMENTS["index_status"]["project_id"])
+    argument = ARGUMENTS["index_status"]["project_id"]
+    return asyncclick.option("--project-id", metavar="NAME", type=_NamedProject(argument.max_length), help=argument.help)
 
 
 def tool_options(tool: str, *left_out: str) -> Decorator:
@@ -72,7 +96,11 @@ def several_options() -> Decorator:
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
         names = asyncclick.option(
-            "--in", "in_projects", metavar="NAMES", help="Ask these projects or groups, with commas between: api,web."
+            "--in",
+            "in_projects",
+            metavar="NAMES",
+            type=ProjectName(is_list=True),
+            help="Ask these projects or groups, with commas between: api,web.",
         )
         everything = asyncclick.option("--all", "all_projects", is_flag=True, help="Ask all projects.")
         return everything(names(function))

@@ -3,23 +3,32 @@
     --workspace PATH or --project-id NAME
     > the registered project that the current directory is in (a git repository nested in it is a project of its own)
     > the project around the current directory, recognised by its markers
-    > the current directory itself, unless it is empty, the user's home or the file system's root
+    > the current directory itself, unless it is empty, the user's home, the file system's root or a directory of the system
 
 `projects/detection.py` defines the rule for commands and servers alike.
 """
 
 import os
-from collections.abc import Collection
+import shlex
+import sys
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from msgspec import Struct
 
-from codecompass.cli.invocation import GlobalOptions
-from codecompass.cli.terminal import GONE_DIRECTORY, working_directory
-from codecompass.errors import InvalidInput, ProjectNotFound
+from codecompass.cli.invocation import GlobalOptions, Invocation
+from codecompass.cli.terminal import GONE_DIRECTORY, printable, working_directory
+from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound
 from codecompass.identity import ProjectId, canonical_root, project_id
 from codecompass.projects.detection import never_projects, project_root
+from codecompass.projects.unmarked import Doubt, doubt_about
 from codecompass.scan.roots import git_root_between, marked_root
+from codecompass.store.housekeeping import remove_project
+from codecompass.store.index import WorkspaceIndex
+from codecompass.store.layout import ProjectLayout
+from codecompass.store.lock import is_locked
+from codecompass.store.project_names import NAMELESS, normalised_name
 from codecompass.store.registry import Project, Registry
 
 
@@ -36,8 +45,8 @@ class Choice(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The alias of the project, else its id."""
-        return self.project_id if self.project is None else self.project.name
+        """The name of the project; the one that it would probably get if it is not registered."""
+        return normalised_name(self.root.name) or NAMELESS if self.project is None else self.project.name
 
 
 def choose(registry: Registry, options: GlobalOptions, *, may_be_empty: bool = False) -> Choice:
@@ -65,19 +74,85 @@ def choose(registry: Registry, options: GlobalOptions, *, may_be_empty: bool = F
     return _here(registry, may_be_empty) if workspace is None else _named(registry, workspace)
 
 
-def project_for_question(registry: Registry, choice: Choice) -> Project:
+def choose_named(registry: Registry, named: str) -> Choice:
+    """Returns the project with this name or id, else that of the directory at this path. Raises ProjectNotFound."""
+    project = registry.find(named)
+    if project is not None:
+        return Choice(project.root, project)
+    if os.path.exists(os.path.expanduser(named)):
+        return _named(registry, named)
+    project = registry.require(named)
+    return Choice(project.root, project)
+
+
+def project_for_question(invocation: Invocation, registry: Registry, choice: Choice) -> Project:
     """Returns the project of a choice for a question, registering it if necessary.
 
-    Raises ProjectNotFound for a whole disk or home directory: only `codecompass index` indexes one.
+    A directory that is probably not meant (see `doubt_about`) is registered only once the user has agreed, on a terminal. Raises
+    ProjectNotFound if they do not or cannot be asked, and for a whole disk, home or system directory: only `codecompass index`
+    indexes one.
     """
-    kind = never_projects().get(choice.root) if choice.project is None else None
+    if choice.project is not None:
+        return choice.project
+    root = choice.root
+    kind = never_projects().get(root)
     if kind is not None:
-        raise ProjectNotFound(
-            f"{choice.root} is {kind}, and not indexed. Name a project in it, or if all of it is meant, run: "
-            f"codecompass index {choice.root}",
-            workspace=str(choice.root),
-        )
-    return ensure_registered(registry, choice)
+        raise _not_indexed(root, f"it is {kind}")
+    roots = (project.root for project in registry.projects())
+    doubt = doubt_about(root, roots, invocation.settings.index.max_unmarked_files)
+    if doubt is not None and not _agrees(invocation, doubt):
+        raise _not_indexed(root, f"it {doubt.reason}")
+    return registry.register(root)
+
+
+@contextmanager
+def forgotten_if_unfinished(invocation: Invocation, registry: Registry, choice: Choice) -> Iterator[None]:
+    """Removes the registration that the block makes of a project unknown before, if the block fails or is interrupted before the
+    first index is complete. What is published of the index stays on disk, where the next one goes on; nothing else does.
+
+    Does nothing while another process makes the index.
+    """
+    try:
+        yield
+    except BaseException:
+        layout = invocation.home.project(choice.project_id)
+        if choice.project is None and not is_locked(layout) and not is_complete(layout, choice.project_id):
+            # The error or interrupt that ended the block is the one to report.
+            with suppress(CodeCompassError):
+                if not layout.current.exists():
+                    remove_project(layout)
+                registry.remove(choice.project_id)
+        raise
+
+
+def is_complete(layout: ProjectLayout, project: ProjectId) -> bool:
+    """Returns whether a project has an index that was once finished."""
+    index = WorkspaceIndex(layout, project)
+    try:
+        with index.snapshot() as snapshot:
+            return snapshot.meta.completeness == "complete"
+    except CodeCompassError:
+        return False
+    finally:
+        index.close()
+
+
+def _not_indexed(root: Path, reason: str) -> ProjectNotFound:
+    return ProjectNotFound(
+        f"{root} is not indexed: {reason}. Change into one project in it, or name that with --workspace PATH; if all of it is "
+        f"meant, run: codecompass index {shlex.quote(str(root))}",
+        workspace=str(root),
+    )
+
+
+def _agrees(invocation: Invocation, doubt: Doubt) -> bool:
+    """Asks the user whether to index the directory all the same. False without a terminal to ask on."""
+    terminal = invocation.terminal
+    if invocation.options.as_json or not (sys.stdin.isatty() and terminal.err.isatty()):
+        return False
+    terminal.note(f"{printable(str(doubt.root))} {doubt.reason}.")
+    terminal.draw("Index all of it? [y/N] ")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def ensure_registered(registry: Registry, choice: Choice) -> Project:
@@ -104,7 +179,8 @@ def _here(registry: Registry, may_be_empty: bool) -> Choice:
     if directory in never or not (may_be_empty or any(directory.iterdir())):
         kind = never.get(directory, "empty")
         raise ProjectNotFound(
-            f"there is no project here: {directory} is {kind}. Change into one, or pass --workspace PATH.",
+            f"there is no project here: {directory} is {kind}. Change into one, or pass --workspace PATH."
+            + (f" If all of it is meant, run: codecompass index {shlex.quote(str(directory))}" if directory in never else ""),
             workspace=str(directory),
         )
     return Choice(directory, None)

@@ -17,10 +17,11 @@ The root of the project that a named directory belongs to, the first that applie
     the nearest registered root at or above it; a git work tree inside of that root is a separate project
     the root that its markers give, for sources that say only where somebody works: client roots, CLAUDE_PROJECT_DIR, current
         directory
-    the directory itself; a current directory only if the user says so, and never the root of the disk or a home directory
+    the directory itself; a current directory only if the user says so, and never one of `never_projects`
 """
 
 import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, get_args
@@ -32,7 +33,7 @@ from codecompass.errors import InvalidInput
 from codecompass.identity import canonical_root
 from codecompass.protocol.requests import MAX_PATH_LENGTH
 from codecompass.scan.git_roots import ANYWHERE, GitRoots
-from codecompass.settings import ServerSettings
+from codecompass.settings import DEFAULT_UNMARKED_FILES, ServerSettings
 
 VariableName = Literal["CODECOMPASS_PROJECT", "CLAUDE_PROJECT_DIR"]
 
@@ -56,6 +57,43 @@ WORKING_PLACES: Final[frozenset[SourceName]] = frozenset({"client roots", "CLAUD
 """Sources that say where somebody works, not which project they want: markers at or above the directory count."""
 
 DISK_ROOT: Final = Path("/")
+
+SYSTEM_DIRECTORIES: Final = (
+    "/bin",
+    "/boot",
+    "/dev",
+    "/etc",
+    "/home",
+    "/lib",
+    "/lib64",
+    "/media",
+    "/mnt",
+    "/opt",
+    "/proc",
+    "/root",
+    "/run",
+    "/sbin",
+    "/srv",
+    "/sys",
+    "/usr",
+    "/usr/bin",
+    "/usr/include",
+    "/usr/lib",
+    "/usr/local",
+    "/usr/share",
+    "/usr/src",
+    "/var",
+    "/var/cache",
+    "/var/lib",
+    "/var/log",
+    "/Applications",
+    "/Library",
+    "/System",
+    "/Users",
+    "/Volumes",
+)
+TEMPORARY_DIRECTORIES: Final = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp")
+"""Directories of the system that hold many things of many owners. What lies in them may well be a project."""
 
 ACTIVE_PROJECT_ENDPOINT: Final = "/api/v1/projects/active"
 """Path appended to the URL of the peer."""
@@ -83,7 +121,9 @@ class RoutingRules(Struct, frozen=True, kw_only=True):
     cwd: Path | None = None
     """The current directory; None if it is gone."""
     never: frozenset[Path] = frozenset()
-    """Directories that are projects only if somebody registered them: the root of the disk and the user's home."""
+    """Directories that are projects only if somebody registered them: see `never_projects`."""
+    max_unmarked_files: int = DEFAULT_UNMARKED_FILES
+    """How many files a directory without a marker may hold to become a project by a question alone."""
     active_project: "ActiveProjectPeer | None" = None
 
     def visible_roots(self, default: Path | None) -> tuple[Path, ...]:
@@ -132,11 +172,21 @@ def project_root(*, registered: Path | None, git_root: Path | None, marked: Path
 
 def never_projects() -> dict[Path, str]:
     """Returns the canonical directories that are a project only if somebody registered them, each with a description."""
-    return {canonical_root(os.path.expanduser("~")): "your home directory", DISK_ROOT: "the root of the disk"}
+    return {
+        **{canonical_root(path): "a directory of the system" for path in SYSTEM_DIRECTORIES},
+        **{canonical_root(path): "for temporary files" for path in (*TEMPORARY_DIRECTORIES, tempfile.gettempdir())},
+        canonical_root(os.path.expanduser("~")): "your home directory",
+        DISK_ROOT: "the root of the disk",
+    }
 
 
 def routing_rules(
-    settings: ServerSettings, *, environment: Mapping[str, str], cwd: str | None, workspaces: Sequence[str] = ()
+    settings: ServerSettings,
+    *,
+    environment: Mapping[str, str],
+    cwd: str | None,
+    workspaces: Sequence[str] = (),
+    max_unmarked_files: int = DEFAULT_UNMARKED_FILES,
 ) -> RoutingRules:
     """Returns the rules that flags, settings and the environment give. Blocking; at the start only.
 
@@ -169,6 +219,7 @@ def routing_rules(
         environment=tuple((name, environment[name]) for name in PROJECT_VARIABLES if environment.get(name, "").strip()),
         cwd=None if cwd is None else canonical_root(cwd),
         never=frozenset(never_projects()),
+        max_unmarked_files=max_unmarked_files,
         active_project=_active_project_peer(settings),
     )
 

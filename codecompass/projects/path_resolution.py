@@ -17,6 +17,7 @@ from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.blocking_calls import BlockingCall, BlockingCalls
 from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound, WorkspaceNotAllowed, WorkspaceNotRegistered
 from codecompass.projects.detection import DISK_ROOT, PROJECT_VARIABLES, WORKING_PLACES, RoutingRules, SourceName, project_root
+from codecompass.projects.unmarked import Doubt
 from codecompass.protocol.decode import well_formed
 from codecompass.scan.roots import git_root_between, marked_root
 from codecompass.store.registry import Project, Registry
@@ -264,17 +265,27 @@ def gone(what: str, root: Path) -> ProjectNotFound:
     )
 
 
+def not_meant(doubt: Doubt) -> WorkspaceNotRegistered:
+    """Returns the error for a directory that a question alone does not index."""
+    root = shown(str(doubt.root))
+    return WorkspaceNotRegistered(
+        f"{root} is not indexed: it {doubt.reason}. Pass the directory of one project in it as workspace. If all of it is meant: "
+        f'index_repo with workspace: "{root}" (on the command line: codecompass index {root}).',
+        workspace=root,
+    )
+
+
 def not_registered(
     root: Path, *, is_named: bool, is_project: bool, is_alone: bool = False, is_marked: bool = True
 ) -> WorkspaceNotRegistered:
     """Returns the error for a project that a question does not register here.
 
-    `is_named`: an argument named it. `is_project` is False for a home directory and the root of the disk. `is_alone`: the client
+    `is_named`: an argument named it. `is_project` is False for a directory of `never_projects`. `is_alone`: the client
     is the only one of this server, and may order an index. `is_marked`: something in the directory says that it is a project.
     """
     command = f"codecompass index {root}"
     if not is_project:
-        remedy = "It is a home directory or the whole disk: pass the directory of one project as workspace."
+        remedy = "It is a home directory, one of the system or the whole disk: pass the directory of one project as workspace."
     elif is_alone:
         remedy = (
             f"A question registers a directory only if it has a project marker such as .git or pyproject.toml. To index it as it "

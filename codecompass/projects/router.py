@@ -23,9 +23,18 @@ from codecompass.identity import project_id
 from codecompass.projects.caller import Caller
 from codecompass.projects.detection import PROJECT_VARIABLES, RoutingRules, SourceName
 from codecompass.projects.eviction import FULL, AutoWorkspaces
-from codecompass.projects.path_resolution import NamedProject, PathResolver, is_absolute, is_within, not_registered, shown
+from codecompass.projects.path_resolution import (
+    NamedProject,
+    PathResolver,
+    is_absolute,
+    is_within,
+    not_meant,
+    not_registered,
+    shown,
+)
 from codecompass.projects.selection import SelectedProject, known_projects, select_projects
 from codecompass.projects.sources import SET_BY_CLIENT, ProjectSources, disagreements
+from codecompass.projects.unmarked import doubt_about
 from codecompass.protocol.decode import may_be_elsewhere, several_projects
 from codecompass.protocol.requests import IndexRepo, IndexRepository, IndexStatus, Request
 from codecompass.scan.git_repository import read_head
@@ -267,7 +276,7 @@ class Router:
             return
         allowed = await self._paths.allowed()
         holder = await self._registry.run(Registry.find, name)
-        if holder is not None and is_within(holder.root, allowed):
+        if holder is not None and name in (holder.project_id, holder.alias) and is_within(holder.root, allowed):
             raise _not_its_name(named.root, name, "the name of another project")
         if alias is not None:
             raise _not_its_name(named.root, name, f"{alias!r} already")
@@ -317,9 +326,14 @@ class Router:
                 # An evicted workspace is known: it comes back, also at a server without --auto-workspace.
                 return await self._auto.admit(named.root)
             if self._rules.auto_workspace and is_within(root, self._rules.allowed_roots):
+                if not is_ordered:
+                    await self._require_undoubted(named)
                 return await self._auto.admit(root)
             # The one client over stdio acts for the user: what it orders to be indexed and where it works may be registered.
-            if is_alone and (is_ordered or await self._works_in(named, caller)):
+            if is_alone and is_ordered:
+                return await self._registry.run(Registry.register, named.root)
+            if is_alone and await self._works_in(named, caller):
+                await self._require_undoubted(named)
                 return await self._registry.run(Registry.register, named.root)
             if is_alone and named.marked is not None:
                 return await self._auto.admit(root)
@@ -330,6 +344,16 @@ class Router:
             is_alone=is_alone,
             is_marked=named.marked is not None,
         )
+
+    async def _require_undoubted(self, named: NamedProject) -> None:
+        """Raises WorkspaceNotRegistered for a directory without a marker that is probably not meant; see `doubt_about`."""
+        if named.marked is not None:
+            return
+        roots = [project.root for project in await self._registry.run(Registry.projects)]
+        root, limit = named.root, self._rules.max_unmarked_files
+        doubt = await self._blocking.run(lambda _call: doubt_about(root, roots, limit), root)
+        if doubt is not None:
+            raise not_meant(doubt)
 
     async def _works_in(self, named: NamedProject, caller: Caller) -> bool:
         """Whether a source that the client itself has set names this project."""

@@ -1,7 +1,6 @@
 """Which projects a question about several means: registered ones within the allowed roots, by label, id, group or `*`."""
 
 import difflib
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -12,6 +11,7 @@ from codecompass.errors import InvalidInput, ProjectNotFound
 from codecompass.projects.path_resolution import is_within
 from codecompass.protocol.decode import may_be_elsewhere
 from codecompass.protocol.requests import ALL_PROJECTS
+from codecompass.store.project_names import normalised_name
 from codecompass.store.registry import Project, Registry, project_groups
 
 MAX_PROJECTS: Final = 1_000
@@ -22,7 +22,7 @@ SHOWN_NAMES: Final = 20
 
 
 class SelectedProject(Struct, frozen=True):
-    """A project, and its label in answers: its alias, else the name of its directory if unique, else its id. `is_named`: the
+    """A project, and its label in answers: its name. `is_named`: the
     question names it individually, not as part of a group or of all."""
 
     project: Project
@@ -43,14 +43,8 @@ def known_projects(registry: Registry) -> KnownProjects:
 
 
 def labels(projects: Iterable[Project]) -> dict[str, str]:
-    """Returns the label of each project, by project id."""
-    projects = tuple(projects)
-    taken = Counter(project.root.name for project in projects)
-    taken.update(project.alias for project in projects if project.alias is not None)
-    return {
-        project.project_id: project.alias or (project.root.name if taken[project.root.name] == 1 else "") or project.project_id
-        for project in projects
-    }
+    """Returns the label of each project, its name, by project id."""
+    return {project.project_id: project.name for project in projects}
 
 
 def select_projects(
@@ -88,7 +82,9 @@ def select_projects(
 
 
 def _one(name: str, visible: Sequence[Project], named: Mapping[str, str]) -> tuple[Project, ...]:
-    return tuple(project for project in visible if name in (project.project_id, named[project.project_id]))
+    wanted = (name, normalised_name(name))
+    found = [project for project in visible if project.project_id == name or named[project.project_id] in wanted]
+    return tuple(found[:1])
 
 
 def _unknown(name: str, known: Sequence[str]) -> ProjectNotFound:

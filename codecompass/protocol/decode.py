@@ -273,8 +273,9 @@ def _refusal(
     allowed: tuple[str, ...] | None = None,
     error: type[CodeCompassError] = InvalidInput,
 ) -> CodeCompassError:
+    meant = _nearest(value, allowed) if allowed and isinstance(value, str) else "."
     return error(
-        f"{field} must be {constraint}, not {_shown(value)}. Correct the argument and call again.",
+        f"{field} must be {constraint}, not {_shown(value)}{meant} Correct the argument and call again.",
         field=field,
         value=_plain(value),
         constraint=constraint,

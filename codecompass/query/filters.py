@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from codecompass.errors import InvalidInput
 from codecompass.formatting import count
+from codecompass.languages import SYMBOL_LANGUAGES
 from codecompass.languages.records import SymbolKind
 from codecompass.protocol.decode import SHOWN_VALUE_LENGTH, well_formed
 from codecompass.protocol.kinds import kinds_meant
@@ -201,7 +202,11 @@ def unknown_language(facts: FactsReader, name: str | None) -> tuple[str, ...]:
     known = [language for language, _ in facts.files_by_language()]
     if any(language in known for language in languages_meant(name)):
         return ()
-    return (f"no indexed file is of language {name[:40]!r}; indexed are: {', '.join(known[:20])}",)
+    names = {*known, *SYMBOL_LANGUAGES, *_LANGUAGE_ALIASES}
+    word = name[:40].strip().lower()
+    near = [] if word in names else difflib.get_close_matches(word, sorted(names), n=1, cutoff=0.6)
+    meant = f"; did you mean {near[0]!r}? Indexed" if near else "; indexed"
+    return (f"no indexed file is of language {name[:40]!r}{meant} are: {', '.join(known[:20])}",)
 
 
 def nothing_fits(files: FileTable, text: str, argument: str) -> str:

@@ -39,6 +39,8 @@ class QueryOptions(Struct, frozen=True, kw_only=True):
     max_default_result_bytes: int = MAX_DEFAULT_RESULT_BYTES
     max_outline_bytes: int = MAX_OUTLINE_BYTES
     max_matched_lines: int = 20_000
+    shows_lines: bool = False
+    """Whether lines that match a literal or an expression are shown as such, however few they are."""
     """Lines after which a literal or regex scan stops and reports that it did."""
     counted_lines: int = 1_000
     """Lines after which a scan stops counting once its page is full."""

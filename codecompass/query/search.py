@@ -554,7 +554,8 @@ def _shaped(snapshot: Snapshot, request: SearchCode, hits: Hits, options: QueryO
             with_docs=request.docs,
             max_bytes=options.result_bytes(request.limit),
             n_full=FULL_HITS,
-            are_lines=hits.unit == "line" and (n_lines > LINES_IN_SCOPE or len(request.query.split()) == 1),
+            are_lines=hits.unit == "line"
+            and (options.shows_lines or n_lines > LINES_IN_SCOPE or len(request.query.split()) == 1),
         ),
     )
 

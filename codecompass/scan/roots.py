@@ -59,6 +59,11 @@ def marked_root(path: Path, never: frozenset[Path]) -> Path | None:
     return next((directory for directory in candidates if _has_any(directory, BUILD_MARKERS)), None)
 
 
+def is_marked(directory: Path) -> bool:
+    """Returns whether a repository or a build file says that `directory` itself is a project."""
+    return _is_repository(directory) or _has_any(directory, (*REPOSITORY_MARKERS, *BUILD_MARKERS))
+
+
 def _is_repository(directory: Path) -> bool:
     return repository_at(str(directory)) is not None or bare_repository_at(str(directory)) is not None
 

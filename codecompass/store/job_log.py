@@ -3,9 +3,9 @@
     queued -> running -> published | failed | cancelled
          \\__________\\-> interrupted            recorded by `recover`, after the process is gone
 
-Owns the tables `jobs` and `error_codes`. A running job is alive while its project's writer lock is held, because the system
-releases the lock however a process ends. The process id is only needed for the moments before the lock is taken and after it is
-released.
+Owns the tables `jobs`, `error_codes` and `stop_requests`. A running job is alive while its project's writer lock is held, because
+the system releases the lock however a process ends. The process id is only needed for the moments before the lock is taken and
+after it is released.
 """
 
 import secrets
@@ -94,10 +94,17 @@ class JobLog:
             )
         return self._require(job_id)
 
-    def update(self, job_id: str, progress: RecordedProgress) -> None:
-        """Records the progress of the job. Each call is a transaction: call it at most a few times a second."""
+    def update(self, job_id: str, progress: RecordedProgress) -> bool:
+        """Records the progress of the job, and returns whether somebody wants it ended. Each call is a transaction: call it at
+        most a few times a second."""
         with self._registry.transaction() as connection:
             _write_progress(connection, job_id, progress, time.time())
+            return connection.execute("SELECT 1 FROM stop_requests WHERE job_id = ?", (job_id,)).fetchone() is not None
+
+    def request_stop(self, job_id: str) -> None:
+        """Asks the process that runs the job, of this version or a later one, to end it: it finds out with its next `update`."""
+        with self._registry.transaction() as connection:
+            connection.execute("INSERT OR IGNORE INTO stop_requests SELECT job_id FROM jobs WHERE job_id = ?", (job_id,))
 
     def finish(self, job_id: str, status: FinalStatus, outcome: JobOutcome = JobOutcome()) -> JobRecord:  # noqa: B008 (frozen)
         """Records the end of the job, and removes the oldest records of the project."""

@@ -21,11 +21,11 @@ from codecompass.errors import InvalidInput, PermissionDenied, ProjectNotFound
 from codecompass.identity import ProjectId, project_id
 from codecompass.protocol.requests import MAX_PROJECT_ID_LENGTH, PROJECT_ID_PATTERN
 from codecompass.store.layout import HomeLayout
+from codecompass.store.project_names import looks_like_id, name_unnamed, normalised_name
 from codecompass.store.registry_database import DEFAULT_BUSY_TIMEOUT_MS, RegistryDatabase, registry_guard
 
 ALIAS: Final = re.compile(PROJECT_ID_PATTERN.strip("^$"))
 MAX_ALIAS_LENGTH: Final = MAX_PROJECT_ID_LENGTH
-_LOOKS_LIKE_HASH: Final = re.compile(r"[0-9a-f]{16}")
 
 KEPT_EVICTED: Final = 1000
 """How many evicted projects are remembered; the most recent ones."""
@@ -34,6 +34,7 @@ MAX_GROUPS: Final = 1_000
 MAX_MEMBERS: Final = 1_000
 
 _COLUMNS: Final = "project_id, alias, root, is_auto_discovered, is_default, created_at, last_used_at"
+_OWN_NAME: Final = "(SELECT name FROM project_names WHERE project_names.root = projects.root)"
 
 
 class Project(Struct, frozen=True, kw_only=True):
@@ -49,11 +50,13 @@ class Project(Struct, frozen=True, kw_only=True):
     """Whether requests mean it that name no project and come from no workspace."""
     created_at: float
     last_used_at: float
+    own_name: str = ""
+    """Its directory's name in the form of all names, made unique; empty if it has an alias."""
 
     @property
     def name(self) -> str:
-        """The name in answers: the alias, otherwise the id."""
-        return self.alias or self.project_id
+        """The name in answers and lists, which every command and tool takes: the alias, otherwise the directory's name."""
+        return self.alias or self.own_name or self.project_id
 
     @property
     def schema_name(self) -> str:
@@ -69,11 +72,14 @@ class Registry(RegistryDatabase):
         return self._projects("ORDER BY root")
 
     def find(self, name: str) -> Project | None:
-        """Returns the project with this id or alias."""
-        return self._first("WHERE project_id = ? OR alias = ?", (name, name))
+        """Returns the project with this id or name; the name of a directory may be in its own spelling."""
+        return self._named(name) or (self._named(normalised_name(name)) if ALIAS.fullmatch(name) is None else None)
+
+    def _named(self, name: str) -> Project | None:
+        return self._first(f"WHERE project_id = ? OR coalesce(alias, {_OWN_NAME}) = ?", (name, name))
 
     def require(self, name: str) -> Project:
-        """Returns the project with this id or alias. Raises ProjectNotFound."""
+        """Returns the project with this id or name. Raises ProjectNotFound."""
         found = self.find(name)
         if found is None:
             near = difflib.get_close_matches(name, [project.name for project in self.projects()], n=1)
@@ -114,6 +120,7 @@ class Registry(RegistryDatabase):
                 (os.fsencode(root),),
             )
             connection.execute("DELETE FROM evicted WHERE root = ?", (os.fsencode(root),))
+            name_unnamed(connection)
         found = self.at(root)
         if found is None:
             raise ProjectNotFound(f"the project at {root} was removed by another process. Run again.")
@@ -143,6 +150,9 @@ class Registry(RegistryDatabase):
             if alias is not None:
                 self.require_free(alias, project)
             connection.execute("UPDATE projects SET alias = ? WHERE project_id = ?", (alias, project))
+            # A name that somebody gives is theirs: a project that only has it from its directory gets another.
+            connection.execute("DELETE FROM project_names WHERE name = ?", (alias,))
+            name_unnamed(connection)
         return self.require(project)
 
     def require_free(self, alias: str, project: str | None) -> None:
@@ -202,8 +212,9 @@ class Registry(RegistryDatabase):
         return n_removed == 1
 
     def evicted_root(self, name: str) -> Path | None:
-        """Returns the root of the evicted project with this id or alias."""
-        return self._evicted_root("project_id = ? OR alias = ?", (name, name))
+        """Returns the root of the evicted project with this id or name."""
+        own_name = "(SELECT name FROM project_names WHERE project_names.root = evicted.root)"
+        return self._evicted_root(f"project_id = ? OR coalesce(alias, {own_name}) = ?", (name, name))
 
     def find_or_evicted_root(self, name: str) -> tuple[Project | None, Path | None]:
         """Returns the project with this id or alias, or else the root of the evicted project with that name.
@@ -228,7 +239,14 @@ class Registry(RegistryDatabase):
 
     def _projects(self, rest: str, arguments: Sequence[object] = ()) -> tuple[Project, ...]:
         with registry_guard(self._path):
-            return tuple(_project(row) for row in self.rows(f"SELECT {_COLUMNS} FROM projects {rest}", arguments))
+            statement = f"SELECT {_COLUMNS}, {_OWN_NAME} FROM projects {rest}"
+            found = tuple(_project(row) for row in self.rows(statement, arguments))
+            if all(project.alias or project.own_name for project in found):
+                return found
+            # An older program has registered it.
+            with contextlib.suppress(PermissionDenied), self.transaction(may_be_of_copy=True) as connection:
+                name_unnamed(connection)
+            return tuple(_project(row) for row in self.rows(statement, arguments))
 
     def _first(self, rest: str, arguments: Sequence[object] = ()) -> Project | None:
         found = self._projects(rest, arguments)
@@ -236,7 +254,7 @@ class Registry(RegistryDatabase):
 
 
 def _project(row: tuple[Any, ...]) -> Project:
-    identifier, alias, root, is_auto_discovered, is_default, created_at, last_used_at = row
+    identifier, alias, root, is_auto_discovered, is_default, created_at, last_used_at, own_name = row
     # The id is derived from the root: if they do not match, one of them is damaged.
     if not isinstance(root, bytes) or identifier != project_id(Path(os.fsdecode(root))):
         raise sqlite3.DatabaseError("the entry of a project is damaged")
@@ -248,13 +266,14 @@ def _project(row: tuple[Any, ...]) -> Project:
         is_default=bool(is_default),
         created_at=created_at,
         last_used_at=last_used_at,
+        own_name="" if alias or own_name is None else own_name,
     )
 
 
 def check_alias(alias: str) -> None:
     """Raises InvalidInput unless `alias` can name a project."""
     is_wellformed = ALIAS.fullmatch(alias) is not None and len(alias) <= MAX_ALIAS_LENGTH
-    if not is_wellformed or _LOOKS_LIKE_HASH.fullmatch(alias):
+    if not is_wellformed or looks_like_id(alias):
         constraint = "1 to 50 lower-case letters, digits and single hyphens between them, and not 16 hex characters"
         raise InvalidInput(
             f"a project cannot be called {alias!r}: a name is {constraint}.",

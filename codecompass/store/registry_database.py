@@ -54,6 +54,13 @@ CREATE TABLE project_groups (
     project_id TEXT NOT NULL REFERENCES projects ON DELETE CASCADE,
     PRIMARY KEY (name, project_id)
 ) WITHOUT ROWID;
+CREATE TABLE project_names (             -- of projects and evicted ones that nobody gave a name
+    root BLOB PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE
+) WITHOUT ROWID;
+CREATE TABLE stop_requests (             -- jobs that somebody wants ended; the process that runs one looks for it
+    job_id TEXT PRIMARY KEY REFERENCES jobs (job_id) ON DELETE CASCADE
+) WITHOUT ROWID;
 CREATE UNIQUE INDEX one_default ON projects (is_default) WHERE is_default = 1;
 CREATE TABLE jobs (
     sequence INTEGER PRIMARY KEY,
@@ -113,6 +120,9 @@ _ADDITIONS: Final = {
     "evicted_at REAL NOT NULL) WITHOUT ROWID",
     "project_groups": "CREATE TABLE IF NOT EXISTS project_groups (name TEXT NOT NULL, project_id TEXT NOT NULL "
     "REFERENCES projects ON DELETE CASCADE, PRIMARY KEY (name, project_id)) WITHOUT ROWID",
+    "project_names": "CREATE TABLE IF NOT EXISTS project_names (root BLOB PRIMARY KEY, name TEXT NOT NULL UNIQUE) WITHOUT ROWID",
+    "stop_requests": "CREATE TABLE IF NOT EXISTS stop_requests (job_id TEXT PRIMARY KEY REFERENCES jobs (job_id) "
+    "ON DELETE CASCADE) WITHOUT ROWID",
 }
 """The tables that came later, with the statements that add them. They need no new version: older programs leave them alone. A
 change that an older program could not live with needs another file, so that it keeps its own."""

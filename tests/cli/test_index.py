@@ -186,7 +186,7 @@ def large_tree(cli: CommandLine) -> Path:
 
 @pytest.mark.slow
 def test_ctrl_c_ends_with_130_and_leaves_no_traceback(cli, program):
-    """The job is recorded as cancelled, nothing partial is left, and the next run succeeds."""
+    """What a first index leaves can be continued, but makes nothing a project; and the next run succeeds."""
     root = large_tree(cli)
     process = program.start("index", "-v")
     job = None
@@ -203,7 +203,7 @@ def test_ctrl_c_ends_with_130_and_leaves_no_traceback(cli, program):
     status = cli("status", "--json").json
     assert (b"begins again" if status["index_status"] == "not_indexed" else b"run codecompass index to continue") in err
     assert status["active_job"] is None
-    assert [job["status"] for job in status["recent_jobs"]] == ["cancelled"]
+    assert cli("projects", "list", "--json").json == {"projects": []}
     assert cli("index", "--json").json["file_count"] == len(list(root.iterdir()))
 
 

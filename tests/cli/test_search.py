@@ -47,7 +47,7 @@ def test_json_is_exactly_what_the_tool_answers(cli, shop, tool):
     cli("index")
     cli("sync")
     index = WorkspaceIndex(HomeLayout(cli.home).project(project_id(shop)), project_id(shop))
-    state = AnswerState(workspace=str(shop), project_id=project_id(shop), ref="main")
+    state = AnswerState(workspace=str(shop), project_id="shop", ref="main")
     settings = query_settings(Settings(), "json")
 
     with index.snapshot() as snapshot:

@@ -329,6 +329,29 @@ async def test_a_directory_that_is_no_project_is_only_registered_by_an_order_and
     assert (await world.route(tool="index_repo", arguments={"workspace": plain})).project.root == plain
 
 
+@pytest.mark.parametrize("source", ["roots", "CODECOMPASS_PROJECT", "auto"])
+async def test_a_large_directory_without_a_marker_is_registered_by_an_order_alone_and_the_error_names_it(world, source):
+    root = world.directory("downloads")
+    for number in range(4):
+        (root / f"{number}.txt").write_text("")
+    client = Client(roots=(str(root),)) if source == "roots" else Client(transport="stdio")
+    rules = {"max_unmarked_files": 3}
+    if source == "CODECOMPASS_PROJECT":
+        rules["environment"] = ((source, str(root)),)
+    arguments = {}
+    if source == "auto":
+        rules |= {"auto_workspace": True, "allowed_roots": (world.top,)}
+        arguments = {"workspace": root}
+
+    with pytest.raises(WorkspaceNotRegistered) as refused:
+        await world.route(client, arguments=arguments, **rules)
+
+    assert "more than 3 files" in refused.value.message
+    assert f'index_repo with workspace: "{root}"' in refused.value.message
+    assert await world.registry.run(Registry.projects) == ()
+    assert (await world.route(client, tool="index_repo", arguments={"workspace": root}, **rules)).project.root == root
+
+
 async def test_where_no_call_of_the_client_helps_one_error_says_which_command_or_flag_does(world):
     shop = world.repository("dev/shop")
     client = Client(transport="http")

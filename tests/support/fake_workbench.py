@@ -205,8 +205,9 @@ class FakeWorkbench:
         assert job.status != "queued", "a job that waits does not run"
         await self._spend(0.01)
 
-    async def record_progress(self, job: JobState) -> None:
+    async def record_progress(self, job: JobState) -> bool:
         await self._spend(0.01)
+        return False
 
     async def record_end(self, job: JobState) -> None:
         self._world.ended_jobs.append(job)

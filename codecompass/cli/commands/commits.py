@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import asyncclick
+
 from codecompass.cli import failure
 from codecompass.cli.command import command
 from codecompass.cli.help import Example
@@ -51,19 +53,21 @@ def branches(invocation: Invocation, **arguments: Any) -> None:  # noqa: ANN401 
     that differ, who uses it outside of the differences, and whether its tests changed.
 
     BASE is a branch, a tag or a commit; without it, the commit at which the branch left the default branch. The other side
-    is the working tree, with what is not committed and with new files. What others depend on comes first. The exit code is
+    is the working tree, with what is not committed and with new files, or the commit of --ref. What others depend on comes
+    first. The exit code is
     0 whether anything differs or not.
     """,
     examples=(
         Example("codecompass diff", "what this branch changes"),
         Example("codecompass diff HEAD", "what is not committed"),
-        Example("codecompass diff v2.0 --head v2.1 -p 'src/**'", "two commits, some files"),
+        Example("codecompass diff v2.0 --ref v2.1 -p 'src/**'", "two commits, some files"),
         Example("codecompass diff main --symbol Session.close", "both versions of one definition"),
         Example("codecompass diff --json | jq '.items[] | select(.users_outside > 0)'", "for programs"),
     ),
 )
 @tool_argument("diff_context", "base", required=False, metavar="[BASE]")
-@tool_options("diff_context", "base")
+@asyncclick.option("--head", hidden=True, help="The same as --ref, as earlier versions had it.")
+@tool_options("diff_context", "base", "head")
 def diff(invocation: Invocation, base: str | None, **arguments: Any) -> int:  # noqa: ANN401 - passed to decode
     """Prints the differences."""
     from codecompass.cli.answering import QueryContext, answer

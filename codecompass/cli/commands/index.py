@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     The first project made known is the default: the one that a server uses for callers that name none.
     """,
     examples=(
-        Example("codecompass init", "this project, under its id"),
+        Example("codecompass init", "this project, under its directory's name"),
         Example("codecompass init --project-id web-shop", "this project, as web-shop"),
         Example("codecompass init ~/src/api --default", "another directory, and the default from now on"),
     ),
@@ -131,22 +131,26 @@ def index(invocation: Invocation, path: str | None, force: bool, dry_run: bool) 
 @asyncclick.option("--force", is_flag=True, help="Build the index again from nothing.")
 def sync(invocation: Invocation, force: bool) -> None:
     """Updates the index and prints a summary."""
-    from codecompass.cli.workspace import choose
+    from codecompass.cli.workspace import choose, forgotten_if_unfinished, project_for_question
 
     options = invocation.options
     with invocation.registry() as registry:
         choice = choose(registry, options)
-        _update(invocation, registry, choice, force=force, reports_quarantine=False)
+        # A hook or script runs this in any directory: only `index` names one to be indexed.
+        with forgotten_if_unfinished(invocation, registry, choice):
+            project_for_question(invocation, registry, choice)
+            _update(invocation, registry, choice, force=force, reports_quarantine=False)
 
 
 def _update(invocation: Invocation, registry: "Registry", choice: "Choice", *, force: bool, reports_quarantine: bool) -> None:
     """Runs a job, then makes the vectors that are missing; prints what was done."""
     from codecompass.cli.jobs import run_job_in_turn, summary
     from codecompass.cli.semantic import make_vectors
-    from codecompass.cli.workspace import ensure_registered
+    from codecompass.cli.workspace import ensure_registered, forgotten_if_unfinished
 
-    project = ensure_registered(registry, choice)
-    job = run_job_in_turn(invocation, registry, project, force=force, cause="command")
+    with forgotten_if_unfinished(invocation, registry, choice):
+        project = ensure_registered(registry, choice)
+        job = run_job_in_turn(invocation, registry, project, force=force, cause="command")
     if invocation.options.as_json:
         invocation.print_json(job)
     else:

@@ -12,6 +12,7 @@ from codecompass.cli.command import command
 from codecompass.cli.help import CommandEntry, Example, LazyGroup
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.json_output import GroupEntry, GroupList, ProjectEntry, ProjectList, ProjectName, Removal
+from codecompass.cli.project_completion import ProjectName as NamedProject
 from codecompass.cli.terminal import Cell, Style, printable, write_table
 from codecompass.errors import IndexInProgress, PermissionDenied
 from codecompass.formatting import iso_time
@@ -28,8 +29,9 @@ projects = LazyGroup(
     help="""
     List, rename, group and remove projects; clean up.
 
-    A project is a directory that has been indexed or given a name. Its index lies in the data directory, never in the
-    project itself.
+    A project is a directory that has been indexed or given a name. Until it is given one, its name is that of its
+    directory, in lower case with hyphens, and with its parent's before it where another project has that name. Its index
+    lies in the data directory, never in the project itself.
     """,
     entries=(
         CommandEntry("list", _COMMANDS, "List all projects.", __name__, "list_projects"),
@@ -42,7 +44,7 @@ projects = LazyGroup(
     ),
     examples=(
         Example("codecompass projects list", "all projects with state, size and last use"),
-        Example("codecompass projects rename 3f2a9c01d4e5b678 web-shop", "use a name instead of the id"),
+        Example("codecompass projects rename shop web-shop", "use another name than the directory's"),
         Example("codecompass projects group backend api web-shop", "search both with --in backend"),
         Example("codecompass projects gc --dry-run", "what could be deleted"),
     ),
@@ -152,7 +154,7 @@ def list_projects(invocation: Invocation) -> None:
     ),
     chooses_project=False,
 )
-@asyncclick.argument("project")
+@asyncclick.argument("project", type=NamedProject())
 @asyncclick.argument("name")
 def rename(invocation: Invocation, project: str, name: str) -> None:
     """Renames a project."""
@@ -181,7 +183,7 @@ def rename(invocation: Invocation, project: str, name: str) -> None:
     chooses_project=False,
 )
 @asyncclick.argument("name")
-@asyncclick.argument("projects", nargs=-1, required=True)
+@asyncclick.argument("projects", nargs=-1, required=True, type=NamedProject())
 def group(invocation: Invocation, name: str, projects: tuple[str, ...]) -> None:
     """Creates or replaces a group."""
     from codecompass.projects.selection import labels
@@ -267,7 +269,7 @@ def _show_groups(invocation: Invocation, found: "tuple[ProjectGroup, ...]", name
     ),
     chooses_project=False,
 )
-@asyncclick.argument("project")
+@asyncclick.argument("project", type=NamedProject())
 def remove(invocation: Invocation, project: str) -> None:
     """Removes a project and its index."""
     from codecompass.store.housekeeping import remove_project

@@ -9,6 +9,7 @@ import asyncclick
 
 from codecompass.cli import failure
 from codecompass.cli.command import command
+from codecompass.cli.grep_options import split_paths, within
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.tool_options import given, named_several, several_options, tool_argument, tool_options
@@ -34,11 +35,13 @@ from codecompass.cli.tool_options import given, named_several, several_options, 
     ),
 )
 @tool_argument("find_references", "symbol_name", metavar="NAME")
+@asyncclick.argument("paths", nargs=-1, metavar="[PATH]...", type=asyncclick.Path())
 @tool_options("find_references", "relation")
 @several_options()
 def refs(
     invocation: Invocation,
     symbol_name: str,
+    paths: tuple[str, ...],
     all_projects: bool,
     in_projects: str | None,
     **arguments: Any,  # noqa: ANN401 - passed to decode
@@ -49,6 +52,7 @@ def refs(
     from codecompass.protocol.requests import FindReferences
     from codecompass.query.references import find_references
 
+    arguments["path"] = within(split_paths(paths, all_paths=True)[1], (arguments.get("path"),))
     asked = given({"symbol_name": symbol_name, **arguments})
     several = named_several(all_projects=all_projects, in_projects=in_projects)
     if several:

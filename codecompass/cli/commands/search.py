@@ -9,8 +9,10 @@ import msgspec
 
 from codecompass.cli import failure
 from codecompass.cli.command import command
+from codecompass.cli.grep_options import GrepOptions, grep_options, joined_languages, line_arguments, split_paths, within
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation, path_in_project
+from codecompass.cli.terminal import printable
 from codecompass.cli.tool_options import given, named_several, several_options, tool_argument, tool_options
 from codecompass.errors import InvalidInput
 
@@ -29,15 +31,19 @@ INTERACTIVE: Final = frozenset({"query", "limit", "mode", "path", "language", "k
     With --mode literal or regex the hits are exactly the lines that match, as grep would find them; with --mode files they
     are the files whose paths fit a glob or have the words. The exit code is 3 where nothing is found.
 
-    With -i the hits are listed while you type, with the code around the selected one; Enter opens your editor there. That
-    needs a terminal, and takes the options that choose what is searched: -m, -p, -l, -k, -n, --ref, --freshness-policy,
-    --timeout-ms.
+    What rg and grep call -e -F -i -S -w -A -B -C -g -t is called so here; the first eight list the lines that match, by a
+    regular expression unless -F is given. An existing PATH after the query limits the search to it.
+
+    With -i and no query the hits are listed while you type, with the code around the selected one; Enter opens your
+    editor there. That needs a terminal, and takes the options that choose what is searched: -m, -p, -g, -l, -t, -k, -n,
+    --ref, --freshness-policy, --timeout-ms.
     """,
     examples=(
         Example("codecompass search where are tokens validated", "by words"),
         Example("codecompass search 'connection refused' --mode literal", "exactly this text"),
         Example("codecompass search --mode regex 'except\\s*:' -l python", "a regular expression, in Python files"),
         Example("codecompass search session -k class -p 'src/**'", "classes below src"),
+        Example("codecompass search -w -C 2 total src/", "lines with this word, below src, with two lines around each"),
         Example("codecompass search --all 'rate limit'", "in all projects"),
         Example("codecompass search --in api,web 'rate limit'", "in these two; a name can be that of a group"),
         Example("codecompass search --mode files 'packages/*/package.json'", "files by their paths"),
@@ -46,8 +52,10 @@ INTERACTIVE: Final = frozenset({"query", "limit", "mode", "path", "language", "k
         Example("codecompass search retry policy --json -d context -n 3", "three hits with their code, for programs"),
     ),
 )
-@asyncclick.option("-i", "--interactive", is_flag=True, help="Search while you type, in this terminal; QUERY may be left out.")
-@tool_argument("search_code", "query", nargs=-1)
+@asyncclick.option("--interactive", is_flag=True, help="Search while you type, in this terminal; QUERY may be left out.")
+@asyncclick.option("-i", "--ignore-case", is_flag=True, help="Ignore case. Without a QUERY, the same as --interactive.")
+@tool_argument("search_code", "query", nargs=-1, metavar="[QUERY]... [PATH]...")
+@grep_options()
 @tool_options("search_code")
 @several_options()
 def search(
@@ -55,22 +63,47 @@ def search(
     query: tuple[str, ...],
     *,
     interactive: bool,
+    ignore_case: bool,
+    grep: GrepOptions,
     all_projects: bool,
     in_projects: str | None,
     **arguments: Any,  # noqa: ANN401 - passed to decode
 ) -> int:
     """Prints the hits; the exit code is 3 if there are none."""
-    asked = given(arguments)
+    asked: dict[str, Any] = given(arguments)
     several = named_several(all_projects=all_projects, in_projects=in_projects)
-    if interactive:
+    asked |= joined_languages(asked.get("language"), grep.types)
+    if interactive or (ignore_case and not query and not grep.patterns):
         if several:
             raise InvalidInput("-i searches one project. Leave out --all and --in, or leave out -i.")
+        if grep.is_about_lines:
+            raise InvalidInput("--interactive takes no -e, -F, -S, -w, -A, -B or -C. Leave them out; Ctrl-T changes the mode.")
+        asked |= given({"path": within((), (asked.get("path"), *grep.globs))})
         return _interactively(invocation, " ".join(query), asked)
-    if not query:
+    words: tuple[str, ...] = query
+    paths: tuple[str, ...] = ()
+    if not several:
+        words, paths = split_paths(query, all_paths=bool(grep.patterns), has_words=not (grep.is_about_lines or ignore_case))
+    if not words and not grep.patterns:
         raise InvalidInput("Missing argument 'QUERY...'. Say what to search for, or pass -i to search while you type.")
+    _require_printed(invocation, grep, several)
+    if paths and not grep.patterns and "/" not in paths[-1] and "." not in paths[-1]:
+        invocation.terminal.note(f"only in {printable(paths[-1])}, which is a path; as a word, write it before the others", "dim")
+    asked |= given({"path": within(paths, (asked.get("path"), *grep.globs))})
+    asked |= line_arguments(" ".join(words), grep, ignore_case=ignore_case, mode=asked.get("mode"))
     from codecompass.cli import searching
 
-    return failure.DONE if searching.search(invocation, {"query": " ".join(query), **asked}, several) else failure.NOT_FOUND
+    shown = " ".join(words) or " ".join(grep.patterns)
+    as_lines = grep.is_about_lines or ignore_case
+    found = searching.search(invocation, asked, several, as_lines=as_lines, around=grep.around, shown=shown)
+    return failure.DONE if found else failure.NOT_FOUND
+
+
+def _require_printed(invocation: Invocation, grep: GrepOptions, several: tuple[str, ...]) -> None:
+    """Raises InvalidInput for lines around matches where none are printed."""
+    if any(grep.around) and (invocation.options.as_json or several):
+        option = "--json" if invocation.options.as_json else "--all and --in"
+        raise InvalidInput(f"-A, -B and -C show lines of one project to people. Leave them out, or leave out {option}.")
 
 
 def _interactively(invocation: Invocation, query: str, arguments: dict[str, object]) -> int:
@@ -107,11 +140,13 @@ def _interactively(invocation: Invocation, query: str, arguments: dict[str, obje
     ),
 )
 @tool_argument("locate_symbol", "name")
+@asyncclick.argument("paths", nargs=-1, metavar="[PATH]...", type=asyncclick.Path())
 @tool_options("locate_symbol")
 @several_options()
 def locate(
     invocation: Invocation,
     name: str,
+    paths: tuple[str, ...],
     all_projects: bool,
     in_projects: str | None,
     **arguments: Any,  # noqa: ANN401 - passed to decode
@@ -120,6 +155,7 @@ def locate(
     from codecompass.cli import searching
 
     several = named_several(all_projects=all_projects, in_projects=in_projects)
+    arguments["path"] = within(split_paths(paths, all_paths=True)[1], (arguments.get("path"),))
     return failure.DONE if searching.locate(invocation, given({"name": name, **arguments}), several) else failure.NOT_FOUND
 
 

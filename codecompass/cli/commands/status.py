@@ -3,6 +3,8 @@
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
+import asyncclick
+
 from codecompass import formatting
 from codecompass.cli import failure
 from codecompass.cli.command import command
@@ -36,18 +38,21 @@ _STATES: Final[dict[str, tuple[Style, ...]]] = {
     text="""
     Show what is indexed, how fresh it is, what was left out and why, and the last jobs.
 
-    Changes nothing: a directory that is not indexed stays so, and the exit code is then 3. With --path, say of one file
+    Changes nothing: a directory that is not indexed stays so, and the exit code is then 3. With FILE, say of one file
     whether it is indexed, and if not, which rule leaves it out.
     """,
     examples=(
         Example("codecompass status", "this project"),
-        Example("codecompass status --path dist/app.js", "why a file is not found"),
+        Example("codecompass status dist/app.js", "why a file is not found"),
         Example("codecompass status --json | jq .skipped", "how many files were left out, by reason"),
     ),
 )
-@tool_options("index_status")
-def status(invocation: Invocation, path: str | None, ref: str | None) -> int:
+@asyncclick.argument("file", required=False, type=asyncclick.Path())
+@asyncclick.option("--path", "-p", "path", hidden=True, help="The same as the argument FILE, as earlier versions had it.")
+@tool_options("index_status", "path")
+def status(invocation: Invocation, file: str | None, path: str | None, ref: str | None) -> int:
     """Prints the status; the exit code is 3 if the project, or the file, is not indexed."""
+    path = path if file is None else file
     from codecompass.cli.project_state import index_status_reply
     from codecompass.cli.workspace import choose
     from codecompass.protocol.decode import decode
@@ -111,7 +116,7 @@ def _write(invocation: Invocation, choice: "Choice", reply: "IndexStatusReply") 
     def styled(word: str) -> str:
         return terminal.style(word.replace("_", " "), *_STATES.get(word, ("yellow",)))
 
-    name = "" if choice.project is None or choice.project.alias is None else f"  {terminal.style(choice.name, 'bold')}"
+    name = "" if choice.project is None else f"  {terminal.style(choice.name, 'bold')}"
     terminal.line(terminal.style(printable(reply.repo_root), "bold") + name)
     terminal.line()
     state = styled(reply.index_status)

@@ -83,7 +83,7 @@ def _project_id(invocation: Invocation) -> str:
             is_known = is_named or choice.project is not None
             if not is_known and marked_root(choice.root, frozenset(never_projects())) is None:
                 return ""
-            return project_for_question(registry, choice).project_id
+            return project_for_question(invocation, registry, choice).project_id
         except ProjectNotFound:
             if is_named:
                 raise

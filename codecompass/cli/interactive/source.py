@@ -5,7 +5,7 @@ Each query takes a snapshot of its own, so a publication is seen by the next que
 
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Final
 
 from msgspec import Struct
@@ -15,7 +15,7 @@ from codecompass.actors.commits import named_commit
 from codecompass.cli.answering import deadline, first_answer_seconds, index_first
 from codecompass.cli.commit_index import commit_index
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.workspace import choose, project_for_question
+from codecompass.cli.workspace import choose, forgotten_if_unfinished, project_for_question
 from codecompass.errors import PermissionDenied
 from codecompass.protocol.decode import decode
 from codecompass.protocol.metadata import AnswerState
@@ -93,8 +93,10 @@ def open_source(invocation: Invocation, arguments: Mapping[str, object]) -> Sour
     request = decode(SearchCode.tool, {"query": "any", **arguments}).request
     assert isinstance(request, SearchCode)
     options = invocation.options
-    with invocation.registry() as registry:
-        project = project_for_question(registry, choose(registry, options))
+    with invocation.registry() as registry, ExitStack() as stack:
+        choice = choose(registry, options)
+        stack.enter_context(forgotten_if_unfinished(invocation, registry, choice))
+        project = project_for_question(invocation, registry, choice)
         settings = invocation.settings_for(project.root)
         layout = invocation.home.project(project.project_id)
         named = asked_ref(request)
