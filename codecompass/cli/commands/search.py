@@ -26,6 +26,10 @@ INTERACTIVE: Final = frozenset({"query", "limit", "mode", "path", "language", "k
     QUERY is free text: a question, words, the name of something, a path, an error message. Several words need no
     quotes. Hits come best first, definitions before mentions, your code before tests and dependencies.
 
+    Filters may stand between the words, as on the page: lang:py, file:src/, -file:test, kind:class, repo:NAME, case:yes,
+    sym:NAME for a definition. "a phrase" in quotes of its own, and /a pattern/, find lines that have it, in any case unless
+    case:yes says otherwise. Quotes around the query keep the shell from reading it. A filter replaces the option for the same thing; with --mode, QUERY is taken as it stands.
+
     With --mode literal or regex the hits are exactly the lines that match, as grep would find them; with --mode files they
     are the files whose paths fit a glob or have the words. The exit code is 3 where nothing is found.
 
@@ -38,6 +42,7 @@ INTERACTIVE: Final = frozenset({"query", "limit", "mode", "path", "language", "k
         Example("codecompass search 'connection refused' --mode literal", "exactly this text"),
         Example("codecompass search --mode regex 'except\\s*:' -l python", "a regular expression, in Python files"),
         Example("codecompass search session -k class -p 'src/**'", "classes below src"),
+        Example("codecompass search 'session lang:py kind:class -file:test'", "filters between the words"),
         Example("codecompass search --all 'rate limit'", "in all projects"),
         Example("codecompass search --in api,web 'rate limit'", "in these two; a name can be that of a group"),
         Example("codecompass search --mode files 'packages/*/package.json'", "files by their paths"),
@@ -70,7 +75,7 @@ def search(
         raise InvalidInput("Missing argument 'QUERY...'. Say what to search for, or pass -i to search while you type.")
     from codecompass.cli import searching
 
-    return failure.DONE if searching.search(invocation, {"query": " ".join(query), **asked}, several) else failure.NOT_FOUND
+    return failure.DONE if searching.search_text(invocation, " ".join(query), asked, several) else failure.NOT_FOUND
 
 
 def _interactively(invocation: Invocation, query: str, arguments: dict[str, object]) -> int:
