@@ -28,7 +28,8 @@ INTERACTIVE: Final = frozenset({"query", "limit", "mode", "path", "language", "k
 
     Filters may stand between the words, as on the page: lang:py, file:src/, -file:test, kind:class, repo:NAME, case:yes,
     sym:NAME for a definition. "a phrase" in quotes of its own, and /a pattern/, find lines that have it, in any case unless
-    case:yes says otherwise. Quotes around the query keep the shell from reading it. A filter replaces the option for the same thing; with --mode, QUERY is taken as it stands.
+    case:yes says otherwise. Quotes around all of it keep the shell from reading it. A filter replaces the option for the
+    same thing; with --mode, QUERY is taken as it stands.
 
     With --mode literal or regex the hits are exactly the lines that match, as grep would find them; with --mode files they
     are the files whose paths fit a glob or have the words. The exit code is 3 where nothing is found.
