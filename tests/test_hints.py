@@ -24,7 +24,8 @@ FOR_ONE_READER = (
 """Modules whose texts have one kind of reader."""
 
 ARGUMENTS = re.compile(
-    r"\b(?:[Pp]ass|[Rr]aise|[Ll]eave|larger) (?:another |a |the )?(?:workspace|ref|limit|timeout_ms|path|project_id)\b(?! \(| of\b)"
+    r"\b(?:[Pp]ass|[Rr]aise|[Ll]eave|larger) (?:another |a |the )?"
+    r"(?:workspace|ref|limit|timeout_ms|path|project_id)\b(?! \(| of\b)"
 )
 COMMAND = re.compile(rf"\bcodecompass (?:{'|'.join(hints.COMMANDS.values())})\b")
 

@@ -13,15 +13,18 @@ from codecompass.cli.answering import QueryContext, answer, answer_several
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.render import write_hits
 from codecompass.cli.terminal import cut, printable
+from codecompass.cli.tool_options import comma_separated
+from codecompass.errors import InvalidInput
 from codecompass.hints import COMMANDS
 from codecompass.protocol.decode import ORGANISATION
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import PathExplanation
 from codecompass.protocol.replies import LocateSymbolReply, NextAction, Result, SearchCodeReply
-from codecompass.protocol.requests import LocateSymbol, SearchCode
+from codecompass.protocol.requests import SEARCH_MODES, LocateSymbol, SearchCode
 from codecompass.protocol.text import counted
 from codecompass.query.excerpts import word_pattern
 from codecompass.query.locate import locate_symbol
+from codecompass.query.query_language import NOTHING_SOUGHT, parse_query
 from codecompass.query.search import search_code
 from codecompass.query.source_lines import lines_of
 from codecompass.store.snapshot import Snapshot
@@ -55,6 +58,27 @@ def sentence(explained: PathExplanation) -> str:
 
 MAX_ECHO_COLUMNS: Final = 200
 """How much of a query without hits is repeated in the message; the query may be a pasted page."""
+
+
+def search_text(
+    invocation: Invocation, text: str, options: Mapping[str, object], several: tuple[str, ...] = (), shown: str = ""
+) -> bool:
+    """Runs what a typed text asks for, with the options given beside it, and prints the reply as `search` does.
+
+    Raises InvalidInput for a text that consists of `case:` alone.
+    """
+    mode = next((each for each in SEARCH_MODES if each == options.get("mode", "auto")), None)
+    if mode is None:
+        # Refused below, with the mode that may be meant.
+        return search(invocation, {**options, "query": text}, several, shown=shown)
+    parsed = parse_query(text, mode)
+    if parsed.is_empty and text.strip():
+        raise InvalidInput(NOTHING_SOUGHT, field="query")
+    named = (*several, *(name for each in parsed.projects for name in comma_separated(each)))
+    arguments = parsed.arguments({**options, "query": text})
+    if parsed.tool == LocateSymbol.tool:
+        return locate(invocation, arguments, named)
+    return search(invocation, arguments, named, shown=shown)
 
 
 def search(

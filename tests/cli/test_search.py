@@ -411,3 +411,50 @@ def test_lines_beyond_the_page_are_counted_up_to_a_bound(cli):
 
     assert "of at least 1,0" in done.err
     assert "not complete" not in done.err
+
+
+def test_filters_in_the_query_are_those_of_the_options(cli, shop):
+    write(shop, {"web/cart.js": "class Cart { total() { return 1 } }\n"})
+    plain = paths(cli("search", "Cart", "total", "--json"))
+
+    in_text = cli("search", "Cart lang:py", "total -file:test", "--json")
+    in_options = cli("search", "Cart", "total", "-l", "py", "-p", "!*test*", "--json")
+
+    assert "web/cart.js" in plain
+    assert paths(in_text) == paths(in_options)
+    assert "web/cart.js" not in paths(in_text)
+
+
+def test_a_phrase_and_a_pattern_find_lines_and_sym_finds_the_definition(cli, shop):
+    phrase = cli("search", '"Rounding Happens"', "--json")
+    exact = cli("search", 'case:yes "Rounding Happens"', "--json")
+    pattern = cli("search", "/rounding .* nowhere/", "--json")
+    symbol = cli("search", "sym:Cart.total_price", "--json")
+
+    assert (paths(phrase), exact.code, paths(exact)) == (["shop/cart.py"], 3, [])
+    assert paths(pattern) == ["shop/cart.py"]
+    assert symbol.json["results"][0]["qualified_name"].endswith("Cart.total_price")
+    assert "query_intent" not in symbol.json
+
+
+def test_with_a_mode_the_query_is_taken_as_it_stands(cli, shop):
+    write(shop, {"notes.py": "WORDS = 'lang:py total'\n"})
+
+    assert paths(cli("search", "lang:py total", "--mode", "literal", "--json")) == ["notes.py"]
+
+
+def test_repo_in_the_query_names_the_project(cli, shop, tmp_path):
+    write(tmp_path, {"bakery/oven.py": "def bread():\n    return 1\n"})
+    cli("index")
+    cli("index", str(tmp_path / "bakery"))
+
+    done = cli("search", "bread", "repo:bakery", "--json")
+
+    assert paths(done) == ["oven.py"]
+
+
+def test_a_query_of_case_alone_is_wrong_usage(cli, shop):
+    done = cli("search", "case:yes")
+
+    assert done.code == 2
+    assert "Add words" in done.err

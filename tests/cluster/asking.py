@@ -122,7 +122,7 @@ class Client:
         if said.get("error", {}).get("code") in PASSING_ERRORS:
             raise Unanswered(text)
         warnings = said.get("metadata", {}).get("warnings", ())
-        if any(warning.startswith("the time was up") for warning in warnings):
+        if any(warning.startswith("timed out") for warning in warnings):
             assert said["metadata"]["result_completeness"] == "partial", said
             raise Unanswered(text)
         return said

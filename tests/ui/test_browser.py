@@ -261,12 +261,93 @@ def test_an_edit_shows_up_on_a_page_that_is_only_looked_at(opened, projects, sho
         (shop.root / "shop/late.py").unlink()
 
 
+def test_back_and_forward_go_through_queries_and_not_through_single_keys(opened, projects):
+    page = opened(f"/ui?project={projects['shop']}")
+
+    for text in ("discounted", "voucher", "place_order"):
+        search(page, text)
+        page.keyboard.press("Enter")
+    seen = []
+    for _ in range(2):
+        page.go_back()
+        seen.append(page.locator("#q").input_value())
+        page.wait_for_selector(f"#results[data-answers={seen[-1]}][aria-busy=false]")
+    page.go_forward()
+    page.wait_for_selector("#results[data-answers=voucher][aria-busy=false]")
+
+    assert seen == ["voucher", "discounted"]
+    assert page.locator("#q").input_value() == "voucher"
+    assert "q=voucher" in page.url
+
+
+def test_a_pause_of_two_seconds_makes_an_entry_too(opened, projects):
+    page = opened(f"/ui?project={projects['shop']}")
+    page.clock.install()
+    page.reload()
+    for text in ("discounted", "voucher"):
+        page.locator("#q").fill(text)
+        page.clock.run_for(100)
+        page.wait_for_selector(f"#results[data-answers={text}][aria-busy=false]")
+        page.clock.run_for(2_000)
+    page.locator("#q").fill("vou")
+    page.clock.run_for(100)
+    page.wait_for_selector("#results[data-answers=vou][aria-busy=false]")
+
+    page.go_back()
+    first = page.locator("#q").input_value()
+    page.go_back()
+
+    assert (first, page.locator("#q").input_value()) == ("voucher", "discounted")
+
+
+def test_the_last_queries_and_the_filters_are_offered_and_chosen_by_keys(opened, projects):
+    page = opened(f"/ui?project={projects['shop']}")
+    for number in range(12):
+        page.locator("#q").fill(f"cart {number}")
+        page.keyboard.press("Enter")
+    page.goto("/ui")
+    offered = page.locator("#completions li")
+    offered.first.wait_for()
+    recent = [text for text in offered.all_inner_texts() if text.startswith("cart")]
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#results[data-answers='cart 11'][aria-busy=false]")
+    page.locator("#q").fill("cart lang:py")
+    offered.filter(has_text="lang:python").wait_for()
+    page.keyboard.press("Tab")
+
+    assert recent == [f"cart {number}" for number in range(11, 1, -1)]
+    assert page.locator("#q").input_value() == "cart lang:python "
+    assert page.locator("#completions").is_hidden()
+    page.locator(".chips a", has_text="lang:python").wait_for()
+
+
+def test_a_chip_is_removed_and_a_count_narrows_by_keys(opened, projects):
+    page = opened(f"/ui?project={projects['shop']}&q=cart+lang:python")
+
+    page.locator("#facets a", has_text="tests/").focus()
+    page.keyboard.press("Enter")
+    page.locator(".chips a", has_text="file:^tests/").wait_for()
+    narrowed = page.locator("#q").input_value()
+    only = page.locator(".hit .path").all_inner_texts()
+    page.locator(".chips a", has_text="lang:python").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.querySelectorAll('.chips a').length === 1")
+    page.go_back()
+    page.wait_for_function("() => document.querySelectorAll('.chips a').length === 2")
+
+    assert narrowed == "cart lang:python file:^tests/"
+    assert set(only) == {"tests/test_cart.py"}
+    assert page.locator("#q").input_value() == narrowed
+
+
 def pages_of(projects):
     shop = projects["shop"]
     return {
         "search": f"/ui?project={shop}&q=price+discount&why=1&why_not=README.md",
         "plain": "/ui?project=*&q=discounted",
         "empty": f"/ui?project={shop}",
+        "filters": f"/ui?project={shop}&q=cart+lang:python+-file:tests",
         "nothing": f"/ui?project={shop}&q=qqqqqqxyz&mode=literal",
         "file": f"/ui/file?project={shop}&path=shop/cart.py",
         "line": f"/ui/file?project={shop}&path=shop/cart.py&line=31#L31",

@@ -28,6 +28,11 @@ INTERACTIVE: Final = frozenset({"query", "limit", "mode", "path", "language", "k
     QUERY is free text: a question, words, the name of something, a path, an error message. Several words need no
     quotes. Hits come best first, definitions before mentions, your code before tests and dependencies.
 
+    Filters may stand between the words, as on the page: lang:py, file:src/, -file:test, kind:class, repo:NAME, case:yes,
+    sym:NAME for a definition. "a phrase" in quotes of its own, and /a pattern/, find lines that have it, in any case unless
+    case:yes says otherwise. Quotes around all of it keep the shell from reading it. A filter replaces the option for the
+    same thing; with --mode, QUERY is taken as it stands.
+
     With --mode literal or regex the hits are exactly the lines that match, as grep would find them; with --mode files they
     are the files whose paths fit a glob or have the words. The exit code is 3 where nothing is found.
 
@@ -44,6 +49,7 @@ INTERACTIVE: Final = frozenset({"query", "limit", "mode", "path", "language", "k
         Example("codecompass search --mode regex 'except\\s*:' -l python", "a regular expression, in Python files"),
         Example("codecompass search session -k class -p 'src/**'", "classes below src"),
         Example("codecompass search -w -C 2 total src/", "lines with this word, below src, with two lines around each"),
+        Example("codecompass search 'session lang:py kind:class -file:test'", "filters between the words"),
         Example("codecompass search --all 'rate limit'", "in all projects"),
         Example("codecompass search --in api,web 'rate limit'", "in these two; a name can be that of a group"),
         Example("codecompass search --mode files 'packages/*/package.json'", "files by their paths"),
@@ -94,8 +100,10 @@ def search(
     from codecompass.cli import searching
 
     shown = " ".join(words) or " ".join(grep.patterns)
-    as_lines = grep.is_about_lines or ignore_case
-    found = searching.search(invocation, asked, several, as_lines=as_lines, around=grep.around, shown=shown)
+    if grep.is_about_lines or ignore_case:
+        found = searching.search(invocation, asked, several, as_lines=True, around=grep.around, shown=shown)
+    else:
+        found = searching.search_text(invocation, " ".join(words), asked, several, shown=shown)
     return failure.DONE if found else failure.NOT_FOUND
 
 

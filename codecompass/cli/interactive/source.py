@@ -16,11 +16,13 @@ from codecompass.cli.answering import deadline, first_answer_seconds, index_firs
 from codecompass.cli.commit_index import commit_index
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.workspace import choose, forgotten_if_unfinished, project_for_question
-from codecompass.errors import PermissionDenied
+from codecompass.errors import InvalidInput, PermissionDenied
 from codecompass.protocol.decode import decode
 from codecompass.protocol.metadata import AnswerState
-from codecompass.protocol.replies import Result, SearchCodeReply
-from codecompass.protocol.requests import FreshnessPolicy, SearchCode, SearchMode
+from codecompass.protocol.replies import LocateSymbolReply, Result, SearchCodeReply
+from codecompass.protocol.requests import FreshnessPolicy, LocateSymbol, SearchCode, SearchMode
+from codecompass.query.locate import locate_symbol
+from codecompass.query.query_language import NOTHING_SOUGHT, ParsedQuery, parse_query
 from codecompass.query.search import search_code
 from codecompass.query.source_lines import lines_of
 from codecompass.scan.git_revisions import NamedCommit
@@ -131,7 +133,7 @@ class LiveIndex:
 
     def search(self, query: str, mode: SearchMode, is_dropped: Callable[[], bool]) -> ShownHits:
         """Returns the hits for `query`, fewer once `is_dropped` returns True."""
-        request = self._request(query, mode)
+        request = self._request(parse_query(query, mode))
         is_late = deadline(request, self.source.settings)
 
         def is_expired() -> bool:
@@ -140,7 +142,8 @@ class LiveIndex:
         with self._index.snapshot() as snapshot:
             reply = self._reply(snapshot, request, is_expired)
             version = version_of(snapshot)
-        hits = tuple(_hit(result, by_line=reply.unit == "line") for result in reply.results)
+        by_line = isinstance(reply, SearchCodeReply) and reply.unit == "line"
+        hits = tuple(_hit(result, by_line=by_line) for result in reply.results)
         return ShownHits(hits, reply.total_candidates, reply.notice, reply.metadata.warnings, version)
 
     def around(self, path: str, line: int) -> CodeAround:
@@ -157,12 +160,20 @@ class LiveIndex:
         """Closes the index."""
         self._index.close()
 
-    def _request(self, query: str, mode: SearchMode) -> SearchCode:
-        request = decode(SearchCode.tool, {**self.source.arguments, "query": query, "mode": mode}).request
-        assert isinstance(request, SearchCode)
+    def _request(self, parsed: ParsedQuery) -> SearchCode | LocateSymbol:
+        project = self.source.project
+        others = [each for each in parsed.projects if each not in (project.name, project.project_id, project.root.name)]
+        if others:
+            raise InvalidInput(f"this searches {project.root.name} alone. Leave out repo:{others[0]}, or leave out -i.")
+        if parsed.is_empty:
+            raise InvalidInput(NOTHING_SOUGHT, field="query")
+        request = decode(parsed.tool, parsed.arguments(self.source.arguments)).request
+        assert isinstance(request, SearchCode | LocateSymbol)
         return request
 
-    def _reply(self, snapshot: Snapshot, request: SearchCode, is_expired: Callable[[], bool]) -> SearchCodeReply:
+    def _reply(
+        self, snapshot: Snapshot, request: SearchCode | LocateSymbol, is_expired: Callable[[], bool]
+    ) -> SearchCodeReply | LocateSymbolReply:
         project, commit = self.source.project, self.source.commit
         state = AnswerState(
             workspace=str(project.root),
@@ -171,7 +182,10 @@ class LiveIndex:
             # `upkeep.py` determines the freshness independently of the answer.
             freshness_status="stale" if commit is None else "fresh",
         )
-        return search_code(snapshot, request, state, query_settings(self.source.settings, "text"), is_expired)
+        settings = query_settings(self.source.settings, "text")
+        if isinstance(request, LocateSymbol):
+            return locate_symbol(snapshot, request, state, settings, is_expired)
+        return search_code(snapshot, request, state, settings, is_expired)
 
 
 def version_of(snapshot: Snapshot) -> Version:

@@ -1,6 +1,7 @@
 """Routes the requests of the page, and answers errors in a form that people can read.
 
     /ui  /ui/results                    search
+    /ui/facets  /ui/complete            counts of the hits, and what can follow in a query
     /ui/file  /ui/goto  /ui/symbol      a file, from a name to its definition, a definition with its uses
     /ui/diff                            the differences from another commit
     /ui/projects  /ui/project           all projects, one project; POST /ui/act starts and cancels jobs
@@ -48,6 +49,8 @@ class Site:
             "": search.page,
             "/": search.page,
             "/results": search.results,
+            "/facets": search.facets,
+            "/complete": search.complete,
             "/file": code.file,
             "/goto": code.goto,
             "/symbol": code.symbol,

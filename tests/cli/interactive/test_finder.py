@@ -10,6 +10,7 @@ from codecompass.cli.interactive.source import LiveIndex, Source, open_source
 from codecompass.cli.interactive.upkeep import TreeState, Upkeep
 from codecompass.cli.invocation import GlobalOptions, Invocation
 from codecompass.cli.jobs import JobStop, JobStopped, run_job
+from codecompass.errors import InvalidInput
 from tests.cli.conftest import write
 
 DEADLINE_SECONDS = 60
@@ -153,3 +154,29 @@ def test_a_tree_is_up_to_date_only_after_it_was_compared_or_taken_in(shop, sourc
     assert phases == ["checking", "fresh"]
     assert [state.phase for state in later] == ["checking", "updating", "fresh"]
     assert later[1].changed == {"shop/tax.py"}
+
+
+def test_filters_and_definitions_are_read_as_on_the_command_line(source):
+    index = LiveIndex(source)
+    try:
+        javascript = index.search("cart lang:javascript", "auto", lambda: False)
+        python = index.search("cart lang:py -file:test", "auto", lambda: False)
+        definition = index.search("sym:Cart", "auto", lambda: False)
+        listed = index.search("file:money", "auto", lambda: False)
+    finally:
+        index.close()
+
+    assert javascript.hits == ()
+    assert "shop/cart.py" in {hit.path for hit in python.hits}
+    assert (definition.hits[0].path, definition.hits[0].result.name) == ("shop/cart.py", "Cart")
+    assert [hit.path for hit in listed.hits] == ["shop/money.py"]
+
+
+def test_another_project_and_a_filter_without_words_are_refused_in_words_of_people(source):
+    index = LiveIndex(source)
+    try:
+        for query, said in (("x repo:other", "this searches shop alone"), ("case:yes", "Add words")):
+            with pytest.raises(InvalidInput, match=said):
+                index.search(query, "auto", lambda: False)
+    finally:
+        index.close()

@@ -1,0 +1,258 @@
+r"""The query language that people type into the page, `search -i` and `codecompass search`: filters between the words.
+
+    lang:python  file:src/  -file:test  kind:class  repo:api  case:yes  sym:Session  "a phrase"  /a\s+pattern/
+
+The filters are written as in the searches of code hosts, with the longer names too (`language:`, `path:`, `symbol:`). Any text is
+valid: what is no filter is text to search for, and so is a text of several lines, which is a pasted message. Tools of agents have
+arguments for the same things and never read this language.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from codecompass.protocol.decode import ALL_FILES
+from codecompass.protocol.kinds import KINDS_ON_INPUT, SYMBOL_KINDS
+from codecompass.protocol.requests import LocateSymbol, SearchCode, SearchMode
+from codecompass.query.line_matchers import escaped
+
+FilterName = Literal["lang", "file", "-file", "kind", "repo", "case", "sym"]
+
+FILTER_NAMES: Final[Mapping[str, FilterName]] = {
+    "lang": "lang",
+    "language": "lang",
+    "file": "file",
+    "path": "file",
+    "-file": "-file",
+    "-path": "-file",
+    "kind": "kind",
+    "repo": "repo",
+    "case": "case",
+    "sym": "sym",
+    "symbol": "sym",
+}
+"""Every name of a filter that is read, with the one that is shown."""
+
+MAX_FILTERS: Final = 16
+"""Filters of one text; further ones are text. With the bounds of a value, the path filter stays below that of its own."""
+
+MAX_VALUE_CHARACTERS: Final = 200
+_MAX_WILDCARDS: Final = 8
+_MAX_COMMAS: Final = 2
+_MAX_BRACES: Final = 2
+
+_TOKEN: Final = re.compile(r'(?:[^\s"]|"[^"]*"?)+')
+_FILTER: Final = re.compile(r'(?P<name>-?[a-z]+):(?:"(?P<quoted>[^"]+)"|(?P<plain>[^\s"]+))', re.ASCII)
+_WORDS: Final = re.compile(r"[\w+#.-]+(?:,[\w+#.-]+)*", re.ASCII)
+_CASES: Final = {"yes": True, "no": False}
+_WILDCARDS: Final = frozenset("*?{")
+
+NOTHING_SOUGHT: Final = "the query has a filter but nothing to search for. Add words to it."
+"""The error for people of a text that is empty without `case:`."""
+
+_PHRASE: Final = re.compile(r'"([^"]+)"')
+_PATTERN: Final = re.compile(r"/(\S|\S.*\S)/")
+_PATH: Final = re.compile(r"[\w.@~+-]+(?:/[\w.@~+-]+)+")
+"""The inside of `/usr/lib/`, which is a path rather than a pattern."""
+
+_OF_LOCATING: Final = frozenset(LocateSymbol.__struct_fields__)
+"""Arguments that the search for a definition takes too."""
+
+
+class QueryFilter(Struct, frozen=True):
+    """A filter in a text. `start` and `end` are its place there, in characters."""
+
+    name: FilterName
+    value: str
+    start: int
+    end: int
+
+    @property
+    def written(self) -> str:
+        """The filter as it is written, in its short form."""
+        return written_filter(self.name, self.value)
+
+
+class ParsedQuery(Struct, frozen=True, kw_only=True):
+    """A text that somebody typed, read once. Filters that are absent are empty.
+
+    `query` is what is searched for in mode `mode`; `words` is the text without filters, as it was written. `path` has globs,
+    `language` and `kind` words with commas, as the tools take them.
+    """
+
+    text: str
+    words: str
+    query: str
+    mode: SearchMode = "auto"
+    language: str = ""
+    path: str = ""
+    kind: str = ""
+    symbol: str = ""
+    projects: tuple[str, ...] = ()
+    is_case_sensitive: bool = False
+    filters: tuple[QueryFilter, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is asked: neither text nor a filter that lists files."""
+        return not self.query
+
+    @property
+    def tool(self) -> str:
+        """The tool that answers: the search for a definition if only `sym:` says what is sought."""
+        return LocateSymbol.tool if self.symbol and not self.words else SearchCode.tool
+
+    def arguments(self, others: Mapping[str, object]) -> dict[str, object]:
+        """Returns the arguments of `tool`: `others`, those that are given beside the text, replaced by what the text says."""
+        own = {"path": self.path, "language": self.language, "kind": self.kind}
+        merged = {**others, **{name: value for name, value in own.items() if value}}
+        if self.tool == LocateSymbol.tool:
+            return {"name": self.symbol, **{name: value for name, value in merged.items() if name in _OF_LOCATING}}
+        return {**merged, "query": self.query, "mode": self.mode}
+
+    def without(self, filters: Sequence[QueryFilter]) -> str:
+        """Returns the text without these filters of it."""
+        kept, at = [], 0
+        for each in sorted(filters, key=lambda one: one.start):
+            kept.append(self.text[at : each.start].strip())
+            at = each.end
+        return " ".join(part for part in (*kept, self.text[at:].strip()) if part).strip()
+
+    def with_filter(self, name: FilterName, value: str) -> str:
+        """Returns the text with one more filter, or the same text if it has that one."""
+        if any(each.name == name and each.value == value for each in self.filters):
+            return self.text
+        return f"{self.text.strip()} {written_filter(name, value)}".strip()
+
+
+def written_filter(name: FilterName, value: str) -> str:
+    """Returns a filter as it is written in a query."""
+    return f'{name}:"{value}"' if re.search(r"\s", value) else f"{name}:{value}"
+
+
+def parse_query(text: str, mode: SearchMode = "auto") -> ParsedQuery:
+    """Returns what a text means. In a mode other than `auto` it is taken as it stands. Pure; takes linear time."""
+    if mode != "auto" or "\n" in text or "\r" in text:
+        return ParsedQuery(text=text, words=text.strip(), query=text, mode=mode)
+    filters = tuple(_filters(text))
+    words = _without(text, filters)
+    is_case_sensitive = next((_CASES[each.value] for each in reversed(filters) if each.name == "case"), False)
+    symbol = next((each.value for each in reversed(filters) if each.name == "sym"), "")
+    query, read_as = _read(f"{symbol} {words}" if symbol and words else words, is_case_sensitive=is_case_sensitive)
+    kind = ",".join(each.value for each in filters if each.name == "kind")
+    if symbol and words and not kind:
+        kind = ",".join(word for word in SYMBOL_KINDS if word != "use")
+    if symbol and not words:
+        query = symbol
+    elif not words and any(each.name != "case" for each in filters):
+        query, read_as = ALL_FILES, "files"
+    return ParsedQuery(
+        text=text,
+        words=words,
+        query=query,
+        mode=read_as,
+        language=",".join(each.value for each in filters if each.name == "lang"),
+        path=",".join(_globs(filters)),
+        kind=kind,
+        symbol=symbol,
+        projects=tuple(each.value for each in filters if each.name == "repo"),
+        is_case_sensitive=is_case_sensitive,
+        filters=filters,
+    )
+
+
+def phrase_of(words: str) -> str:
+    """Returns the text within the quotation marks around all of `words`; empty if there are none."""
+    quoted = _PHRASE.fullmatch(words)
+    return quoted[1] if quoted is not None and quoted[1].strip() else ""
+
+
+def _read(words: str, *, is_case_sensitive: bool) -> tuple[str, SearchMode]:
+    """Returns what is searched for, and how."""
+    phrase = phrase_of(words)
+    pattern = _PATTERN.fullmatch(words)
+    if pattern is not None and _PATH.fullmatch(pattern[1]) is None:
+        return (pattern[1] if is_case_sensitive else f"(?i){pattern[1]}"), "regex"
+    if is_case_sensitive and words:
+        return phrase or words, "literal"
+    if phrase:
+        return f"(?i){escaped(phrase)}", "regex"
+    return words, "auto"
+
+
+def _without(text: str, filters: Sequence[QueryFilter]) -> str:
+    if not filters:
+        return text.strip()
+    return ParsedQuery(text=text, words="", query="").without(filters)
+
+
+def _filters(text: str) -> Iterator[QueryFilter]:
+    n_filters = 0
+    for token in _TOKEN.finditer(text):
+        if text.startswith("/", token.start()) and _PATTERN.fullmatch(text[token.start() :].strip()):
+            return  # blanks are part of a pattern
+        found = _FILTER.fullmatch(token[0])
+        if found is None or n_filters >= MAX_FILTERS:
+            continue
+        name = FILTER_NAMES.get(found["name"])
+        value = found["quoted"] or found["plain"]
+        if name is not None and _is_value(name, value):
+            n_filters += 1
+            yield QueryFilter(name, value, token.start(), token.end())
+
+
+def _is_value(name: FilterName, value: str) -> bool:
+    """Returns whether a filter can have this value; otherwise it is text, like `case:foo` or the address `file:///etc`."""
+    if len(value) > MAX_VALUE_CHARACTERS or not value.strip() or "\0" in value:
+        return False
+    match name:
+        case "kind":
+            return all(word in KINDS_ON_INPUT for word in value.split(",")) and value.count(",") <= _MAX_COMMAS
+        case "case":
+            return value in _CASES
+        case "lang":
+            return len(value) <= MAX_VALUE_CHARACTERS // 4 and _WORDS.fullmatch(value) is not None
+        case "file" | "-file":
+            return (
+                not value.startswith("//")
+                and value.strip("!^$,/ ") != ""
+                and sum(map(value.count, "*?[")) <= _MAX_WILDCARDS
+                and value.count(",") <= _MAX_COMMAS
+                and value.count("{") <= _MAX_BRACES
+            )
+        case _:
+            return True
+
+
+def _globs(filters: Sequence[QueryFilter]) -> Iterator[str]:
+    for each in filters:
+        if each.name in ("file", "-file"):
+            parts = (each.value,) if _WILDCARDS.intersection(each.value) else each.value.split(",")
+            for part in filter(None, (part.strip() for part in parts)):
+                glob = _glob(part)
+                if glob:
+                    yield f"!{glob}" if each.name == "-file" else glob
+
+
+def _glob(written: str) -> str:
+    r"""Returns the glob of a value: one is taken as it is, any other text may be anywhere in the path.
+
+    `^` and `$` at its ends, and `\.` for a dot, mean what they mean in the patterns of other searches.
+    """
+    if _WILDCARDS.intersection(written):
+        return written.lstrip("!")
+    text = written.replace("\\.", ".")
+    is_start, is_end = text.startswith("^"), text.endswith("$")
+    text = text.removeprefix("^").removesuffix("$").lstrip("!")
+    if is_start:
+        text = text.lstrip("/")
+    if not text.strip("/"):
+        return ""
+    after = "" if is_end else "**" if text.endswith("/") else "*"
+    if is_start:
+        return f"/{text}{after}"
+    if "/" in text:
+        return f"**/*{text}{after}" if not text.startswith("/") else f"**{text}{after}"
+    return f"*{text}{after}"
