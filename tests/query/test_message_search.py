@@ -375,7 +375,7 @@ def test_a_question_whose_time_is_up_stops_comparing_messages_and_says_so(bank, 
         reply = search_code(bank, SearchCode(query=QUESTION), state, is_expired=is_expired)
 
         assert reply.metadata.result_completeness == "partial"
-        assert any("time was up" in warning for warning in reply.metadata.warnings)
+        assert any("timed out" in warning for warning in reply.metadata.warnings)
         assert len(looks) <= n_looks + 2
 
 
