@@ -59,7 +59,7 @@ def check_environment(environment: Path, version: str, scratch: Path) -> None:
 
 
 def check_built(built: Built, version: str, interpreters: dict[str, str], scratch: Path) -> Path:
-    """Checks the wheel on each interpreter, and the sdist on the first. Returns the first environment, for the bill of materials."""
+    """Checks the wheel on each interpreter, and the sdist on the first. Returns the environment of the first wheel."""
     environments = []
     for number, interpreter in interpreters.items():
         environment = make_environment(interpreter, scratch / f"wheel-{number}")
