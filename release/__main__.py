@@ -9,8 +9,10 @@ from pathlib import Path
 
 from release.bill import require_complete, write_bill
 from release.building import build_reproducibly
-from release.checking import check_built
+from release.bundle import pack_bundle
+from release.checking import check_built, check_bundle
 from release.checksums import write_checksums
+from release.definition import DEFINITION
 from release.interpreters import interpreters, supported_versions
 from release.notes import release_notes
 from release.source import ReleaseError, export, read_commit
@@ -56,9 +58,11 @@ def make_release(target: Path, wanted: tuple[str, ...]) -> None:
         bill = target / f"codecompass-{version}.cdx.json"
         write_bill(environment, source / "pyproject.toml", bill)
         require_complete(bill, built.wheel, version)
+        bundle = pack_bundle(source, built.wheel, DEFINITION, commit, target)
+        check_bundle(bundle, version, Path(scratch) / "bundle")
         told = target / f"codecompass-{version}-notes.md"
         told.write_text(notes, encoding="utf-8")
-        sums = write_checksums([built.wheel, built.sdist, bill, told], target)
+        sums = write_checksums([built.wheel, built.sdist, bundle, bill, told], target)
     print(f"wrote {sums}", flush=True)
 
 

@@ -2,7 +2,9 @@
 
 import json
 import os
+import shutil
 import subprocess
+import zipfile
 from pathlib import Path
 
 from release.building import Built
@@ -54,7 +56,30 @@ def check_environment(environment: Path, version: str, scratch: Path) -> None:
     _require(_run([program, "index"], COMMAND_SECONDS, variables, project), "1 file")
     _require(_run([program, "search", "greet everybody"], COMMAND_SECONDS, variables, project), "greeting.py:1")
     serve = [program, "serve-mcp", "--workspace", str(project)]
-    answer = _run(serve, COMMAND_SECONDS, variables, project, json.dumps(INITIALIZE) + "\n")
+    require_first_answer(serve, version, variables)
+
+
+def check_bundle(bundle: Path, version: str, scratch: Path) -> None:
+    """Unpacks the bundle and sends its server the first message of a host, started as the manifest says, if uv is installed."""
+    uv = shutil.which("uv")
+    if uv is None:
+        print(f"not started: {bundle.name}, because uv is not installed", flush=True)
+        return
+    place, project = scratch / "unpacked", scratch / "project"
+    project.mkdir(parents=True)
+    with zipfile.ZipFile(bundle) as archive:
+        archive.extractall(place)
+    launch = json.loads((place / "manifest.json").read_text(encoding="utf-8"))["server"]["mcp_config"]
+    values = {"${__dirname}": str(place), "${user_config.project}": str(project)}
+    command = [uv, *(values.get(word, word) for word in launch["args"])]
+    variables = {"CODECOMPASS_HOME": str(scratch / "home")}
+    require_first_answer(command, version, variables)
+    print(f"checked {bundle.name} with uv", flush=True)
+
+
+def require_first_answer(command: list[str], version: str, variables: dict[str, str]) -> None:
+    """Raises ReleaseError unless the server of a command says that it is of this version."""
+    answer = _run(command, INSTALL_SECONDS, variables, given=json.dumps(INITIALIZE) + "\n")
     _require(json.loads(answer)["result"]["serverInfo"]["version"], version)
 
 
