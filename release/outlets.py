@@ -220,8 +220,8 @@ def hosts_section(definition: Definition) -> str:
     spaced = " and ".join(f"`/{name}:{prompt.name}`" for prompt in definition.prompts)
     plain = " and ".join(f"`/{prompt.name}`" for prompt in definition.prompts)
     rows = {
-        "Claude Code": f"`claude plugin marketplace add ./`, then `claude plugin install {name}@{name}`: the server, a skill that "
-        f"says when to use which tool, {spaced}",
+        "Claude Code": f"`claude plugin marketplace add ./`, then `claude plugin install {name}@{name}`: the server, a skill "
+        f"that says when to use which tool, {spaced}",
         "Gemini CLI": f"`gemini extensions install ./plugins/gemini`: the server, three lines of context, {plain}",
         "Claude Desktop": f"open `dist/{name}-{definition.version}.mcpb`, which `make release` writes; it asks for the project",
         "VS Code": f"open `{vscode_link(definition)}`",
