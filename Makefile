@@ -9,7 +9,7 @@ REPO ?= .
 TESTS ?=
 JOBS ?= auto
 
-.PHONY: demo test slow-test suite browser validators hosts cluster-test lint bench soak format clean
+.PHONY: demo test slow-test suite browser validators hosts cluster-test release lint bench soak format clean
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	@'$(PYTHON)' -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
@@ -74,6 +74,13 @@ cluster-test: $(VENV)/.cluster  ## an organisation's code on three real nodes of
 
 $(VENV)/.cluster: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,cluster]'
+	@touch $@
+
+release: $(VENV)/.release  ## wheel, sdist, bill of materials, checksums and notes of this commit in dist/, checked on each Python that is here
+	$(BIN)/python -m release
+
+$(VENV)/.release: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,release]'
 	@touch $@
 
 lint: $(VENV)/.ready
