@@ -15,7 +15,7 @@ from codecompass.transport.ui.fields import LENGTHS
 from codecompass.transport.ui.narrowing import Completer, ask_projects, count_facets
 from codecompass.transport.ui.questions import PageError, ToolQueries
 from codecompass.transport.ui.rendering import Rendering
-from codecompass.transport.ui.search_form import SearchForm, search_form
+from codecompass.transport.ui.search_form import MARKED_CHARACTERS, SearchForm, search_form
 from codecompass.transport.ui.shown_projects import ShownProject
 
 MORE_HITS: Final = 40
@@ -104,7 +104,16 @@ class SearchPage:
 
     async def _values(self, form: SearchForm, projects: tuple[ShownProject, ...]) -> dict[str, object]:
         found = await self._found(form, projects)
-        return {"form": form, "found": found, "verdicts": VERDICTS, "status": OK, "more": MORE_HITS, "filter_meanings": MEANINGS}
+        is_marked = form.mode == "auto" and len(form.q) <= MARKED_CHARACTERS
+        return {
+            "form": form,
+            "found": found,
+            "verdicts": VERDICTS,
+            "status": OK,
+            "more": MORE_HITS,
+            "filter_meanings": MEANINGS,
+            "marked": form.parsed.words if is_marked else "",
+        }
 
     async def _counted(self, form: SearchForm, projects: tuple[ShownProject, ...]) -> dict[str, object]:
         return {"facets": await count_facets(self._questions, form, projects)}
