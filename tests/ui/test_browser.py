@@ -243,6 +243,28 @@ def test_a_job_is_watched_while_it_runs_and_can_be_cancelled(opened, projects, g
     assert "cancelled" in page.locator("main").inner_text()
 
 
+def test_a_search_of_a_project_that_is_being_indexed_shows_how_far_that_is(opened, projects, gate):
+    page = opened("/ui/projects")
+    large = page.locator(".project", has=page.locator("h2 a", has_text=re.compile("^large$")))
+
+    (gate / "go").unlink()
+    try:
+        large.get_by_role("button", name="Build anew").click()
+        page.wait_for_selector("[data-live=yes]")
+        large.locator("progress").wait_for()
+        page.goto(f"/ui?project={projects['large']}")
+        page.locator("#results progress").wait_for()
+        said = page.locator("#results .job").inner_text()
+        page.goto("/ui/projects")
+        large.get_by_role("button", name="Cancel").click()
+    finally:
+        (gate / "go").touch()
+    page.wait_for_selector("[data-live=yes]")
+    large.locator("progress").wait_for(state="detached")
+
+    assert re.search(r"large is being indexed: \d+ %", said)
+
+
 def test_an_edit_shows_up_on_a_page_that_is_only_looked_at(opened, projects, shop):
     page = opened(f"/ui?project={projects['shop']}&q=cart")  # makes the project live, and watched
     page.goto("/ui/projects")

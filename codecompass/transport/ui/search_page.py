@@ -19,6 +19,8 @@ from codecompass.transport.ui.search_form import MARKED_CHARACTERS, SearchForm, 
 from codecompass.transport.ui.shown_projects import ShownProject
 
 MORE_HITS: Final = 40
+MAX_JOBS: Final = 5
+"""Jobs that are shown above the hits."""
 
 _FACTORS: Final = (
     ("exact_match_boost", "has the words as they are written"),
@@ -71,6 +73,14 @@ class SearchPageResult(Struct, frozen=True, kw_only=True):
     searched: str = ""
     """The name of the project, empty for several."""
 
+    @property
+    def is_passing(self) -> bool:
+        """Whether the same question soon has a better answer: what there is comes from files while the index is being built."""
+        if self.trouble is not None:
+            return self.trouble.is_passing
+        seen = self.metadata
+        return seen is not None and seen.result_completeness != "complete" and seen.indexing_status not in ("ready", "")
+
 
 class SearchPage:
     """Answers `/ui`, and the parts of it that change while somebody types: `/ui/results`, `/ui/facets`, `/ui/complete`."""
@@ -113,6 +123,7 @@ class SearchPage:
             "more": MORE_HITS,
             "filter_meanings": MEANINGS,
             "marked": form.parsed.words if is_marked else "",
+            "under_way": _under_way(form, projects),
         }
 
     async def _counted(self, form: SearchForm, projects: tuple[ShownProject, ...]) -> dict[str, object]:
@@ -144,6 +155,15 @@ class SearchPage:
             metadata=reply.metadata,
             searched=searched[0].label if searched is not None and is_about_one else "",
         )
+
+
+def _under_way(form: SearchForm, projects: tuple[ShownProject, ...]) -> tuple[ShownProject, ...]:
+    """Returns the projects of a search that are being indexed."""
+    try:
+        searched = form.searched(projects)
+    except PageError:
+        return ()
+    return tuple(each for each in (projects if searched is None else searched) if each.job is not None)[:MAX_JOBS]
 
 
 def _shown_hit(hit: Result, project: ShownProject, reason: RankingReason | None, lines: tuple[CodeLine, ...]) -> ShownHit:
