@@ -435,6 +435,15 @@ def test_the_outline_follows_what_is_read_and_a_path_is_copied(opened, projects)
     assert page.evaluate("navigator.clipboard.readText()") == "part0/module_0.py"
 
 
+def test_a_relative_time_goes_on_while_a_page_is_open(opened, projects):
+    page = opened("/ui/projects")
+    page.clock.install()
+    page.reload()
+    page.clock.fast_forward("03:00:00")
+
+    assert page.locator("time").first.inner_text() == "3 hours ago"
+
+
 def pages_of(projects):
     shop = projects["shop"]
     return {

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from codecompass.protocol.requests import MAX_LINES_READ
+from codecompass.transport.ui.project_pages import _lasting
 from tests.support.workspace import TestWorkspace
 from tests.ui.pages import links, page_server, parsed
 from tests.ui.shop import FILES, write
@@ -147,6 +148,14 @@ async def test_a_project_within_a_repository_is_asked_about_by_its_own_paths(bro
     html = await browser.html("/ui/blame", project=project, path="prices.py", first="3", last="3")
 
     assert "raise &lt;the&gt; rate" in html
+
+
+def test_a_part_of_the_page_is_not_sent_again_because_time_passes():
+    early, late = (f'<p>6 files · indexed <time datetime="x" title="x">{said}</time></p>' for said in ("just now", "7 years ago"))
+
+    assert _lasting(early) == _lasting(late)
+    assert _lasting(early) != _lasting(early.replace("6 files", "7 files"))
+    assert _lasting(early) != _lasting(early.replace('"x"', '"y"'))
 
 
 async def test_times_are_relative_with_the_exact_one_on_hover(browser, shop):
