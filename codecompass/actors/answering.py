@@ -25,6 +25,7 @@ from codecompass.protocol.requests import (
     GetFileOutline,
     GetSymbolHierarchy,
     IndexStatus,
+    ListDirectory,
     LocateSymbol,
     ReadFile,
     Request,
@@ -88,13 +89,15 @@ def _answer(
             return core.diff_context(snapshot, request, options.difference, state, options, is_expired)
         case ReadFile():
             return core.read_file(snapshot, request, state)
+        case ListDirectory():
+            return core.list_directory(snapshot, request, state)
         case IndexStatus():
             raise AssertionError("index_status needs the log of jobs: see query.status.index_status")
 
 
 def needs_symbols(request: Request) -> bool:
     """Whether the request can be answered from symbols alone; the others also use the text index."""
-    return not isinstance(request, SearchCode | GetCodeContext | ReadFile | IndexStatus)
+    return not isinstance(request, SearchCode | GetCodeContext | ReadFile | ListDirectory | IndexStatus)
 
 
 def not_ready(job: Job | None, *, has_text: bool, schema_status: SchemaStatus = "not_indexed") -> CodeCompassError:

@@ -34,6 +34,7 @@ from codecompass.protocol.requests import (
     GetFileOutline,
     GetSymbolHierarchy,
     IndexStatus,
+    ListDirectory,
     LocateSymbol,
     ReadFile,
     SearchCode,
@@ -57,6 +58,7 @@ QueryRequest = (
     | GetCodeContext
     | DiffContext
     | ReadFile
+    | ListDirectory
     | IndexStatus
 )
 """The requests that an index answers."""

@@ -5,23 +5,28 @@
 Concurrent first questions about a commit meet in its actor and build once. Resolving a ref starts one git process.
 """
 
-from typing import Final, Protocol
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, Protocol, TypeVar
 
 import structlog
 import trio
 
-from codecompass.actors.blocking_calls import BlockingCalls
+from codecompass.actors.blocking_calls import BlockingCall, BlockingCalls
 from codecompass.actors.commits import list_refs, named_commit, refs_of
 from codecompass.actors.observation import WorkspaceHandle
 from codecompass.protocol.metadata import BareMetadata
 from codecompass.protocol.requests import ListRefs
 from codecompass.protocol.state_replies import ListRefsReply
-from codecompass.scan.git_repository import GIT_DEADLINE_SECONDS
+from codecompass.scan.git_repository import GIT_DEADLINE_SECONDS, GitError, GitRepository, find_repository
 from codecompass.scan.git_revisions import NamedCommit
 from codecompass.scan.git_roots import GitRoots
 from codecompass.store.commit_indexes import remove_commit, remove_leftovers, surplus_commits
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project
+
+T = TypeVar("T")
 
 
 class CommitActors(Protocol):
@@ -61,6 +66,21 @@ class CommitWorkspaces:
         return await self._blocking.run(
             lambda _call: list_refs(request, root, layout, refs, metadata, roots), root, patience=GIT_DEADLINE_SECONDS
         )
+
+    async def read_repository(self, root: Path, read: Callable[[GitRepository, Callable[[], bool]], T]) -> T:
+        """Returns what `read` returns for the repository around `root`; its second argument says whether nobody waits any more.
+
+        Raises GitError if there is no repository, and the errors of `read`.
+        """
+        roots = self._git_roots.and_root(str(root))
+
+        def work(call: BlockingCall) -> T:
+            repository = find_repository(os.path.realpath(root), roots)
+            if repository is None:
+                raise GitError("this project is in no git repository")
+            return read(repository, call.is_over)
+
+        return await self._blocking.run(work, root, patience=GIT_DEADLINE_SECONDS)
 
     async def make_room(self, project: Project, commit: NamedCommit) -> None:
         """Removes a project's least recently used indexes of commits until there is room for that of `commit`.

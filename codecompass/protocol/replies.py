@@ -235,6 +235,15 @@ class FileTextReply(Struct, frozen=True, kw_only=True):
     metadata: Metadata
 
 
+class DirectoryReply(Struct, frozen=True, kw_only=True):
+    """The names in a directory, directories first and with a slash at their end; `total` counts those that did not fit too."""
+
+    path: str
+    names: tuple[str, ...]
+    total: int
+    metadata: Metadata
+
+
 class DefinitionPlace(Struct, frozen=True, kw_only=True):
     """Another place of a definition: an overload, a part, a constructor, a declaration."""
 
@@ -564,6 +573,7 @@ Reply = (
     | LocateSymbolReply
     | FileOutlineReply
     | FileTextReply
+    | DirectoryReply
     | SymbolHierarchyReply
     | FindReferencesReply
     | CallGraphReply

@@ -658,6 +658,14 @@ class ReadFile(Request, frozen=True, kw_only=True):
     line_count: Annotated[int, Meta(ge=1, le=MAX_LINES_READ)] = MAX_LINES_READ
 
 
+class ListDirectory(Request, frozen=True, kw_only=True):
+    """What a directory of the index has in it, for the page for people. Not a tool. An empty path is the root."""
+
+    tool: ClassVar[str] = "list_directory"
+
+    path: Annotated[str, Meta(max_length=MAX_PATH_LENGTH)] = ""
+
+
 AnyRequest = (
     SearchCode
     | LocateSymbol

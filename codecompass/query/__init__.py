@@ -7,7 +7,7 @@ from codecompass.query.diff_context import diff_context
 from codecompass.query.hierarchy import get_symbol_hierarchy
 from codecompass.query.locate import locate_symbol
 from codecompass.query.options import QueryOptions
-from codecompass.query.outline import get_file_outline, read_file
+from codecompass.query.outline import get_file_outline, list_directory, read_file
 from codecompass.query.references import find_package_references, find_references
 from codecompass.query.related import find_related_symbols
 from codecompass.query.relations import find_relation
@@ -27,6 +27,7 @@ __all__ = [
     "get_file_outline",
     "get_symbol_hierarchy",
     "index_status",
+    "list_directory",
     "locate_symbol",
     "read_file",
     "search_code",

@@ -16,8 +16,8 @@ from codecompass.languages.records import EXPORT
 from codecompass.protocol.decode import well_formed
 from codecompass.protocol.encode import encoded_size
 from codecompass.protocol.metadata import AnswerState
-from codecompass.protocol.replies import FileOutlineReply, FileTextReply, OutlineNode
-from codecompass.protocol.requests import GetFileOutline, ReadFile
+from codecompass.protocol.replies import DirectoryReply, FileOutlineReply, FileTextReply, OutlineNode
+from codecompass.protocol.requests import GetFileOutline, ListDirectory, ReadFile
 from codecompass.query.filters import chosen_files
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.options import QueryOptions
@@ -46,6 +46,9 @@ METADATA_BYTES: Final = 1000
 
 MAX_TEXT_CHARACTERS: Final = 1_000_000
 """Limit for the text in one answer: the default for the largest file that is indexed."""
+
+MAX_NAMES: Final = 1_000
+"""Names in a directory that are listed."""
 
 LINE_CHARACTERS: Final = 5_000
 """Longer lines are cut: nobody reads them."""
@@ -105,6 +108,16 @@ def read_file(snapshot: Snapshot, request: ReadFile, state: AnswerState) -> File
         lines=tuple(kept),
         metadata=answer_metadata(snapshot, state, is_truncated=len(kept) < file.line_count),
     )
+
+
+def list_directory(snapshot: Snapshot, request: ListDirectory, state: AnswerState) -> DirectoryReply:
+    """Returns the names in a directory, at most MAX_NAMES. Raises FileNotFound if no indexed file is below it."""
+    path = plain_path(request.path).strip("/") if request.path.strip("/. ") else ""
+    names = snapshot.files().names_in(path)
+    if path and not names:
+        raise FileNotFound(f"no indexed file lies in {path[:200]}.", path=path)
+    names.sort(key=lambda name: (not name.endswith("/"), name))
+    return DirectoryReply(path=path, names=tuple(names[:MAX_NAMES]), total=len(names), metadata=answer_metadata(snapshot, state))
 
 
 def known_file(snapshot: Snapshot, path: str, workspace: str) -> FileRow:

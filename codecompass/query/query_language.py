@@ -190,9 +190,12 @@ def _without(text: str, filters: Sequence[QueryFilter]) -> str:
 
 def _filters(text: str) -> Iterator[QueryFilter]:
     n_filters = 0
+    end = len(text.rstrip()) - 1
+    ends_pattern = end > 0 and text[end] == "/" and not text[end - 1].isspace()
     for token in _TOKEN.finditer(text):
-        if text.startswith("/", token.start()) and _PATTERN.fullmatch(text[token.start() :].strip()):
-            return  # blanks are part of a pattern
+        start = token.start()
+        if ends_pattern and text[start] == "/" and start + 1 < end and not text[start + 1].isspace():
+            return  # the rest is a pattern, whose blanks are part of it
         found = _FILTER.fullmatch(token[0])
         if found is None or n_filters >= MAX_FILTERS:
             continue

@@ -21,6 +21,7 @@ from codecompass.protocol.requests import (
     GetCodeContext,
     GetFileOutline,
     GetSymbolHierarchy,
+    ListDirectory,
     LocateSymbol,
     ReadFile,
     Request,
@@ -132,6 +133,8 @@ def sought_for(request: Request, root: str, changed: Iterable[str] = ()) -> Soug
             return _of_name(request.name, root, path=None, globs=_globs(request.path, root), follows_uses=False)
         case FindReferences() | GetCallGraph() | FindRelatedSymbols() | GetSymbolHierarchy():
             return _of_name(request.symbol_name, root, path=request.path, globs=None, follows_uses=True)
+        case ListDirectory():
+            return Sought()
         case GetFileOutline() | ReadFile():
             return Sought(paths=(_relative(request.path, root),))
         case DiffContext():

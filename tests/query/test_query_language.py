@@ -6,6 +6,7 @@ import pytest
 import re2
 
 from codecompass.protocol.decode import decode
+from codecompass.query import query_language
 from codecompass.query.path_globs import expressions_of, path_globs
 from codecompass.query.query_language import MAX_FILTERS, parse_query
 
@@ -146,6 +147,29 @@ def test_any_text_can_be_asked():
         if not parsed.is_empty:
             decode(parsed.tool, parsed.arguments({}))
         assert parse_query(parsed.without(parsed.filters)).words.split() == parsed.words.split() or '"' in text or "/" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "shorter"), [("/a " * 5_400 + "/", "/a " * 50 + "/"), ("/a /" * 4_096, "/a /" * 50), ("/ " * 8_192, "/ " * 50)]
+)
+def test_slashes_cost_no_more_than_their_number(text, shorter):
+    """The slices of a text that are matched do not grow with it: counted, not timed."""
+
+    class Counted(str):
+        n_characters = 0
+
+        def __getitem__(self, item):
+            found = super().__getitem__(item)
+            Counted.n_characters += len(found)
+            return found
+
+    counts = []
+    for each in (shorter, text):
+        Counted.n_characters = 0
+        list(query_language._filters(Counted(each)))
+        counts.append(Counted.n_characters)
+
+    assert counts[1] <= 2 * len(text) + counts[0]
 
 
 @pytest.mark.parametrize("text", ["file:a " * 3_000, '"' * 16_000, "/ " * 8_000, "file:" + "*," * 8_000, "-file:{{{{" * 1_600])

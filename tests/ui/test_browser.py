@@ -243,6 +243,28 @@ def test_a_job_is_watched_while_it_runs_and_can_be_cancelled(opened, projects, g
     assert "cancelled" in page.locator("main").inner_text()
 
 
+def test_a_search_of_a_project_that_is_being_indexed_shows_how_far_that_is(opened, projects, gate):
+    page = opened("/ui/projects")
+    large = page.locator(".project", has=page.locator("h2 a", has_text=re.compile("^large$")))
+
+    (gate / "go").unlink()
+    try:
+        large.get_by_role("button", name="Build anew").click()
+        page.wait_for_selector("[data-live=yes]")
+        large.locator("progress").wait_for()
+        page.goto(f"/ui?project={projects['large']}")
+        page.locator("#results progress").wait_for()
+        said = page.locator("#results .job").inner_text()
+        page.goto("/ui/projects")
+        large.get_by_role("button", name="Cancel").click()
+    finally:
+        (gate / "go").touch()
+    page.wait_for_selector("[data-live=yes]")
+    large.locator("progress").wait_for(state="detached")
+
+    assert re.search(r"large is being indexed: \d+ %", said)
+
+
 def test_an_edit_shows_up_on_a_page_that_is_only_looked_at(opened, projects, shop):
     page = opened(f"/ui?project={projects['shop']}&q=cart")  # makes the project live, and watched
     page.goto("/ui/projects")
@@ -307,6 +329,7 @@ def test_the_last_queries_and_the_filters_are_offered_and_chosen_by_keys(opened,
         page.keyboard.press("Enter")
     page.goto("/ui")
     offered = page.locator("#completions li")
+    page.keyboard.press("ArrowDown")
     offered.first.wait_for()
     recent = [text for text in offered.all_inner_texts() if text.startswith("cart")]
     page.keyboard.press("ArrowDown")
@@ -341,6 +364,86 @@ def test_a_chip_is_removed_and_a_count_narrows_by_keys(opened, projects):
     assert page.locator("#q").input_value() == narrowed
 
 
+def lit(page):
+    return page.eval_on_selector_all(".l.here", "lines => lines.map((line) => line.id)")
+
+
+def test_a_click_and_one_with_shift_choose_lines_to_which_links_lead(opened, projects):
+    page = opened(f"/ui/file?project={projects['shop']}&path=shop/cart.py")
+
+    page.locator("#L9 > span").click()
+    one = lit(page)
+    page.locator("#L12 > span").click(modifiers=["Shift"])
+    page.wait_for_url("**#L9-L12")
+    several = lit(page)
+    links = {name: page.get_by_role("link", name=name, exact=True).get_attribute("href") for name in ("Permalink", "Blame")}
+    page.reload()
+    again = lit(page)
+    page.get_by_role("link", name="Blame", exact=True).click()
+    page.wait_for_url("**/ui/blame?**")
+
+    assert one == ["L9"]
+    assert several == again == ["L9", "L10", "L11", "L12"]
+    assert re.search(r"ref=[0-9a-f]{40}&line=9#L9-L12$", links["Permalink"])
+    assert "first=9&last=12" in links["Blame"]
+    assert "Lines 9 to 12" in page.locator("main").inner_text()
+
+
+def test_lines_and_hits_are_reached_by_keys_alone(opened, projects):
+    page = opened(f"/ui?project={projects['shop']}&q=cart")
+    keys = page.keyboard
+
+    page.locator(".hit a.row", has_text="shop/cart.py").first.focus()
+    keys.press("Enter")
+    page.wait_for_url("**/ui/file?**cart.py**")
+    found = []
+    for key in ("n", "n", "N"):
+        keys.press(key)
+        found.append(page.locator("b.now").evaluate("hit => hit.closest('.l').id + ':' + hit.textContent.toLowerCase()"))
+    keys.press("w")
+    is_off = page.evaluate("document.documentElement.classList.contains('nowrap')")
+    keys.press("w")
+    keys.press("g")
+    keys.type("20-24")
+    keys.press("Enter")
+    page.wait_for_url("**#L20-L24")
+    page.wait_for_selector("#L24.here")
+    chosen = lit(page)
+    keys.press("y")
+    page.wait_for_url(re.compile(r"ref=[0-9a-f]{40}&.*#L20-L24$"))
+
+    assert all(each.endswith(":cart") for each in found)
+    assert found[0] == found[2] != found[1]
+    assert is_off
+    assert chosen == [f"L{number}" for number in range(20, 25)]
+
+
+def test_the_outline_follows_what_is_read_and_a_path_is_copied(opened, projects):
+    page = opened(
+        f"/ui/file?project={projects['large']}&path=part0/module_0.py", permissions=["clipboard-read", "clipboard-write"]
+    )
+
+    page.evaluate("document.getElementById('L40').scrollIntoView()")
+    page.wait_for_selector(".outline a[aria-current]")
+    before = page.locator(".outline a[aria-current]").get_attribute("data-line")
+    page.evaluate("scrollTo(0, 0)")
+    page.wait_for_function("() => document.querySelector('.outline a[aria-current]').dataset.line === '1'")
+    page.get_by_role("button", name="Copy path").click()
+    page.get_by_role("button", name="Copied").wait_for()
+
+    assert int(before) > 20
+    assert page.evaluate("navigator.clipboard.readText()") == "part0/module_0.py"
+
+
+def test_a_relative_time_goes_on_while_a_page_is_open(opened, projects):
+    page = opened("/ui/projects")
+    page.clock.install()
+    page.reload()
+    page.clock.fast_forward("03:00:00")
+
+    assert page.locator("time").first.inner_text() == "3 hours ago"
+
+
 def pages_of(projects):
     shop = projects["shop"]
     return {
@@ -351,6 +454,10 @@ def pages_of(projects):
         "nothing": f"/ui?project={shop}&q=qqqqqqxyz&mode=literal",
         "file": f"/ui/file?project={shop}&path=shop/cart.py",
         "line": f"/ui/file?project={shop}&path=shop/cart.py&line=31#L31",
+        "range": f"/ui/file?project={shop}&path=shop/cart.py&q=cart&line=20#L20-L24",
+        "tree": f"/ui/tree?project={shop}",
+        "blame": f"/ui/blame?project={shop}&path=shop/prices.py",
+        "history": f"/ui/history?project={shop}&path=shop/prices.py",
         "symbol": f"/ui/symbol?project={shop}&name=with_tax",
         "diff": f"/ui/diff?project={shop}&base=main",
         "projects": "/ui/projects",

@@ -4,9 +4,15 @@ import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from msgspec.structs import replace
 
+from codecompass.settings import QuerySettings
+from codecompass.store.layout import make_private_directory
+from codecompass.store.lock import writer_lock
+from tests.support.routing import Client
+from tests.support.waiting import until
 from tests.support.workspace import TestWorkspace
-from tests.ui.pages import links, page_server, parsed
+from tests.ui.pages import PAGE_SETTINGS, links, page_server, parsed
 from tests.ui.shop import FILES, write
 
 
@@ -151,3 +157,29 @@ async def test_what_is_completed_is_escaped(browser, shop):
     html = await browser.html("/ui/complete", project=project, q='"><script>hit()</script> lang:py')
 
     assert "<script>" not in html
+
+
+async def test_a_first_visit_is_answered_from_files_and_asked_again_until_the_index_is_there(tmp_path, shop):
+    """The index stays away because another process holds the writer lock."""
+    home = tmp_path / "home"
+    layout = TestWorkspace(shop.root, home).layout
+    make_private_directory(layout.root)
+    settings = replace(PAGE_SETTINGS, query=QuerySettings(files_answer_after_ms=100))
+    async with page_server(home, settings=settings) as browser:
+        with writer_lock(layout, "another process"):
+            await browser.serving.call("search_code", Client(transport="stdio"), query="voucher", workspace=shop.root)
+            await browser.wait_known(1)
+            project = browser.serving.server.moment().known.projects[0].project.project_id
+            early = await browser.html("/ui/results", project=project, q="voucher")
+        late = ""
+
+        async def is_complete():
+            nonlocal late
+            late = await browser.html("/ui/results", project=project, q="voucher")
+            return "data-passing" not in late
+
+        await until(is_complete, seconds=30)
+
+    assert "shop/cart.py" in hits(early)
+    assert "data-passing" in early
+    assert "shop/cart.py" in hits(late)

@@ -11,6 +11,7 @@ from codecompass.protocol.difference_replies import DiffContextReply
 from codecompass.protocol.replies import (
     CallGraphReply,
     CodeContextReply,
+    DirectoryReply,
     ErrorReply,
     FileOutlineReply,
     FileTextReply,
@@ -88,6 +89,8 @@ def _lines(reply: Reply) -> Iterator[str]:
         case FileTextReply():
             yield one_line(reply.file_path)
             yield from (f"{number}:{one_line(line)}" for number, line in enumerate(reply.lines, reply.line_start))
+        case DirectoryReply():
+            yield from map(one_line, reply.names)
         case SymbolHierarchyReply():
             yield from hierarchy_lines(reply.hierarchy)
         case FindReferencesReply():

@@ -51,6 +51,7 @@ from codecompass.protocol.requests import (
     MAX_REFERENCES,
     AnyRequest,
     FindReferences,
+    ListDirectory,
     LocateSymbol,
     ReadFile,
     SearchCode,
@@ -90,7 +91,7 @@ class Organisation:
         Raises the same errors as `run`, with the organisation's own reason added, and OrganisationUnavailable.
         """
         request = call.request
-        if isinstance(request, ReadFile) or request.workspace is None:
+        if isinstance(request, ReadFile | ListDirectory) or request.workspace is None:
             return await run(call)
         name = asked_elsewhere(request.workspace)
         if name is not None and several_projects(request.workspace) is None:

@@ -1,7 +1,8 @@
-"""Pages about code: `/ui/file`, from a name to its definition (`/ui/goto`), a definition with its uses and callers
+"""Pages about definitions: from a name to its definition (`/ui/goto`), a definition with its uses and callers
 (`/ui/symbol`), and what differs from another commit (`/ui/diff`).
 """
 
+import re
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Final
@@ -10,33 +11,23 @@ from msgspec import Struct
 
 from codecompass.languages.detect import language_of
 from codecompass.protocol.difference_replies import DiffContextReply
-from codecompass.protocol.metadata import Metadata
 from codecompass.protocol.replies import (
     CallGraphReply,
-    FileOutlineReply,
-    FileTextReply,
     FindReferencesReply,
     GraphNode,
     LocateSymbolReply,
     MatchedLine,
-    OutlineNode,
     Reference,
     Result,
 )
-from codecompass.transport.http.request import BAD_REQUEST, HttpRefusal, HttpRequest
+from codecompass.transport.http.request import HttpRequest
 from codecompass.transport.ui.code_lines import CodeLine, Highlighter, PlainLines, lines_of_hit
 from codecompass.transport.ui.fields import Fields
+from codecompass.transport.ui.file_pages import MAX_LINE, lines_address, required, shown_project
 from codecompass.transport.ui.questions import PageError, ToolQueries
 from codecompass.transport.ui.rendering import NOT_STORED, Rendering, address
-from codecompass.transport.ui.shown_projects import ShownProject, chosen
+from codecompass.transport.ui.shown_projects import ShownProject
 
-PART_LINES: Final = 800
-"""Lines of a file on one page, which then has about 100 kB."""
-
-OUTLINE_NODES: Final = 300
-"""Nodes of the outline beside a file: the innermost ones are left out first."""
-
-MAX_LINE: Final = 100_000_000
 DEFINITIONS: Final = 20
 EVERYWHERE: Final = "everywhere"
 """The view of a definition with its uses in all projects."""
@@ -49,21 +40,9 @@ HEADER_LINES: Final = 12
 """How many lines below the first line of a definition its name may be: after decorators, annotations, attributes."""
 
 _SEE_OTHER: Final = 303
+_LINES: Final = re.compile(r"[L:]?(?P<first>[1-9]\d{0,7})(?:-L?(?P<last>[1-9]\d{0,7}))?", re.ASCII)
+"""Lines as people write them: `10`, `L10-L20`."""
 _SURE: Final = ("exact", "case")
-
-
-class FilePart(Struct, frozen=True, kw_only=True):
-    """A part of a file on a page; `before` and `behind` are line numbers in the adjacent parts, 0 if there are none."""
-
-    path: str
-    language: str
-    line_start: int
-    line_end: int
-    line_count: int
-    lines: tuple[CodeLine, ...]
-    before: int
-    behind: int
-    metadata: Metadata
 
 
 class UsesInFile(Struct, frozen=True):
@@ -92,53 +71,27 @@ class CodePages:
         self._rendering = rendering
         self._highlighter = highlighter
 
-    async def file(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
-        """Answers with a file, or the part of it around a line, and its outline."""
-        fields = Fields(request)
-        project = _project(fields, projects)
-        path = _required(fields, "path")
-        line = fields.number("line", 1, lowest=1, highest=MAX_LINE)
-        first = (line - 1) // PART_LINES * PART_LINES + 1
-        reply = await self._questions.read(project.project_id, path, first, PART_LINES)
-        assert isinstance(reply, FileTextReply)
-        [lines] = await self._highlighter.lines([_lines_of_part(reply)])
-        part = _part(reply, lines)
-        outline: tuple[OutlineNode, ...] = ()
-        try:
-            described = await self._questions.show(
-                "get_file_outline", project.project_id, path=reply.file_path, limit=OUTLINE_NODES
-            )
-            assert isinstance(described, FileOutlineReply)
-            outline = described.symbols
-        except PageError:
-            pass  # the file is shown without an outline
-        values = {
-            "projects": projects,
-            "project": project,
-            "part": part,
-            "line": line,
-            "outline": outline,
-            "part_lines": PART_LINES,
-            "here": "file",
-        }
-        await self._rendering.page(request, "file.html", values)
-
     async def goto(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
         """Redirects from a name in a file to its definition; from the name in its own definition to its uses."""
         fields = Fields(request)
-        project = _project(fields, projects)
-        name, path = _required(fields, "name"), fields.text("path")
+        project = shown_project(fields, projects)
+        name, path, ref = required(fields, "name"), fields.text("path"), fields.given("ref")
         line = fields.number("line", 0, lowest=0, highest=MAX_LINE)
-        reply = await self._questions.show("locate_symbol", project.project_id, name=name, limit=DEFINITIONS)
+        lines = _LINES.fullmatch(name)
+        if lines is not None and path:
+            target = lines_address(project.project_id, path, ref, int(lines["first"]), int(lines["last"] or 0))
+            await request.answer(_SEE_OTHER, headers=(("location", target), *NOT_STORED))
+            return
+        reply = await self._questions.show("locate_symbol", project.project_id, name=name, limit=DEFINITIONS, ref=ref)
         assert isinstance(reply, LocateSymbolReply)
-        target = _target(reply.results, project.project_id, name, path, line)
+        target = _target(reply.results, project.project_id, name, path, line, ref)
         await request.answer(_SEE_OTHER, headers=(("location", target), *NOT_STORED))
 
     async def symbol(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
         """Answers with the definitions of a name; if it is unambiguous also with its uses and callers."""
         fields = Fields(request)
-        project = _project(fields, projects)
-        name = _required(fields, "name")
+        project = shown_project(fields, projects)
+        name = required(fields, "name")
         path = fields.given("path")
         known = await self._questions.identify(project.project_id, name, path, DEFINITIONS)
         meant = _meant(known)
@@ -195,7 +148,7 @@ class CodePages:
     async def difference(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
         """Answers with the differences from another commit."""
         fields = Fields(request)
-        project = _project(fields, projects)
+        project = shown_project(fields, projects)
         base, head, path = fields.given("base"), fields.given("head"), fields.given("path")
         values: dict[str, object] = {
             "projects": projects,
@@ -218,47 +171,12 @@ class CodePages:
         await self._rendering.page(request, "diff.html", values)
 
 
-def _project(fields: Fields, projects: tuple[ShownProject, ...]) -> ShownProject:
-    """Returns the project of a page. Raises PageError if no project of that name is shown, even if it exists."""
-    project = chosen(projects, fields.text("project"))
-    if project is None:
-        raise PageError("project_not_found", "no project of this name is served here.")
-    return project
-
-
-def _required(fields: Fields, name: str) -> str:
-    value = fields.text(name)
-    if not value:
-        raise HttpRefusal(BAD_REQUEST, f"the address needs ?{name}=. Begin with a search.")
-    return value
-
-
-def _lines_of_part(reply: FileTextReply) -> PlainLines:
-    first = reply.line_start
-    return PlainLines(tuple(MatchedLine(line=first + index, text=text) for index, text in enumerate(reply.lines)), reply.language)
-
-
 def _line_of_use(use: Reference) -> PlainLines:
     lines = (MatchedLine(line=use.line_start, text=use.text.strip()),) if use.text else ()
     return PlainLines(lines, language_of(use.path, b""))
 
 
-def _part(reply: FileTextReply, lines: tuple[CodeLine, ...]) -> FilePart:
-    first, last = reply.line_start, reply.line_start + max(0, len(reply.lines) - 1)
-    return FilePart(
-        path=reply.file_path,
-        language=reply.language,
-        line_start=first,
-        line_end=last,
-        line_count=reply.line_count,
-        lines=lines,
-        before=max(0, first - PART_LINES),
-        behind=last + 1 if last < reply.line_count else 0,
-        metadata=reply.metadata,
-    )
-
-
-def _target(results: Sequence[Result], project_id: str, name: str, path: str, line: int) -> str:
+def _target(results: Sequence[Result], project_id: str, name: str, path: str, line: int, ref: str | None) -> str:
     """Returns the address of the definition of a name at a line of a file."""
     sure = [hit for hit in results if hit.match in _SURE]
     # The innermost one that begins at the line, or a little above it: its name comes after its decorators.
@@ -272,7 +190,7 @@ def _target(results: Sequence[Result], project_id: str, name: str, path: str, li
     here = [hit for hit in sure if hit.path == path]
     meant = here if len(here) == 1 else sure
     if len(meant) == 1:
-        return address("file", project=project_id, path=meant[0].path, line=meant[0].line_start)
+        return address("file", project=project_id, path=meant[0].path, line=meant[0].line_start, ref=ref)
     return address("symbol", project=project_id, name=name)
 
 

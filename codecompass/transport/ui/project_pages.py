@@ -3,6 +3,7 @@
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -37,6 +38,7 @@ STREAM_SECONDS: Final = 30 * MINUTES
 HEARTBEAT_SECONDS: Final = HttpLimits().comment
 
 _SEE_OTHER: Final = 303
+_TIMES: Final = re.compile(r"(?<=\">)[^<]*(?=</time>)")
 
 
 class ShownClient(Struct, frozen=True):
@@ -159,7 +161,7 @@ class ProjectPages:
         while True:
             # In a thread: there may be a thousand projects, and streams.
             parts = await trio.to_thread.run_sync(self._live_parts, shown_projects(self._server))
-            changed = {name: html for name, html in parts.items() if known.get(name) != html}
+            changed = {name: html for name, html in parts.items() if _lasting(known.get(name, "")) != _lasting(html)}
             if changed:
                 # JSON in ASCII contains no line end, so it is one line of an event.
                 await request.write(b"event: projects\ndata: " + json.dumps(changed).encode("ascii") + b"\n\n")
@@ -168,3 +170,8 @@ class ProjectPages:
                 await request.write(COMMENT)
                 quiet_since = trio.current_time()
             await trio.sleep(LOOK_SECONDS)
+
+
+def _lasting(html: str) -> str:
+    """Returns a part of the page without what changes with the time of day alone, which the browser keeps up to date."""
+    return _TIMES.sub("", html)

@@ -1,18 +1,23 @@
 """Questions of the page, asked as tool calls: with the same routing, isolation, freshness, deadlines and counters."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import trio
 
 from codecompass.actors.job_state import JobView
+from codecompass.errors import FileSystemUnresponsive
 from codecompass.projects.caller import TransportName
-from codecompass.protocol.replies import ErrorReply, LocateSymbolReply, Reply, Result
-from codecompass.protocol.requests import ALL_PROJECTS, ReadFile
+from codecompass.protocol.replies import DirectoryReply, ErrorReply, FileTextReply, LocateSymbolReply, Reply, Result
+from codecompass.protocol.requests import ALL_PROJECTS, ListDirectory, ReadFile
+from codecompass.scan.git_repository import GitError, GitRepository
 from codecompass.transport.http.request import BAD_REQUEST, NOT_FOUND, OK
 
 if TYPE_CHECKING:
     from codecompass.transport.server import Server
+
+T = TypeVar("T")
 
 ADVICE: Final[Mapping[str, str]] = {
     "index_not_ready": "The index is being built. Projects shows how far it is; load this page again in a moment.",
@@ -31,6 +36,7 @@ ADVICE: Final[Mapping[str, str]] = {
     "invalid_input": "Something that was filled in cannot be used. Correct it and send it again.",
     "deadline_exceeded": "That took too long. Ask for less: a more exact query, or a path.",
     "permission_denied": "The index cannot be written. Look at the disk and the rights of the data directory.",
+    "git_failed": "Git cannot answer this. The file or the lines may not be committed yet.",
     "internal_error": "That is a defect of CodeCompass. The log of the server has the details.",
 }
 """What a person can do on the page, by error code; the tool's own message is for agents."""
@@ -112,10 +118,28 @@ class ToolQueries:
         assert isinstance(reply, LocateSymbolReply)
         return reply.results
 
-    async def read(self, project: str, path: str, line_start: int, line_count: int) -> Reply:
-        """Returns lines of a file as they are indexed. Raises PageError."""
-        request = ReadFile(project_id=project, path=path, line_start=line_start, line_count=line_count)
-        return _reply((await self._server.tools.read_file(request, PageCaller())).reply)
+    async def read(self, project: str, path: str, line_start: int, line_count: int, ref: str | None = None) -> FileTextReply:
+        """Returns lines of a file as they are indexed, of the working tree or a commit. Raises PageError."""
+        request = ReadFile(project_id=project, path=path, line_start=line_start, line_count=line_count, ref=ref)
+        reply = _reply((await self._server.tools.read_file(request, PageCaller())).reply)
+        assert isinstance(reply, FileTextReply)
+        return reply
+
+    async def list_directory(self, project: str, path: str, ref: str | None) -> DirectoryReply:
+        """Returns the names in a directory of the index. Raises PageError."""
+        request = ListDirectory(project_id=project, path=path, ref=ref)
+        reply = _reply((await self._server.tools.read_file(request, PageCaller())).reply)
+        assert isinstance(reply, DirectoryReply)
+        return reply
+
+    async def read_repository(self, root: str, read: Callable[[GitRepository, Callable[[], bool]], T]) -> T:
+        """Returns what `read` finds in the git repository of a project. Raises PageError if git fails or there is none."""
+        try:
+            return await self._server.commits.read_repository(Path(root), read)
+        except GitError as error:
+            raise PageError("git_failed", str(error)) from error
+        except FileSystemUnresponsive as error:
+            raise PageError(error.code, error.message) from error
 
 
 def _reply(reply: Reply) -> Reply:

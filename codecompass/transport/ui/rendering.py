@@ -2,15 +2,18 @@
 
 import hashlib
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote, urlencode
 
 import trio
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 from msgspec import Struct
 
 from codecompass import __version__
+from codecompass.formatting import ago, iso_time
 from codecompass.protocol.decode import well_formed
 from codecompass.transport.http.request import NOT_FOUND, OK, Header, HttpRefusal, HttpRequest
 from codecompass.transport.ui.access_checks import PAGE_PATH
@@ -51,7 +54,13 @@ class Rendering:
             auto_reload=False,
         )
         self._environment.globals.update(
-            static=self._static_path, version=__version__, address=address, editors=editor_links, thousands=thousands, size=size
+            static=self._static_path,
+            version=__version__,
+            address=address,
+            editors=editor_links,
+            thousands=thousands,
+            size=size,
+            when=when,
         )
 
     def html(self, template: str, values: Mapping[str, object]) -> str:
@@ -95,6 +104,13 @@ def editor_links(root: str, path: str, line: int) -> tuple[tuple[str, str], ...]
         ("Zed", f"zed://file{plain}:{line}"),
         ("IntelliJ", f"idea://open?file={quote(whole, safe='/', errors='surrogatepass')}&line={line}"),
     )
+
+
+def when(moment: float | str) -> Markup:
+    """Returns a time relative to now, with the exact one on hover. `moment` is in seconds since 1970, or in ISO 8601."""
+    seconds = datetime.fromisoformat(moment).timestamp() if isinstance(moment, str) else moment
+    exact = iso_time(seconds)
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(exact, exact, ago(seconds))
 
 
 def thousands(number: int) -> str:

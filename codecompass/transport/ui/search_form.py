@@ -111,13 +111,17 @@ class SearchForm(Struct, frozen=True, kw_only=True):
     @property
     def wanted(self) -> re.Pattern[str] | None:
         """The pattern of what is marked in the hits; None if nothing is."""
-        parsed = self.parsed
-        words = phrase_of(parsed.words) if self.mode == "auto" else ""
-        if parsed.mode == "regex" and words:
-            return re.compile(f"(?i){re.escape(words)}")
-        if parsed.mode in ("regex", "files") or len(parsed.query) > MARKED_CHARACTERS:
-            return None
-        return re.compile(re.escape(parsed.query)) if parsed.mode == "literal" else word_pattern(parsed.query)
+        return wanted_by(self.parsed, is_chosen=self.mode != "auto")
+
+
+def wanted_by(parsed: ParsedQuery, *, is_chosen: bool = False) -> re.Pattern[str] | None:
+    """Returns the pattern of what a query looks for; None if that is no text. `is_chosen`: its mode was not read from it."""
+    words = "" if is_chosen else phrase_of(parsed.words)
+    if parsed.mode == "regex" and words:
+        return re.compile(f"(?i){re.escape(words)}")
+    if parsed.mode in ("regex", "files") or not parsed.query or len(parsed.query) > MARKED_CHARACTERS:
+        return None
+    return re.compile(re.escape(parsed.query)) if parsed.mode == "literal" else word_pattern(parsed.query)
 
 
 def search_form(request: HttpRequest, projects: tuple[ShownProject, ...]) -> SearchForm:

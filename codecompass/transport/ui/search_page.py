@@ -15,10 +15,12 @@ from codecompass.transport.ui.fields import LENGTHS
 from codecompass.transport.ui.narrowing import Completer, ask_projects, count_facets
 from codecompass.transport.ui.questions import PageError, ToolQueries
 from codecompass.transport.ui.rendering import Rendering
-from codecompass.transport.ui.search_form import SearchForm, search_form
+from codecompass.transport.ui.search_form import MARKED_CHARACTERS, SearchForm, search_form
 from codecompass.transport.ui.shown_projects import ShownProject
 
 MORE_HITS: Final = 40
+MAX_JOBS: Final = 5
+"""Jobs that are shown above the hits."""
 
 _FACTORS: Final = (
     ("exact_match_boost", "has the words as they are written"),
@@ -71,6 +73,14 @@ class SearchPageResult(Struct, frozen=True, kw_only=True):
     searched: str = ""
     """The name of the project, empty for several."""
 
+    @property
+    def is_passing(self) -> bool:
+        """Whether the same question soon has a better answer: what there is comes from files while the index is being built."""
+        if self.trouble is not None:
+            return self.trouble.is_passing
+        seen = self.metadata
+        return seen is not None and seen.result_completeness != "complete" and seen.indexing_status not in ("ready", "")
+
 
 class SearchPage:
     """Answers `/ui`, and the parts of it that change while somebody types: `/ui/results`, `/ui/facets`, `/ui/complete`."""
@@ -104,7 +114,17 @@ class SearchPage:
 
     async def _values(self, form: SearchForm, projects: tuple[ShownProject, ...]) -> dict[str, object]:
         found = await self._found(form, projects)
-        return {"form": form, "found": found, "verdicts": VERDICTS, "status": OK, "more": MORE_HITS, "filter_meanings": MEANINGS}
+        is_marked = form.mode == "auto" and len(form.q) <= MARKED_CHARACTERS
+        return {
+            "form": form,
+            "found": found,
+            "verdicts": VERDICTS,
+            "status": OK,
+            "more": MORE_HITS,
+            "filter_meanings": MEANINGS,
+            "marked": form.parsed.words if is_marked else "",
+            "under_way": _under_way(form, projects),
+        }
 
     async def _counted(self, form: SearchForm, projects: tuple[ShownProject, ...]) -> dict[str, object]:
         return {"facets": await count_facets(self._questions, form, projects)}
@@ -135,6 +155,15 @@ class SearchPage:
             metadata=reply.metadata,
             searched=searched[0].label if searched is not None and is_about_one else "",
         )
+
+
+def _under_way(form: SearchForm, projects: tuple[ShownProject, ...]) -> tuple[ShownProject, ...]:
+    """Returns the projects of a search that are being indexed."""
+    try:
+        searched = form.searched(projects)
+    except PageError:
+        return ()
+    return tuple(each for each in (projects if searched is None else searched) if each.job is not None)[:MAX_JOBS]
 
 
 def _shown_hit(hit: Result, project: ShownProject, reason: RankingReason | None, lines: tuple[CodeLine, ...]) -> ShownHit:

@@ -2,7 +2,9 @@
 
     /ui  /ui/results                    search
     /ui/facets  /ui/complete            counts of the hits, and what can follow in a query
-    /ui/file  /ui/goto  /ui/symbol      a file, from a name to its definition, a definition with its uses
+    /ui/file  /ui/raw  /ui/tree         a file, its text alone, a directory
+    /ui/blame  /ui/history              who wrote lines, and which commits changed them
+    /ui/goto  /ui/symbol                from a name to its definition, a definition with its uses
     /ui/diff                            the differences from another commit
     /ui/projects  /ui/project           all projects, one project; POST /ui/act starts and cancels jobs
     /ui/events                          changes of projects and jobs, as a stream of events
@@ -19,6 +21,7 @@ from codecompass.transport.http.request import NOT_FOUND, HttpRefusal, HttpReque
 from codecompass.transport.ui.access_checks import PAGE_PATH
 from codecompass.transport.ui.code_lines import Highlighter
 from codecompass.transport.ui.code_pages import CodePages
+from codecompass.transport.ui.file_pages import FilePages
 from codecompass.transport.ui.project_pages import ProjectPages
 from codecompass.transport.ui.questions import PageError, ToolQueries
 from codecompass.transport.ui.rendering import Rendering
@@ -44,6 +47,7 @@ class Site:
         highlighter = Highlighter(server.page_workers)
         search = SearchPage(questions, self._rendering, highlighter)
         code = CodePages(questions, self._rendering, highlighter)
+        files = FilePages(questions, self._rendering, highlighter)
         self._projects = ProjectPages(server, questions, self._rendering)
         self._pages: Mapping[str, Page] = {
             "": search.page,
@@ -51,7 +55,11 @@ class Site:
             "/results": search.results,
             "/facets": search.facets,
             "/complete": search.complete,
-            "/file": code.file,
+            "/file": files.file,
+            "/raw": files.raw,
+            "/tree": files.tree,
+            "/blame": files.blame,
+            "/history": files.history,
             "/goto": code.goto,
             "/symbol": code.symbol,
             "/diff": code.difference,

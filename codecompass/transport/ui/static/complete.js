@@ -108,7 +108,6 @@ function accept(option) {
 }
 
 field.addEventListener("input", offer);
-field.addEventListener("focus", () => field.value || offer());
 field.addEventListener("click", () => field.value || offer());
 field.addEventListener("blur", hide);
 list.addEventListener("mousedown", (event) => {
@@ -119,7 +118,15 @@ list.addEventListener("mousedown", (event) => {
 
 // Before the keys of all pages, which use the arrows for rows. Where nothing is chosen, Enter and Tab do what they do elsewhere.
 field.addEventListener("keydown", (event) => {
-  if (list.hidden || event.isComposing) return;
+  if (event.isComposing) return;
+  if (list.hidden) {
+    if (event.key !== "ArrowDown" || field.value) return;
+    // An empty field: the last queries, and the filters.
+    event.preventDefault();
+    event.stopPropagation();
+    offer();
+    return;
+  }
   const count = options().length;
   if (event.key === "ArrowDown") select((active + 1) % count);
   else if (event.key === "ArrowUp") select(active <= 0 ? count - 1 : active - 1);
@@ -130,5 +137,3 @@ field.addEventListener("keydown", (event) => {
   event.preventDefault();
   event.stopPropagation();
 });
-
-if (document.activeElement === field && !field.value) offer();

@@ -38,6 +38,26 @@ function outline() {
   return Boolean(links);
 }
 
+// Relative times go on while a page is open, in the words of the server.
+const STEPS = [[60, "second"], [60, "minute"], [24, "hour"], [30, "day"], [12, "month"]];
+
+function ago(seconds) {
+  if (seconds < 5) return "just now";
+  let elapsed = seconds;
+  for (const [step, unit] of STEPS) {
+    if (elapsed < step) return `${Math.floor(elapsed)} ${unit}${Math.floor(elapsed) === 1 ? "" : "s"} ago`;
+    elapsed /= step;
+  }
+  return `${Math.floor(elapsed)} year${Math.floor(elapsed) === 1 ? "" : "s"} ago`;
+}
+
+setInterval(() => {
+  for (const time of document.querySelectorAll("time")) {
+    const said = ago((Date.now() - Date.parse(time.dateTime)) / 1000);
+    if (time.textContent !== said) time.textContent = said;
+  }
+}, 10_000);
+
 function toggleHelp() {
   if (help.open) help.close();
   else help.showModal();

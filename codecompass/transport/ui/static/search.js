@@ -39,8 +39,13 @@ function askAgainIfPassing() {
   if (!results.querySelector("[data-passing]")) return;
   clearTimeout(timer);
   timer = setTimeout(() => {
+    // Whoever is among the hits keeps the place.
+    if (results.contains(document.activeElement)) {
+      askAgainIfPassing();
+      return;
+    }
     asked = "";
-    ask();
+    ask({ isPast: true });
   }, RETRY_MS);
 }
 
