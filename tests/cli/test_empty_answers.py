@@ -4,7 +4,7 @@ from tests.cli.conftest import SHOP
 
 
 def test_a_project_without_files_says_so(cli):
-    cli.tree("empty", {})
+    cli.tree("empty", {".gitignore": "*\n"})
 
     done = cli("search", "needle")
 
@@ -14,7 +14,7 @@ def test_a_project_without_files_says_so(cli):
 
 
 def test_a_project_of_which_all_is_left_out_says_why(cli):
-    cli.tree("data", {"a.bin": b"\0\1" * 100, "b.bin": b"\0" * 100, ".env": "KEY=needle\n"}, git=False)
+    cli.tree("blobs", {"a.bin": b"\0\1" * 100, "b.bin": b"\0" * 100, ".env": "KEY=needle\n"}, git=False)
 
     done = cli("search", "needle")
 
