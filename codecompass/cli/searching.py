@@ -100,10 +100,13 @@ def search(
     if several:
         return _write_several(invocation, SearchCode.tool, arguments, several, pattern, shown or text)
     surroundings: dict[str, dict[int, str]] = {}
+    searched: list[str] = []
 
     def query(request: SearchCode, question: QueryContext) -> SearchCodeReply:
         settings = replace(question.settings, shows_lines=True) if as_lines else question.settings
         reply = search_code(question.snapshot, request, question.state, settings, question.is_expired)
+        if not reply.results:
+            searched.append(searched_files(question.snapshot))
         if any(around):
             surroundings.update(_lines_around(question.snapshot, reply.results, *around))
         return question.marked(reply)
@@ -111,7 +114,22 @@ def search(
     found = answer(invocation, SearchCode, arguments, query)
     is_as_typed = shown in ("", text)
     root = found.project.root
-    return _write(invocation, {"": root}, found.reply, pattern, shown or text, surroundings, is_as_typed=is_as_typed)
+    return _write(
+        invocation, {"": root}, found.reply, pattern, shown or text, surroundings, is_as_typed=is_as_typed, searched=searched
+    )
+
+
+def searched_files(snapshot: Snapshot) -> str:
+    """Returns which files a search without hits went through, what was left out and why, and how to see more of that."""
+    skipped = [(number, reason.replace("_", " ")) for reason, number in snapshot.facts.skipped_by_reason()]
+    why = ", ".join(f"{reason} {number:,}" for number, reason in sorted(skipped, key=lambda each: (-each[0], each[1])))
+    n_files = snapshot.meta.file_count
+    if n_files:
+        left_out = f"; left out: {why}" if why else ""
+        return f"{formatting.count(n_files, 'file')} searched{left_out}; why one is not: codecompass status FILE"
+    if why:
+        return f"no file of this project is indexed; left out: {why}. What and why: codecompass index --dry-run"
+    return "this project has no files to index: all are ignored, or there are none. See: codecompass index --dry-run"
 
 
 def _lines_around(snapshot: Snapshot, results: Sequence[Result], before: int, after: int) -> dict[str, dict[int, str]]:
@@ -164,6 +182,7 @@ def _write(
     around: Mapping[str, Mapping[int, str]] | None = None,
     *,
     is_as_typed: bool = True,
+    searched: Sequence[str] = (),
 ) -> bool:
     terminal = invocation.terminal
     if invocation.options.as_json:
@@ -180,6 +199,8 @@ def _write(
         terminal.warn(warning)
     if not reply.results:
         terminal.note(f"nothing found for '{cut(printable(asked), MAX_ECHO_COLUMNS)}'")
+        for line in searched[-1:]:
+            terminal.note(line, "dim")
     elif reply.next_offset:
         terminal.note(f"{counted(reply)}; see more with -n" if counted(reply) else "there are more; see them with -n", "dim")
     if reply.metadata.freshness_status != "fresh" and not reply.metadata.warnings:

@@ -218,12 +218,12 @@ def test_a_value_that_makes_no_sense_is_wrong_usage_before_anything_is_indexed(c
     assert cli("projects", "list", "--json").json == {"projects": []}
 
 
-def test_a_limit_out_of_range_is_clamped_with_a_warning(cli, shop):
-    readable = cli("search", "cart", "--limit", "0")
+def test_a_limit_above_the_range_is_clamped_with_a_warning(cli, shop):
+    readable = cli("search", "cart", "--limit", "101")
     machine = cli("search", "cart", "--limit", "1000", "--json")
 
     assert readable.code == machine.code == 0
-    assert "warning: limit '0' is out of the range 1..100; 1 was used" in readable.err
+    assert "warning: limit '101' is out of the range 1..100; 100 was used" in readable.err
     assert machine.json["metadata"]["warnings"] == ["limit '1000' is out of the range 1..100; 100 was used"]
     assert machine.err == ""
 

@@ -11,7 +11,7 @@ from codecompass.projects.selection import KnownProjects, labels, select_project
 from codecompass.store.registry import Project
 
 
-def project(root, alias=None):
+def project(root, alias=None, own_name=""):
     path = Path(root)
     return Project(
         project_id=project_id(path),
@@ -21,10 +21,11 @@ def project(root, alias=None):
         is_default=False,
         created_at=0.0,
         last_used_at=0.0,
+        own_name=own_name,
     )
 
 
-API, WEB, OLD = project("/srv/api"), project("/srv/web", "shop"), project("/old/api")
+API, WEB, OLD = project("/srv/api", None, "api"), project("/srv/web", "shop"), project("/old/api", None, "old-api")
 KNOWN = KnownProjects((OLD, API, WEB), {"backend": (API, WEB)})
 
 
@@ -32,15 +33,8 @@ def chosen(*names, allowed=()):
     return [each.project.root for each in select_projects(KNOWN, names, [Path(root) for root in allowed])]
 
 
-def test_the_label_is_the_alias_or_the_name_of_the_directory_or_the_id_where_others_have_the_same():
-    assert labels([API, WEB]) == {API.project_id: "api", WEB.project_id: "shop"}
-    assert labels([API, OLD]) == {API.project_id: API.project_id, OLD.project_id: OLD.project_id}
-
-
-def test_a_directory_called_like_the_alias_of_another_is_named_by_its_id():
-    shop = project("/srv/shop")
-
-    assert labels([WEB, shop]) == {WEB.project_id: "shop", shop.project_id: shop.project_id}
+def test_the_label_is_the_name():
+    assert labels([API, WEB, OLD]) == {API.project_id: "api", WEB.project_id: "shop", OLD.project_id: "old-api"}
 
 
 def test_all_are_in_the_order_of_their_roots_and_each_is_there_once():
@@ -48,9 +42,8 @@ def test_all_are_in_the_order_of_their_roots_and_each_is_there_once():
     assert chosen("shop", "backend", API.project_id) == [WEB.root, API.root]
 
 
-def test_a_name_that_two_directories_have_is_none():
-    with pytest.raises(ProjectNotFound):
-        chosen("api")
+def test_a_name_in_the_spelling_of_its_directory_is_taken():
+    assert chosen("Old_API") == [OLD.root]
 
 
 def test_outside_of_the_allowed_roots_a_project_is_unknown_and_takes_no_name():

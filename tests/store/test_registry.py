@@ -23,7 +23,7 @@ def home(tmp_path) -> HomeLayout:
     return HomeLayout(tmp_path / "home")
 
 
-def test_a_registered_project_is_found_by_id_alias_and_path(home):
+def test_a_registered_project_is_found_by_id_name_and_path(home):
     root = Path("/srv/shop")
 
     with open_registry(home) as registry:
@@ -31,7 +31,7 @@ def test_a_registered_project_is_found_by_id_alias_and_path(home):
         named = registry.adopt(registered.project_id, alias="web-shop")
 
         assert registered.project_id == project_id(root)
-        assert (registered.name, named.name) == (registered.project_id, "web-shop")
+        assert (registered.name, named.name) == ("shop", "web-shop")
         assert named.schema_name == "project_web_shop"
         assert registry.find(registered.project_id) == registry.find("web-shop") == registry.at(root) == named
 

@@ -45,7 +45,7 @@ def test_the_page_begins_with_the_project_that_one_stands_in(tmp_path):
     )
     try:
         address = process.stdout.readline().strip()
-        listed = codecompass(home, "projects", "list").stdout
+        listed = codecompass(home, "projects", "list", "--json").stdout
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(60)

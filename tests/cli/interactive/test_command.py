@@ -27,7 +27,7 @@ class Opener:
     def __call__(self, *words: str, columns: int = 100, rows: int = 30, **variables: str) -> PseudoTerminal:
         environment = {name: value for name, value in self._cli.environment.items() if name != "NO_COLOR"}
         environment |= variables
-        terminal = PseudoTerminal(["search", "-i", *words], environment, self._cli.cwd, columns=columns, rows=rows)
+        terminal = PseudoTerminal(["search", "--interactive", *words], environment, self._cli.cwd, columns=columns, rows=rows)
         return self._opened.enter_context(terminal)
 
 
@@ -444,7 +444,7 @@ def test_a_pasted_text_is_one_query_and_opens_nothing(cli, shop, opener, editor)
 
 
 def test_without_a_terminal_it_says_what_to_do_instead(cli, shop, program):
-    done = program("search", "-i", "total")
+    done = program("search", "--interactive", "total")
 
     assert done.code == 2
     assert "needs a terminal" in done.err
@@ -461,7 +461,7 @@ def test_a_terminal_that_cannot_be_drawn_on_is_refused(cli, shop, opener):
 
 @pytest.mark.parametrize("option", ["--json", "--compact", "--detail-level=body", "--why-not=a.py", "--changed-since=main"])
 def test_options_that_shape_a_printed_answer_are_refused(cli, shop, option):
-    done = cli("search", "-i", "total", option)
+    done = cli("search", "--interactive", "total", option)
 
     assert done.code == 2
     assert option.partition("=")[0] in done.err + done.out
