@@ -28,7 +28,6 @@ from release.source import Commit, ReleaseError
 
 ROOT = Path(__file__).parents[2]
 FILES = outlets(DEFINITION)
-HOSTS = ROOT / ".venv/hosts/node_modules/.bin"
 COMMIT = Commit(id="0" * 40, seconds=1_767_323_045)
 LAUNCH = {"command": "codecompass", "args": ["serve-mcp", "--tools", "core", "--answers", "text"]}
 
@@ -128,29 +127,6 @@ def test_the_published_schemas_accept_the_files(variable: str, name: str):
         pytest.skip(f"{variable} does not name the schema")
 
     jsonschema.Draft7Validator(json.loads(Path(os.environ[variable]).read_text())).validate(_load(name))
-
-
-@pytest.mark.hosts
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("host", "command"),
-    [
-        ("claude", ["plugin", "validate", "."]),
-        ("claude", ["plugin", "validate", "plugins/claude-code"]),
-        ("gemini", ["extensions", "validate", "plugins/gemini"]),
-    ],
-)
-def test_the_validators_of_the_hosts_accept_the_files(host: str, command: list[str], tmp_path: Path):
-    program = shutil.which(host, path=f"{HOSTS}{os.pathsep}{os.environ['PATH']}")
-    if program is None:
-        pytest.skip(f"{host} is not installed")
-
-    environment = os.environ | {"HOME": str(tmp_path)}
-    done = subprocess.run(
-        [program, *command], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False
-    )
-
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def _wheel(directory: Path, name: str = wheel_name(DEFINITION)) -> Path:
