@@ -29,12 +29,10 @@ _BOUNDARY: Final = re.compile(r"[()\[\]{},]")
 _FLAT: Final = re.compile(r"\(([^()\[\]{}]*+)\)")
 """All arguments of a call without brackets in them."""
 
-_NESTED: Final = re.compile(
-    r"\(((?>[^()\[\]{}]*+(?:\((?>[^()\[\]{}]*+(?:\([^()\[\]{}]*+\)[^()\[\]{}]*+)*+)\)[^()\[\]{}]*+)*+))\)"
-)
+_NESTED: Final = re.compile(r"\(([^()\[\]{}]*+(?>(?:\([^()\[\]{}]*+(?>(?:\([^()\[\]{}]*+\)[^()\[\]{}]*+)*)\)[^()\[\]{}]*+)*))\)")
 """All arguments of a call with parentheses in them to a depth of two, and without other brackets."""
 
-_INNER: Final = re.compile(r"\((?>[^()]*+(?:\([^()]*+\)[^()]*+)*+)\)")
+_INNER: Final = re.compile(r"\([^()]*+(?>(?:\([^()]*+\)[^()]*+)*)\)")
 _BLOCK: Final = re.compile(r"[ \t]*+\{")
 _NUMBER: Final = re.compile(r"[-+]?(?:0[xXbB])?[\d_]*\.?[\d_a-fA-F]*(?:[eE][-+]?\d+)?(?P<suffix>[uUlLfFdDmM]*)\Z")
 _CAST: Final = re.compile(r"\((?P<type>[^\W\d][\w.]*(?:<[\w., <>?]*>)?(?:\[\])*)\)\s*[\w(\"']")

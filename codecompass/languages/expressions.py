@@ -287,7 +287,7 @@ def parameter_list(written: str, rules: LexicalRules) -> Iterator[tuple[str, str
                     yield found["name"], (found["type"] or "").strip()
 
 
-_LABELLED: Final = re.compile(r":[ ]?\((?P<type>(?>[^()]++|\([^()]*+\))*)\)[ ]?(?P<name>\w++)")
+_LABELLED: Final = re.compile(r":[ ]?\((?P<type>(?>(?:[^()]++|\([^()]*+\))*))\)[ ]?(?P<name>\w++)")
 """A parameter of a method of Objective-C, `:(T)name`."""
 
 _PATTERN: Final = re.compile(
@@ -339,7 +339,7 @@ MAX_LOOK_BACK: Final = 2_000
 
 _TYPED_LITERALS: Final = frozenset({"go", "python", "rust", "zig"})
 _DOTTED_NAME: Final = re.compile(r"[^\W\d]\w*(?:(?:\.|::)[^\W\d]\w*)*\Z")
-_PLAIN_RECEIVER: Final = re.compile(r"(?:[^\W\d]\w*+)(?:(?:\.|->)\w++|\[\w++\])*+")
+_PLAIN_RECEIVER: Final = re.compile(r"[^\W\d]\w*+(?>(?:(?:\.|->)\w++|\[\w++\])*)")
 _MADE: Final = re.compile(r"\[\s*+\w++\s++(?:alloc|new)\s*+\]")
 """`[T alloc]`, a value of the type T."""
 

@@ -26,8 +26,8 @@ _MODULE_IMPORT: Final = re.compile(rb"^@import[ \t]+([\w.]+)[ \t]*;", re.MULTILI
 _QUALIFIER: Final = re.compile(
     rb"\b(?:_Nullable|_Nonnull|_Null_unspecified|__(?:nullable|nonnull|unused|weak|strong|block|kindof|unsafe_unretained)"
     rb"|[A-Z]{2,12}_(?:EXPORT|EXTERN|INLINE|REQUIRES_SUPER|DESIGNATED_INITIALIZER))\b"
-    rb"|\b[A-Z]{2,12}_(?:API_|CLASS_|ENUM_)?(?:AVAILABLE|UNAVAILABLE|DEPRECATED|SWIFT_NAME)(?:_[A-Z]+)*+"
-    rb"(?:\((?>[^()\n]++|\([^()\n]*+\))*+\))?"
+    rb"|\b[A-Z]{2,12}_(?:API_|CLASS_|ENUM_)?(?:AVAILABLE|UNAVAILABLE|DEPRECATED|SWIFT_NAME)(?>(?:_[A-Z]++)*)"
+    rb"(?:\((?>(?:[^()\n]++|\([^()\n]*+\))*)\))?"
 )
 """What says nothing of a type or declaration but to the compiler."""
 
