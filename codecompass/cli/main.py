@@ -7,7 +7,7 @@ parses in a coroutine that never waits, so it is run here without an event loop.
 import os
 import sys
 from collections.abc import Coroutine, Sequence
-from typing import Any
+from typing import Any, Final
 
 import asyncclick
 
@@ -58,7 +58,7 @@ ENTRIES = (
     _entry(MANAGE, "installation", "uninstall", "Remove all data."),
 )
 
-MEANT = {
+MEANT: Final = {
     **dict.fromkeys(("find", "fd"), "codecompass search QUERY, or for files: codecompass search --mode files GLOB"),
     **dict.fromkeys(("grep", "rg", "ag", "ack"), "codecompass search -e REGEX, or for a literal: codecompass search -F TEXT"),
     **dict.fromkeys(("def", "definition", "goto", "symbol", "where"), "codecompass locate NAME"),

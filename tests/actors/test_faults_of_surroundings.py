@@ -290,4 +290,4 @@ async def test_an_error_that_a_job_ended_with_is_what_a_first_question_is_told(t
 
         assert told.value.code == "project_not_found"
         assert told.value.data["workspace"] == str(root.root)
-        assert "index_repo tries at once" in told.value.message
+        assert "call index_repo to retry now" in told.value.message

@@ -179,7 +179,7 @@ async def test_a_repository_that_is_gone_is_said_to_be(serving, repository):
 
     assert by_path["error"]["code"] == "workspace_not_registered"
     assert by_default["error"]["code"] == "project_not_found"
-    assert "codecompass projects gc" in by_default["error"]["message"]
+    assert "pass another workspace" in by_default["error"]["message"]
 
 
 # first contact
