@@ -61,11 +61,9 @@ class Binder:
     def bind(self, name: str, use: Use, file: FileNames) -> Binding:
         """Returns the definitions that a use of `name` in `file` refers to."""
         around = enclosing(file, use.line)
-        key = (
-            file.file_id,
-            around[-1].id if around else 0,
-            f"{use.receiver}\0{name}\0{use.usage if use.usage in ('key', 'inherit') else ''}",
-        )
+        # The number of arguments chooses among the members that an unknown receiver may have.
+        distinguishes = use.usage if use.usage in ("key", "inherit") else str(use.arity) if use.receiver else ""
+        key = (file.file_id, around[-1].id if around else 0, f"{use.receiver}\0{name}\0{distinguishes}")
         known = self._bound.get(key)
         if known is None:
             if use.usage == "key":
