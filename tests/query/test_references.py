@@ -661,12 +661,12 @@ def test_a_use_among_the_properties_of_a_class_is_in_the_class(index_of, uses_of
     assert [(line, name) for _, line, _, name in around(uses_of(snapshot, "Service"))] == [(4, "User"), (6, "User")]
 
 
-def test_two_calls_of_one_function_are_told_apart_by_the_number_of_their_arguments(index_of, uses_of):
+def test_two_calls_in_one_function_are_told_apart_by_the_number_of_their_arguments(index_of, uses_of):
     text = (
-        "class Job:\n    def send(self, a):\n        pass\n\n\nclass Mail:\n    def send(self, a, b):\n        pass\n\n\n"
-        "def both(x):\n    x.send(1)\n    x.send(1, 2)\n"
+        "class Job { void transmit(int a) {} }\nclass Mail { void transmit(int a, int b) {} }\n"
+        "class Both {\n  void both(java.util.List x) {\n    x.get(0).transmit(1);\n    x.get(0).transmit(1, 2);\n  }\n}\n"
     )
-    snapshot = index_of({"a.py": text})
+    snapshot = index_of({"Both.java": text})
 
-    assert [each.line_start for each in uses_of(snapshot, "Job.send").references] == [12]
-    assert [each.line_start for each in uses_of(snapshot, "Mail.send").references] == [13]
+    assert [each.line_start for each in uses_of(snapshot, "Job.transmit").references] == [5]
+    assert [each.line_start for each in uses_of(snapshot, "Mail.transmit").references] == [6]
