@@ -663,10 +663,10 @@ def test_a_use_among_the_properties_of_a_class_is_in_the_class(index_of, uses_of
 
 def test_two_calls_in_one_function_are_told_apart_by_the_number_of_their_arguments(index_of, uses_of):
     text = (
-        "class Job { void transmit(int a) {} }\nclass Mail { void transmit(int a, int b) {} }\n"
-        "class Both {\n  void both(java.util.List x) {\n    x.get(0).transmit(1);\n    x.get(0).transmit(1, 2);\n  }\n}\n"
+        "package a\ntype Job struct{}\nfunc (j Job) Transmit(a int) {}\ntype Mail struct{}\n"
+        "func (m Mail) Transmit(a int, b int) {}\nfunc both() {\n\tx := load()\n\tx.Transmit(1)\n\tx.Transmit(1, 2)\n}\n"
     )
-    snapshot = index_of({"Both.java": text})
+    snapshot = index_of({"a.go": text})
 
-    assert [each.line_start for each in uses_of(snapshot, "Job.transmit").references] == [5]
-    assert [each.line_start for each in uses_of(snapshot, "Mail.transmit").references] == [6]
+    assert [each.line_start for each in uses_of(snapshot, "Job.Transmit").references] == [8]
+    assert [each.line_start for each in uses_of(snapshot, "Mail.Transmit").references] == [9]
