@@ -220,7 +220,12 @@ def _ancestors(known: list[Definition]) -> Iterator[Question]:
     for each in spread([each for each in _single(known) if each.parents], 25):
 
         def check(answer: dict, each: Definition = each) -> None:
-            chain = [(node["name"], node["line_start"]) for node in answer["hierarchy"] if node["kind"] in FUNCTIONS | TYPES]
+            # A variable or field of that name, which is not among the known definitions, is answered with a chain of its own.
+            begins = [at for at, node in enumerate(answer["hierarchy"]) if node["depth"] == 0]
+            own = next(at for at in begins if answer["hierarchy"][at]["line_start"] == each.line)
+            end = next((at for at in begins if at > own), len(answer["hierarchy"]))
+            nodes = answer["hierarchy"][own:end]
+            chain = [(node["name"], node["line_start"]) for node in nodes if node["kind"] in FUNCTIONS | TYPES]
             assert chain == [(each.name, each.line), *reversed(each.parents)]
 
         yield Question("get_symbol_hierarchy", {"symbol_name": each.name, "path": each.path, "direction": "ancestors"}, check)

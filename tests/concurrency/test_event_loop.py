@@ -1,5 +1,6 @@
 """The event loop of a server calls nothing that may wait for a disk, a lock, git or a name server."""
 
+import sys
 from collections.abc import Mapping
 from typing import Final
 
@@ -70,6 +71,7 @@ async def test_a_server_waits_for_no_disk_lock_git_or_name_server_on_its_event_l
             await ask(browser.port, "POST", "/mcp", message("tools/list", modern()), **modern_headers("tools/list"))
     finally:
         trio.lowlevel.remove_instrument(watch)
+        sys.setprofile(None)  # no step ends for a watch that has been removed
 
     assert any(call.place == "transport/server.py:resident_bytes" for call in watch.found), "the watch sees nothing"
     if found := "\n".join(watch.report(without=ALLOWED)):
