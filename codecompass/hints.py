@@ -22,7 +22,6 @@ class Hint(Struct, frozen=True):
 
 REBUILD: Final = Hint("index_repo with force: true", "codecompass index --force")
 INDEX: Final = Hint("index_repo", "codecompass index")
-SYNC: Final = Hint("sync_repo", "codecompass sync")
 CHECK: Final = Hint("health_check", "codecompass doctor")
 PROJECTS: Final = Hint("health_check", "codecompass projects list")
 REFS: Final = Hint("list_refs", "codecompass branches")

@@ -7,7 +7,7 @@ import pytest
 from codecompass.protocol.requests import MAX_LINES_READ
 from codecompass.transport.ui.project_pages import _lasting
 from tests.support.workspace import TestWorkspace
-from tests.ui.pages import links, page_server, parsed
+from tests.ui.pages import links, parsed
 from tests.ui.shop import FILES, write
 
 
@@ -19,12 +19,6 @@ def shop(tmp_path):
     workspace.write({"shop/prices.py": FILES["shop/prices.py"].replace("19}", "20}")})
     workspace.commit("raise <the> rate")
     return workspace
-
-
-@pytest.fixture
-async def browser(tmp_path, shop):
-    async with page_server(tmp_path / "home") as found:
-        yield found
 
 
 async def test_a_directory_shows_what_is_in_it_and_leads_to_its_files(browser, shop):

@@ -3,7 +3,6 @@
 import re
 from urllib.parse import parse_qs, urlsplit
 
-import pytest
 from msgspec.structs import replace
 
 from codecompass.settings import QuerySettings
@@ -13,21 +12,7 @@ from tests.support.routing import Client
 from tests.support.waiting import until
 from tests.support.workspace import TestWorkspace
 from tests.ui.pages import PAGE_SETTINGS, links, page_server, parsed
-from tests.ui.shop import FILES, write
-
-
-@pytest.fixture
-def shop(tmp_path):
-    workspace = TestWorkspace(tmp_path / "shop", tmp_path / "unused", git=True)
-    workspace.write(FILES)
-    workspace.commit("begin")
-    return workspace
-
-
-@pytest.fixture
-async def browser(tmp_path, shop):
-    async with page_server(tmp_path / "home") as found:
-        yield found
+from tests.ui.shop import write
 
 
 def hits(html):

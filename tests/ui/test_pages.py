@@ -11,25 +11,9 @@ from msgspec.structs import replace
 from codecompass.settings import ServerSettings
 from codecompass.transport.ui.fields import LENGTHS
 from tests.support.waiting import until
-from tests.support.workspace import TestWorkspace
 from tests.transport.http.client import JSON, ask, call, connect, message
 from tests.ui.pages import PAGE_SETTINGS, links, page_server, parsed
 from tests.ui.shop import FILES, HOSTILE_CODE, HOSTILE_NAME, hostile_files, write
-
-
-@pytest.fixture
-def shop(tmp_path):
-    """A git repository with a commit."""
-    workspace = TestWorkspace(tmp_path / "shop", tmp_path / "unused", git=True)
-    workspace.write(FILES)
-    workspace.commit("begin")
-    return workspace
-
-
-@pytest.fixture
-async def browser(tmp_path, shop):
-    async with page_server(tmp_path / "home") as found:
-        yield found
 
 
 async def test_a_search_shows_places_code_definitions_and_freshness(browser, shop):
