@@ -5,14 +5,13 @@ import pytest
 from bench.growth import Sample, asked, connect, copied, grown, open_sessions, sample
 from bench.synthetic import project_files, source_files
 from codecompass.units import MIB
-from tests.soak.growth import slope
 from tests.support.served import write_tree
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("soak")]  # each needs the whole machine
 
-N_REQUESTS = 1_500
-"""In CI: the allocator and the caches have reached their size after about 600."""
+N_REQUESTS = 2_500
+"""In CI: the allocator and the caches have reached their size after about 600, on a busy machine after 1,000."""
 
 N_SOAKED = 2_500
 """For each unit of the scale above 1: `make soak` has 20, which makes 50,000."""
@@ -22,9 +21,10 @@ WARM_UP = 0.4
 """The share of the requests before the first sample that counts."""
 
 LARGEST_GROWTH = 0.05
-"""As a share of the memory after the warm-up; in CI with the room below, because a warm-up of 600 requests is not quite over."""
+"""As a share of the memory after the warm-up; in CI with the room below."""
 
-ROOM = 10 * MIB
+ROOM = 16 * MIB
+"""The allocator keeps what one large request needed: a step of 10 to 14 MB, once, in any request (measured 2026-11-26)."""
 
 
 @pytest.fixture
@@ -35,11 +35,14 @@ def tree(tmp_path):
     return copied(made, tmp_path / "place")
 
 
-def growth_of(samples: list[Sample]) -> float:
-    """Returns by how many bytes the memory grew after the warm-up, by the median of the slopes between all samples."""
-    counted = [each for each in samples if each.n_requests >= WARM_UP * samples[-1].n_requests]
-    distance = counted[-1].n_requests - counted[0].n_requests
-    return slope([(each.n_requests, each.resident) for each in counted]) * distance
+def growth_of(samples: list[Sample]) -> int:
+    """Returns by how many bytes the memory grew after the warm-up: the least of the second half over the least of the first.
+
+    What requests use for a moment comes and goes; a leak raises the least too.
+    """
+    counted = [each.resident for each in samples if each.n_requests >= WARM_UP * samples[-1].n_requests]
+    middle = len(counted) // 2
+    return min(counted[middle:]) - min(counted[:middle])
 
 
 @pytest.mark.timeout(0)
@@ -76,8 +79,8 @@ async def test_connections_and_sessions_leave_nothing(tree, tmp_path, soak_scale
 
 
 def test_growth_is_found_whatever_single_samples_are():
-    steady = [Sample(n_requests=n, resident=100 + n % 3, mapped=0, threads=1, handles=1) for n in range(1, 51)]
-    growing = [Sample(n_requests=n, resident=100 + 10 * n, mapped=0, threads=1, handles=1) for n in range(1, 51)]
+    steady = [Sample(n_requests=n, resident=100 + 50 * (n % 3), mapped=0, threads=1, handles=1) for n in range(1, 51)]
+    growing = [Sample(n_requests=n, resident=100 + 10 * n + 50 * (n % 3), mapped=0, threads=1, handles=1) for n in range(1, 51)]
 
     assert growth_of(steady) == 0
-    assert growth_of(growing) == pytest.approx(300)
+    assert growth_of(growing) >= 150
