@@ -12,7 +12,15 @@ import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.actors.answering import options_for, query, query_settings, require_ref, search_seconds
+from codecompass.actors.answering import (
+    options_for,
+    query,
+    query_settings,
+    require_ref,
+    search_seconds,
+    timeout_seconds,
+    waits_until,
+)
 from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.differences import COMPARISON_PATIENCE_SECONDS, IsCancelled, with_differences
 from codecompass.actors.failures import panics_as_errors
@@ -20,6 +28,7 @@ from codecompass.actors.job_state import JobState
 from codecompass.actors.messages import Query
 from codecompass.actors.tree_comparison import Comparison, TreeComparison
 from codecompass.actors.worker_pool import WorkerPool
+from codecompass.errors import DeadlineExceeded
 from codecompass.jobs import Interruption
 from codecompass.protocol.metadata import AnswerState, FreshnessStatus, IndexingStatus, SchemaStatus
 from codecompass.protocol.replies import Reply
@@ -41,6 +50,9 @@ if TYPE_CHECKING:
     from codecompass.actors.vector_upkeep import VectorUpkeep
 
 T = TypeVar("T")
+
+LATE_SHARE: Final = 0.1
+"""How much longer than its own time a question is waited for, as a share of it: what was found by then is written down."""
 
 RECENT_JOBS: Final = 5
 """Ended jobs that `index_status` shows."""
@@ -119,33 +131,38 @@ class IndexAnswers:
             return await self._answer_status(asked, context)
         compared = None
         if context.freshness != "fresh" and _needs_comparison(context):
-            compared = await self._comparison.compare()
+            # Of a question's own time the search keeps its share.
+            left = waits_until(asked.request, context.ends_at) - trio.current_time()
+            compared = await self._comparison.compare(max(0.0, left))
         options = await self.options(asked)
         if self._vectors is not None and not asked.is_internal:
             options = replace(options, meaning=await self._vectors.meaning_of(asked.request))
-        return await trio.to_thread.run_sync(
-            panics_as_errors(self._answer),
-            self._index,
-            asked,
-            context,
-            compared,
-            options,
-            self._search_ends(asked, context),
-            limiter=self._limiter,
-        )
+        return await self._in_thread(self._index, asked, context, compared, options)
 
     async def answer_from(self, index: WorkspaceIndex, asked: Query, context: AnswerContext, options: QueryOptions) -> Reply:
         """Answers a question from another index than the workspace's own. Raises the errors of the functions of `query`."""
-        return await trio.to_thread.run_sync(
-            panics_as_errors(self._answer),
-            index,
-            asked,
-            context,
-            None,
-            options,
-            self._search_ends(asked, context),
-            limiter=self._limiter,
-        )
+        return await self._in_thread(index, asked, context, None, options)
+
+    async def _in_thread(
+        self, index: WorkspaceIndex, asked: Query, context: AnswerContext, compared: Comparison | None, options: QueryOptions
+    ) -> Reply:
+        """Returns the answer; one that names its time is waited for a little longer than that. Raises DeadlineExceeded then: the
+        thread is in a step that cannot be interrupted."""
+        ends = self._search_ends(asked, context)
+        late = LATE_SHARE * timeout_seconds(asked.request, 0.0)
+        with trio.move_on_after(inf if ends == inf else max(0.0, ends - time.monotonic()) + late):
+            return await trio.to_thread.run_sync(
+                panics_as_errors(self._answer),
+                index,
+                asked,
+                context,
+                compared,
+                options,
+                ends,
+                limiter=self._limiter,
+                abandon_on_cancel=True,
+            )
+        raise DeadlineExceeded("the search had found nothing yet when its time was up. Raise timeout_ms, or shorten the query.")
 
     def _search_ends(self, asked: Query, context: AnswerContext) -> float:
         """Returns when the search has to end, by `time.monotonic`; inf for a question that names no time. Waiting for a thread

@@ -46,9 +46,9 @@ class TreeComparison:
         self._index = index
         self._blocking = blocking
 
-    async def compare(self) -> Comparison | None:
-        """Returns how the tree differs; None if the comparison fails or takes longer than COMPARISON_SECONDS."""
-        ends = time.monotonic() + COMPARISON_SECONDS
+    async def compare(self, seconds: float = COMPARISON_SECONDS) -> Comparison | None:
+        """Returns how the tree differs; None if that fails or takes longer than `seconds`, at most COMPARISON_SECONDS."""
+        ends = time.monotonic() + min(seconds, COMPARISON_SECONDS)
 
         def compare(call: BlockingCall) -> Comparison | None:
             with self._index.snapshot() as snapshot:

@@ -16,7 +16,7 @@ from codecompass.scan.files import open_below
 from codecompass.scan.git_repository import Head, bare_repository_at
 from codecompass.scan.git_roots import ANYWHERE, GitRoots
 from codecompass.scan.rules import ScanRules
-from codecompass.scan.walk import scan
+from codecompass.scan.walk import ScanCancelled, scan
 from codecompass.store.manifest import ChangeSet, ManifestEntry, find_changes
 from codecompass.store.rows import FileRow
 from codecompass.store.snapshot import Snapshot
@@ -67,12 +67,18 @@ def find_drift(
     `fingerprint` is that of the current rules. Raises OSError if the root cannot be listed, ScanCancelled when `is_cancelled`
     returns True.
     """
+    if is_cancelled is not None and is_cancelled():
+        raise ScanCancelled
     before = read_checkout(root, rules.git_roots)
     has_other_rules = snapshot.meta.rules_fingerprint != fingerprint
     if bare_repository_at(os.path.realpath(root), rules.git_roots) is not None:
         nothing = ChangeSet(tasks=(), skipped=(), removed=(), bytes_to_read=0)
         return Drift(nothing, before.head, has_other_rules, is_steady=snapshot.meta.commit == before.head.commit)
-    manifest = {row.path: manifest_entry(row) for row in snapshot.facts.files()}
+    manifest: dict[str, ManifestEntry] = {}
+    for row in snapshot.facts.files():
+        if is_cancelled is not None and is_cancelled():
+            raise ScanCancelled
+        manifest[row.path] = manifest_entry(row)
     changes = find_changes(manifest, scan(root, rules, is_cancelled=is_cancelled), rules_changed=has_other_rules)
     if len(changes.tasks) <= MAX_HASHED_FILES and not has_other_rules:
         tasks = tuple(task for task in changes.tasks if not _is_same(root, task.path, manifest.get(task.path)))

@@ -260,6 +260,26 @@ def test_a_literal_found_nowhere_suggests_a_search_by_words(ask):
     assert [(action.tool, action.mode) for action in reply.suggested_next_actions] == [("search_code", "")]
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"\w*(eedl|ong|yneed)\w*",
+        r"(?i)(eedle|econd|hird|irs)",
+        r"(eedle|ond lin|TheLimiterRefusesWhenTheBucketOf|zzzzzzzzzzzzzzzzzzzzzzzz)",
+        r"(y_nee|ONG_NA|eed)\w+",
+        "|".join(["eedles", *("q" * 150 + str(number) for number in range(15))]),
+        r"\w(ond\b.*|eed\w*.*\w+ine)|fir\w+",
+    ],
+)
+def test_alternatives_in_the_middle_of_words_are_found(lines, pattern):
+    matches = re.compile(pattern).search
+
+    found = truth(LINES, matches)
+
+    assert found
+    assert matched(lines(pattern, "regex")) == found
+
+
 @pytest.mark.slow
 def test_whatever_the_text_a_pattern_finds_the_lines_that_it_matches(index_of):
     """`test_regex_terms` tests this with tokens computed without an index; this test uses the tokens of a real one."""
