@@ -54,6 +54,9 @@ T = TypeVar("T")
 LATE_SHARE: Final = 0.1
 """How much longer than its own time a question is waited for, as a share of it: what was found by then is written down."""
 
+LATE_SECONDS: Final = 50 * MILLISECONDS
+"""And at least so much."""
+
 RECENT_JOBS: Final = 5
 """Ended jobs that `index_status` shows."""
 
@@ -149,7 +152,7 @@ class IndexAnswers:
         """Returns the answer; one that names its time is waited for a little longer than that. Raises DeadlineExceeded then: the
         thread is in a step that cannot be interrupted."""
         ends = self._search_ends(asked, context)
-        late = LATE_SHARE * timeout_seconds(asked.request, 0.0)
+        late = max(LATE_SECONDS, LATE_SHARE * timeout_seconds(asked.request, 0.0))
         with trio.move_on_after(inf if ends == inf else max(0.0, ends - time.monotonic()) + late):
             return await trio.to_thread.run_sync(
                 panics_as_errors(self._answer),

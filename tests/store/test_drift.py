@@ -2,8 +2,11 @@
 
 import os
 
+import pytest
+
 from codecompass.errors import IndexStale
 from codecompass.scan.rules import ScanRules
+from codecompass.scan.walk import ScanCancelled
 from codecompass.store import drift
 from codecompass.store.drift import find_drift, stale_error
 from tests.support.workspace import LIMITS, TestWorkspace
@@ -126,6 +129,23 @@ async def test_a_refusal_says_what_differs(repository):
     assert "Last indexed commit does not match HEAD" in committed.message
     assert committed.data["current_head"] == repository.git("rev-parse", "HEAD").strip()
     assert committed.data["last_indexed_commit"] == repository.git("rev-parse", "HEAD~").strip()
+
+
+async def test_a_comparison_whose_time_is_up_ends_before_the_manifest_is_read(repository):
+    repository.write(FILES)
+    await repository.sync()
+    asked = []
+
+    with repository.index.snapshot() as snapshot, pytest.raises(ScanCancelled):
+        find_drift(
+            snapshot,
+            str(repository.root),
+            LIMITS.rules,
+            LIMITS.fingerprint,
+            is_cancelled=lambda: len(asked) > 1 or asked.append(1),
+        )
+
+    assert len(asked) == 2, "after one file of the manifest"
 
 
 def refusal(workspace: TestWorkspace) -> IndexStale:
