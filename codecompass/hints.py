@@ -57,6 +57,7 @@ _FOR_PEOPLE: Final = {
     "the path as workspace": "--workspace PATH",
     "or a project_id that": "or a name that",
     "raise limit": "raise -n",
+    "more: offset": "more: --offset",
     "raise timeout_ms": "raise --timeout-ms",
     "pass path": "pass --path",
 }

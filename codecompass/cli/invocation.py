@@ -3,15 +3,17 @@ relative to the current directory.
 """
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from codecompass.cli.terminal import Terminal, printable, working_directory
+from codecompass.hints import for_people
 from codecompass.settings import Settings, read_environment, require_utf8, user_file
 from codecompass.settings_sources import Loaded, Sources, load_settings
 
@@ -19,6 +21,10 @@ if TYPE_CHECKING:
     from codecompass.protocol.replies import Reply
     from codecompass.store.layout import HomeLayout
     from codecompass.store.registry import Registry
+
+
+_OWN_WORDS: Final = re.compile(r"warning: |[\d,]+ of [\d,]+; more: offset \d+$|defines nothing that is listed")
+"""The beginnings of lines of an answer that are no code."""
 
 
 class GlobalOptions(Struct, frozen=True, kw_only=True):
@@ -119,13 +125,14 @@ class Invocation:
         self.terminal.json(encode(value))
 
     def print_reply(self, reply: "Reply") -> None:
-        """Prints a reply, as JSON or as the text that agents get."""
+        """Prints a reply, as JSON or as the text that agents get, with our own words as people are told them."""
         from codecompass.protocol.text import render
 
         if self.options.as_json:
             self.print_json(reply)
         else:
-            self.terminal.line(render(reply))
+            lines = render(reply).split("\n")
+            self.terminal.line("\n".join(for_people(line) if _OWN_WORDS.match(line) else line for line in lines))
 
 
 def path_in_project(path: str, root: Path) -> str:

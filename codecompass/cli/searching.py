@@ -193,7 +193,7 @@ def _write(
     write_hits(terminal, roots, reply.results, pattern, around or {})
     if reply.metadata.commit:
         terminal.note(f"of {printable(reply.metadata.ref)}, commit {reply.metadata.commit}", "dim")
-    if reply.results and terminal.width is not None:
+    if reply.results and terminal.width is not None and _has_notes(reply):
         terminal.line()
     for warning in reply.metadata.warnings:
         terminal.warn(warning)
@@ -220,6 +220,13 @@ def _write(
         if explained.reason is not None:
             terminal.note(f"{explained.rank}: {encode(explained.reason).decode()}", "dim")
     return bool(reply.results)
+
+
+def _has_notes(reply: SearchCodeReply | LocateSymbolReply) -> bool:
+    """Whether anything is said of the answer below its hits."""
+    state = reply.metadata
+    is_whole = state.freshness_status == "fresh" and state.result_completeness == "complete"
+    return bool(state.warnings or reply.next_offset or not is_whole or state.ranking_reasons or state.why_not is not None)
 
 
 def _pattern(query: str, mode: str) -> re.Pattern[str] | None:

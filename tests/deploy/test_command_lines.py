@@ -5,11 +5,10 @@ import shlex
 
 import asyncclick
 import pytest
-import trio
 
-from codecompass.cli.main import build_app
 from codecompass.settings_sources import Sources, load_settings
 from tests.deploy.deployment import OURS, ROOT, Container, containers
+from tests.support.command_lines import require_known
 
 DOCUMENT = ROOT / "docs" / "organisation.md"
 OWN = [each for each in containers() if each.is_ours]
@@ -30,38 +29,23 @@ def _deployed() -> list[str]:
     return sorted({*own, *checks})
 
 
-def _check(line: str) -> None:
-    trio.run(_require_known, line)
-
-
-async def _require_known(line: str) -> None:
-    """Parses a command line as the program does, without running it. Raises UsageError."""
-    _, *arguments = shlex.split(line)
-    command: asyncclick.Command = build_app()
-    context = await command.make_context(OURS, arguments)
-    while isinstance(command, asyncclick.Group):
-        name, command, left = await command.resolve_command(context, [*context._protected_args, *context.args])
-        assert command is not None, line
-        context = await command.make_context(name, list(left), parent=context)
-
-
 @pytest.mark.parametrize("line", _deployed())
 def test_a_container_starts_what_there_is(line: str):
-    _check(line)
+    require_known(line)
 
 
 @pytest.mark.parametrize("line", _documented())
 def test_the_document_names_what_there_is(line: str):
-    _check(line)
+    require_known(line)
 
 
 def test_a_command_that_does_not_exist_is_noticed():
     with pytest.raises(asyncclick.UsageError, match="no command 'frobnicate'"):
-        _check("codecompass frobnicate")
+        require_known("codecompass frobnicate")
     with pytest.raises(asyncclick.UsageError, match="--frobnicate"):
-        _check("codecompass serve-mcp --frobnicate")
+        require_known("codecompass serve-mcp --frobnicate")
     with pytest.raises(asyncclick.UsageError, match="smoke"):
-        _check("codecompass serve-mcp --transport smoke")
+        require_known("codecompass serve-mcp --transport smoke")
 
 
 def test_the_document_shows_every_first_step():
