@@ -1,6 +1,6 @@
 """`make demo` on Debian 12 and 13 with git, make, Python and venv, and nothing else: in roots that debootstrap makes.
 
-The roots share the network and the certificates of this machine. Skipped without debootstrap, without the rights of root, and where
+The roots share the network and the certificates of this machine. Skipped without debootstrap, without root's rights, and where
 mounts are not allowed, as in most containers.
 """
 
