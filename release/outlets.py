@@ -222,11 +222,15 @@ def hosts_section(definition: Definition) -> str:
     rows = {
         "Claude Code": f"`claude plugin marketplace add ./`, then `claude plugin install {name}@{name}`: the server, a skill "
         f"that says when to use which tool, {spaced}",
+        "Codex": f"`codex plugin marketplace add ./`, then `codex plugin add {name}@{name}`: the server and the skill, from the "
+        "same files",
         "Gemini CLI": f"`gemini extensions install ./plugins/gemini`: the server, three lines of context, {plain}",
         "Claude Desktop": f"open `dist/{name}-{definition.version}.mcpb`, which `make release` writes; it asks for the project",
         "VS Code": f"open `{vscode_link(definition)}`",
         "Cursor": f"open `{cursor_link(definition)}`",
         "uv, without installing": f"`uvx --from dist/{wheel_name(definition)} {serve}`, or `uvx --from . {serve}`",
+        "a container": "`deploy/Dockerfile.local`, whose first lines say how to build and run it: a server over HTTP for the "
+        "repositories below one directory, without rights, on a read-only file system",
         "the MCP registry": "`server.json`, for whoever publishes; its namespace must be theirs (`release/definition.py`)",
     }
     table = "\n".join(f"| {host} | {what} |" for host, what in rows.items())

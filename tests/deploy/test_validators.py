@@ -96,8 +96,9 @@ def test_docker_accepts_the_compose_file():
     assert done.returncode == 0, done.stderr
 
 
-def test_hadolint_accepts_the_dockerfile():
-    done = _run(_program("hadolint", is_installed_in_ci=True), DOCKERFILE)
+@pytest.mark.parametrize("file", [DOCKERFILE, DEPLOY / "Dockerfile.local"], ids=lambda file: file.name)
+def test_hadolint_accepts_the_dockerfile(file: Path):
+    done = _run(_program("hadolint", is_installed_in_ci=True), file)
 
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -1,13 +1,14 @@
 """Real hosts accept and install the plugin and the extension in `plugins/`, and connect to the server that these start."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.hosts.real_hosts import CLAUDE_CODE, GEMINI, RealHost, node
+from tests.hosts.real_hosts import CLAUDE_CODE, CODEX, GEMINI, RealHost, node
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 120
@@ -67,6 +68,18 @@ def test_claude_code_installs_the_plugin_and_connects_to_its_server(home: Home):
     assert "Skills (3)  find-code, impact, where" in details
     assert "plugin:codecompass:codecompass: codecompass serve-mcp" in servers
     assert "Connected" in servers
+
+
+def test_codex_installs_the_same_plugin_and_lists_its_server(home: Home):
+    home.run(CODEX, "plugin", "marketplace", "add", str(ROOT))
+    home.run(CODEX, "plugin", "add", "codecompass@codecompass")
+
+    plugins = home.run(CODEX, "plugin", "list")
+    servers = home.run(CODEX, "mcp", "list")
+
+    assert "codecompass@codecompass" in plugins
+    assert "not installed" not in plugins
+    assert re.search(r"^codecompass +codecompass +serve-mcp .*enabled", servers, re.MULTILINE)
 
 
 def test_gemini_cli_installs_the_extension_and_connects_to_its_server(home: Home):
