@@ -15,7 +15,7 @@ from codecompass.cli.render import write_hits
 from codecompass.cli.terminal import cut, printable
 from codecompass.cli.tool_options import comma_separated
 from codecompass.errors import InvalidInput
-from codecompass.hints import COMMANDS
+from codecompass.hints import COMMANDS, for_people
 from codecompass.protocol.decode import ORGANISATION
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import PathExplanation
@@ -152,11 +152,16 @@ def locate(invocation: Invocation, arguments: Mapping[str, object], several: tup
     if several:
         return _write_several(invocation, LocateSymbol.tool, arguments, several, None, name)
 
+    searched: list[str] = []
+
     def query(request: LocateSymbol, question: QueryContext) -> LocateSymbolReply:
-        return question.marked(locate_symbol(question.snapshot, request, question.state, question.settings, question.is_expired))
+        reply = locate_symbol(question.snapshot, request, question.state, question.settings, question.is_expired)
+        if not reply.results:
+            searched.append(searched_files(question.snapshot))
+        return question.marked(reply)
 
     found = answer(invocation, LocateSymbol, arguments, query)
-    return _write(invocation, {"": found.project.root}, found.reply, None, name)
+    return _write(invocation, {"": found.project.root}, found.reply, None, name, searched=searched)
 
 
 def _write_several(
@@ -189,7 +194,7 @@ def _write(
         invocation.print_json(reply)
         return bool(reply.results)
     if reply.notice:
-        terminal.note(printable(reply.notice))
+        terminal.note(printable(for_people(reply.notice)))
     write_hits(terminal, roots, reply.results, pattern, around or {})
     if reply.metadata.commit:
         terminal.note(f"of {printable(reply.metadata.ref)}, commit {reply.metadata.commit}", "dim")

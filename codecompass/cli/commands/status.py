@@ -140,7 +140,7 @@ def _write(invocation: Invocation, choice: "Choice", reply: "IndexStatusReply") 
             ),
             ("built", f"{_ago(reply.last_indexed_at)}, generation {reply.metadata.generation}"),
             ("disk", formatting.size(disk) + times),
-            ("languages", _listed(reply.languages)),
+            ("languages", _listed(reply.languages) or "none"),
             ("left out", _listed(reply.skipped) or "nothing"),
         ]
     if reply.text_only:

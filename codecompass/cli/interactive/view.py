@@ -14,6 +14,7 @@ from codecompass.cli.interactive.source import ListedHit, Source
 from codecompass.cli.interactive.upkeep import TreeState
 from codecompass.cli.render import KIND_STYLES
 from codecompass.cli.terminal import ELLIPSIS, columns, cut, printable
+from codecompass.hints import for_people
 from codecompass.protocol.requests import SearchMode
 from codecompass.protocol.text.code import Name, short_name
 
@@ -170,7 +171,7 @@ def counted(answer: SearchOutcome | None, is_pending: bool) -> str:
     else:
         n_shown = len(found.hits)
         text = f"{n_shown:,} of {found.total:,}" if n_shown < found.total else formatting.count(n_shown, "hit")
-        text += f"; {printable(found.notice)}" if found.notice else ""
+        text += f"; {printable(for_people(found.notice))}" if found.notice else ""
     return text + (ELLIPSIS if is_pending else "")
 
 
