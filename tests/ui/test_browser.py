@@ -435,6 +435,33 @@ def test_the_outline_follows_what_is_read_and_a_path_is_copied(opened, projects)
     assert page.evaluate("navigator.clipboard.readText()") == "part0/module_0.py"
 
 
+def test_a_card_says_what_the_name_under_the_pointer_is(opened, projects):
+    page = opened(f"/ui/file?project={projects['shop']}&path=shop/prices.py")
+    card = page.get_by_role("tooltip")
+
+    page.locator(".l", has_text="def with_tax(").locator("code .f").hover()
+    card.wait_for()
+    text = card.inner_text()
+    page.mouse.move(2, 2)
+    card.wait_for(state="hidden")
+
+    assert "with_tax(" in text
+    assert re.search(r"shop/prices\.py:\d+$", text.strip())
+
+
+def test_a_branch_is_chosen_from_those_that_contain_what_is_typed(opened, projects):
+    page = opened(f"/ui/file?project={projects['shop']}&path=shop/cart.py")
+    field = page.get_by_label("Branch, tag or commit")
+    field.fill("mai")
+    page.locator("#refs option[value=main]").wait_for(state="attached")
+    field.fill("main")
+    field.press("Enter")
+    page.wait_for_url(re.compile(r"[?&]ref=main"))
+
+    assert page.get_by_label("Branch, tag or commit").input_value() == "main"
+    assert page.get_by_role("link", name="Working tree").is_visible()
+
+
 def test_a_relative_time_goes_on_while_a_page_is_open(opened, projects):
     page = opened("/ui/projects")
     page.clock.install()

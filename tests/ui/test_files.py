@@ -74,6 +74,25 @@ async def test_a_file_is_shown_as_a_commit_has_it_and_its_permanent_address_name
     assert b'"other": 19' in raw.body
 
 
+async def test_branches_and_tags_are_offered_where_a_file_or_a_directory_is_shown(browser, shop):
+    shop.git("tag", "v1", "HEAD~1")
+    shop.git("branch", "feature/tax")
+    project = await browser.index(shop.root)
+
+    offered = await browser.html("/ui/refs", project=project)
+    narrowed = await browser.html("/ui/refs", project=project, q="TAX")
+    too_long = await browser.html("/ui/refs", project=project, q="x" * 1_000)
+    before = await browser.html("/ui/file", project=project, path="shop/prices.py", ref="v1")
+    directory = await browser.html("/ui/tree", project=project, path="shop", ref="v1")
+
+    names = re.findall(r'<option value="([^"]+)">', offered)
+    assert {"v1", "feature/tax", "main"} <= set(names)
+    assert re.findall(r'<option value="([^"]+)">', narrowed) == ["feature/tax"]
+    assert "<option" not in too_long
+    for page in (before, directory):
+        assert re.search(r'<input name="ref" value="v1" list="refs"', page)
+
+
 @pytest.mark.parametrize(
     ("typed", "anchor"), [("10", "#L10"), ("L3-L5", "#L3-L5"), ("3-5", "#L3-L5"), (":7", "#L7"), ("5-3", "#L5")]
 )
@@ -133,6 +152,7 @@ async def test_a_project_without_git_has_neither_blame_nor_permanent_addresses(b
     blamed = await browser.get("/ui/blame", project=project, path="a.py")
 
     assert not [link for link in links(html) if "/ui/blame" in link or "ref=" in link]
+    assert 'name="ref"' not in html
     assert b"in no git repository" in blamed.body
 
 

@@ -539,3 +539,19 @@ async def test_scripts_and_styles_are_kept_by_the_browser_and_others_are_not_the
     for path in ("../../door.py", "..%2f..%2fdoor.py", "%2e%2e/rendering.py", "", "style.css/x"):
         assert (await browser.get(f"/ui/static/{digest}/{path}")).status == 404
     assert (await browser.get("/ui/static/000000000000/style.css")).status == 404
+
+
+async def test_a_card_names_the_definitions_of_exactly_that_name_those_of_the_file_first(browser, tmp_path):
+    files = {f"m{number}.py": f'def shared(x{number}: int = 0, text: str = "<b>"):\n    pass\n' for number in range(5)}
+    project = await browser.index(write(tmp_path / "cards", {**files, "one.py": "class Alone:\n    pass\n"}))
+
+    here = await browser.html("/ui/card", project=project, name="shared", path="m3.py")
+    elsewhere = await browser.html("/ui/card", project=project, name="shared", path="one.py")
+    similar = await browser.html("/ui/card", project=project, name="share", path="one.py")
+
+    assert re.findall(r"m\d\.py:1", here) == ["m3.py:1"]
+    assert "x3: int = 0" in here
+    assert "<b>" not in here
+    assert len(re.findall(r"m\d\.py:1", elsewhere)) == 3
+    assert "and 2 more" in elsewhere
+    assert not similar.strip()

@@ -28,6 +28,9 @@ from codecompass.transport.ui.questions import PageError, ToolQueries
 from codecompass.transport.ui.rendering import NOT_STORED, Rendering, address
 from codecompass.transport.ui.shown_projects import ShownProject
 
+CARD_DEFINITIONS: Final = 3
+"""Definitions of a name that are shown while the pointer is on it."""
+
 DEFINITIONS: Final = 20
 EVERYWHERE: Final = "everywhere"
 """The view of a definition with its uses in all projects."""
@@ -86,6 +89,18 @@ class CodePages:
         assert isinstance(reply, LocateSymbolReply)
         target = _target(reply.results, project.project_id, name, path, line, ref)
         await request.answer(_SEE_OTHER, headers=(("location", target), *NOT_STORED))
+
+    async def card(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
+        """Answers with what a name in a file may mean, in a few lines; with nothing if no definition has exactly that name."""
+        fields = Fields(request)
+        project = shown_project(fields, projects)
+        name, path, ref = required(fields, "name"), fields.text("path"), fields.given("ref")
+        reply = await self._questions.show("locate_symbol", project.project_id, name=name, limit=DEFINITIONS, ref=ref)
+        assert isinstance(reply, LocateSymbolReply)
+        sure = [hit for hit in reply.results if hit.match in _SURE]
+        here = [hit for hit in sure if hit.path == path]
+        meant = here or sure
+        await self._rendering.page(request, "card.html", {"definitions": meant[:CARD_DEFINITIONS], "total": len(meant)})
 
     async def symbol(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
         """Answers with the definitions of a name; if it is unambiguous also with its uses and callers."""

@@ -12,7 +12,8 @@ from msgspec import Struct
 from codecompass.languages.detect import language_of
 from codecompass.protocol.metadata import Metadata
 from codecompass.protocol.replies import FileOutlineReply, FileTextReply, MatchedLine, OutlineNode
-from codecompass.protocol.requests import MAX_LINES_READ
+from codecompass.protocol.requests import MAX_LINES_READ, MAX_REF_LENGTH
+from codecompass.protocol.state_replies import ListRefsReply
 from codecompass.query.query_language import parse_query
 from codecompass.scan.git_history import MAX_BLAMED_LINES, BlamedLine, Commit, blame, history
 from codecompass.scan.git_repository import head_of
@@ -109,6 +110,14 @@ class FilePages:
         except PageError:
             return ""
 
+    async def refs(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
+        """Answers with the branches and tags whose names contain a text, as options of a list, newest commit first."""
+        fields = Fields(request)
+        project = shown_project(fields, projects)
+        reply = await self._questions.show("list_refs", project.project_id, filter=fields.text("q")[:MAX_REF_LENGTH] or None)
+        assert isinstance(reply, ListRefsReply)
+        await self._rendering.page(request, "refs.html", {"refs": reply.refs})
+
     async def raw(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
         """Answers with the text of a file alone, as it is indexed."""
         fields = Fields(request)
@@ -139,6 +148,7 @@ class FilePages:
             "below": f"{reply.path}/" if reply.path else "",
             "directories": directories_of(f"{reply.path}/" if reply.path else ""),
             "ref": ref or "",
+            "commit": await self._commit(project),
             "here": "file",
         }
         await self._rendering.page(request, "tree.html", values)

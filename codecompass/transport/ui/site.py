@@ -3,6 +3,7 @@
     /ui  /ui/results                    search
     /ui/facets  /ui/complete            counts of the hits, and what can follow in a query
     /ui/file  /ui/raw  /ui/tree         a file, its text alone, a directory
+    /ui/refs                            the branches and tags of a project, to choose one
     /ui/blame  /ui/history              who wrote lines, and which commits changed them
     /ui/goto  /ui/symbol                from a name to its definition, a definition with its uses
     /ui/diff                            the differences from another commit
@@ -57,10 +58,12 @@ class Site:
             "/complete": search.complete,
             "/file": files.file,
             "/raw": files.raw,
+            "/refs": files.refs,
             "/tree": files.tree,
             "/blame": files.blame,
             "/history": files.history,
             "/goto": code.goto,
+            "/card": code.card,
             "/symbol": code.symbol,
             "/diff": code.difference,
             "/projects": self._projects.projects,

@@ -2,7 +2,7 @@
 
 const NAME = /[\p{L}\p{N}_$]/u;
 
-function wordAt(x, y) {
+export function wordAt(x, y) {
   let node, offset;
   if (document.caretPositionFromPoint) {
     const place = document.caretPositionFromPoint(x, y);

@@ -58,6 +58,28 @@ setInterval(() => {
   }
 }, 10_000);
 
+// Branches and tags whose names contain what is typed.
+const revision = document.querySelector("[data-refs]");
+let asking = null;
+
+async function offerRefs() {
+  asking?.abort();
+  const mine = new AbortController();
+  asking = mine;
+  const there = new URL(revision.dataset.refs, location);
+  there.searchParams.set("q", revision.value);
+  try {
+    const answer = await fetch(there, { signal: mine.signal });
+    // Rendered by our own server, with all values escaped.
+    if (answer.ok) revision.list.innerHTML = await answer.text();
+  } catch {
+    // The field can be filled in without a list.
+  }
+}
+
+revision?.addEventListener("focus", offerRefs);
+revision?.addEventListener("input", offerRefs);
+
 function toggleHelp() {
   if (help.open) help.close();
   else help.showModal();
