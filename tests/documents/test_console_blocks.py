@@ -168,6 +168,7 @@ def terminal(places: Path, tmp_path: Path) -> Terminal:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # the first one fetches the projects
 @pytest.mark.xdist_group("documents")
 @pytest.mark.parametrize("document", [name for name, _ in groupby(filter(run, EXAMPLES), lambda each: each.document)])
 def test_a_document_shows_what_is_printed(document: str, terminal: Terminal) -> None:
@@ -188,6 +189,7 @@ def test_a_document_shows_what_is_printed(document: str, terminal: Terminal) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # the first one fetches the projects
 @pytest.mark.xdist_group("documents")
 def test_a_command_finds_the_same_in_a_directory_of_the_project(terminal: Terminal) -> None:
     """Paths are relative to it. A line that is too long for the terminal is cut."""
