@@ -16,7 +16,7 @@ from codecompass.errors import DeadlineExceeded
 from codecompass.protocol.requests import SearchCode
 from codecompass.settings import Settings
 from codecompass.store.layout import HomeLayout
-from codecompass.store.registry import Project
+from tests.support.cold_reading import project_of
 from tests.support.workspace import LIMITS, TestWorkspace
 
 
@@ -31,17 +31,8 @@ async def asked(tmp_path):
     ):
         await workspace.sync(pool=pool)
         limiter = trio.CapacityLimiter(1)
-        project = Project(
-            project_id=workspace.project_id,
-            alias=None,
-            root=workspace.root,
-            is_auto_discovered=False,
-            is_default=False,
-            created_at=0.0,
-            last_used_at=0.0,
-        )
         comparison = TreeComparison(workspace.root, workspace.index, LIMITS, BlockingCalls())
-        answers = IndexAnswers(project, workspace.index, comparison, registry, Settings(), "json", limiter, pool)
+        answers = IndexAnswers(project_of(workspace), workspace.index, comparison, registry, Settings(), "json", limiter, pool)
 
         async def ask(timeout_ms, ends_at):
             with workspace.index.snapshot() as snapshot:

@@ -6,6 +6,7 @@
     /ui/refs                            the branches and tags of a project, to choose one
     /ui/blame  /ui/history              who wrote lines, and which commits changed them
     /ui/goto  /ui/symbol                from a name to its definition, a definition with its uses
+    /ui/card                            what a name may mean, in a few lines
     /ui/diff                            the differences from another commit
     /ui/projects  /ui/project           all projects, one project; POST /ui/act starts and cancels jobs
     /ui/events                          changes of projects and jobs, as a stream of events
