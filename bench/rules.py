@@ -25,8 +25,8 @@ from bench.corpus import trees_in
 from bench.table import plain_table
 from bench.truth import add_sample_options, sample
 from codecompass.languages import load
-from codecompass.languages.extract import extract, parse
 from codecompass.languages.language import Language
+from codecompass.languages.walk.extract import extract, parse
 
 LEAST_WORTH: Final = 1.0
 """In thousandths: a rule that is worth less in both kinds of files is listed first."""

@@ -7,7 +7,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).parent.parent / "codecompass"
 
 ORDER = (
-    *("base", "protocol", "languages", "imports", "scan", "worker", "store", "semantic", "query"),
+    *("base", "protocol", "languages", "scan", "worker", "store", "semantic", "query"),
     *("actors", "projects", "transport", "cluster", "cli"),
 )
 """The layers from lowest to highest; each may import those before it. `base` is the modules directly in the package."""

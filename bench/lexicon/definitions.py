@@ -11,9 +11,9 @@ from bench.lexicon.identifier_words import identifier_words, words_of
 from bench.lexicon.records import DefinitionWords
 from codecompass.languages import SYMBOL_LANGUAGES, load
 from codecompass.languages.detect import language_of
-from codecompass.languages.extract import extract, parse
 from codecompass.languages.language import Language
 from codecompass.languages.records import CLASS_LIKE
+from codecompass.languages.walk.extract import extract, parse
 
 MAX_BODY_WORDS: Final = 40
 MAX_BODY_LINES: Final = 150

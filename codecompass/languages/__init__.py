@@ -4,6 +4,7 @@ A module is loaded only for the first file of its language, so that a worker loa
 Importing this package (`detect` does, in the server process too) loads neither tree-sitter nor any language.
 """
 
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
@@ -55,6 +56,16 @@ def load(name: str) -> "Language":
     """
     if name not in SYMBOL_LANGUAGES:
         raise KeyError(name)
+    return described(name)
+
+
+@cache
+def described(name: str) -> "Language":
+    """Returns the description of any language, whose traits the engines read; that of `text` for one without a module of its own."""
+    from codecompass.languages.language import Language
+
+    if name not in SYMBOL_LANGUAGES:
+        return Language()
     name = USUAL_LANGUAGES.get(name, name)
     language: Language = getattr(import_module(f"{__name__}.{_MODULES.get(name, name)}"), name.upper())
     return language

@@ -7,22 +7,22 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from codecompass.languages.block_tests import QUOTED, BlockTestSyntax
 from codecompass.languages.language import (
     DESCEND,
     Definition,
     Descend,
     Found,
     Language,
-    Node,
     RuleContext,
     body_of,
     leading_comment,
     lines_of,
     without_comments,
 )
+from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import, SymbolKind
-from codecompass.languages.source_text import holds_marker, marker_finder
+from codecompass.languages.walk.block_tests import QUOTED, BlockTestSyntax
+from codecompass.languages.walk.source_text import holds_marker, marker_finder
 from codecompass.languages.words import word_set
 
 PREDEFINED: Final = frozenset({"HOME", "IFS", "LANG", "LC_ALL", "OPTIND", "PATH", "PS1", "PS2", "PS4", "PWD", "SHELL", "TERM"})

@@ -20,9 +20,10 @@ from codecompass.languages.c_declarators import (
     visibility_here,
 )
 from codecompass.languages.c_preprocessing import prepare
-from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, Node, Rule, RuleContext, first_child
+from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, Rule, RuleContext, first_child
+from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, Import, SymbolKind, Visibility
-from codecompass.languages.source_text import MAX_VALUE_BYTES, comment_above, plain_code
+from codecompass.languages.walk.source_text import MAX_VALUE_BYTES, comment_above, plain_code
 from codecompass.languages.words import word_set
 
 SPECIFIER_KINDS: Final[dict[str, SymbolKind]] = {

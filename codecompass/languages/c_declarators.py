@@ -5,9 +5,10 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.languages.language import Node, RuleContext
+from codecompass.languages.language import RuleContext
+from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, Visibility
-from codecompass.languages.source_text import plain_code
+from codecompass.languages.walk.source_text import plain_code
 
 _NAMES: Final = frozenset(
     {

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from codecompass.languages.preparation import blank, masked, resolve_conditionals
+from codecompass.languages.walk.preparation import blank, masked, resolve_conditionals
 
 _CANDIDATE: Final = re.compile(
     # The look-behind comes second so that the search can skip to the next capital letter.

@@ -8,9 +8,10 @@ from msgspec.structs import replace
 from codecompass.languages.c import C_RULES, function
 from codecompass.languages.c_declarators import SECTIONS, head, open_section, visibility_here
 from codecompass.languages.c_preprocessing import prepare_cpp
-from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, Node, Rule, RuleContext
+from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, Rule, RuleContext
+from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import
-from codecompass.languages.source_text import comment_above
+from codecompass.languages.walk.source_text import comment_above
 
 _DEEPEST_TEMPLATE: Final = 16
 """Levels of `template <...> template <...>`; a member template of a class template has two of them."""

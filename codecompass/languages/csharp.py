@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from codecompass.languages.language import DESCEND, Definition, Found, Language, Node, RuleContext, body_of, lines_of
-from codecompass.languages.preparation import blank, blank_matches, masked, resolve_conditionals
+from codecompass.languages.language import DESCEND, Definition, Found, Language, RuleContext, body_of, lines_of
+from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Import, SymbolKind, Visibility
-from codecompass.languages.source_text import MAX_VALUE_BYTES, comment_above, plain_code
+from codecompass.languages.walk.preparation import blank, blank_matches, masked, resolve_conditionals
+from codecompass.languages.walk.source_text import MAX_VALUE_BYTES, comment_above, plain_code
 
 _LITERALS: Final = re.compile(
     rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"+|\Z) | @\$?"(?:[^"]++|"")*+"

@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from codecompass.languages.block_tests import BlockTestSyntax
 from codecompass.languages.ecmascript_modules import import_alias, imports, note_exports, re_exports
 from codecompass.languages.ecmascript_scopes import (
     AMBIENT,
@@ -41,7 +40,6 @@ from codecompass.languages.language import (
     Descend,
     Found,
     Language,
-    Node,
     Rule,
     RuleContext,
     RuleFunction,
@@ -50,8 +48,10 @@ from codecompass.languages.language import (
     children_in,
     first_child,
 )
+from codecompass.languages.nodes import Node
 from codecompass.languages.path_modules import ecmascript_module
 from codecompass.languages.records import SymbolKind
+from codecompass.languages.walk.block_tests import BlockTestSyntax
 
 _TYPE_PARAMETERS: Final = re.compile(rb"\n[ \t]*([ \t])<(?=(?:const\s+)?[A-Za-z_]\w*(?:\s+extends\b|\s*=|,|>\())")
 _AFTER_TYPE: Final = re.compile(rb"(?:[\w\])}]|(?<!=)>)$")

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from codecompass.languages.language import Found, Node, RuleContext, lines_of
+from codecompass.languages.language import Found, RuleContext, lines_of
+from codecompass.languages.nodes import Node
 from codecompass.languages.records import EXPORT, Import
 from codecompass.languages.words import word_set
 

@@ -11,13 +11,13 @@ from codecompass.languages.language import (
     Definition,
     Descend,
     Found,
-    Node,
     RuleContext,
     children_in,
     first_child,
     head_without_comments,
     leading_comment,
 )
+from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, SymbolKind, Visibility
 
 FUNCTIONS: Final = frozenset({"arrow_function", "function_expression", "generator_function"})

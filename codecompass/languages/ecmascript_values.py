@@ -35,7 +35,6 @@ from codecompass.languages.language import (
     Definition,
     Descend,
     Found,
-    Node,
     RuleContext,
     body_of,
     children_in,
@@ -43,6 +42,7 @@ from codecompass.languages.language import (
     head_without_comments,
     lines_of,
 )
+from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import, SymbolKind, Visibility
 
 SCRIPT_ENDINGS: Final = (".js", ".jsx", ".mjs", ".cjs")

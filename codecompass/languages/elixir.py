@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from codecompass.languages.block_tests import DOUBLE_QUOTED, BlockTestSyntax
 from codecompass.languages.elixir_syntax import (
     CALLBACKS,
     RESERVED,
@@ -37,14 +36,15 @@ from codecompass.languages.language import (
     Descend,
     Found,
     Language,
-    Node,
     RuleContext,
     head_without_comments,
     lines_of,
     without_comments,
 )
+from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import, SymbolKind, Visibility
-from codecompass.languages.source_text import enter_if_marked, marker_finder
+from codecompass.languages.walk.block_tests import DOUBLE_QUOTED, BlockTestSyntax
+from codecompass.languages.walk.source_text import enter_if_marked, marker_finder
 from codecompass.languages.words import word_set
 
 FUNCTIONS: Final[Mapping[str, SymbolKind]] = {

@@ -5,8 +5,9 @@ exceptions, records and schemas.
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from codecompass.languages.language import Definition, Descend, Found, Node, RuleContext, leading_comment, without_comments
-from codecompass.languages.source_text import enter_if_marked
+from codecompass.languages.language import Definition, Descend, Found, RuleContext, leading_comment, without_comments
+from codecompass.languages.nodes import Node
+from codecompass.languages.walk.source_text import enter_if_marked
 from codecompass.languages.words import word_set
 
 TYPES: Final = frozenset({"type", "typep", "opaque"})

@@ -12,7 +12,6 @@ from codecompass.languages.language import (
     Definition,
     Found,
     Language,
-    Node,
     RuleContext,
     body_of,
     head_without_comments,
@@ -20,6 +19,7 @@ from codecompass.languages.language import (
     lines_of,
     without_comments,
 )
+from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.words import word_set
 

@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
-from codecompass.languages.block_tests import DOUBLE_QUOTED, BlockTestSyntax
 from codecompass.languages.haskell_syntax import (
     BETWEEN,
     bound_name,
@@ -32,13 +31,14 @@ from codecompass.languages.language import (
     Definition,
     Found,
     Language,
-    Node,
     RuleContext,
     first_child,
     lines_of,
     without_comments,
 )
+from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import, SymbolKind
+from codecompass.languages.walk.block_tests import DOUBLE_QUOTED, BlockTestSyntax
 
 CLAUSES: Final = frozenset({"function", "bind"})
 

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from codecompass.languages.language import HEAD_BYTES, Definition, Node, RuleContext, children_in
+from codecompass.languages.language import HEAD_BYTES, Definition, RuleContext, children_in
+from codecompass.languages.nodes import Node
 from codecompass.languages.records import Visibility
 
 

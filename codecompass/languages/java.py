@@ -15,12 +15,12 @@ from codecompass.languages.language import (
     Descend,
     Found,
     Language,
-    Node,
     RuleContext,
     first_child,
     head_without_comments,
     lines_of,
 )
+from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import, SymbolKind, Visibility
 
 ANNOTATIONS: Final = frozenset({"annotation", "marker_annotation"})

@@ -6,11 +6,12 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.languages.block_tests import DOUBLE_QUOTED, BlockTestSyntax
-from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, Node, RuleContext
-from codecompass.languages.preparation import blank, blank_matches, masked
+from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, RuleContext
+from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Import, SymbolKind, Visibility
-from codecompass.languages.source_text import (
+from codecompass.languages.walk.block_tests import DOUBLE_QUOTED, BlockTestSyntax
+from codecompass.languages.walk.preparation import blank, blank_matches, masked
+from codecompass.languages.walk.source_text import (
     MAX_VALUE_BYTES,
     comment_above,
     comment_above_byte,

@@ -9,13 +9,11 @@ A node type without a rule is not entered: that makes extraction several times f
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Literal
 
-import tree_sitter
 from msgspec import Struct
 
-from codecompass.languages.block_tests import BlockTestSyntax
+from codecompass.languages.nodes import Node
 from codecompass.languages.records import SIGNATURE_LIMIT, Import, SymbolKind, Visibility
-
-Node = tree_sitter.Node
+from codecompass.languages.walk.block_tests import BlockTestSyntax
 
 
 class RuleContext(Struct):
@@ -199,9 +197,9 @@ COMMENTS: Final = frozenset({"block_comment", "comment", "haddock", "line_commen
 class Language(Struct, frozen=True, kw_only=True):
     """The description of one language with symbols."""
 
-    grammar: str
-    """Name of the tree-sitter grammar."""
-    rules: Mapping[str, Rule]
+    grammar: str = ""
+    """Name of the tree-sitter grammar; empty for a language that is not parsed."""
+    rules: Mapping[str, Rule] = {}
     """By node type of the grammar."""
     separator: str = "."
     """Separates the parts of a qualified name."""

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from codecompass.languages.block_tests import QUOTED, BlockTestSyntax
 from codecompass.languages.language import (
     DESCEND,
     HEAD_BYTES,
@@ -16,7 +15,6 @@ from codecompass.languages.language import (
     Descend,
     Found,
     Language,
-    Node,
     RuleContext,
     body_of,
     by_path,
@@ -26,9 +24,11 @@ from codecompass.languages.language import (
     leading_comment,
     lines_of,
 )
+from codecompass.languages.nodes import Node
 from codecompass.languages.path_modules import lua_module
 from codecompass.languages.records import FUNCTION_LIKE, Import, SymbolKind, Visibility
-from codecompass.languages.source_text import enter_if_marked, holds_marker, offsets
+from codecompass.languages.walk.block_tests import QUOTED, BlockTestSyntax
+from codecompass.languages.walk.source_text import enter_if_marked, holds_marker, offsets
 
 MARKERS: Final = (b"function", b"require", b"dofile")
 

@@ -13,10 +13,11 @@ from msgspec.structs import replace
 
 from codecompass.languages.c import C_RULES, function, include
 from codecompass.languages.c_declarators import head, local_bodies
-from codecompass.languages.language import DESCEND, Definition, Found, Language, Node, Rule, RuleContext
-from codecompass.languages.preparation import masked, resolve_conditionals
+from codecompass.languages.language import DESCEND, Definition, Found, Language, Rule, RuleContext
+from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import, Visibility
-from codecompass.languages.source_text import comment_above, plain_code
+from codecompass.languages.walk.preparation import masked, resolve_conditionals
+from codecompass.languages.walk.source_text import comment_above, plain_code
 
 _ENUMERATION: Final = re.compile(
     rb"(?:\btypedef[ \t]+)?\b(?:NS|CF)_(?:(?:CLOSED|ERROR)_)?(?:ENUM|OPTIONS)[ \t]*"

@@ -4,14 +4,12 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from codecompass.languages.block_tests import QUOTED, BlockTestSyntax
 from codecompass.languages.language import (
     DESCEND,
     Definition,
     Descend,
     Found,
     Language,
-    Node,
     RuleContext,
     body_of,
     children_in,
@@ -19,8 +17,10 @@ from codecompass.languages.language import (
     head_without_comments,
     lines_of,
 )
+from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, Import, SymbolKind, Visibility
-from codecompass.languages.source_text import enter_if_marked, holds_marker, marker_finder
+from codecompass.languages.walk.block_tests import QUOTED, BlockTestSyntax
+from codecompass.languages.walk.source_text import enter_if_marked, holds_marker, marker_finder
 from codecompass.languages.words import word_set
 
 

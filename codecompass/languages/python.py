@@ -12,7 +12,6 @@ from codecompass.languages.language import (
     Definition,
     Found,
     Language,
-    Node,
     RuleContext,
     body_of,
     by_path,
@@ -21,6 +20,7 @@ from codecompass.languages.language import (
     lines_of,
     without_comments,
 )
+from codecompass.languages.nodes import Node
 from codecompass.languages.path_modules import python_module
 from codecompass.languages.records import CLASS_LIKE, Import, SymbolKind, Visibility
 

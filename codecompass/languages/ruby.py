@@ -6,20 +6,19 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from codecompass.languages.block_tests import QUOTED, BlockTestSyntax
 from codecompass.languages.language import (
     DESCEND,
     Definition,
     Descend,
     Found,
     Language,
-    Node,
     RuleContext,
     body_of,
     children_in,
     leading_comment,
     without_comments,
 )
+from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import, SymbolKind
 from codecompass.languages.ruby_scopes import (
     SECTIONS,
@@ -38,7 +37,8 @@ from codecompass.languages.ruby_scopes import (
     struct_members,
     visibility_word,
 )
-from codecompass.languages.source_text import enter_if_marked, marker_finder
+from codecompass.languages.walk.block_tests import QUOTED, BlockTestSyntax
+from codecompass.languages.walk.source_text import enter_if_marked, marker_finder
 from codecompass.languages.words import word_set
 
 ACCESSORS: Final = word_set(

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from codecompass.languages.language import Definition, Node, RuleContext, children_in, head_without_comments
+from codecompass.languages.language import Definition, RuleContext, children_in, head_without_comments
+from codecompass.languages.nodes import Node
 from codecompass.languages.records import FUNCTION_LIKE, SymbolKind, Visibility
 
 SECTIONS: Final[Mapping[str, str]] = {

@@ -14,7 +14,6 @@ from codecompass.languages.language import (
     Descend,
     Found,
     Language,
-    Node,
     RuleContext,
     RuleFunction,
     body_of,
@@ -23,6 +22,7 @@ from codecompass.languages.language import (
     first_child,
     lines_of,
 )
+from codecompass.languages.nodes import Node
 from codecompass.languages.path_modules import rust_module
 from codecompass.languages.records import CLASS_LIKE, Import, SymbolKind, Visibility
 from codecompass.languages.words import word_set

@@ -6,11 +6,12 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from codecompass.languages.block_tests import DOUBLE_QUOTED, BlockTestSyntax
-from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, Node, RuleContext, body_of, lines_of
-from codecompass.languages.preparation import blank_matches, masked
+from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, RuleContext, body_of, lines_of
+from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Import, SymbolKind, Visibility
-from codecompass.languages.source_text import (
+from codecompass.languages.walk.block_tests import DOUBLE_QUOTED, BlockTestSyntax
+from codecompass.languages.walk.preparation import blank_matches, masked
+from codecompass.languages.walk.source_text import (
     MAX_VALUE_BYTES,
     comment_above,
     enter_if_marked,

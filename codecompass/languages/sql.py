@@ -6,7 +6,8 @@ Reads the text, not the tree: the grammar fails on most scripts that are not pla
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from codecompass.languages.language import Definition, Language, Node, RuleContext
+from codecompass.languages.language import Definition, Language, RuleContext
+from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import, SymbolKind
 from codecompass.languages.sql_text import Include, Script, SqlToken, Statement
 

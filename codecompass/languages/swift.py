@@ -6,11 +6,12 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, Node, RuleContext, by_path
+from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, RuleContext, by_path
+from codecompass.languages.nodes import Node
 from codecompass.languages.path_modules import swift_module
-from codecompass.languages.preparation import blank_matches, masked, resolve_conditionals
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Import, SymbolKind, Visibility
-from codecompass.languages.source_text import (
+from codecompass.languages.walk.preparation import blank_matches, masked, resolve_conditionals
+from codecompass.languages.walk.source_text import (
     MAX_VALUE_BYTES,
     comment_above,
     enter_function_if_marked,

@@ -4,12 +4,13 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from codecompass.languages.block_tests import MAX_TITLE
-from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, Node, RuleContext, by_path
+from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, RuleContext, by_path
+from codecompass.languages.nodes import Node
 from codecompass.languages.path_modules import zig_module
-from codecompass.languages.preparation import blank_matches, masked
 from codecompass.languages.records import CLASS_LIKE, Import, SymbolKind, Visibility
-from codecompass.languages.source_text import (
+from codecompass.languages.walk.block_tests import MAX_TITLE
+from codecompass.languages.walk.preparation import blank_matches, masked
+from codecompass.languages.walk.source_text import (
     MAX_VALUE_BYTES,
     comment_above_byte,
     enter_if_marked,

@@ -15,9 +15,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from codecompass.languages.expressions import UNKNOWN, VARIABLE, parameters
-from codecompass.languages.lexical_rules import SHELL, LexicalRules
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Use
+from codecompass.languages.uses.expressions import UNKNOWN, VARIABLE, parameters
+from codecompass.languages.uses.lexical_rules import SHELL, LexicalRules
 from codecompass.languages.words import word_set
 from codecompass.query.definitions import (
     COMPONENT_LANGUAGES,

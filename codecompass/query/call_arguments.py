@@ -5,9 +5,9 @@ Most names are defined once, and the number of arguments chooses between most ov
 
 from typing import Final
 
-from codecompass.languages.embedded import EMBEDDING
-from codecompass.languages.occurrences import described_calls
 from codecompass.languages.records import Symbol
+from codecompass.languages.uses.occurrences import described_calls
+from codecompass.languages.walk.embedded import EMBEDDING
 from codecompass.query.definitions import FileNames
 from codecompass.store.snapshot import TextIndex
 

@@ -7,8 +7,8 @@ from typing import Final, get_args
 from msgspec import Struct
 
 from codecompass.formatting import count
-from codecompass.languages.lexical_rules import LEXICAL_RULES
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Usage
+from codecompass.languages.uses.lexical_rules import LEXICAL_RULES
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import CallGraphReply, GraphEdge, GraphNode, Impact
 from codecompass.protocol.requests import Confidence, GetCallGraph

@@ -13,8 +13,8 @@ import msgspec
 from msgspec import Struct
 
 from codecompass.errors import AmbiguousSymbol, SymbolNotFound
-from codecompass.languages.lexical_rules import LEXICAL_RULES
 from codecompass.languages.records import FUNCTION_LIKE, SymbolKind
+from codecompass.languages.uses.lexical_rules import LEXICAL_RULES
 from codecompass.protocol.decode import well_formed
 from codecompass.protocol.kinds import KINDS_ON_INPUT, kinds_meant
 from codecompass.query.exact_names import find_exactly, is_handle, outdated, symbol_of_handle, without_declarations

@@ -11,8 +11,8 @@ from typing import Final, Protocol
 import msgspec
 from msgspec import Struct
 
-from codecompass.languages.lexical_rules import LEXICAL_RULES
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, SymbolKind
+from codecompass.languages.uses.lexical_rules import LEXICAL_RULES
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import CodeContextReply, ContextItem, Excerpt, MatchedLine
 from codecompass.protocol.requests import GetCodeContext, SearchCode, Strategy

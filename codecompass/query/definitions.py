@@ -6,9 +6,9 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from codecompass.languages.lexical_rules import LEXICAL_RULES, LexicalRules
 from codecompass.languages.path_modules import lua_module
 from codecompass.languages.records import CLASS_LIKE, EXPORT, FUNCTION_LIKE
+from codecompass.languages.uses.lexical_rules import LEXICAL_RULES, LexicalRules
 from codecompass.query.rust_modules import KEYWORDS, module_file
 from codecompass.store.facts import FactsReader
 from codecompass.store.rows import ImportRow, SymbolRow

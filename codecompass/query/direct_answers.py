@@ -12,7 +12,7 @@ from typing import Final, Literal
 import msgspec
 from msgspec import Struct
 
-from codecompass.languages.lexical_rules import LEXICAL_RULES
+from codecompass.languages.uses.lexical_rules import LEXICAL_RULES
 from codecompass.query.definitions import entity
 from codecompass.query.exact_names import Reading, exactly, find_exactly, without_declarations
 from codecompass.query.filters import passes

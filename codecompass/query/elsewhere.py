@@ -10,9 +10,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.languages.expressions import LITERAL
-from codecompass.languages.lexical_rules import LEXICAL_RULES
 from codecompass.languages.records import FUNCTION_LIKE
+from codecompass.languages.uses.expressions import LITERAL
+from codecompass.languages.uses.lexical_rules import LEXICAL_RULES
 from codecompass.protocol.replies import ElsewhereUse
 from codecompass.query.definitions import FileNames, code_around, family_of, is_member
 from codecompass.query.excerpts import enclosing_of

@@ -9,10 +9,10 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.languages.arguments import LITERALS, SEPARATOR
-from codecompass.languages.expressions import parameter_pieces
-from codecompass.languages.lexical_rules import LEXICAL_RULES, LexicalRules
 from codecompass.languages.records import FUNCTION_LIKE, Use
+from codecompass.languages.uses.arguments import LITERALS, SEPARATOR
+from codecompass.languages.uses.expressions import parameter_pieces
+from codecompass.languages.uses.lexical_rules import LEXICAL_RULES, LexicalRules
 from codecompass.languages.words import word_set
 from codecompass.query.definitions import entity
 from codecompass.store.rows import SymbolRow

@@ -9,9 +9,9 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
-from codecompass.languages.built_in_names import NAMESPACE_ROOTS
-from codecompass.languages.expressions import LITERAL, UNKNOWN, expression_of, parameters
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE
+from codecompass.languages.uses.built_in_names import NAMESPACE_ROOTS
+from codecompass.languages.uses.expressions import LITERAL, UNKNOWN, expression_of, parameters
 from codecompass.languages.words import word_set
 from codecompass.query.definitions import (
     ELSEWHERE,

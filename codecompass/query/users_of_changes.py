@@ -7,8 +7,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.languages.lexical_rules import LEXICAL_RULES
 from codecompass.languages.records import Use
+from codecompass.languages.uses.lexical_rules import LEXICAL_RULES
 from codecompass.protocol.requests import Confidence
 from codecompass.query.definition_changes import DefinitionChange
 from codecompass.query.definitions import FileNames, code_around, last_part

@@ -11,8 +11,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.languages.lexical_rules import LEXICAL_RULES
 from codecompass.languages.records import CLASS_LIKE, Use
+from codecompass.languages.uses.lexical_rules import LEXICAL_RULES
 from codecompass.protocol.requests import Confidence, ReferenceRole
 from codecompass.query.binding import Binder
 from codecompass.query.call_arguments import CallArguments

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from typing import Final, TypeVar
 
 from codecompass.errors import REBUILD, IndexDamaged
-from codecompass.languages.packed_uses import DamagedUses, unpacked, unpacked_all
 from codecompass.languages.records import EXPORT, NameUses, SymbolKind, Use
+from codecompass.languages.uses.packed_uses import DamagedUses, unpacked, unpacked_all
 from codecompass.store.rows import (
     DefinitionSpan,
     FileContent,

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final
 
-from codecompass.imports import (
+from codecompass.languages.imports import (
     InMemoryPaths,
     ModuleRoot,
     ModuleRoots,
@@ -20,8 +20,8 @@ from codecompass.imports import (
     languages_of,
     resolve,
 )
-from codecompass.imports.paths import SuffixIndex, with_slashes
-from codecompass.imports.typescript_config import NODE, RECORDS, with_inherited
+from codecompass.languages.imports.paths import SuffixIndex, with_slashes
+from codecompass.languages.imports.typescript_config import NODE, RECORDS, with_inherited
 from codecompass.languages.records import Import
 from codecompass.store.manifest import ManifestEntry
 from codecompass.store.overlay import SharedRows

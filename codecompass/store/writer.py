@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from codecompass.imports import path_tails
+from codecompass.languages.imports import path_tails
 from codecompass.languages.words import split_identifier
 from codecompass.scan.path_roles import PathReader
 from codecompass.scan.walk import ScannedFile, SkippedFile

@@ -10,11 +10,11 @@ import tree_sitter
 from tree_sitter_language_pack import get_language
 
 from codecompass.languages import load
-from codecompass.languages.embedded import EMBEDDING, embedded_code
-from codecompass.languages.extract import extract, parse
 from codecompass.languages.language import Language
-from codecompass.languages.occurrences import occurrences
-from codecompass.languages.packed_uses import packed
+from codecompass.languages.uses.occurrences import occurrences
+from codecompass.languages.uses.packed_uses import packed
+from codecompass.languages.walk.embedded import EMBEDDING, embedded_code
+from codecompass.languages.walk.extract import extract, parse
 from codecompass.units import SECONDS
 from codecompass.worker.messages import Batch, FileSymbols, FileText
 

@@ -9,9 +9,9 @@ import msgspec
 from msgspec import Struct
 
 from codecompass.identity import blob_id, content_hash
-from codecompass.imports import ModuleRoot, module_roots
 from codecompass.languages.chunk import chunk, line_count
 from codecompass.languages.detect import HEAD_BYTES, language_of
+from codecompass.languages.imports import ModuleRoot, module_roots
 from codecompass.languages.records import Chunk
 from codecompass.languages.words import WordSplitter
 from codecompass.scan.classify import BINARY_PROBE_BYTES, Text, classify, looks_binary, text_limits

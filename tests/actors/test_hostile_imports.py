@@ -5,8 +5,8 @@ import pytest
 import trio
 
 from codecompass.actors.worker_pool import open_worker_pool
-from codecompass.imports.configuration import MAX_ROOTS_PER_FILE
-from codecompass.languages.extract import MAX_IMPORT_LENGTH, MAX_IMPORTS_PER_FILE
+from codecompass.languages.imports.configuration import MAX_ROOTS_PER_FILE
+from codecompass.languages.walk.extract import MAX_IMPORT_LENGTH, MAX_IMPORTS_PER_FILE
 from tests.support.workspace import LIMITS, TestWorkspace
 
 HANG_SECONDS = 100

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from codecompass.imports import InMemoryPaths, ModuleRoot, import_tails, languages_of, resolve
-from codecompass.imports.configuration import MAX_PYTHON_DIRECTORIES, MAX_ROOTS_PER_FILE
-from codecompass.imports.paths import MAX_SAME_SUFFIX, SuffixIndex, ending_in
-from codecompass.imports.resolution import MAX_DIRECTORIES, RULES
-from codecompass.languages.extract import MAX_IMPORT_LENGTH, MAX_IMPORT_PARTS, MAX_IMPORTS_PER_FILE
+from codecompass.languages.imports import InMemoryPaths, ModuleRoot, import_tails, languages_of, resolve
+from codecompass.languages.imports.configuration import MAX_PYTHON_DIRECTORIES, MAX_ROOTS_PER_FILE
+from codecompass.languages.imports.paths import MAX_SAME_SUFFIX, SuffixIndex, ending_in
+from codecompass.languages.imports.resolution import MAX_DIRECTORIES, RULES
 from codecompass.languages.records import Import
+from codecompass.languages.walk.extract import MAX_IMPORT_LENGTH, MAX_IMPORT_PARTS, MAX_IMPORTS_PER_FILE
 
 SEPARATORS = {"php": "\\", "rust": "::", "ruby": "/", "go": "/", "c": "/", "cpp": "/", "objectivec": "/", "bash": "/"}
 SEPARATORS |= dict.fromkeys(("astro", "javascript", "svelte", "typescript", "tsx", "vue", "zig"), "/")

@@ -2,8 +2,8 @@
 
 import random
 
-from codecompass.imports import InMemoryPaths, ModuleRoot, ModuleRoots, PathIndex, path_tails
-from codecompass.imports.paths import package_of
+from codecompass.languages.imports import InMemoryPaths, ModuleRoot, ModuleRoots, PathIndex, path_tails
+from codecompass.languages.imports.paths import package_of
 
 PATHS = (
     "main.go",

@@ -2,7 +2,16 @@
 
 import pytest
 
-from codecompass.imports.paths import ancestors, directory_tail, ending_in, join, nearest, package_of, path_tails, tail_of
+from codecompass.languages.imports.paths import (
+    ancestors,
+    directory_tail,
+    ending_in,
+    join,
+    nearest,
+    package_of,
+    path_tails,
+    tail_of,
+)
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from codecompass.imports import InMemoryPaths, ModuleRoot, affected_tails, import_tails, languages_of, resolve
-from codecompass.imports.paths import package_of
+from codecompass.languages.imports import InMemoryPaths, ModuleRoot, affected_tails, import_tails, languages_of, resolve
+from codecompass.languages.imports.paths import package_of
 from codecompass.languages.records import Import
 
 NAMES = ("a", "b", "src", "lib")

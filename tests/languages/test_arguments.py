@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from codecompass.languages.arguments import count_arguments, described, split_arguments
-from codecompass.languages.lexical_rules import LEXICAL_RULES
+from codecompass.languages.uses.arguments import count_arguments, described, split_arguments
+from codecompass.languages.uses.lexical_rules import LEXICAL_RULES
 
 
 @pytest.mark.parametrize("language", ["java", "kotlin", "cpp", "scala"])

@@ -4,8 +4,8 @@ import pytest
 from tree_sitter_language_pack import get_parser
 
 from codecompass import languages
-from codecompass.languages.block_tests import MAX_DEPTH, MAX_MATCHES, MAX_TITLE
-from codecompass.languages.extract import extract, parse
+from codecompass.languages.walk.block_tests import MAX_DEPTH, MAX_MATCHES, MAX_TITLE
+from codecompass.languages.walk.extract import extract, parse
 
 
 def found(name, source):

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from codecompass.languages.embedded import EMBEDDING, embedded_code
-from codecompass.languages.extract import Extraction
-from codecompass.languages.markup import braces_code, in_pascal_case, vue_code
-from codecompass.languages.occurrences import occurrences
+from codecompass.languages.uses.occurrences import occurrences
+from codecompass.languages.walk.embedded import EMBEDDING, embedded_code
+from codecompass.languages.walk.extract import Extraction
+from codecompass.languages.walk.markup import braces_code, in_pascal_case, vue_code
 from codecompass.worker.parsing import interrupting_limit
 
 COMPONENTS = ("astro", "svelte", "vue")

@@ -4,7 +4,7 @@ import pytest
 from tree_sitter_language_pack import get_parser
 
 from codecompass import languages
-from codecompass.languages.extract import MAX_NESTING, MAX_SYMBOLS_PER_FILE, clean_doc, clean_signature, extract, parse
+from codecompass.languages.walk.extract import MAX_NESTING, MAX_SYMBOLS_PER_FILE, clean_doc, clean_signature, extract, parse
 
 
 def extraction(name, text, path="a"):

@@ -13,9 +13,9 @@ import pytest
 from tree_sitter_language_pack import get_language, get_parser
 
 from codecompass import languages
-from codecompass.languages.embedded import EMBEDDING, embedded_code
-from codecompass.languages.extract import Extraction, extract, parse
 from codecompass.languages.records import Import, Symbol
+from codecompass.languages.walk.embedded import EMBEDDING, embedded_code
+from codecompass.languages.walk.extract import Extraction, extract, parse
 
 TESTDATA = Path(__file__).parent.parent / "testdata" / "languages"
 FOLDERS = sorted(folder.name for folder in TESTDATA.iterdir() if folder.is_dir())

@@ -4,8 +4,8 @@ import pytest
 from tree_sitter_language_pack import get_parser
 
 from codecompass import languages
-from codecompass.languages.extract import extract, parse
 from codecompass.languages.haskell_syntax import prepare
+from codecompass.languages.walk.extract import extract, parse
 
 
 def names_in(text):

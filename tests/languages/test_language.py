@@ -5,8 +5,8 @@ from tree_sitter_language_pack import get_parser
 
 from codecompass import languages
 from codecompass.languages.detect import EXTENSIONS
-from codecompass.languages.extract import extract, parse
 from codecompass.languages.language import HEAD_BYTES
+from codecompass.languages.walk.extract import extract, parse
 
 
 def symbols_of(name, text):

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 from tree_sitter_language_pack import get_parser
 
 from codecompass import languages
-from codecompass.languages.embedded import EMBEDDING
-from codecompass.languages.extract import extract, parse
-from codecompass.languages.lexical_rules import LEXICAL_RULES
-from codecompass.languages.occurrences import code_only, occurrences
 from codecompass.languages.records import Symbol
+from codecompass.languages.uses.lexical_rules import LEXICAL_RULES
+from codecompass.languages.uses.occurrences import code_only, occurrences
+from codecompass.languages.walk.embedded import EMBEDDING
+from codecompass.languages.walk.extract import extract, parse
 from codecompass.languages.words import word_set
 from codecompass.worker.parsing import interrupting_limit
 

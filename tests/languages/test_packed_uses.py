@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from codecompass.languages.packed_uses import DamagedUses, packed, unpacked, unpacked_all
 from codecompass.languages.records import NameUses, Use
+from codecompass.languages.uses.packed_uses import DamagedUses, packed, unpacked, unpacked_all
 
 USES = (
     NameUses("a", (Use(1, "call", "", 0), Use(7, "write", "self"))),

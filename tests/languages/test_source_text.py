@@ -6,7 +6,7 @@ import pytest
 from tree_sitter_language_pack import get_parser
 
 from codecompass.languages.language import RuleContext
-from codecompass.languages.source_text import comment_above_byte, holds_marker, offsets
+from codecompass.languages.walk.source_text import comment_above_byte, holds_marker, offsets
 
 
 def above(source: str) -> str:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.languages import SYMBOL_LANGUAGES
-from codecompass.languages.packed_uses import unpacked_all
+from codecompass.languages.uses.packed_uses import unpacked_all
 from codecompass.languages.words import WordSplitter
 from codecompass.scan.rules import ScanRules
 from codecompass.worker.messages import Batch, FileSymbols, FileTask

@@ -7,8 +7,8 @@ from contextlib import closing
 
 import pytest
 
-from codecompass.imports import module_roots, path_tails
 from codecompass.languages.detect import language_of
+from codecompass.languages.imports import module_roots, path_tails
 from codecompass.languages.records import Import
 from codecompass.store.import_edges import ImportEdges
 from codecompass.store.manifest import ManifestEntry

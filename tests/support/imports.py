@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from codecompass.imports import InMemoryPaths, module_roots, resolve
 from codecompass.languages.detect import language_of
+from codecompass.languages.imports import InMemoryPaths, module_roots, resolve
 from codecompass.languages.records import Import
 
 
