@@ -9,7 +9,7 @@ TESTS = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").
 
 NAMED_TEST = re.compile(r"`(test_\w+)`")
 NAMED_FILE = re.compile(
-    r"`((?:codecompass|tests|bench|docs|actors|cli|imports|languages|projects|protocol|query|scan|store|transport|worker)/[\w/]+\.py)`"
+    r"`((?:codecompass|tests|bench|docs|actors|cli|languages|projects|protocol|query|scan|store|transport|worker)/[\w/]+\.py)`"
 )
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 

@@ -61,7 +61,7 @@ def load(name: str) -> "Language":
 
 @cache
 def described(name: str) -> "Language":
-    """Returns the description of any language, whose traits the engines read; that of `text` for one without a module of its own."""
+    """Returns the description of any language, whose traits the engines read: that of plain text for one without a module."""
     from codecompass.languages.language import Language
 
     if name not in SYMBOL_LANGUAGES:

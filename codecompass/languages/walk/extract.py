@@ -12,9 +12,9 @@ from typing import Final
 
 import tree_sitter
 from msgspec import Struct, structs
+from tree_sitter import Node
 
 from codecompass.languages.language import HEAD_BYTES, Definition, Descend, Found, Language, RuleContext, head_without_comments
-from codecompass.languages.nodes import Node
 from codecompass.languages.records import DOC_LIMIT, MAX_QUALIFIED_NAME, SIGNATURE_LIMIT, Import, Symbol, SymbolKind, Visibility
 from codecompass.languages.walk.block_tests import with_tests
 
