@@ -33,6 +33,9 @@ class AsyncRegistry:
         self._stack = ExitStack()
         self._opened: Registry | None = None
         self._file: tuple[int, int] | None = None
+        self._generation = 0
+        self._changes: tuple[int, int] | None = None
+        self._named: tuple[tuple[object, ...], ...] = ()
 
     async def run(self, method: Callable[Concatenate[Registry, P], T], *arguments: P.args, **options: P.kwargs) -> T:
         """Calls a method of Registry, or a function that takes one, and returns its result.
@@ -46,6 +49,19 @@ class AsyncRegistry:
     async def run_jobs(self, method: Callable[Concatenate[JobLog, P], T], *arguments: P.args, **options: P.kwargs) -> T:
         """Calls a method of JobLog, as `run` does one of Registry."""
         return await self.run(lambda registry: method(JobLog(registry), *arguments, **options))
+
+    async def generation(self) -> int:
+        """Returns a number that is another once any process has changed which project a path or name means. Jobs and the use of
+        projects change nothing. Raises what `run` raises."""
+        return await self.run(self._counted)
+
+    def _counted(self, registry: Registry) -> int:
+        changes = registry.changes()
+        if changes != self._changes:
+            named = registry.named()
+            self._generation += named != self._named
+            self._changes, self._named = changes, named
+        return self._generation
 
     async def close(self) -> None:
         """Closes the database. No call may follow."""
@@ -73,7 +89,7 @@ class AsyncRegistry:
         return status.st_dev, status.st_ino
 
     def _forget(self) -> None:
-        self._opened = None
+        self._opened = self._changes = None
         self._stack.close()
 
 

@@ -17,6 +17,7 @@ from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.blocking_calls import BlockingCall, BlockingCalls
 from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound, WorkspaceNotAllowed, WorkspaceNotRegistered
 from codecompass.projects.detection import DISK_ROOT, PROJECT_VARIABLES, WORKING_PLACES, RoutingRules, SourceName, project_root
+from codecompass.projects.kept_routes import Place, deciding, places_to
 from codecompass.projects.unmarked import Doubt
 from codecompass.protocol.decode import well_formed
 from codecompass.scan.roots import git_root_between, marked_root
@@ -44,6 +45,8 @@ class PathFacts(Struct, frozen=True, kw_only=True):
     """The innermost git work tree at or above `directory`."""
     marked: Path | None = None
     """The project root that markers at or above `directory` give."""
+    places: tuple[Place, ...] = ()
+    """What leads there, as it was before any of this was read."""
 
 
 def is_absolute(path: str) -> bool:
@@ -63,7 +66,9 @@ def inspect_path(path: str, allowed: Sequence[Path], never: frozenset[Path], cal
     """
     try:
         # Only `~` is expanded: `~user` would query the system's users.
-        real = _real_path(os.path.expanduser(path) if is_absolute(path) else path, call)
+        written = os.path.expanduser(path) if is_absolute(path) else os.path.join(os.getcwd(), path)
+        places = places_to(written)
+        real = _real_path(written, call)
     except (ValueError, OSError):
         # Relative without a current directory, a NUL, characters that cannot be encoded: not a path of this machine.
         return PathFacts(path=DISK_ROOT, directory=DISK_ROOT, is_allowed=not allowed)
@@ -77,6 +82,7 @@ def inspect_path(path: str, allowed: Sequence[Path], never: frozenset[Path], cal
         return PathFacts(path=real, directory=real)
     directory = real if is_directory else real.parent
     # A file that is itself an allowed root does not make its directory allowed.
+    places += places_to(str(directory))
     return PathFacts(
         path=real,
         directory=directory,
@@ -85,6 +91,7 @@ def inspect_path(path: str, allowed: Sequence[Path], never: frozenset[Path], cal
         is_directory=is_directory,
         git_root=git_root_between(directory, DISK_ROOT),
         marked=marked_root(directory, never),
+        places=places,
     )
 
 
@@ -115,14 +122,15 @@ def _real_path(path: str, call: BlockingCall) -> Path:
     return Path(result)
 
 
-def _present(root: str, call: BlockingCall) -> Path | None:
-    """Returns the real path of the directory `root`; None if there is no such directory. Blocking."""
+def _present(root: str, call: BlockingCall) -> tuple[Path | None, tuple[Place, ...]]:
+    """Returns the real path of the directory `root`, None if there is no such directory, and what leads there. Blocking."""
     try:
+        places = places_to(root)
         real = _real_path(root, call)
         call.enter(str(real))
-        return real if stat.S_ISDIR(os.stat(real).st_mode) else None
+        return (real if stat.S_ISDIR(os.stat(real).st_mode) else None), deciding(places, Path(root), Path(root))
     except (ValueError, OSError):
-        return None
+        return None, ()
 
 
 class NamedProject(Struct, frozen=True, kw_only=True):
@@ -134,6 +142,8 @@ class NamedProject(Struct, frozen=True, kw_only=True):
     is_evicted: bool = False
     marked: Path | None = None
     """The root that markers at or above the named directory give, if it is within the allowed roots."""
+    places: tuple[Place, ...] = ()
+    """The directories by which this was decided."""
 
 
 class PathResolver:
@@ -178,16 +188,19 @@ class PathResolver:
         if not is_within(root, allowed):
             raise not_allowed(path)
         project = nearest if nearest is not None and nearest.root == root else await self._registry.run(Registry.at, root)
-        return NamedProject(source=source, root=root, project=project, is_evicted=evicted == root, marked=marked)
+        places = deciding(facts.places, facts.directory, None if project is None else root)
+        return NamedProject(source=source, root=root, project=project, is_evicted=evicted == root, marked=marked, places=places)
 
-    async def require_present(self, project: Project) -> None:
-        """Raises WorkspaceNotAllowed or ProjectNotFound if the root of `project` is gone or now leads elsewhere."""
+    async def require_present(self, project: Project) -> tuple[Place, ...]:
+        """Returns what leads to the root of `project`. Raises WorkspaceNotAllowed or ProjectNotFound if it is gone or now leads
+        elsewhere."""
         allowed, root = await self.allowed(), str(project.root)
-        found = await self._blocking.run(lambda call: _present(root, call), root)
+        found, places = await self._blocking.run(lambda call: _present(root, call), root)
         if found is not None and not is_within(found, allowed):
             raise not_allowed(project.name)
         if found != project.root:
             raise gone(f"project {project.name}", project.root)
+        return places
 
     async def check_project_path(self, path: str) -> None:
         """Raises InvalidInput for a `?project_path=` that the HTTP transport answers with status 400.

@@ -23,6 +23,7 @@ from codecompass.identity import project_id
 from codecompass.projects.caller import Caller
 from codecompass.projects.detection import PROJECT_VARIABLES, RoutingRules, SourceName
 from codecompass.projects.eviction import FULL, AutoWorkspaces
+from codecompass.projects.kept_routes import KeptRoutes, Trail
 from codecompass.projects.path_resolution import (
     NamedProject,
     PathResolver,
@@ -64,8 +65,23 @@ class Routed(Struct, frozen=True, kw_only=True):
     names_project: bool = False
 
 
+class _RouteKey(Struct, frozen=True):
+    """What decides which project is meant, besides the registry, the rules of the server and the disk."""
+
+    workspace: str | None
+    project_id: str | None
+    is_detected: bool
+    """Whether neither of them is given, so that the sources decide."""
+    is_ordered: bool
+    """Whether the request is to index."""
+    is_alone: bool
+    """Whether the caller is the one client of a server over stdio."""
+    project_path: str | None
+    roots: tuple[str, ...]
+
+
 class Router:
-    """Routes requests to projects. One instance a server; its parts keep the state: evictions, and the answer of a peer."""
+    """Routes requests to projects. One instance a server; its parts keep the state: evictions, routes, the answer of a peer."""
 
     def __init__(
         self, rules: RoutingRules, registry: AsyncRegistry, auto_workspaces: AutoWorkspaces, blocking: BlockingCalls
@@ -76,6 +92,7 @@ class Router:
         self._blocking = blocking
         self._paths = PathResolver(rules, registry, self._blocking)
         self._sources = ProjectSources(rules, registry, self._paths)
+        self._kept: KeptRoutes[Routed] = KeptRoutes(registry, blocking)
         self._log = structlog.get_logger(__name__)
 
     async def register_pinned(self) -> tuple[Project, ...]:
@@ -102,22 +119,50 @@ class Router:
         Raises ProjectNotFound, WorkspaceNotRegistered, WorkspaceNotAllowed, WorkspaceLimitExceeded, or InvalidInput if arguments
         contradict each other or a `?project_path=` is broken.
         """
+        key = await self._key(request, caller)
         while True:
-            if isinstance(request, IndexRepository):
-                routed = await self._by_repo_path(request, caller)
-            elif request.project_id is not None:
-                routed = await self._by_name(request.project_id, request.workspace)
-            elif request.workspace is not None:
-                routed = await self._by_workspace(request.workspace, request, caller)
-            else:
-                routed = await self._detected(request, caller)
-            await self._touch(routed.project)
+            generation = await self._kept.generation()
+            routed = await self._kept.find(key, generation)
+            if routed is None:
+                trail = Trail()
+                routed = await self._found(request, caller, trail)
+                if not isinstance(request, IndexRepository):
+                    self._kept.keep(key, routed, trail, generation)
+            if routed.source in _HINTED and key.is_detected and caller.take_hint():
+                routed = replace(routed, hint=HINT)
+            if is_touch_due(routed.project, time.time()):
+                self._kept.drop(key)
+                await self._touch(routed.project)
             # There is no checkpoint between here and the caller's question, and a workspace with a question is never evicted.
             if not self._auto.is_leaving(routed.project.project_id):
                 if self._auto.is_full and isinstance(request, IndexStatus):
                     return replace(routed, warnings=(*routed.warnings, FULL))
                 return routed
             await self._auto.wait_settled()
+
+    async def _key(self, request: Request, caller: Caller) -> "_RouteKey":
+        """Returns what decides, of a request and its caller, which project is meant."""
+        is_detected = request.project_id is None and request.workspace is None
+        is_rooted = is_detected and not self._rules.pinned
+        return _RouteKey(
+            request.workspace,
+            request.project_id,
+            is_detected=is_detected,
+            is_ordered=isinstance(request, IndexRepo | IndexRepository),
+            is_alone=caller.transport == "stdio",
+            project_path=caller.project_path if is_detected else None,
+            roots=await caller.roots() if is_rooted else (),
+        )
+
+    async def _found(self, request: Request, caller: Caller, trail: Trail) -> Routed:
+        """Returns the project that `request` means, found anew; adds to `trail` by what it was decided."""
+        if isinstance(request, IndexRepository):
+            return await self._by_repo_path(request, caller)
+        if request.project_id is not None:
+            return await self._by_name(request.project_id, request.workspace, trail)
+        if request.workspace is not None:
+            return await self._by_workspace(request.workspace, request, caller, trail)
+        return await self._detected(request, caller, trail)
 
     async def several(self, workspace: str | None) -> tuple[str, ...] | None:
         """Returns the names or paths in a `workspace` that means several projects or a group; None if it means one, or none."""
@@ -171,7 +216,7 @@ class Router:
 
     # named by arguments
 
-    async def _by_name(self, name: str, workspace: str | None) -> Routed:
+    async def _by_name(self, name: str, workspace: str | None, trail: Trail) -> Routed:
         project, evicted = await self._paths.named(name)
         if project is None and evicted is None:
             project = await self._called(name)
@@ -184,6 +229,7 @@ class Router:
             project = await self._auto.admit((await self._paths.resolve("project_id", str(evicted))).root)
         if workspace is not None:
             named = await self._paths.resolve("workspace", workspace)
+            trail.add(named.places)
             if named.root != project.root:
                 raise InvalidInput(
                     f"workspace and project_id name different projects: {shown(str(named.root))} and {name}. Give one of them.",
@@ -191,22 +237,25 @@ class Router:
                     value=shown(workspace),
                     constraint="the same project as project_id",
                 )
-        await self._paths.require_present(project)
+        trail.add(await self._paths.require_present(project))
         return Routed(project=project, source="project_id", names_project=True)
 
-    async def _by_workspace(self, workspace: str, request: Request, caller: Caller) -> Routed:
+    async def _by_workspace(self, workspace: str, request: Request, caller: Caller, trail: Trail) -> Routed:
         try:
             named = await self._paths.resolve("workspace", workspace)
         except (WorkspaceNotRegistered, WorkspaceNotAllowed):
             # A name, which as a path would be one below the directory that the server was started in.
             project = await self._called(workspace.strip())
             if project is not None:
+                # A directory of this name may come to exist.
+                trail.is_whole = False
                 await self._paths.require_present(project)
                 return Routed(project=project, source="workspace")
             found = await self._beside(workspace.strip(), caller)
             if found is None:
                 raise
             named = found
+        trail.add(named.places if named.project is not None else ())
         return Routed(project=await self._admit(named, request, caller), source="workspace")
 
     async def _called(self, name: str) -> Project | None:
@@ -290,9 +339,9 @@ class Router:
 
     # named by the sources
 
-    async def _detected(self, request: Request, caller: Caller) -> Routed:
+    async def _detected(self, request: Request, caller: Caller, trail: Trail) -> Routed:
         unusable: list[str] = []
-        async with aclosing(self._sources.detect(caller, unusable)) as sources:
+        async with aclosing(self._sources.detect(caller, unusable, trail)) as sources:
             decided = await anext(sources, None)
             if decided is None:
                 raise ProjectNotFound(NOTHING_DETECTED + REMEDY + "".join(f" Besides, {warning}." for warning in unusable))
@@ -302,13 +351,15 @@ class Router:
                     async for other in sources:
                         others.append(other)  # noqa: PERF401 (those before a broken one count)
                 except CodeCompassError as error:
+                    trail.is_whole = False
                     self._log.info("project_source_broken", cause=error.message, decided_by=decided.source)
+        for each in (decided, *others):
+            trail.add(each.places if each.project is not None else ())
         warnings = disagreements(decided, others)
         if warnings:
             self._log.warning("project_sources_disagree", decided_by=decided.source, root=str(decided.root), others=warnings)
         project = await self._admit(decided, request, caller)
-        hint = HINT if decided.source in _HINTED and caller.take_hint() else ""
-        return Routed(project=project, source=decided.source, warnings=(*unusable, *warnings), hint=hint)
+        return Routed(project=project, source=decided.source, warnings=(*unusable, *warnings))
 
     # registration
 
@@ -371,12 +422,11 @@ class Router:
         return False
 
     async def _touch(self, project: Project) -> None:
-        if is_touch_due(project, time.time()):
-            try:
-                await self._registry.run(Registry.touch, project.project_id)
-            except CodeCompassError as error:
-                # A locked or read-only registry must not fail a question.
-                self._log.warning("touch_failed", project=project.name, cause=error.message)
+        try:
+            await self._registry.run(Registry.touch, project.project_id)
+        except CodeCompassError as error:
+            # A locked or read-only registry must not fail a question.
+            self._log.warning("touch_failed", project=project.name, cause=error.message)
 
 
 def _not_its_name(root: Path, name: str, called: str) -> InvalidInput:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.projects.caller import Caller
 from codecompass.projects.detection import PROJECT_VARIABLES, RoutingRules, SourceName
+from codecompass.projects.kept_routes import Trail
 from codecompass.projects.path_resolution import NamedProject, PathResolver, gone, not_allowed
 from codecompass.store.registry import Registry
 
@@ -35,14 +36,17 @@ class ProjectSources:
 
             self._active = active_project.ActiveProject(rules.active_project)
 
-    async def detect(self, caller: Caller, unusable: list[str] | None = None) -> AsyncGenerator[NamedProject, None]:
+    async def detect(
+        self, caller: Caller, unusable: list[str] | None = None, trail: Trail | None = None
+    ) -> AsyncGenerator[NamedProject, None]:
         """Yields the project that each source names, the strongest first. Raises a source's error when its turn comes.
 
-        A peer, which may take a second, is queried only if no stronger source is set and `unusable` is given; a warning is
-        appended to that if the peer names a project that is not registered here.
+        What was read of sources that name none is added to `trail`. A peer, which may take a second, is queried only if no
+        stronger source is set and `unusable` is given; a warning is appended to that if the peer names a project that is not
+        registered here.
         """
-        path, is_pinned = caller.project_path, bool(self._rules.pinned)
-        rooted = None if is_pinned else await self._client_root(caller)
+        path, is_pinned, trail = caller.project_path, bool(self._rules.pinned), trail or Trail()
+        rooted = None if is_pinned else await self._client_root(caller, trail)
         if rooted is not None:
             yield rooted
         if path is not None:
@@ -52,24 +56,26 @@ class ProjectSources:
         if is_pinned:
             return
         if unusable is not None and rooted is None and path is None and not self._rules.stated:
+            trail.is_whole = trail.is_whole and self._active is None
             active = await self._active_project(unusable)
             if active is not None:
                 yield active
-        here = await self._current_directory(caller)
+        here = await self._current_directory(caller, trail)
         if here is not None:
             yield here
         default = await self._registry.run(Registry.default)
         if default is not None:
-            await self._paths.require_present(default)
-            yield NamedProject(source="default project", root=default.root, project=default)
+            places = await self._paths.require_present(default)
+            yield NamedProject(source="default project", root=default.root, project=default, places=places)
 
-    async def _client_root(self, caller: Caller) -> NamedProject | None:
+    async def _client_root(self, caller: Caller, trail: Trail) -> NamedProject | None:
         for root in await caller.roots():
             facts = await self._paths.inspect(root)
             if not facts.is_allowed:
                 raise not_allowed(root)
             if facts.is_directory:
                 return await self._paths.resolve_facts("client roots", root, facts)
+            trail.add(())  # it may become a directory
         return None
 
     async def _project_path(self, path: str) -> NamedProject:
@@ -82,8 +88,8 @@ class ProjectSources:
             return None
         project, evicted = await self._paths.named(name)
         if project is not None:
-            await self._paths.require_present(project)
-            return NamedProject(source="active project", root=project.root, project=project)
+            places = await self._paths.require_present(project)
+            return NamedProject(source="active project", root=project.root, project=project, places=places)
         if evicted is not None:
             return await self._paths.resolve("active project", str(evicted))
         unusable.append(
@@ -92,23 +98,23 @@ class ProjectSources:
         )
         return None
 
-    async def _current_directory(self, caller: Caller) -> NamedProject | None:
+    async def _current_directory(self, caller: Caller, trail: Trail) -> NamedProject | None:
         cwd = self._rules.cwd
         if cwd is None or not (self._rules.project_from_cwd or caller.transport == "stdio"):
             return None
         facts = await self._paths.inspect(str(cwd))
-        if not facts.is_allowed:
+        if not facts.is_allowed or not facts.exists:
             if self._rules.project_from_cwd:
-                raise not_allowed(str(cwd))
-            return None
-        if not facts.exists:
-            if self._rules.project_from_cwd:
-                raise gone("the current directory", cwd)
+                raise gone("the current directory", cwd) if facts.is_allowed else not_allowed(str(cwd))
+            trail.add(())
             return None
         named = await self._paths.resolve_facts("current directory", str(cwd), facts)
         is_project = named.project is not None or facts.marked is not None
         is_taken_as_it_is = self._rules.project_from_cwd and named.root not in self._rules.never
-        return named if is_project or is_taken_as_it_is else None
+        if is_project or is_taken_as_it_is:
+            return named
+        trail.add(named.places)
+        return None
 
 
 def disagreements(decided: NamedProject, others: Sequence[NamedProject]) -> tuple[str, ...]:

@@ -216,6 +216,16 @@ class Registry(RegistryDatabase):
         own_name = "(SELECT name FROM project_names WHERE project_names.root = evicted.root)"
         return self._evicted_root(f"project_id = ? OR coalesce(alias, {own_name}) = ?", (name, name))
 
+    def named(self) -> tuple[tuple[object, ...], ...]:
+        """Returns all that decides which project a path or a name means: projects, evicted ones, names, groups; not their use."""
+        statements = (
+            "SELECT project_id, alias, root, is_auto_discovered, is_default FROM projects ORDER BY project_id",
+            "SELECT project_id, alias, root FROM evicted ORDER BY project_id",
+            "SELECT root, name FROM project_names ORDER BY root",
+            "SELECT name, project_id FROM project_groups ORDER BY name, project_id",
+        )
+        return tuple(row for statement in statements for row in self.rows(statement))
+
     def find_or_evicted_root(self, name: str) -> tuple[Project | None, Path | None]:
         """Returns the project with this id or alias, or else the root of the evicted project with that name.
 

@@ -175,6 +175,11 @@ class RegistryDatabase:
         with registry_guard(self._path):
             return has_error_codes(self._connection)
 
+    def changes(self) -> tuple[int, int]:
+        """Returns two numbers, of which one is another after every change of the database: by others, and by this connection."""
+        ((by_others,),) = self.rows("PRAGMA data_version")
+        return by_others, self._connection.total_changes
+
     def rows(self, statement: str, arguments: Sequence[object] = ()) -> list[tuple]:  # type: ignore[type-arg]
         """Returns the rows of a SELECT."""
         with registry_guard(self._path):
