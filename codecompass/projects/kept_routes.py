@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codecompass.actors.async_registry import AsyncRegistry
-from codecompass.actors.blocking_calls import BlockingCall, BlockingCalls
+from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.units import MINUTES
 
 MAX_ROUTES: Final = 256
@@ -42,9 +42,8 @@ class Place(Struct, frozen=True):
     changed_ns: int
     """When it was changed, as `st_ctime_ns`; 0 if what is in it does not count."""
 
-    def is_as_it_was(self, call: BlockingCall) -> bool:
+    def is_as_it_was(self) -> bool:
         """Whether the path still has it, and, if that counts, with the same content. Blocking."""
-        call.enter(self.path)
         found = _place(self.path)
         return found is not None and self in (found, replace(found, changed_ns=0))
 
@@ -117,7 +116,7 @@ class KeptRoutes(Generic[RouteT]):
             return None
         if kept.generation == generation and time.monotonic() < kept.until:
             places = kept.places
-            if await self._blocking.run(lambda call: all(each.is_as_it_was(call) for each in places), places[0].path):
+            if await self._blocking.run(lambda _call: all(map(Place.is_as_it_was, places)), places[0].path):
                 return kept.route
         self.drop(key)
         return None

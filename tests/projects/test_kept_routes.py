@@ -143,8 +143,6 @@ async def test_after_any_change_a_kept_route_leads_where_a_new_one_does(world, w
     kept = await outcome(world, router, Client(**of_client), arguments)
     new = world.router(auto_workspace=True, allowed_roots=(world.top,))
     assert kept == await outcome(world, new, Client(**of_client), arguments)
-        world, world.router(auto_workspace=True, allowed_roots=(world.top,)), Client(**of_client), arguments
-    )
 
 
 async def test_a_directory_above_that_became_a_link_out_of_the_allowed_roots_is_noticed(world):
