@@ -4,7 +4,8 @@ A field is the only definition of its argument: its type, bounds and default, it
 shows), and in `Meta.extra` how it is read and listed (keys: see `arguments.Argument`). `decode` checks values against it, and the
 schemas of `tools/list` are made from it. Arguments are listed in the order of the fields.
 
-None leaves the choice to the configuration. Code that builds a request directly must keep the bounds, which are only checked by
+Texts are well-formed Unicode (but for paths of the machine), so nothing below cleans them again. None leaves the choice to the
+configuration. Code that builds a request directly must keep the bounds, which are only checked by
 `decode`.
 """
 

@@ -15,7 +15,6 @@ from msgspec import Struct
 from codecompass.errors import AmbiguousSymbol, SymbolNotFound
 from codecompass.languages.records import FUNCTION_LIKE, SymbolKind
 from codecompass.languages.uses.lexical_rules import LEXICAL_RULES
-from codecompass.protocol.decode import well_formed
 from codecompass.protocol.kinds import KINDS_ON_INPUT, kinds_meant
 from codecompass.query.exact_names import find_exactly, is_handle, outdated, symbol_of_handle, without_declarations
 from codecompass.query.filters import chosen_files, nothing_fits
@@ -107,7 +106,7 @@ def _filter(snapshot: Snapshot, path: str, root: str) -> tuple[str, frozenset[in
     The end of a path (`auth/jwt.rs`) is taken where nothing at the root has that path.
     """
     files = snapshot.files()
-    relative = relative_to_root(well_formed(path).strip(), root)
+    relative = relative_to_root(path.strip(), root)
     chosen = chosen_files(files, relative)
     if not any(chosen) and "," not in relative and not relative.startswith("!"):
         chosen = chosen_files(files, "**/" + relative.removeprefix("./").strip("/"))
@@ -117,7 +116,7 @@ def _filter(snapshot: Snapshot, path: str, root: str) -> tuple[str, frozenset[in
 
 def _meant(snapshot: Snapshot, name: str, root: str, is_expired: Callable[[], bool]) -> list[SymbolRow]:
     """Returns the definitions that `name` means, at least one."""
-    text = well_formed(name).strip()
+    text = name.strip()
     asked = asked_lines(text)
     files = [] if asked is None else files_at(snapshot, asked.path, root)
     if asked is not None and files:

@@ -93,7 +93,7 @@ def _fitting(name: str, known: SymbolRow | None) -> Callable[[VersionedDefinitio
     if known is not None:
         row = known
         return lambda definition: definition.path == row.path and definition.symbol.qualified_name == row.qualified_name
-    parts = name_parts(well_formed(name).strip())
+    parts = name_parts(name.strip())
 
     def fits(definition: VersionedDefinition) -> bool:
         qualified = name_parts(definition.symbol.qualified_name)

@@ -13,7 +13,6 @@ from msgspec import Struct
 from codecompass import identity
 from codecompass.errors import SymbolNotFound
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, SymbolKind, Visibility
-from codecompass.protocol.decode import well_formed
 from codecompass.query.filters import has_kind, passes
 from codecompass.query.query_words import name_parts
 from codecompass.query.search_hits import KIND_WEIGHT
@@ -55,7 +54,7 @@ class NamedDefinition(Struct, frozen=True):
 
 def find_exactly(snapshot: Snapshot, name: str) -> list[SymbolRow]:
     """Returns the definitions with exactly this name or qualified name; else those that differ only in case."""
-    return [named.row for named in exactly(snapshot, well_formed(name).strip(), Filter(), None)]
+    return [named.row for named in exactly(snapshot, name.strip(), Filter(), None)]
 
 
 def ordered(rows: Iterable[SymbolRow]) -> list[SymbolRow]:

@@ -13,7 +13,6 @@ import msgspec
 from msgspec import Struct
 
 from codecompass.languages.records import SymbolKind
-from codecompass.protocol.decode import well_formed
 from codecompass.protocol.replies import MatchedLine
 from codecompass.protocol.requests import SearchCode
 from codecompass.query.excerpts import shortened
@@ -191,7 +190,7 @@ def scan_narrowing(request: SearchCode) -> Narrowing:
 
 
 def _scanned_for(request: SearchCode) -> str:
-    query = well_formed(request.query)
+    query = request.query
     return query if request.mode == "regex" else query.replace("\r\n", "\n")
 
 

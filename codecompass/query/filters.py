@@ -91,7 +91,7 @@ def languages_meant(names: str | None) -> tuple[str, ...]:
     """Returns the index's names of comma-separated languages as people write them; none for None, which means all."""
     if names is None:
         return ()
-    written = (name.strip().lower() for name in well_formed(names).split(","))
+    written = (name.strip().lower() for name in names.split(","))
     return tuple(dict.fromkeys(language for name in written if name for language in _LANGUAGE_ALIASES.get(name, (name,))))
 
 
@@ -242,7 +242,7 @@ def _list(names: Sequence[str] | Mapping[str, object]) -> str:
 
 
 def _shown(text: str | None) -> str:
-    return repr(well_formed(text or "")[:SHOWN_VALUE_LENGTH])
+    return repr((text or "")[:SHOWN_VALUE_LENGTH])
 
 
 def symbol_kinds(kind: str | None) -> frozenset[SymbolKind] | None:

@@ -11,7 +11,7 @@ import re2
 
 from codecompass.errors import InvalidInput
 from codecompass.languages.unspaced import has_letters
-from codecompass.protocol.decode import SHOWN_VALUE_LENGTH, well_formed
+from codecompass.protocol.decode import SHOWN_VALUE_LENGTH
 from codecompass.units import KIB
 
 _TOO_LARGE: Final = "pattern too large"
@@ -40,7 +40,7 @@ Matcher = Callable[[str], Sequence[LineMatch]]
 
 def literal_matcher(literal: str) -> Matcher:
     """Returns the case-sensitive matcher of a literal. A literal with line breaks matches at its first line."""
-    needle = well_formed(literal).replace("\r\n", "\n")
+    needle = literal.replace("\r\n", "\n")
 
     def matches(text: str) -> Sequence[LineMatch]:
         at = text.find(needle)
@@ -64,7 +64,6 @@ def literal_matcher(literal: str) -> Matcher:
 def whole_matcher(literal: str, *, has_case: bool = True) -> Matcher:
     """Returns the matcher of a literal of one line where it stands as a whole: `max-time` does not match in `max-timeout`, but in
     `--max-time`."""
-    literal = well_formed(literal)
     before = r"(?<!\w)" if is_word_character(literal[:1]) else ""
     behind = r"(?!\w)" if is_word_character(literal[-1:]) else ""
     pattern = re.compile(before + re.escape(literal) + behind, 0 if has_case else re.IGNORECASE)
@@ -97,7 +96,7 @@ def any_case_matcher(literal: str) -> Matcher:
 
 def escaped(literal: str) -> str:
     """Returns the RE2 expression that matches exactly this text."""
-    return _SPECIAL.sub(r"\\\g<0>", well_formed(literal))
+    return _SPECIAL.sub(r"\\\g<0>", literal)
 
 
 def is_word_character(character: str) -> bool:
@@ -112,7 +111,6 @@ def regex_matcher(pattern: str) -> Matcher:
     Raises InvalidInput for a pattern that is too large, or that RE2 rejects, with its reason.
     """
     require_regex(pattern)
-    pattern = well_formed(pattern)
     by_line = _compiled(pattern, pattern)
     if any(anchor in pattern for anchor in _WHOLE_TEXT_ANCHORS):
         return _line_by_line(by_line)
@@ -148,7 +146,6 @@ def require_regex(pattern: str) -> None:
     """Raises InvalidInput for a pattern that is too large, or that RE2 rejects, with its reason."""
     if len(pattern) > MAX_PATTERN_LENGTH:
         raise _too_large(pattern, f"{len(pattern):,} characters", f"{MAX_PATTERN_LENGTH:,} characters")
-    pattern = well_formed(pattern)
     steps = _compiled(pattern, pattern, _FEW_STEPS_BYTES).programsize
     if steps > MAX_PATTERN_STEPS:
         raise _too_large(pattern, f"{steps:,} instructions", f"{MAX_PATTERN_STEPS:,} instructions")
@@ -173,7 +170,7 @@ def _too_large(pattern: str, size: str, bound: str) -> InvalidInput:
     return InvalidInput(
         f"query is too large a regular expression: {size}, at most {bound}. Search for a part of it, or with mode literal.",
         field="query",
-        value=well_formed(pattern[:SHOWN_VALUE_LENGTH]),
+        value=pattern[:SHOWN_VALUE_LENGTH],
         constraint=f"at most {bound}",
     )
 

@@ -6,7 +6,6 @@ from typing import Final
 import msgspec
 
 from codecompass.languages.records import SymbolKind
-from codecompass.protocol.decode import well_formed
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import LocateSymbolReply, NextAction
 from codecompass.protocol.requests import LocateSymbol
@@ -151,7 +150,7 @@ def _name_notes(
     """Returns what is said before the hits if nothing has the name, and the warnings about filters."""
     if matches and matches != GUESSES:
         return "", ()
-    name = well_formed(request.name).strip()
+    name = request.name.strip()
     filtered = () if matches else filter_warnings(snapshot, where, request.language, request.path, request.kind)
     if filtered:
         return "", filtered
@@ -184,14 +183,14 @@ def _place(named: NamedDefinition, index: int) -> RankedPlace:
 
 def _tests_titled(snapshot: Snapshot, name: str, where: Filter) -> list[NamedDefinition]:
     """Returns the tests with all the words in their titles, which other readings do not search by words."""
-    words = list(dict.fromkeys(well_formed(name).split()))[:MAX_TITLE_WORDS]
+    words = list(dict.fromkeys(name.split()))[:MAX_TITLE_WORDS]
     rows = snapshot.facts.tests_titled(words, MAX_NAMESAKES) if words else []
     return [NamedDefinition(row, "parts") for row in ordered(allowed(rows, where, ONLY_TESTS))]
 
 
 def _imports(snapshot: Snapshot, name: str, where: Filter) -> list[RankedPlace]:
     """Returns the imports of a name: its last part is what is imported, the parts before it belong to the module."""
-    parts = name_parts(well_formed(name))
+    parts = name_parts(name)
     if not parts:
         return []
     rows = [row for row in snapshot.facts.imports_named(parts[-1], IMPORT_LIMIT) if _is_from(row, parts[:-1])]

@@ -14,7 +14,6 @@ import re2
 from msgspec import Struct
 
 from codecompass.languages.records import SymbolKind
-from codecompass.protocol.decode import well_formed
 from codecompass.query.message_alignment import Alignment, PreparedMessage, align
 from codecompass.query.message_parsing import Message, read_message, read_source, sub_tokens
 from codecompass.query.options import no_deadline
@@ -118,7 +117,7 @@ class SoughtMessage(Struct, frozen=True):
 
 def sought_message(snapshot: Snapshot, text: str, where: Filter) -> SoughtMessage | None:
     """Returns `text` as a message; None for a name, for few words, or if no word is in the index."""
-    message = read_message(well_formed(text))
+    message = read_message(text)
     if message.word_count < MIN_WORDS:
         return None
     total = n_chunks(snapshot)

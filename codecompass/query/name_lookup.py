@@ -9,7 +9,6 @@ from msgspec import Struct
 
 from codecompass.languages.records import SymbolKind
 from codecompass.languages.words import split_identifier
-from codecompass.protocol.decode import well_formed
 from codecompass.query.exact_names import (
     MAX_NAMESAKES,
     NamedDefinition,
@@ -120,7 +119,7 @@ class NameLikeness(Struct, frozen=True):
 
 def likeness_to(text: str) -> NameLikeness:
     """Returns what definitions have that `find_named` finds if none has one of the names that it looks up exactly. Pure."""
-    name = (*sought_names(text)[1:], well_formed(text).strip())[0]
+    name = (*sought_names(text)[1:], text.strip())[0]
     words = list(dict.fromkeys(split_identifier(name)))[:MAX_NAME_WORDS]
     bare = (name_parts(name) or ("",))[-1].lower()
     has_letters = MIN_FUZZY_LENGTH <= len(bare) <= MAX_FUZZY_LENGTH and bool(query_words(bare))
@@ -210,7 +209,7 @@ def find_named(
 
     `is_expired` is called before each looser reading; once it returns True, no further one is tried.
     """
-    text = well_formed(text).strip()
+    text = text.strip()
     found = exactly(snapshot, text, where, kinds)
     if found:
         return found
@@ -236,7 +235,7 @@ def _names_in(text: str, places: Sequence[StackFrame]) -> list[str]:
 def sought_names(text: str) -> tuple[str, ...]:
     """Returns the names that `find_named` looks up exactly: the text itself, and the names of its stack frames or the one that it
     declares. Pure."""
-    text = well_formed(text).strip()
+    text = text.strip()
     return tuple(dict.fromkeys((text, *_names_in(text, frames(text)))))
 
 

@@ -13,7 +13,6 @@ import msgspec
 from codecompass.errors import FileNotFound, InvalidInput
 from codecompass.formatting import count
 from codecompass.languages.records import EXPORT
-from codecompass.protocol.decode import well_formed
 from codecompass.protocol.encode import encoded_size
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import DirectoryReply, FileOutlineReply, FileTextReply, OutlineNode
@@ -126,7 +125,7 @@ def known_file(snapshot: Snapshot, path: str, workspace: str) -> FileRow:
 
     Raises the same errors as `get_file_outline`.
     """
-    relative = plain_path(relative_to_root(well_formed(path).strip(), workspace)).removeprefix("/")
+    relative = plain_path(relative_to_root(path.strip(), workspace)).removeprefix("/")
     file = snapshot.facts.file(relative) or snapshot.facts.file(without_lines(relative))
     if file is not None and file.status == "indexed":
         return file

@@ -16,7 +16,7 @@ import re2
 from msgspec import Struct, structs
 
 from codecompass.errors import InvalidInput
-from codecompass.protocol.decode import SHOWN_VALUE_LENGTH, well_formed
+from codecompass.protocol.decode import SHOWN_VALUE_LENGTH
 from codecompass.protocol.requests import MAX_PATH_LENGTH, DiffContext, GetCodeContext, LocateSymbol, SearchCode
 
 MAX_GLOBS: Final = 64
@@ -150,7 +150,7 @@ def literal_start(glob: str) -> tuple[str, ...]:
 
 def plain_path(text: str) -> str:
     """Returns a path as people write it in the form of indexed paths: with `/` for `\\`, without a leading `./`."""
-    return well_formed(text).strip().replace("\\", "/").removeprefix("./")
+    return text.strip().replace("\\", "/").removeprefix("./")
 
 
 def _plain(glob: str) -> str:
@@ -246,6 +246,6 @@ def _refusal(text: str, what: str, bound: str) -> InvalidInput:
     return InvalidInput(
         f"path {what}; it takes {bound}. Correct the argument and call again.",
         field="path",
-        value=well_formed(text)[:SHOWN_VALUE_LENGTH],
+        value=text[:SHOWN_VALUE_LENGTH],
         constraint=bound,
     )

@@ -14,7 +14,6 @@ from msgspec import Struct
 from codecompass.languages.unspaced import RUN as UNSPACED_RUN
 from codecompass.languages.unspaced import is_pair, pairs_of_run
 from codecompass.languages.words import split_identifier, word_set
-from codecompass.protocol.decode import well_formed
 from codecompass.store.schema import index_tokens
 
 MAX_QUERY_WORDS: Final = 40
@@ -115,7 +114,7 @@ class QueryWord(Struct, frozen=True):
 
 def query_words(query: str) -> tuple[QueryWord, ...]:
     """Returns the distinct words of a query in order, without stop words unless it has no others."""
-    text = well_formed(query[:MAX_QUERY_CHARACTERS])
+    text = query[:MAX_QUERY_CHARACTERS]
     weights = _tokens(text)
     for run in _RUN.findall(text):
         parts = split_identifier(run)
@@ -167,7 +166,7 @@ def identifiers(query: str) -> tuple[str, ...]:
 
     Stop words do not count, unless the query consists of nothing else.
     """
-    found = dict.fromkeys(_IDENTIFIER.findall(well_formed(query[:MAX_QUERY_CHARACTERS])))
+    found = dict.fromkeys(_IDENTIFIER.findall(query[:MAX_QUERY_CHARACTERS]))
     names = [name for name in found if name.lower() not in STOP_WORDS] or list(found)
     return tuple(names[:MAX_QUERY_WORDS])
 

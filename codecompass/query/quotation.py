@@ -9,7 +9,6 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from codecompass.protocol.decode import well_formed
 from codecompass.query.message_parsing import read_message
 from codecompass.query.query_words import STOP_WORDS
 
@@ -27,7 +26,7 @@ class Quotation:
 
     def __init__(self, text: str) -> None:
         """The text is read as a message, without what a terminal or a logger has added."""
-        message = read_message(well_formed(text))
+        message = read_message(text)
         tokens: list[str] = []
         for piece in message.pieces:
             if piece.before or not tokens or tokens[-1] != piece.token:

@@ -8,7 +8,6 @@ from typing import Final
 
 import msgspec
 
-from codecompass.protocol.decode import well_formed
 from codecompass.protocol.metadata import AnswerState, PathExplanation, Verdict
 from codecompass.protocol.replies import NextAction, SearchCodeReply
 from codecompass.protocol.requests import SearchCode
@@ -91,7 +90,7 @@ def find(
     """
     own = HitPage(request.offset, limit)
     if options.changed is not None and not options.changed.lines:
-        return Hits(shown=(), intent="path" if request.mode == "files" else classify(well_formed(request.query)), total=0)
+        return Hits(shown=(), intent="path" if request.mode == "files" else classify(request.query), total=0)
     if request.mode == "files":
         return list_files(snapshot, request, own, options.changed)
     where = index_filter(snapshot, request.language, request.path, options.changed)
@@ -102,7 +101,7 @@ def find(
             return hits
         why = filter_warnings(snapshot, where, request.language, request.path, request.kind)
         return msgspec.structs.replace(hits, warnings=(*hits.warnings, *why))
-    text = well_formed(request.query)
+    text = request.query
     known = symbol_of_handle(snapshot, text)
     if known is not None and (options.changed is None or known.path in options.changed.lines):
         place = definition_place(known, SURE_SCORE)
@@ -456,7 +455,7 @@ def _file(snapshot: Snapshot, path: str) -> FileRow | None:
 
 
 def _words(request: SearchCode) -> tuple[QueryWord, ...]:
-    return query_words(well_formed(request.query)) if request.mode == "auto" else ()
+    return query_words(request.query) if request.mode == "auto" else ()
 
 
 def _missing_words(snapshot: Snapshot, request: SearchCode, file_id: int) -> tuple[str, ...]:

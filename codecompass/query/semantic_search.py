@@ -11,7 +11,6 @@ import msgspec
 from msgspec import Struct
 
 from codecompass.languages.records import SymbolKind
-from codecompass.protocol.decode import well_formed
 from codecompass.protocol.requests import GetCodeContext, Request, SearchCode
 from codecompass.query.best_definitions import MAX_ALSO
 from codecompass.query.exact_names import is_handle
@@ -78,7 +77,7 @@ def question_of(request: Request) -> str:
         return ""
     if isinstance(request, SearchCode) and request.mode != "auto":
         return ""
-    text = well_formed(request.query)
+    text = request.query
     if is_handle(text) or asked_lines(unquoted(text)) is not None or classify(text) != "natural_language":
         return ""
     return unquoted(text)[:MAX_QUESTION_CHARACTERS]

@@ -12,7 +12,6 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.languages.words import split_identifier
-from codecompass.protocol.decode import well_formed
 from codecompass.protocol.requests import (
     DiffContext,
     FindReferences,
@@ -121,7 +120,7 @@ def sought_for(request: Request, root: str, changed: Iterable[str] = ()) -> Soug
         case SearchCode(mode="files"):
             return Sought(globs=_globs(request.path, root))
         case SearchCode(mode="literal"):
-            line = max(well_formed(request.query).replace("\r\n", "\n").split("\n"), key=len)
+            line = max(request.query.replace("\r\n", "\n").split("\n"), key=len)
             return Sought(names=((line, 1.0),), is_literal=True, globs=_globs(request.path, root))
         case SearchCode(mode="regex"):
             narrowing = scan_narrowing(request)
@@ -193,7 +192,6 @@ def order_of_reading(
 
 
 def _of_text(text: str, root: str, globs: str | None) -> Sought:
-    text = well_formed(text)
     phrase = text.strip().strip(_QUOTES).rstrip("(:?")
     names: dict[str, float] = {}
     if phrase and "\n" not in phrase and len(phrase) <= MAX_PHRASE_LENGTH:
@@ -227,7 +225,7 @@ def _of_text(text: str, root: str, globs: str | None) -> Sought:
 
 
 def _of_name(name: str, root: str, *, path: str | None, globs: str | None, follows_uses: bool) -> Sought:
-    name = well_formed(name).strip().strip(_QUOTES)
+    name = name.strip().strip(_QUOTES)
     paths = () if path is None else (_relative(path, root),)
     asked = asked_lines(name)
     if asked is not None:

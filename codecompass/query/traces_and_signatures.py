@@ -12,7 +12,6 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.languages.words import word_set
-from codecompass.protocol.decode import well_formed
 from codecompass.query.query_words import name_parts
 from codecompass.query.search_hits import enclosing_symbol
 from codecompass.scan.path_roles import role_of
@@ -107,7 +106,7 @@ def frames(text: str) -> tuple[StackFrame, ...]:
     """
     if _HAS_LINE.search(text) is None:
         return ()
-    lines = [line[:MAX_LINE_CHARACTERS] for line in well_formed(text[:MAX_CHARACTERS]).splitlines()]
+    lines = [line[:MAX_LINE_CHARACTERS] for line in text[:MAX_CHARACTERS].splitlines()]
     found = dict.fromkeys(_each_frame(lines))
     ordered = list(found)
     # Python prints the innermost frame last, other languages first.
@@ -118,7 +117,7 @@ def frames(text: str) -> tuple[StackFrame, ...]:
 
 def declared_name(text: str) -> str:
     """Returns the name in a signature or a declaration, with the scope that it states (`Type.method`), else ''."""
-    text = well_formed(text[:MAX_SIGNATURE_CHARACTERS]).strip()
+    text = text[:MAX_SIGNATURE_CHARACTERS].strip()
     while _GENERIC.search(text):
         text = _GENERIC.sub("", text)
     receiver = _RECEIVER.search(text) or _COLON_METHOD.search(text)

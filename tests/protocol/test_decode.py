@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codecompass.errors import CodeCompassError, InvalidInput, InvalidMaxTokens, InvalidStrategy
+from codecompass.protocol.arguments import ARGUMENTS
 from codecompass.protocol.decode import decode, well_formed
 from codecompass.protocol.kinds import KINDS_ON_INPUT, kinds_meant
 from codecompass.protocol.requests import GetCodeContext, LocateSymbol, SearchCode
@@ -207,6 +208,25 @@ def test_lone_surrogates_become_replacement_characters_except_in_a_path_of_the_m
 
     assert request.query == "a\ufffdb"
     assert request.workspace == "/tmp/\udcff"
+
+
+OF_THE_MACHINE = ("machine_path", "workspaces", "project_id")
+TEXTS = [
+    (tool, argument.name)
+    for tool, arguments in ARGUMENTS.items()
+    for argument in arguments.values()
+    if argument.value_type == "text" and argument.form not in OF_THE_MACHINE and not argument.values
+]
+
+
+@pytest.mark.parametrize(("tool", "name"), TEXTS)
+def test_every_text_that_leaves_decoding_is_well_formed(tool, name):
+    others = {each.name: "x" for each in ARGUMENTS[tool].values() if each.is_required}
+
+    request = decode(tool, {**others, name: "a\ud800b/\udfff.py"}).request
+
+    assert "\ufffd" in getattr(request, name)
+    getattr(request, name).encode()
 
 
 def test_surrogate_pairs_written_apart_are_joined():

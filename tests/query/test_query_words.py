@@ -35,7 +35,7 @@ def words(query):
         ("用户认证 timeout", {"用户": 0.5, "户认": 0.5, "认证": 0.5, "timeout": 1.0}),
         ("用户ID", {"用户": 1.0, "id": 1.0}),
         ("?!", {}),
-        ("\ud800x", {"x": 1.0}),
+        ("\ufffdx", {"x": 1.0}),
     ],
 )
 def test_the_words_of_a_query(query, expected):

@@ -42,7 +42,7 @@ def test_what_a_logger_added_does_not_count():
     assert Quotation(f"2026-11-25 10:00:00 ERROR: {ERROR}").share_in(ERROR.lower()) == 1.0
 
 
-@pytest.mark.parametrize("text", ["", "a", "two words", "\ud800"])
+@pytest.mark.parametrize("text", ["", "a", "two words", "\ufffd"])
 def test_few_words_are_adjacent_by_chance(text):
     assert Quotation(text).share_in("two words a") == 0.0
 
