@@ -28,7 +28,9 @@ _NEVER_MEMBERS: Final = frozenset({"base", "class", "new", "super", "this"})
 _WORD_BEFORE: Final = re.compile(r"[^\W\d]\w*\Z")
 _BEFORE_VALUE: Final = frozenset({"return", "await", "yield", "throw", "in", "not", "and", "or", "else"})
 _BEFORE_COLON: Final = frozenset("_)]\"'")
-_SCALA_CAST: Final = "asInstanceOf"
+_CAST_IN_BRACKETS: Final = "asInstanceOf"
+"""A method whose type argument is the type of what it returns."""
+
 _OPENINGS: Final = {")": "(", "]": "[", ">": "<"}
 _BRACKETS: Final = re.compile(r"\([^()\[\]{}]*+\)|[()\[\]{}]")
 _BRACKET: Final = re.compile(r"[()\[\]{}]")
@@ -203,7 +205,7 @@ class Receivers:
                 if self._written and character == ")" and (named := self._named_by_string(at, closed)):
                     pieces.append(named)
                     break
-                if character == "]" and not pieces and text[at + 1 - len(_SCALA_CAST) : at + 1] == _SCALA_CAST:
+                if character == "]" and not pieces and text[at + 1 - len(_CAST_IN_BRACKETS) : at + 1] == _CAST_IN_BRACKETS:
                     pieces.append(typed(text[at + 2 : closed]))
                     break
                 if character == "]" and rules.has_lists and self._begins_value(at):
