@@ -8,53 +8,22 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from codecompass.languages.table import MODULES
+
 if TYPE_CHECKING:
     from codecompass.languages.language import Language
 
 
-SYMBOL_LANGUAGES: Final[tuple[str, ...]] = (
-    "astro",
-    "bash",
-    "c",
-    "cpp",
-    "csharp",
-    "elixir",
-    "go",
-    "haskell",
-    "java",
-    "javascript",
-    "jupyter",
-    "kotlin",
-    "lua",
-    "objectivec",
-    "php",
-    "python",
-    "ruby",
-    "rust",
-    "scala",
-    "sql",
-    "svelte",
-    "swift",
-    "tsx",
-    "typescript",
-    "vue",
-    "zig",
-)
-
-_MODULES: Final = {"javascript": "ecmascript", "tsx": "ecmascript", "typescript": "ecmascript"}
-
-USUAL_LANGUAGES: Final = {"astro": "tsx", "jupyter": "python", "svelte": "typescript", "vue": "typescript"}
-"""The languages of files that hold code of another one (`embedded.py`), with the usual one."""
+SYMBOL_LANGUAGES: Final[tuple[str, ...]] = tuple(MODULES)
 
 
 def load(name: str) -> "Language":
-    """Returns the description of a language with symbols; the first call for it imports its module. For files that hold code of
-    another language, it is that of their usual one.
+    """Returns the description of a language with symbols; the first call for it imports its module.
 
     Raises:
         KeyError: the language has no symbols (`markdown`, `text`) or is unknown.
     """
-    if name not in SYMBOL_LANGUAGES:
+    if name not in MODULES:
         raise KeyError(name)
     return described(name)
 
@@ -64,8 +33,7 @@ def described(name: str) -> "Language":
     """Returns the description of any language, whose traits the engines read: that of plain text for one without a module."""
     from codecompass.languages.language import Language
 
-    if name not in SYMBOL_LANGUAGES:
+    if name not in MODULES:
         return Language()
-    name = USUAL_LANGUAGES.get(name, name)
-    language: Language = getattr(import_module(f"{__name__}.{_MODULES.get(name, name)}"), name.upper())
+    language: Language = getattr(import_module(MODULES[name]), name.upper())
     return language

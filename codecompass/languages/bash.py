@@ -21,6 +21,9 @@ from codecompass.languages.language import (
 )
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import, SymbolKind
+from codecompass.languages.shell_words import shell_words
+from codecompass.languages.uses.lexical_rules import LexicalRules
+from codecompass.languages.uses.patterns import HASH, after, any_of, declared
 from codecompass.languages.walk.block_tests import QUOTED, BlockTestSyntax
 from codecompass.languages.walk.source_text import holds_marker, marker_finder
 from codecompass.languages.words import word_set
@@ -166,6 +169,20 @@ TESTS: Final = BlockTestSyntax(
 )
 """Bats. The grammar parses the block as commands, so its end is found by the indentation."""
 
+
+def lexical_rules() -> LexicalRules:
+    """Returns what its uses look like."""
+    return LexicalRules(
+        family="bash",
+        comments_and_strings=any_of(HASH),
+        words=shell_words,
+        name=re.compile(r"[^\W\d][\w:.-]*+"),
+        keywords=frozenset(),
+        own=frozenset(),
+        declarations=(declared(after("local declare typeset") + r"(?P<names>(?>(?:[ \t]++(?:-\w++|\w++(?:\+?=)?))*))"),),
+    )
+
+
 BASH = Language(
     grammar="bash",
     rules={
@@ -190,4 +207,5 @@ BASH = Language(
     before_walk=marker_finder(FUNCTION_MARKERS),
     recover=recover,
     doc=comment_above,
+    uses=lexical_rules,
 )

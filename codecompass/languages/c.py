@@ -23,6 +23,20 @@ from codecompass.languages.c_preprocessing import prepare
 from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, Rule, RuleContext, first_child
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, Import, SymbolKind, Visibility
+from codecompass.languages.uses.lexical_rules import Cast, LexicalRules, SupertypeForms
+from codecompass.languages.uses.patterns import (
+    BLOCK,
+    CHARACTER,
+    COMMON_KEYWORDS,
+    DOUBLE,
+    NAME,
+    SLASHES,
+    WRITTEN_TYPE,
+    any_of,
+    cast_before,
+    supertypes_after_colon,
+    typed_declaration,
+)
 from codecompass.languages.walk.source_text import MAX_VALUE_BYTES, comment_above, plain_code
 from codecompass.languages.words import word_set
 
@@ -384,10 +398,45 @@ C_RULES: Final[Mapping[str, Rule]] = {
     ),
 }
 
+KEYWORDS: Final = (
+    "void char short int long float double signed unsigned bool size_t ssize_t auto const volatile static extern register inline "
+    "struct union enum typedef sizeof goto define include ifdef ifndef endif elif undef pragma error defined"
+)
+BUILT_IN: Final = word_set("std __gnu_cxx")
+
+
+def c_casts() -> tuple[Cast, ...]:
+    """Returns the forms of casts of C and C++."""
+    named = (
+        rf"\s*+(?:(?:static|dynamic|reinterpret|const)_cast|(?:std::)?make_(?:unique|shared))"
+        rf"<(?:const )?{WRITTEN_TYPE}[ *&]*+>\("
+    )
+    return cast_before(), Cast("<", re.compile(named))
+
+
+def lexical_rules() -> LexicalRules:
+    """Returns what its uses look like."""
+    return LexicalRules(
+        family="c",
+        built_in=BUILT_IN,
+        comments_and_strings=any_of(SLASHES, BLOCK, DOUBLE, CHARACTER),
+        name=NAME,
+        keywords=word_set(COMMON_KEYWORDS, KEYWORDS),
+        own=frozenset(),
+        above=frozenset(),
+        declarations=(typed_declaration(),),
+        parameters="type_first",
+        namespace_roots=word_set("std"),
+        casts=c_casts(),
+        supertypes=SupertypeForms(head=supertypes_after_colon()),
+    )
+
+
 C = Language(
     grammar="c",
     rules=C_RULES,
     separator="::",
     prepare=prepare,
     doc=comment_above,
+    uses=lexical_rules,
 )

@@ -5,13 +5,27 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from codecompass.languages.c import C_RULES, function
+from codecompass.languages.c import BUILT_IN, C_RULES, KEYWORDS, c_casts, function
 from codecompass.languages.c_declarators import SECTIONS, head, open_section, visibility_here
 from codecompass.languages.c_preprocessing import prepare_cpp
 from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, Rule, RuleContext
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import
+from codecompass.languages.uses.lexical_rules import LexicalRules, SupertypeForms
+from codecompass.languages.uses.patterns import (
+    BLOCK,
+    CHARACTER,
+    COMMON_KEYWORDS,
+    DOUBLE,
+    NAME,
+    SLASHES,
+    any_of,
+    supertypes_after_colon,
+    typed_declaration,
+    untyped_loop,
+)
 from codecompass.languages.walk.source_text import comment_above
+from codecompass.languages.words import word_set
 
 _DEEPEST_TEMPLATE: Final = 16
 """Levels of `template <...> template <...>`; a member template of a class template has two of them."""
@@ -122,10 +136,43 @@ CPP_RULES: Final[Mapping[str, Rule]] = {
     "for_range_loop": DESCEND,
 }
 
+
+def lexical_rules() -> LexicalRules:
+    """Returns what its uses look like."""
+    return LexicalRules(
+        family="c",
+        has_overloads=True,
+        built_in=BUILT_IN,
+        comments_and_strings=any_of(
+            SLASHES, BLOCK, r'R"(?<=\bR")(?P<mark>[^\s()\\"]{0,16}+)\(.*?(?:\)(?P=mark)"|\Z)', DOUBLE, CHARACTER
+        ),
+        name=NAME,
+        keywords=word_set(
+            COMMON_KEYWORDS,
+            KEYWORDS,
+            "class template typename using namespace public "
+            "private protected virtual override final noexcept explicit friend operator constexpr consteval constinit decltype "
+            "nullptr delete const_cast static_cast dynamic_cast reinterpret_cast mutable requires concept co_await co_return",
+        ),
+        own=frozenset({"this"}),
+        above=frozenset(),
+        declarations=(
+            untyped_loop(),
+            typed_declaration(),
+        ),
+        parameters="type_first",
+        has_implicit_members=True,
+        namespace_roots=word_set("std"),
+        casts=c_casts(),
+        supertypes=SupertypeForms(head=supertypes_after_colon()),
+    )
+
+
 CPP = Language(
     grammar="cpp",
     rules=CPP_RULES,
     separator="::",
     prepare=prepare_cpp,
     doc=comment_above,
+    uses=lexical_rules,
 )

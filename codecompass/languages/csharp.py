@@ -7,8 +7,28 @@ from typing import Final
 from codecompass.languages.language import DESCEND, Definition, Found, Language, RuleContext, body_of, lines_of
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Import, SymbolKind, Visibility
+from codecompass.languages.uses.lexical_rules import LexicalRules, SupertypeForms
+from codecompass.languages.uses.patterns import (
+    BLOCK,
+    CHARACTER,
+    COMMON_KEYWORDS,
+    DOUBLE,
+    NAME,
+    RAW_TRIPLE,
+    SLASHES,
+    after,
+    any_of,
+    case_of_type,
+    cast_after,
+    cast_before,
+    declared,
+    supertypes_after_colon,
+    typed_declaration,
+    untyped_loop,
+)
 from codecompass.languages.walk.preparation import blank, blank_matches, masked, resolve_conditionals
 from codecompass.languages.walk.source_text import MAX_VALUE_BYTES, comment_above, plain_code
+from codecompass.languages.words import word_set
 
 _LITERALS: Final = re.compile(
     rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"+|\Z) | @\$?"(?:[^"]++|"")*+"
@@ -265,6 +285,63 @@ def doc_of(node: Node, context: RuleContext) -> str:
     return _TAG.sub(lambda match: match[1] or "", text) if "<" in text else text
 
 
+_TYPED_LOOP: Final = declared(
+    after("foreach")
+    + r"\s*+\((?!(?:var|await)\b)(?P<type>[^\W\d][\w.]*+(?:<[^;{}()]{0,200}?>)?[?\[\]]*+)\s++(?P<names>\w++)\s++in\b"
+)
+
+
+def lexical_rules() -> LexicalRules:
+    """Returns what its uses look like."""
+    return LexicalRules(
+        family="csharp",
+        has_overloads=True,
+        built_in=word_set(
+            "bool byte char decimal double float int long nint nuint object sbyte short string uint ulong ushort Action "
+            "Activator AppContext AppDomain Array ArraySegment Attribute BitConverter Boolean Buffer Byte Char CultureInfo "
+            "Console Convert DateOnly DateTime DateTimeOffset DBNull Decimal Delegate Directory Double Encoding Enum Enumerable "
+            "Environment EventArgs Exception File Func GC Guid HashCode Half HttpClient IntPtr Int16 Int32 Int64 Interlocked "
+            "Lazy Math MathF Memory MemoryExtensions Monitor Nullable Object Parallel Path Predicate Process Random Range Regex "
+            "SByte Single Span Stopwatch String StringBuilder StringComparer StringComparison System Task Thread ThreadPool "
+            "TimeOnly TimeSpan Tuple Type UInt16 UInt32 UInt64 UIntPtr Uri ValueTask ValueTuple Version"
+        ),
+        comments_and_strings=any_of(
+            SLASHES,
+            BLOCK,
+            r'@"(?:[^"]++|"")*+"?',
+            RAW_TRIPLE,
+            rf"\$(?P<code>@?{DOUBLE})",
+            *(DOUBLE, CHARACTER),
+        ),
+        interpolation=re.compile(r"(?<!\{)\{([^{}]++)\}"),
+        name=NAME,
+        keywords=word_set(
+            COMMON_KEYWORDS,
+            "abstract as base bool byte char checked class const decimal delegate double enum event explicit extern fixed float "
+            "foreach goto implicit in int interface internal is lock long namespace object operator out override params private "
+            "protected public readonly ref sbyte sealed short sizeof stackalloc static string struct typeof uint ulong unchecked "
+            "unsafe ushort using virtual void volatile var async await record get set init where yield",
+        ),
+        soft=word_set("async get init record set where"),
+        own=frozenset({"this"}),
+        above=frozenset({"base"}),
+        declarations=(
+            _TYPED_LOOP,
+            untyped_loop(),
+            typed_declaration(),
+            case_of_type(),
+            declared(r"\((?P<names>[\w\s,]*+)\)\s*+=>"),
+            declared(r"(?<!\w)(?P<names>(?![A-Z])\w++)[ \t]*+=>", "=>"),
+            declared(after("is") + r"[ \t]++(?P<type>[A-Z][\w.]*+)[ \t]++(?!and\b|or\b)(?P<names>[a-z_]\w*+)"),
+        ),
+        parameters="type_first",
+        has_implicit_members=True,
+        namespace_roots=word_set("System"),
+        casts=(cast_before(), cast_after()),
+        supertypes=SupertypeForms(head=supertypes_after_colon()),
+    )
+
+
 CSHARP = Language(
     grammar="csharp",
     rules={
@@ -287,4 +364,5 @@ CSHARP = Language(
     prepare=prepare,
     module=module_of,
     doc=doc_of,
+    uses=lexical_rules,
 )

@@ -22,6 +22,7 @@ from codecompass.languages.ecmascript_scopes import (
     name_of,
     visibility_at,
 )
+from codecompass.languages.ecmascript_uses import script_rules, typescript_rules
 from codecompass.languages.ecmascript_values import (
     SCRIPT_ENDINGS,
     array,
@@ -406,6 +407,7 @@ JAVASCRIPT = Language(
     module=by_path(ecmascript_module),
     before_walk=note_exports,
     doc=doc_comment,
+    uses=script_rules,
 )
 
 TYPESCRIPT = Language(
@@ -417,6 +419,7 @@ TYPESCRIPT = Language(
     module=by_path(ecmascript_module),
     before_walk=note_exports,
     doc=doc_comment,
+    uses=typescript_rules,
 )
 
 TSX = Language(
@@ -428,4 +431,5 @@ TSX = Language(
     module=by_path(ecmascript_module),
     before_walk=note_exports,
     doc=doc_comment,
+    uses=script_rules,
 )

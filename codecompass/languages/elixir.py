@@ -43,6 +43,8 @@ from codecompass.languages.language import (
 )
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import, SymbolKind, Visibility
+from codecompass.languages.uses.lexical_rules import LexicalRules, SupertypeForms
+from codecompass.languages.uses.patterns import DOUBLE_LINES, HASH, SINGLE, TRIPLE, after, any_of, declared
 from codecompass.languages.walk.block_tests import DOUBLE_QUOTED, BlockTestSyntax
 from codecompass.languages.walk.source_text import enter_if_marked, marker_finder
 from codecompass.languages.words import word_set
@@ -247,6 +249,40 @@ TESTS: Final = BlockTestSyntax(
     nodes=frozenset({"call"}),
 )
 
+
+def lexical_rules() -> LexicalRules:
+    """Returns what its uses look like."""
+    return LexicalRules(
+        family="elixir",
+        built_in=word_set(
+            "Access Agent Application ArgumentError Atom Base Behaviour Bitwise Calendar Code Collectable Config Date DateTime "
+            "Duration DynamicSupervisor Enum Enumerable ExUnit Exception File Float Function GenEvent GenServer IEx IO Inspect "
+            "Integer JSON Kernel Keyword List Logger Macro Map MapSet Mix Module NaiveDateTime Node OptionParser Path Port "
+            "Process Protocol Range Record Regex Registry RuntimeError Stream String StringIO Supervisor System Task Time Tuple "
+            "URI Version"
+        ),
+        comments_and_strings=any_of(HASH, rf'"(?P<code>{TRIPLE[1:]}|{DOUBLE_LINES[1:]})', SINGLE),
+        interpolation=re.compile(r"#\{([^{}]*+)\}"),
+        name=re.compile(r"[^\W\d]\w*+[?!]?"),
+        keywords=word_set(
+            "after and case catch cond do else end false fn for if in nil not or quote raise receive rescue true try unless "
+            "unquote when with alias import require use def defp defmodule defmacro defstruct"
+        ),
+        own=frozenset({"__MODULE__"}),
+        declarations=(
+            declared(r"\n[ \t]*+(?P<names>[a-z_]\w*+)[ \t]*+=(?![=~>])"),
+            declared(r"(?<!\w)(?P<names>[a-z_]\w*+)[ \t]*+<-", "<-"),
+            declared(after("fn") + r"\s++(?P<names>[\w\s,]{1,200})->"),
+        ),
+        keyword_argument=re.compile(r":(?!:)"),
+        namespace_roots=word_set("System"),
+        supertypes=SupertypeForms(
+            implementation=re.compile(r"[ \t]*+defimpl\b[ \t(]*+(?P<bases>[\w.]++)"),
+            statement=re.compile(r"^[ \t]*+(?:@behaviour|use)\b[ \t(]*+(?P<bases>[\w.]++)", re.MULTILINE),
+        ),
+    )
+
+
 ELIXIR = Language(
     grammar="elixir",
     rules={
@@ -263,4 +299,5 @@ ELIXIR = Language(
     tests=TESTS,
     before_walk=marker_finder(MARKERS, DEFINITION),
     doc=documentation,
+    uses=lexical_rules,
 )

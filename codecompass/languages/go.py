@@ -4,6 +4,7 @@ The package clause names the module. The type of a method's receiver may be in a
 only its qualified name has the type: `pkg.(*T).Method`.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -21,6 +22,21 @@ from codecompass.languages.language import (
 )
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import, SymbolKind, Visibility
+from codecompass.languages.uses.expressions import LITERAL, UNKNOWN, typed
+from codecompass.languages.uses.lexical_rules import LexicalRules, SupertypeForms, TypeCases
+from codecompass.languages.uses.patterns import (
+    BLOCK,
+    CHARACTER,
+    DOUBLE,
+    NAME,
+    NAMES,
+    SLASHES,
+    after,
+    any_of,
+    declared,
+    loop,
+    member_cast,
+)
 from codecompass.languages.words import word_set
 
 TYPE_KINDS: Final[dict[str, SymbolKind]] = {"struct_type": "struct", "interface_type": "interface"}
@@ -176,6 +192,74 @@ def imports(node: Node, context: RuleContext) -> Iterator[Found]:
         yield Import(first, last, path, "*" if alias == "." else "", "" if alias == "." else alias)
 
 
+_VALUE: Final = re.compile(
+    r"\s*+&?(?P<made>(?:make|new)\()?(?P<type>(?>(?:\[[\w.]*+\]|map\[[\w.*]++\]|chan\s++|\*)*)[\w.]++)(?P<after>[{,()])"
+)
+_TABLE: Final = re.compile(r"\s*+&?(?>(?:\[[\w.]*+\]|map\[[\w.*]++\]|\*)*)struct\b")
+_RECEIVED: Final = re.compile(r"\s*+<-\s*+(?P<channel>\w++(?>(?:\.\w++)*))\s*+(?:$|[;{])")
+
+
+def _value(value: str) -> str:
+    """Returns the expression for a literal, an allocation or a received value; '' for anything else."""
+    if _TABLE.match(value):
+        return LITERAL  # members of a type without a name are nobody else's
+    received = _RECEIVED.match(value)
+    if received is not None:
+        return received["channel"] + "[]"
+    found = _VALUE.match(value)
+    if found is None:
+        return ""
+    is_literal = found["after"] == "{" and found["type"].startswith(("[", "map["))
+    return typed(found["type"]) if is_literal or found["made"] else ""
+
+
+def _results(_value: str, whole: str, n_names: int) -> list[str] | None:
+    """Returns what the names are in `value, ok := ..`; None for the results of a function."""
+    return None if whole.endswith("()") else [whole, *[UNKNOWN] * (n_names - 1)]
+
+
+def lexical_rules() -> LexicalRules:
+    """Returns what its uses look like."""
+    return LexicalRules(
+        family="go",
+        comments_and_strings=any_of(SLASHES, BLOCK, r"`[^`]*+`?", DOUBLE, CHARACTER),
+        name=NAME,
+        keywords=word_set(
+            "break case chan const continue default defer else fallthrough for func go goto if import "
+            "interface map package range "
+            "return select struct switch type var nil true false iota"
+        ),
+        own=frozenset(),
+        declarations=(
+            loop(rf"(?<!\w)(?P<names>{NAMES})[ \t]*+:=[ \t]*+range\b(?P<value>[^\n]*+)", "range"),
+            declared(rf"(?<!\w)(?P<names>{NAMES})[ \t]*+:=[ \t]*+(?P<value>[^\n]*+)", ":="),
+            declared(after("var") + rf"[ \t]++(?P<names>{NAMES})[ \t]++(?P<type>[\w.*\[\]]+)"),
+            declared(after("var") + r"[ \t]++(?P<names>\w++)[ \t]*+=[ \t]*+(?P<value>[^\n]*+)"),
+            declared(after("func") + r"\((?P<parameters>[^()]*+)\)"),
+        ),
+        parameters="type_last",
+        is_strict=True,
+        keyword_argument=re.compile(r":(?!=)"),
+        special_call=re.compile(r"\[[^\[\](){}\n]*+(?>(?:\[[^\[\]\n]*+\][^\[\](){}\n]*+)*)\]\("),  # `name[T](`
+        keys_of_type="braces",
+        several_results=_results,
+        loops_over_keys=True,
+        casts=(member_cast(".("),),
+        asserts_types=True,
+        value=_value,
+        has_struct_literals=True,
+        supertypes=SupertypeForms(
+            embedded=re.compile(r"(?<=[\n{;])[ \t]*+(?P<bases>[^\W\d][\w.]*+)(?:\[[^]\n]*+\])?[ \t]*+(?=[;}\n])"),
+            has_embedded_fields=True,
+        ),
+        type_cases=TypeCases(
+            mark=".(type)",
+            head=re.compile(r"switch\b(?<=\bswitch)\s++(?P<value>\w++)\s*+:=\s*+[^\n{]*?\.\(type\)\s*+\{"),
+            case=re.compile(r"\n[ \t]*+(?:case\s++(?P<type>[^:\n]++)|default\s*+):"),
+        ),
+    )
+
+
 GO = Language(
     grammar="go",
     rules={
@@ -198,4 +282,5 @@ GO = Language(
     module=package_of,
     visibility=visibility_of,
     doc=doc_comment,
+    uses=lexical_rules,
 )

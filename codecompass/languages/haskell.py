@@ -38,7 +38,10 @@ from codecompass.languages.language import (
 )
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import, SymbolKind
+from codecompass.languages.uses.lexical_rules import LexicalRules, SupertypeForms
+from codecompass.languages.uses.patterns import CHARACTER, DOUBLE_LINES, any_of, declared
 from codecompass.languages.walk.block_tests import DOUBLE_QUOTED, BlockTestSyntax
+from codecompass.languages.words import word_set
 
 CLAUSES: Final = frozenset({"function", "bind"})
 
@@ -353,6 +356,28 @@ TESTS: Final = BlockTestSyntax(
 )
 """Hspec and Tasty."""
 
+
+def lexical_rules() -> LexicalRules:
+    """Returns what its uses look like."""
+    return LexicalRules(
+        family="haskell",
+        defines_at_line_start=True,
+        comments_and_strings=any_of(r"\{-.*?(?:-\}|\Z)", r"--(?![!#$%&*+./<=>?@\\^|~:])[^\n]*+", DOUBLE_LINES, CHARACTER),
+        name=re.compile(r"[^\W\d][\w']*+"),
+        keywords=word_set(
+            "case class data default deriving do else foreign forall if import in infix infixl infixr "
+            "instance let module newtype "
+            "of then type where qualified hiding as"
+        ),
+        own=frozenset(),
+        declarations=(
+            declared(r"(?<![\w'])(?P<names>[a-z_][\w']*+)[ \t]*+<-", "<-"),
+            declared(r"\\(?P<names>[a-z_][\w' ]*+)\s*+->"),
+        ),
+        supertypes=SupertypeForms(implementation=re.compile(r"instance\b(?:[^\n=]*+=>)?\s*+(?P<bases>[\w.']++)")),
+    )
+
+
 HASKELL = Language(
     grammar="haskell",
     rules={
@@ -375,4 +400,5 @@ HASKELL = Language(
     prepare=prepare,
     before_walk=note_exports,
     recover=recover,
+    uses=lexical_rules,
 )

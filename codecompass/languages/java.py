@@ -9,6 +9,7 @@ from typing import Final
 
 from msgspec import structs
 
+from codecompass.languages.jvm import FAMILY, NAMES_OF_JAVA, ROOTS, of_jvm
 from codecompass.languages.language import (
     DESCEND,
     Definition,
@@ -22,6 +23,23 @@ from codecompass.languages.language import (
 )
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import, SymbolKind, Visibility
+from codecompass.languages.uses.lexical_rules import LexicalRules
+from codecompass.languages.uses.patterns import (
+    BLOCK,
+    CHARACTER,
+    COMMON_KEYWORDS,
+    DOUBLE,
+    NAME,
+    SLASHES,
+    TRIPLE,
+    after,
+    any_of,
+    case_of_type,
+    declared,
+    typed_declaration,
+    untyped_loop,
+)
+from codecompass.languages.words import word_set
 
 ANNOTATIONS: Final = frozenset({"annotation", "marker_annotation"})
 
@@ -207,6 +225,42 @@ TRANSPARENT: Final = (
     "while_statement",
 )
 
+
+def lexical_rules() -> LexicalRules:
+    """Returns what its uses look like."""
+    rules = LexicalRules(
+        family=FAMILY,
+        has_overloads=True,
+        built_in=word_set(NAMES_OF_JAVA, ROOTS, "boolean byte char double float int long short"),
+        comments_and_strings=any_of(SLASHES, BLOCK, TRIPLE, DOUBLE, CHARACTER),
+        name=NAME,
+        keywords=word_set(
+            COMMON_KEYWORDS,
+            "abstract assert boolean byte char class const double enum extends final float goto implements import instanceof int "
+            "interface long native package private protected public short static strictfp super synchronized throws transient "
+            "void volatile var record sealed permits yield",
+        ),
+        soft=word_set("permits record sealed"),
+        own=frozenset({"this"}),
+        declarations=(
+            untyped_loop(),
+            typed_declaration(),
+            case_of_type(),
+            declared(
+                after("instanceof")
+                + r"[ \t]++(?:final[ \t]++)?(?P<type>[A-Z][\w.]*+)(?:<[^<>()]*+>)?[ \t]++(?P<names>[a-z_]\w*+)"
+            ),
+            declared(r"\((?P<names>[\w\s,]*+)\)\s*+->"),
+            declared(r"(?<!\w)(?P<names>(?![A-Z])\w++)[ \t]*+->", "->"),
+            declared(after("catch") + r"\s*+\((?:final\s++)?[\w.| ]+\s(?P<names>\w++)"),
+        ),
+        parameters="type_first",
+        has_implicit_members=True,
+        is_strict=True,
+    )
+    return of_jvm(rules)
+
+
 JAVA = Language(
     grammar="java",
     rules={
@@ -236,4 +290,5 @@ JAVA = Language(
     comment_starts=(b"//", b"/*"),
     module=package_of,
     visibility=visibility_of,
+    uses=lexical_rules,
 )

@@ -6,9 +6,25 @@ from typing import Final
 
 from msgspec import Struct
 
+from codecompass.languages.jvm import FAMILY, NAMES_OF_JAVA, ROOTS, of_jvm
 from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, RuleContext
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Import, SymbolKind, Visibility
+from codecompass.languages.uses.lexical_rules import LexicalRules
+from codecompass.languages.uses.patterns import (
+    BLOCK,
+    CHARACTER,
+    COMMON_KEYWORDS,
+    DOUBLE,
+    NAME,
+    RAW_TRIPLE,
+    SLASHES,
+    after,
+    any_of,
+    declared,
+    loop,
+    named_value,
+)
 from codecompass.languages.walk.block_tests import DOUBLE_QUOTED, BlockTestSyntax
 from codecompass.languages.walk.preparation import blank, blank_matches, masked
 from codecompass.languages.walk.source_text import (
@@ -371,6 +387,41 @@ TESTS: Final = BlockTestSyntax(
 )
 """Kotest."""
 
+
+def lexical_rules() -> LexicalRules:
+    """Returns what its uses look like."""
+    rules = LexicalRules(
+        family=FAMILY,
+        has_overloads=True,
+        block_argument="yes",
+        built_in=word_set(
+            NAMES_OF_JAVA,
+            ROOTS,
+            "kotlin Any Array ArrayList BooleanArray ByteArray Char CharArray DoubleArray FloatArray HashMap HashSet Int "
+            "IntArray LinkedHashMap LinkedHashSet List LongArray Map MutableList MutableMap MutableSet Nothing Pair Regex Result "
+            "Sequence Set ShortArray Triple UByte UInt ULong UShort Unit",
+        ),
+        comments_and_strings=any_of(SLASHES, BLOCK, rf'"(?P<code>{RAW_TRIPLE[1:]}|{DOUBLE[1:]})', CHARACTER),
+        interpolation=re.compile(r"\$(?:\{([^{}]*+)\}|(?=\w))"),
+        name=NAME,
+        keywords=word_set(
+            COMMON_KEYWORDS,
+            "as class companion const constructor data enum external fun import in infix init inline inner interface internal is "
+            "it lateinit object open operator out override package private protected public reified sealed super suspend tailrec "
+            "typealias val var vararg when where by get set",
+        ),
+        soft=word_set("by constructor data get infix inline inner internal open operator out sealed set vararg where"),
+        own=frozenset({"this"}),
+        declarations=(
+            named_value(),
+            declared(r"\{\s*+(?P<names>[\w\s,:]+)->"),
+            loop(after("for") + r"\s*+\((?P<names>\w++|\([^()]*+\))\s++in\b(?P<value>[^\n]{0,200})"),
+        ),
+        has_implicit_members=True,
+    )
+    return of_jvm(rules)
+
+
 KOTLIN = Language(
     grammar="kotlin",
     rules={
@@ -399,4 +450,5 @@ KOTLIN = Language(
     module=module_of,
     before_walk=marker_finder(_LOCAL_MARKERS),
     doc=doc_of,
+    uses=lexical_rules,
 )

@@ -13,7 +13,9 @@ from msgspec import Struct
 
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import SIGNATURE_LIMIT, Import, SymbolKind, Visibility
+from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.walk.block_tests import BlockTestSyntax
+from codecompass.languages.walk.embedded import EmbeddedCode
 
 
 class RuleContext(Struct):
@@ -225,3 +227,9 @@ class Language(Struct, frozen=True, kw_only=True):
     visibility: Callable[[Node, str, RuleContext], Visibility] = no_visibility
     """For definitions to which their rule gives none, like `doc`."""
     doc: Callable[[Node, RuleContext], str] = leading_comment
+    uses: Callable[[], LexicalRules] | None = None
+    """Returns the rules by which uses of names are found in the text; called for the first file or question that needs them.
+    None: uses are not read."""
+    embedded: Callable[[str], EmbeddedCode | None] | None = None
+    """Returns the code in a text, for a language whose files hold code of another one; the other fields are those of the usual
+    one. None for a text without code that is known."""

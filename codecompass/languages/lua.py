@@ -27,8 +27,12 @@ from codecompass.languages.language import (
 from codecompass.languages.nodes import Node
 from codecompass.languages.path_modules import lua_module
 from codecompass.languages.records import FUNCTION_LIKE, Import, SymbolKind, Visibility
+from codecompass.languages.uses.expressions import MAX_RECEIVER, UNKNOWN
+from codecompass.languages.uses.lexical_rules import LexicalRules, NamingStrings
+from codecompass.languages.uses.patterns import DASHES, DOUBLE, NAME, SINGLE, after, any_of, declared
 from codecompass.languages.walk.block_tests import QUOTED, BlockTestSyntax
 from codecompass.languages.walk.source_text import enter_if_marked, holds_marker, offsets
+from codecompass.languages.words import word_set
 
 MARKERS: Final = (b"function", b"require", b"dofile")
 
@@ -167,7 +171,7 @@ def _assigned_name(
                 return
         function = wrapped_function(value, context)
         if function is not None:
-            if NAME.fullmatch(parts[-1]) is None:
+            if KEY_NAME.fullmatch(parts[-1]) is None:
                 yield from inside_body(function, context)
                 return
             parameters = function.child_by_field_name("parameters")
@@ -180,7 +184,7 @@ def _assigned_name(
         return
     # A second assignment defines nothing, nor does one to a table of other code (`vim.o.wrap = true`).
     is_known = ("variable", parts[0]) in context.notes
-    if NAME.fullmatch(parts[-1]) is None or is_known != (len(parts) > 1):
+    if KEY_NAME.fullmatch(parts[-1]) is None or is_known != (len(parts) > 1):
         for body in bodies:
             yield Descend(body)
         return
@@ -212,7 +216,7 @@ def table_field(node: Node, context: RuleContext) -> Iterator[Found]:
     name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
     is_computed = context.source.startswith(b"[", node.start_byte) and name is not None and name.type != "string"
     literal = "" if name is None or is_computed else literal_of(name, context)
-    if value is None or NAME.fullmatch(literal) is None:
+    if value is None or KEY_NAME.fullmatch(literal) is None:
         yield Descend(node)
     elif value.type == "function_definition":
         parameters = value.child_by_field_name("parameters")
@@ -250,7 +254,7 @@ def call(node: Node, context: RuleContext) -> Iterable[Found]:
     return (found,) if arguments is None else (found, Descend(arguments))
 
 
-NAME: Final = re.compile(r"[^\s()'\"]+")
+KEY_NAME: Final = re.compile(r"[^\s()'\"]+")
 """A key in brackets that is a name: `["textDocument/hover"]` is one, the title of a test is not."""
 
 
@@ -363,6 +367,53 @@ TESTS: Final = BlockTestSyntax(
 )
 """Busted."""
 
+_REQUIRED: Final = re.compile(
+    r"(?:require\s*+(?:\(\s*+)?|pcall\(\s*+require\s*+,\s*+)(?P<quote>[\"'])(?P<module>[\w./-]++)(?P=quote)(?:\s*+\))?"
+)
+"""A call that returns a module by its name, or as the second of two results."""
+
+
+def _is_required(names: str, value: str) -> bool:
+    return value.startswith("require") or (value.startswith("pcall(require") and "," in names)
+
+
+def _required(text: str, written: str, _before: int, last: int) -> str:
+    """Returns the expression for the module of a `require` whose last character is at `last`; '' if there is none."""
+    begin = text.rfind("require", max(last - MAX_RECEIVER, 0), last)
+    found = _REQUIRED.fullmatch(written, begin, last + 1) if begin >= 0 else None
+    return f'"{found["module"]}"' if found is not None else ""
+
+
+def _results(value: str, whole: str, n_names: int) -> list[str] | None:
+    """Returns what the names are in `ok, module = pcall(require, ..)`."""
+    return [UNKNOWN, whole, *[UNKNOWN] * (n_names - 2)] if value.startswith("pcall") else None
+
+
+def lexical_rules() -> LexicalRules:
+    """Returns what its uses look like."""
+    return LexicalRules(
+        family="lua",
+        built_in=word_set("bit bit32 coroutine debug io jit math os package string table utf8"),
+        comments_and_strings=any_of(
+            r"--\[(?P<long>=*+)\[.*?(?:\](?P=long)\]|\Z)",
+            r"\[(?P<text>=*+)\[.*?(?:\](?P=text)\]|\Z)",
+            *(DASHES, DOUBLE, SINGLE),
+        ),
+        name=NAME,
+        keywords=word_set(
+            "and break do else elseif end false for function goto if in local nil not or repeat return then true until while"
+        ),
+        declarations=(
+            declared(after("local") + r"\s++(?P<names>\w++(?>(?:\s*+,\s*+\w++)*))(?:\s*+=\s*+(?P<value>[^\n]*+))?"),
+            declared(after("for") + r"\s++(?P<names>[\w\s,]{1,200}?)(?:=|\bin\b)"),
+            declared(after("function") + r"[\w.:\s]{0,200}+\((?P<names>[^()]*+)\)"),
+        ),
+        several_results=_results,
+        has_method_colon=True,
+        naming_strings=NamingStrings(mark="require", are_in=_is_required, ending=_required, module=_REQUIRED),
+    )
+
+
 LUA = Language(
     grammar="lua",
     rules={
@@ -390,4 +441,5 @@ LUA = Language(
     module=by_path(lua_module),
     before_walk=note_module,
     doc=comment_above,
+    uses=lexical_rules,
 )

@@ -11,13 +11,16 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from codecompass.languages import c
 from codecompass.languages.c import C_RULES, function, include
 from codecompass.languages.c_declarators import head, local_bodies
 from codecompass.languages.language import DESCEND, Definition, Found, Language, Rule, RuleContext
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import, Visibility
+from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.walk.preparation import masked, resolve_conditionals
 from codecompass.languages.walk.source_text import comment_above, plain_code
+from codecompass.languages.words import word_set
 
 _ENUMERATION: Final = re.compile(
     rb"(?:\btypedef[ \t]+)?\b(?:NS|CF)_(?:(?:CLOSED|ERROR)_)?(?:ENUM|OPTIONS)[ \t]*"
@@ -179,10 +182,31 @@ OBJECTIVEC_RULES: Final[Mapping[str, Rule]] = {
     "qualified_protocol_interface_declaration": DESCEND,
 }
 
+
+def lexical_rules() -> LexicalRules:
+    """Returns what its uses look like."""
+    rules = c.lexical_rules()
+    return replace(
+        rules,
+        keywords=rules.keywords
+        | word_set(
+            "self super nil Nil YES NO id instancetype BOOL SEL IMP interface implementation protocol property synthesize in end "
+            "dynamic selector encode autoreleasepool synchronized optional required import pragma nonatomic strong weak retain "
+            "copy assign readonly readwrite nullable nonnull __block __weak __strong"
+        ),
+        soft=word_set("end optional required property copy in"),
+        own=frozenset({"self"}),
+        above=frozenset({"super"}),
+        has_messages=True,
+        has_implicit_members=True,
+    )
+
+
 OBJECTIVEC = Language(
     grammar="objc",
     rules=OBJECTIVEC_RULES,
     separator="::",
     prepare=prepare,
     doc=comment_above,
+    uses=lexical_rules,
 )

@@ -19,6 +19,18 @@ from codecompass.languages.language import (
 )
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, Import, SymbolKind, Visibility
+from codecompass.languages.uses.lexical_rules import LexicalRules, SupertypeForms, TypeConditions
+from codecompass.languages.uses.patterns import (
+    BLOCK,
+    COMMON_KEYWORDS,
+    DOLLAR_NAME,
+    DOUBLE_LINES,
+    SINGLE_LINES,
+    SLASHES,
+    after,
+    any_of,
+    declared,
+)
 from codecompass.languages.walk.block_tests import QUOTED, BlockTestSyntax
 from codecompass.languages.walk.source_text import enter_if_marked, holds_marker, marker_finder
 from codecompass.languages.words import word_set
@@ -283,6 +295,48 @@ TESTS: Final = BlockTestSyntax(
 )
 """Pest."""
 
+
+def lexical_rules() -> LexicalRules:
+    """Returns what its uses look like."""
+    return LexicalRules(
+        family="php",
+        built_in=word_set(
+            "ArgumentCountError ArithmeticError ArrayAccess ArrayIterator ArrayObject Closure Countable DateInterval DatePeriod "
+            "DateTime DateTimeImmutable DateTimeInterface DateTimeZone DOMDocument DOMXPath Error ErrorException Exception "
+            "Generator InvalidArgumentException Iterator IteratorAggregate JsonException JsonSerializable Locale LogicException "
+            "NumberFormatter PDO PDOException Phar ReflectionClass ReflectionException ReflectionFunction ReflectionMethod "
+            "ReflectionNamedType ReflectionProperty RuntimeException SimpleXMLElement SplFileInfo SplObjectStorage stdClass "
+            "Stringable Throwable Traversable TypeError UnexpectedValueException UnitEnum ValueError WeakMap WeakReference "
+            "ZipArchive"
+        ),
+        comments_and_strings=any_of(SLASHES, BLOCK, r"#(?!\[)[^\n]*+", DOUBLE_LINES, SINGLE_LINES),
+        name=DOLLAR_NAME,
+        keywords=word_set(
+            COMMON_KEYWORDS,
+            "abstract and array as callable class clone const declare echo elseif empty enddeclare endfor endforeach endif "
+            "endswitch endwhile enum extends final fn foreach function global goto implements include include_once instanceof "
+            "insteadof interface isset list match namespace or print private protected public readonly require require_once "
+            "static trait unset use var xor yield int float string bool void mixed parent",
+        ),
+        own=frozenset({"$this", "self", "static"}),
+        above=frozenset({"parent"}),
+        declarations=(
+            declared(r"(?P<names>\$\w++)[ \t]*+=(?![=>])[ \t]*+(?P<value>[^\n;]*+)"),
+            declared(after("as") + r"\s++(?:\$\w++\s*+=>\s*+)?(?P<names>\$\w++)"),
+        ),
+        parameters="type_first",
+        namespace_roots=word_set("System"),
+        supertypes=SupertypeForms(
+            head=re.compile(r"[\w$]++\s*+(?::\s*+\w++\s++)?(?:extends|implements)\b(?P<bases>[^{;]*+)"),
+            statement=re.compile(r"(?:^[ \t]++|\{[ \t]*+)use\b(?P<bases>[^;{}()]*+)[;{]", re.MULTILINE),
+        ),
+        conditions=TypeConditions(
+            mark="instanceof",
+            pattern=re.compile(r"(?P<value>\$\w++(?>(?:\??->\w++)*))\s++instanceof\s++\\?(?P<type>[\w\\]++)"),
+        ),
+    )
+
+
 PHP = Language(
     grammar="php",
     rules={
@@ -308,4 +362,5 @@ PHP = Language(
     comment_starts=(b"//", b"/*", b"#"),
     tests=TESTS,
     before_walk=marker_finder(MARKERS, DEFINITION),
+    uses=lexical_rules,
 )

@@ -37,6 +37,8 @@ from codecompass.languages.ruby_scopes import (
     struct_members,
     visibility_word,
 )
+from codecompass.languages.uses.lexical_rules import LexicalRules, SupertypeForms, TypeConditions
+from codecompass.languages.uses.patterns import DOUBLE_LINES, HASH, SINGLE_LINES, after, any_of, declared
 from codecompass.languages.walk.block_tests import QUOTED, BlockTestSyntax
 from codecompass.languages.walk.source_text import enter_if_marked, marker_finder
 from codecompass.languages.words import word_set
@@ -266,6 +268,59 @@ TESTS: Final = BlockTestSyntax(
 )
 """RSpec, Minitest::Spec, Rails and shoulda."""
 
+
+def lexical_rules() -> LexicalRules:
+    """Returns what its uses look like."""
+    return LexicalRules(
+        family="ruby",
+        built_in=word_set(
+            "ArgumentError Array BasicObject BigDecimal Class Comparable Complex Date DateTime Dir ENV Encoding Enumerable "
+            "Enumerator Errno Etc Exception Fiber File FileTest FileUtils Float GC Hash IO IOError Integer Kernel Marshal Math "
+            "Method Module Mutex NameError NilClass NoMethodError Numeric Object ObjectSpace Open3 OpenSSL Pathname Proc Process "
+            "Queue Rational Ractor Random Range Regexp RuntimeError RubyVM SecureRandom Set Shellwords Signal Socket "
+            "StandardError StopIteration String StringIO StringScanner Struct Symbol Tempfile Thread Time TracePoint TypeError "
+            "URI UnboundMethod YAML Zlib"
+        ),
+        comments_and_strings=any_of(
+            r"=begin\b(?:(?<=\A=begin)|(?<=\n=begin)).*?(?:\n=end\b|\Z)",
+            *(HASH, rf'"(?P<code>{DOUBLE_LINES[1:]})', SINGLE_LINES),
+        ),
+        interpolation=re.compile(r"#\{([^{}]*+)\}"),
+        name=re.compile(r"[^\W\d]\w*+[?!]?(?![=~])|[^\W\d]\w*+"),
+        keywords=word_set(
+            "BEGIN END alias and begin break case class def defined? do else elsif end ensure false "
+            "for if in module next nil not "
+            "or redo rescue retry return self super then true undef unless until when while yield require require_relative "
+            "include extend attr_accessor attr_reader attr_writer private public protected"
+        ),
+        declarations=(
+            declared(
+                r"\n[ \t]*+(?P<names>[a-z_]\w*+(?>(?:[ \t]*+,[ \t]*+\*?[a-z_]\w*+)*))"
+                r"[ \t]*+(?:\|\|)?=(?![=~>])[ \t]*+(?P<value>[^\n]*+)"
+            ),
+            declared(r"@(?P<field>[a-z_]\w*+)[ \t]*+(?:\|\|)?=(?![=~>])[ \t]*+(?P<value>[^\n]*+)", "@"),
+            declared(r"\|(?P<names>[^|\n]*+)\|"),
+            declared(after("rescue") + r"[^\n]{0,200}?=>[ \t]*+(?P<names>\w++)"),
+        ),
+        has_implicit_members=True,
+        keyword_argument=re.compile(r":(?!:)"),
+        namespace_roots=word_set("System"),
+        has_lists=True,
+        field_mark="@",
+        supertypes=SupertypeForms(
+            head=re.compile(r"[\w:]++\s*+<(?!<)(?P<bases>[^\n;]*+)"),
+            statement=re.compile(r"^[ \t]*+(?:include|extend|prepend)\b[ \t(]*+(?P<bases>[^\n;#)]*+)", re.MULTILINE),
+        ),
+        conditions=TypeConditions(
+            mark="_a?",
+            pattern=re.compile(
+                r"(?<![\w.])(?P<value>@?[a-z_]\w*+)\.(?:is_a|kind_of|instance_of)\?[ (]\s*+(?P<type>[A-Z][\w:]*+)"
+            ),
+            has_indented_blocks=True,
+        ),
+    )
+
+
 RUBY = Language(
     grammar="ruby",
     rules={
@@ -291,4 +346,5 @@ RUBY = Language(
     tests=TESTS,
     before_walk=marker_finder(MARKERS),
     doc=comment_above,
+    uses=lexical_rules,
 )

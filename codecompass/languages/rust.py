@@ -25,6 +25,8 @@ from codecompass.languages.language import (
 from codecompass.languages.nodes import Node
 from codecompass.languages.path_modules import rust_module
 from codecompass.languages.records import CLASS_LIKE, Import, SymbolKind, Visibility
+from codecompass.languages.uses.lexical_rules import LexicalRules, SupertypeForms
+from codecompass.languages.uses.patterns import BLOCK, CHARACTER, DOUBLE_LINES, NAME, SLASHES, after, any_of, declared, loop
 from codecompass.languages.words import word_set
 
 _WRAPPER = re.compile(
@@ -279,6 +281,77 @@ def extern_crate(node: Node, context: RuleContext) -> Iterator[Found]:
     yield Import(first, last, context.field_text(node, "name"), "", context.field_text(node, "alias"))
 
 
+_FLAT_PARAMETERS: Final = r"<(?:[^<>{;=-]++|[-=]>?)*+>"
+_NESTED_PARAMETERS: Final = rf"<(?>(?:[^<>{{;=-]++|[-=]>?|{_FLAT_PARAMETERS})*)>"
+_WRAPPED: Final = re.compile(r"(?:Some|Ok)\((?:mut |ref |&)?(\w+)\)")
+
+
+def _bound(names: str, type_: str, value: str) -> tuple[str, str, str]:
+    """Returns what `Some(x) = value` and `Kind::Job(x) = value` bind."""
+    wrapped = _WRAPPED.fullmatch(names)
+    if wrapped is not None:
+        return wrapped[1], type_, value
+    if names[:1] != "(" and "(" in names:
+        return names[names.find("(") :], "", ""
+    return names, type_, value
+
+
+def lexical_rules() -> LexicalRules:
+    """Returns what its uses look like."""
+    return LexicalRules(
+        family="rust",
+        built_in=word_set(
+            "alloc bool char core f32 f64 i128 i16 i32 i64 i8 isize std str u128 u16 u32 u64 u8 usize Box Option Result String "
+            "Vec"
+        ),
+        comments_and_strings=any_of(
+            SLASHES,
+            BLOCK,
+            r'br(?<=\bbr)(?P<marks>#*+)".*?(?:"(?P=marks)|\Z)',
+            r'r(?<=\br)(?P<hashes>#*+)".*?(?:"(?P=hashes)|\Z)',
+            *(DOUBLE_LINES, "b" + CHARACTER, CHARACTER, r"'\w++"),
+        ),
+        name=NAME,
+        keywords=word_set(
+            "as async await break const continue crate dyn else enum extern false fn for if impl in let loop match mod move mut "
+            "pub ref return static struct super trait true type unsafe use where while bool char str "
+            "u8 u16 u32 u64 u128 usize i8 "
+            "i16 i32 i64 i128 isize f32 f64"
+        ),
+        own=frozenset({"self", "Self"}),
+        above=frozenset(),
+        declarations=(
+            declared(
+                after("let") + r"\s++(?:mut\s++)?(?P<names>(?>(?:\w++::)*)\w++\([^()]*+\)|\w++|\([^()]*+\))"
+                r"(?:\s*+:\s*+(?P<type>[^=;\n]{1,200}+))?\s*+(?:=(?!=)\s*+(?P<value>[^\n;]*+))?"
+            ),
+            loop(after("for") + r"\s++(?P<names>\w++|\([^()]*+\))\s++in\b(?P<value>[^\n]{0,200})"),
+            declared(
+                after("match") + r"\s++(?P<value>[^\n;{}]{1,200})\{\s*+(?:(?:None|Err\([^()\n]*+\))\s*+=>[^\n]*\n\s*+)?"
+                r"(?P<names>(?:Some|Ok)\([^()\n]*+\))\s*+(?:if\b[^\n]*?)?=>"
+            ),
+            declared(r"\|(?P<parameters>[^|\n]*+)\|"),
+        ),
+        is_strict=True,
+        keyword_argument=re.compile(r":(?!:)"),
+        namespace_roots=word_set("System std core alloc"),
+        special_call=re.compile(r"![ \t]*+[\[{]"),  # a macro
+        keys_of_type="braces",
+        bound_by_pattern=_bound,
+        has_struct_literals=True,
+        has_lists=True,
+        has_numbered_fields=True,
+        supertypes=SupertypeForms(
+            head=re.compile(r"\w++(?:\s*+<[^{;]*?>)?\s*+:(?!:)(?P<bases>[^{;]*?)(?=\bwhere\b|[{;])"),
+            implementation=re.compile(
+                rf"[ \t]*+(?:unsafe\s++)?impl\b"
+                rf"(?>(?:\s*+<(?>(?:[^<>{{;=-]++|[-=]>?|{_NESTED_PARAMETERS})*)>)?)\s++!?(?P<bases>[^{{;]*?)\sfor\s"
+            ),
+            statement=re.compile(r"^[ \t]*+#\[derive\((?P<bases>[^()\[\]]*+)\)", re.MULTILINE),
+        ),
+    )
+
+
 RUST = Language(
     grammar="rust",
     rules={
@@ -315,4 +388,5 @@ RUST = Language(
     module=by_path(rust_module),
     visibility=visibility_of,
     doc=doc_comment,
+    uses=lexical_rules,
 )

@@ -6,9 +6,25 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from codecompass.languages.jvm import FAMILY, NAMES_OF_JAVA, ROOTS, of_jvm
 from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, RuleContext, body_of, lines_of
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Import, SymbolKind, Visibility
+from codecompass.languages.uses.lexical_rules import LexicalRules
+from codecompass.languages.uses.patterns import (
+    BLOCK,
+    CHARACTER,
+    COMMON_KEYWORDS,
+    DOUBLE,
+    NAME,
+    RAW_TRIPLE,
+    SLASHES,
+    after,
+    any_of,
+    declared,
+    loop,
+    named_value,
+)
 from codecompass.languages.walk.block_tests import DOUBLE_QUOTED, BlockTestSyntax
 from codecompass.languages.walk.preparation import blank_matches, masked
 from codecompass.languages.walk.source_text import (
@@ -329,6 +345,44 @@ TESTS: Final = BlockTestSyntax(
 )
 """MUnit and ScalaTest. The grammar fails on infix operators, so the end of a block is found by the indentation."""
 
+
+def lexical_rules() -> LexicalRules:
+    """Returns what its uses look like."""
+    rules = LexicalRules(
+        family=FAMILY,
+        has_overloads=True,
+        block_argument="yes",
+        built_in=word_set(
+            NAMES_OF_JAVA,
+            ROOTS,
+            "scala Any AnyRef Array BigDecimal BigInt Char Either Function Int Iterator LazyList Left List Map None Nil Option "
+            "Ordering Predef Range Right Seq Set Some Stream StringContext Tuple Unit Vector",
+        ),
+        comments_and_strings=any_of(
+            rf"(?P<code>\b[sf](?:{RAW_TRIPLE}|{DOUBLE}))",
+            *(SLASHES, BLOCK, RAW_TRIPLE, DOUBLE, CHARACTER),
+        ),
+        interpolation=re.compile(r"\$\{([^{}]*+)\}"),
+        name=NAME,
+        keywords=word_set(
+            COMMON_KEYWORDS,
+            "abstract class def extends final forSome implicit import lazy match object override "
+            "package private protected sealed "
+            "super trait type val var with yield given using then enum",
+        ),
+        own=frozenset({"this"}),
+        declarations=(
+            named_value(),
+            declared(r"(?<!\w)(?P<names>(?![A-Z])\w++)\)?[ \t]*+=>", "=>"),
+            declared(r"\((?P<parameters>[^()]*+)\)[ \t]*+=>", "=>"),
+            loop(r"(?<!\w)(?P<names>\w++)[ \t]*+<-(?P<value>[^\n]{0,200})", "<-"),
+            declared(after("case") + r"[ \t]++(?P<names>\w++)[ \t]*+:[ \t]*+(?P<type>[A-Z][\w.\[\], ]*?)[ \t]*+(?:=>|if\b)"),
+        ),
+        has_implicit_members=True,
+    )
+    return of_jvm(rules)
+
+
 SCALA = Language(
     grammar="scala",
     rules={
@@ -357,4 +411,5 @@ SCALA = Language(
     module=module_of,
     before_walk=marker_finder(_LOCAL_MARKERS),
     doc=comment_above,
+    uses=lexical_rules,
 )

@@ -10,6 +10,9 @@ from codecompass.languages.language import Definition, Language, RuleContext
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import, SymbolKind
 from codecompass.languages.sql_text import Include, Script, SqlToken, Statement
+from codecompass.languages.uses.lexical_rules import LexicalRules
+from codecompass.languages.uses.patterns import BLOCK, DASHES, NAME, any_of
+from codecompass.languages.words import word_set
 
 KIND_OF: Final[Mapping[str, SymbolKind]] = {
     "aggregate": "fn",
@@ -207,9 +210,25 @@ def _values(tokens: Sequence[SqlToken], index: int, owner: str, script: Script, 
             )
 
 
+def lexical_rules() -> LexicalRules:
+    """Returns what its uses look like."""
+    return LexicalRules(
+        family="sql",
+        comments_and_strings=any_of(DASHES, BLOCK, r"'(?:[^']++|'')*+'?"),
+        name=NAME,
+        keywords=word_set(
+            "select from where and or not in is null as on join left right inner outer group by order insert into values update "
+            "set delete create table view index function procedure begin end if then else case when primary key references "
+            "foreign constraint default unique int integer text varchar boolean timestamp"
+        ),
+        own=frozenset(),
+    )
+
+
 SQL = Language(
     grammar="sql",
     rules={},
     prepare=nothing_to_parse,
     recover=read,
+    uses=lexical_rules,
 )

@@ -10,6 +10,22 @@ from codecompass.languages.language import DESCEND, Definition, Descend, Found, 
 from codecompass.languages.nodes import Node
 from codecompass.languages.path_modules import swift_module
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Import, SymbolKind, Visibility
+from codecompass.languages.uses.lexical_rules import ImplicitParameter, LexicalRules, SupertypeForms
+from codecompass.languages.uses.patterns import (
+    BLOCK,
+    COMMON_KEYWORDS,
+    DOUBLE,
+    NAME,
+    SLASHES,
+    TRIPLE,
+    after,
+    any_of,
+    cast_after,
+    declared,
+    loop,
+    named_value,
+    supertypes_after_colon,
+)
 from codecompass.languages.walk.preparation import blank_matches, masked, resolve_conditionals
 from codecompass.languages.walk.source_text import (
     MAX_VALUE_BYTES,
@@ -255,6 +271,45 @@ _ENTERED_IF_MARKED: Final = word_set(
     "value_argument"
 )
 
+
+def lexical_rules() -> LexicalRules:
+    """Returns what its uses look like."""
+    return LexicalRules(
+        family="swift",
+        has_overloads=True,
+        block_argument="perhaps",
+        built_in=word_set(
+            "Any AnyObject Array Bool Bundle Calendar Character Data Date DateFormatter DispatchQueue Dictionary Double Error "
+            "FileManager Float Int Int16 Int32 Int64 Int8 JSONDecoder JSONEncoder Locale NSError NSObject NotificationCenter "
+            "NumberFormatter Operation OperationQueue Optional ProcessInfo Range Result Set String Substring Task Thread "
+            "TimeInterval TimeZone Timer UInt UInt16 UInt32 UInt64 UInt8 URL URLComponents URLRequest URLResponse URLSession "
+            "UUID UserDefaults Void"
+        ),
+        comments_and_strings=any_of(SLASHES, BLOCK, rf'"(?P<code>{TRIPLE[1:]}|{DOUBLE[1:]})'),
+        interpolation=re.compile(r"\\\(([^()]*+(?:\([^()]*+\))?)\)"),
+        name=NAME,
+        keywords=word_set(
+            COMMON_KEYWORDS,
+            "associatedtype class deinit enum extension fileprivate func import init inout internal let open operator private "
+            "precedencegroup protocol public rethrows static struct subscript typealias var defer fallthrough guard in repeat "
+            "where as is nil super throws async await some any weak unowned lazy mutating override required convenience final",
+        ),
+        own=frozenset({"self", "Self"}),
+        declarations=(
+            named_value(),
+            declared(r"\{\s*+(?:\[[^\[\]{}]*+\]\s*+)?\(?(?P<names>[\w\s,]{1,200})\)?\s++in\b"),
+            loop(after("for") + r"\s++(?P<names>\w++|\([^()]*+\))\s++in\b(?P<value>[^\n]{0,200})"),
+        ),
+        has_implicit_members=True,
+        namespace_roots=word_set("System"),
+        implicit_parameter=ImplicitParameter("$0", re.compile(r"\$0")),
+        casts=(cast_after(),),
+        has_lists=True,
+        has_numbered_fields=True,
+        supertypes=SupertypeForms(head=supertypes_after_colon()),
+    )
+
+
 SWIFT = Language(
     grammar="swift",
     rules={
@@ -281,4 +336,5 @@ SWIFT = Language(
     module=by_path(swift_module),
     before_walk=marker_finder(_LOCAL_MARKERS),
     doc=comment_above,
+    uses=lexical_rules,
 )

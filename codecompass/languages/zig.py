@@ -8,6 +8,8 @@ from codecompass.languages.language import DESCEND, Definition, Descend, Found, 
 from codecompass.languages.nodes import Node
 from codecompass.languages.path_modules import zig_module
 from codecompass.languages.records import CLASS_LIKE, Import, SymbolKind, Visibility
+from codecompass.languages.uses.lexical_rules import LexicalRules
+from codecompass.languages.uses.patterns import CHARACTER, DOUBLE, NAME, SLASHES, after, any_of, declared
 from codecompass.languages.walk.block_tests import MAX_TITLE
 from codecompass.languages.walk.preparation import blank_matches, masked
 from codecompass.languages.walk.source_text import (
@@ -291,6 +293,34 @@ _ENTERED_IF_MARKED: Final = word_set(
     "SwitchProng"
 )
 
+
+def lexical_rules() -> LexicalRules:
+    """Returns what its uses look like."""
+    return LexicalRules(
+        family="zig",
+        built_in=word_set("builtin std"),
+        comments_and_strings=any_of(SLASHES, r"\\\\[^\n]*+", DOUBLE, CHARACTER),
+        name=NAME,
+        keywords=word_set(
+            "addrspace align allowzero and anyframe anytype asm break callconv catch comptime const continue defer else enum "
+            "errdefer error export extern fn for if inline linksection noalias noinline nosuspend opaque or orelse packed pub "
+            "resume return struct suspend switch test threadlocal try union unreachable usingnamespace var volatile while true "
+            "false null undefined void"
+        ),
+        own=frozenset(),
+        declarations=(
+            declared(
+                after("const var") + r"\s++(?P<names>\w++)(?:\s*+:\s*+(?P<type>[^=;\n]{1,200}+))?\s*+=\s*+(?P<value>[^\n;]*+)"
+            ),
+            declared(r"\|(?P<names>[^|\n]*+)\|"),
+        ),
+        is_strict=True,
+        keyword_argument=re.compile(r":(?!:)"),
+        namespace_roots=word_set("std"),
+        keys_of_type="braces",
+    )
+
+
 ZIG = Language(
     grammar="zig",
     rules={
@@ -309,4 +339,5 @@ ZIG = Language(
     module=by_path(zig_module),
     before_walk=marker_finder(_CONTAINER_MARKERS),
     doc=doc_of,
+    uses=lexical_rules,
 )

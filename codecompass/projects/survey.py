@@ -17,7 +17,7 @@ from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive
 from codecompass.jobs import Interruption
-from codecompass.languages import SYMBOL_LANGUAGES, USUAL_LANGUAGES
+from codecompass.languages import SYMBOL_LANGUAGES, described
 from codecompass.projects.detection import RoutingRules
 from codecompass.projects.visibility import visible
 from codecompass.protocol.metadata import SchemaStatus
@@ -29,9 +29,6 @@ from codecompass.store.snapshot import IndexMeta
 from codecompass.units import SECONDS
 
 GRAMMAR_PACK: Final = "tree_sitter_language_pack"
-NAMED_OTHERWISE: Final[Mapping[str, str]] = {"objectivec": "objc"}
-"""Grammars by languages that have another name."""
-
 SEPARATE_GRAMMARS: Final[Mapping[str, str]] = {"csharp": "tree_sitter_c_sharp"}
 """Grammars that the pack imports from separate packages, by language."""
 
@@ -166,7 +163,7 @@ def missing_grammars() -> tuple[str, ...]:
     return tuple(
         language
         for language in SYMBOL_LANGUAGES
-        if (grammar := NAMED_OTHERWISE.get(language, USUAL_LANGUAGES.get(language, language))) not in bound
+        if (grammar := described(language).grammar) not in bound
         and (grammar not in SEPARATE_GRAMMARS or find_spec(SEPARATE_GRAMMARS[grammar]) is None)
     )
 

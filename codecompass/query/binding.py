@@ -16,8 +16,9 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Use
-from codecompass.languages.uses.expressions import UNKNOWN, VARIABLE, parameters
-from codecompass.languages.uses.lexical_rules import SHELL, LexicalRules
+from codecompass.languages.uses.expressions import UNKNOWN, VARIABLE
+from codecompass.languages.uses.lexical_rules import LexicalRules
+from codecompass.languages.uses.parameters import parameters
 from codecompass.languages.words import word_set
 from codecompass.query.definitions import (
     COMPONENT_LANGUAGES,
@@ -72,7 +73,7 @@ class Binder:
                 # In the head of a type its members, including constructors, are not in scope.
                 inside = [row for row in around if row.line_start < use.line or row.kind == "module"]
                 known = self._unqualified(name, file, [row for row in inside if row.kind != "impl"], are_types=True)
-            elif file.rules.family == SHELL:
+            elif file.rules.words is not None:
                 known = self._shell_word(name, use, file)
             elif use.receiver:
                 known = self._member(name, use, file, around)

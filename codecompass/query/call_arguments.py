@@ -5,9 +5,9 @@ Most names are defined once, and the number of arguments chooses between most ov
 
 from typing import Final
 
+from codecompass.languages import described
 from codecompass.languages.records import Symbol
 from codecompass.languages.uses.occurrences import described_calls
-from codecompass.languages.walk.embedded import EMBEDDING
 from codecompass.query.definitions import FileNames
 from codecompass.store.snapshot import TextIndex
 
@@ -28,7 +28,7 @@ class CallArguments:
         key = (file.file_id, name)
         found = self._known.get(key)
         if found is None:
-            is_read = len(self._known) < MAX_READ and file.language not in EMBEDDING
+            is_read = len(self._known) < MAX_READ and described(file.language).embedded is None
             found = self._known[key] = self._read(file, name) if is_read else ()
         return found[number] if number < len(found) else ""
 

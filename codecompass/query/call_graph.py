@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from codecompass.formatting import count
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Usage
-from codecompass.languages.uses.lexical_rules import LEXICAL_RULES
+from codecompass.languages.uses.lexical_rules import lexical_rules
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import CallGraphReply, GraphEdge, GraphNode, Impact
 from codecompass.protocol.requests import Confidence, GetCallGraph
@@ -83,7 +83,7 @@ class Neighbours:
 
     def callees(self, row: SymbolRow, usages: frozenset[Usage] = CALLS) -> Iterator[Step]:
         """Yields what a definition uses in one of the `usages`, by default what it calls, in line order."""
-        if row.language not in LEXICAL_RULES:
+        if lexical_rules(row.language) is None:
             return
         file = self.uses.binder.definitions.file_of(row)
         # Of overloads only one has a body.

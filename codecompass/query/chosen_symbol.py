@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from codecompass.errors import AmbiguousSymbol, SymbolNotFound
 from codecompass.languages.records import FUNCTION_LIKE, SymbolKind
-from codecompass.languages.uses.lexical_rules import LEXICAL_RULES
+from codecompass.languages.uses.lexical_rules import lexical_rules
 from codecompass.protocol.kinds import KINDS_ON_INPUT, kinds_meant
 from codecompass.query.exact_names import find_exactly, is_handle, outdated, symbol_of_handle, without_declarations
 from codecompass.query.filters import chosen_files, nothing_fits
@@ -174,7 +174,7 @@ def _symbols(snapshot: Snapshot, rows: Sequence[SymbolRow], name: str) -> tuple[
 
 def _are_overloads(rows: Sequence[SymbolRow]) -> bool:
     """Whether rows are functions or fields of a language in which others of the same name are told apart from them."""
-    return all(row.kind in _APART and row.language in LEXICAL_RULES and LEXICAL_RULES[row.language].has_overloads for row in rows)
+    return all(row.kind in _APART and (rules := lexical_rules(row.language)) is not None and rules.has_overloads for row in rows)
 
 
 _APART: Final = FUNCTION_LIKE | {"field", "var", "const"}

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, SymbolKind
-from codecompass.languages.uses.lexical_rules import LEXICAL_RULES
+from codecompass.languages.uses.lexical_rules import lexical_rules
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import CodeContextReply, ContextItem, Excerpt, MatchedLine
 from codecompass.protocol.requests import GetCodeContext, SearchCode, Strategy
@@ -315,7 +315,7 @@ def surroundings(
     tests: dict[int, tuple[SymbolRow, RankedPlace]] = {}
     for place in places[:PLACES_WITH_USERS]:
         symbol = place.symbol
-        if symbol is None or symbol.language not in LEXICAL_RULES or symbol.kind not in FUNCTION_LIKE | CLASS_LIKE:
+        if symbol is None or lexical_rules(symbol.language) is None or symbol.kind not in FUNCTION_LIKE | CLASS_LIKE:
             continue
         if is_expired() or neighbours.uses.n_files(symbol.name) > MAX_USING_FILES:
             continue
@@ -331,7 +331,7 @@ def surroundings(
 
 
 def _used_at(neighbours: Neighbours, place: RankedPlace) -> Iterator[SymbolRow]:
-    if place.file.language not in LEXICAL_RULES:
+    if lexical_rules(place.file.language) is None:
         return
     file = neighbours.uses.binder.definitions.names_of(place.file.id, place.file.path, place.file.language)
     last = min(place.line_end, place.line_start + READ_LINES)

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from codecompass.languages.path_modules import lua_module
 from codecompass.languages.records import CLASS_LIKE, EXPORT, FUNCTION_LIKE
-from codecompass.languages.uses.lexical_rules import LEXICAL_RULES, LexicalRules
+from codecompass.languages.uses.lexical_rules import LexicalRules, known_rules, lexical_rules
 from codecompass.query.rust_modules import KEYWORDS, module_file
 from codecompass.store.facts import FactsReader
 from codecompass.store.rows import ImportRow, SymbolRow
@@ -59,7 +59,7 @@ class FileNames(Struct, frozen=True):
     @property
     def rules(self) -> LexicalRules:
         """The syntax of uses in the file's language."""
-        return LEXICAL_RULES[self.language]
+        return known_rules(self.language)
 
     @property
     def directory(self) -> str:
@@ -69,7 +69,8 @@ class FileNames(Struct, frozen=True):
 
 def family_of(language: str) -> str:
     """Returns the family of a language, '' for one whose uses are not read."""
-    return LEXICAL_RULES[language].family if language in LEXICAL_RULES else ""
+    rules = lexical_rules(language)
+    return "" if rules is None else rules.family
 
 
 def is_member(symbol: SymbolRow) -> bool:
@@ -229,8 +230,8 @@ class Definitions:
         """Returns the names known in the file at this path; None if it is not indexed or its language has no rules."""
         if path not in self._file_ids:
             file = self._facts.file(path)
-            self._file_ids[path] = None if file is None or file.language not in LEXICAL_RULES else file.id
-            if file is not None and file.language in LEXICAL_RULES:
+            self._file_ids[path] = None if file is None or lexical_rules(file.language) is None else file.id
+            if file is not None and lexical_rules(file.language) is not None:
                 self.names_of(file.id, path, file.language)
         file_id = self._file_ids[path]
         return None if file_id is None else self._files[file_id]

@@ -12,7 +12,7 @@ from typing import Final, Literal
 import msgspec
 from msgspec import Struct
 
-from codecompass.languages.uses.lexical_rules import LEXICAL_RULES
+from codecompass.languages.uses.lexical_rules import lexical_rules
 from codecompass.query.definitions import entity
 from codecompass.query.exact_names import Reading, exactly, find_exactly, without_declarations
 from codecompass.query.filters import passes
@@ -156,7 +156,7 @@ def relation_places(snapshot: Snapshot, text: str, above: float, is_expired: Cal
     if question is None:
         return []
     rows = without_declarations(find_exactly(snapshot, question.name))
-    meant = {entity(row): row for row in rows if row.language in LEXICAL_RULES}
+    meant = {entity(row): row for row in rows if lexical_rules(row.language) is not None}
     if not meant or len(meant) > MAX_MEANT:
         return []
     uses = Uses(snapshot, is_expired)

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from codecompass.languages.records import FUNCTION_LIKE
 from codecompass.languages.uses.expressions import LITERAL
-from codecompass.languages.uses.lexical_rules import LEXICAL_RULES
+from codecompass.languages.uses.lexical_rules import lexical_rules
 from codecompass.protocol.replies import ElsewhereUse
 from codecompass.query.definitions import FileNames, code_around, family_of, is_member
 from codecompass.query.excerpts import enclosing_of
@@ -162,7 +162,7 @@ class Elsewhere:
         return own, others - own
 
     def _why_text(self, language: str) -> str:
-        if language not in LEXICAL_RULES:
+        if lexical_rules(language) is None:
             return "text"
         families = {family_of(row.language) for symbol in self._symbols for row in symbol.rows}
         return "local or text" if family_of(language) in families else "other language"

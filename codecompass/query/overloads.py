@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from codecompass.languages.records import FUNCTION_LIKE, Use
 from codecompass.languages.uses.arguments import LITERALS, SEPARATOR
-from codecompass.languages.uses.expressions import parameter_pieces
-from codecompass.languages.uses.lexical_rules import LEXICAL_RULES, LexicalRules
+from codecompass.languages.uses.lexical_rules import LexicalRules, known_rules, lexical_rules
+from codecompass.languages.uses.parameters import parameter_pieces
 from codecompass.languages.words import word_set
 from codecompass.query.definitions import entity
 from codecompass.store.rows import SymbolRow
@@ -45,7 +45,7 @@ class Overloads:
 
     def key(self, row: SymbolRow) -> tuple[object, ...]:
         """Returns what a function has in common with its declaration and not with its overloads."""
-        rules = LEXICAL_RULES.get(row.language)
+        rules = lexical_rules(row.language)
         parameters = self._of(row) if rules is not None and rules.has_overloads else None
         is_function = rules is not None and rules.family in _SEPARATE and row.kind in FUNCTION_LIKE
         return entity(row), is_function, None if parameters is None else tuple(each.type for each in parameters)
@@ -56,7 +56,7 @@ class Overloads:
         `arguments` returns what is known of the arguments; it is called only if their number does not choose.
         """
         rows = _of_usage(rows, use)
-        rules = LEXICAL_RULES[rows[0].language]
+        rules = known_rules(rows[0].language)
         if use.usage != "call" or use.arity < 0 or len(rows) < 2 or not rules.has_overloads:
             return list(rows)
         taking = [row for row in rows if self.takes(row, use.arity)]
@@ -110,16 +110,16 @@ def _types(arguments: str, arity: int, type_of: TypeOf) -> list[str]:
 
 def _of_usage(rows: Sequence[SymbolRow], use: Use) -> Sequence[SymbolRow]:
     """Returns the functions for a call, else the others, where a function and a variable may have one name."""
-    if LEXICAL_RULES[rows[0].language].family not in _SEPARATE or len({row.kind in _VARIABLES for row in rows}) < 2:
+    if known_rules(rows[0].language).family not in _SEPARATE or len({row.kind in _VARIABLES for row in rows}) < 2:
         return rows
     wanted = [row for row in rows if (row.kind in _VARIABLES) != (use.usage == "call")]
     return wanted or rows
 
 
 def _parameters(row: SymbolRow) -> tuple[_Parameter, ...] | None:
-    if row.kind not in FUNCTION_LIKE or row.language not in LEXICAL_RULES:
+    rules = lexical_rules(row.language)
+    if row.kind not in FUNCTION_LIKE or rules is None:
         return None
-    rules = LEXICAL_RULES[row.language]
     pieces = parameter_pieces(row.signature, row.name)
     if pieces is None:
         return None

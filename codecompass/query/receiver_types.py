@@ -10,8 +10,8 @@ from typing import Final, Protocol
 from msgspec import Struct
 
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE
-from codecompass.languages.uses.built_in_names import NAMESPACE_ROOTS
-from codecompass.languages.uses.expressions import LITERAL, UNKNOWN, expression_of, parameters
+from codecompass.languages.uses.expressions import LITERAL, UNKNOWN, expression_of
+from codecompass.languages.uses.parameters import parameters
 from codecompass.languages.words import word_set
 from codecompass.query.definitions import (
     ELSEWHERE,
@@ -334,7 +334,7 @@ class ReceiverTypes:
         """Whether a name that nothing in view defines is built into the language, or can only be a type from outside."""
         if _is_type_parameter(first, around) or first in file.imports:
             return False
-        if first in NAMESPACE_ROOTS:
+        if first in file.rules.namespace_roots:
             within = {step.strip(".()") for step in rest}
             return first in file.rules.built_in and not any(
                 first in name_path(row)[:-1] for name in within for row in self._definitions.in_family(name, file)

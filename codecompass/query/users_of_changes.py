@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.languages.records import Use
-from codecompass.languages.uses.lexical_rules import LEXICAL_RULES
+from codecompass.languages.uses.lexical_rules import lexical_rules
 from codecompass.protocol.requests import Confidence
 from codecompass.query.definition_changes import DefinitionChange
 from codecompass.query.definitions import FileNames, code_around, last_part
@@ -105,7 +105,7 @@ class UsersOfChanges:
     def _of_gone(self, old: VersionedDefinition, places: "_Places") -> None:
         """Adds the places that still refer to a definition that no longer exists under this name in this file."""
         name = old.symbol.name
-        if old.language not in LEXICAL_RULES:
+        if lexical_rules(old.language) is None:
             return
         for file, uses in self._uses.named(name, old.language):
             names = self._uses.binder.definitions.names_of(file.id, file.path, file.language)

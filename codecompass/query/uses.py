@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codecompass.languages.records import CLASS_LIKE, Use
-from codecompass.languages.uses.lexical_rules import LEXICAL_RULES
+from codecompass.languages.uses.lexical_rules import lexical_rules
 from codecompass.protocol.requests import Confidence, ReferenceRole
 from codecompass.query.binding import Binder
 from codecompass.query.call_arguments import CallArguments
@@ -149,7 +149,7 @@ class Uses:
         found = [
             (file, uses)
             for file, uses in self._snapshot.facts.uses(self._files_with(name, family) if among is None else among, name)
-            if file.language in LEXICAL_RULES and LEXICAL_RULES[file.language].family == family
+            if (rules := lexical_rules(file.language)) is not None and rules.family == family
         ]
         found.sort(key=lambda item: item[0].path)
         yield from found

@@ -13,7 +13,7 @@ from codecompass.languages import load
 from codecompass.languages.language import Language
 from codecompass.languages.uses.occurrences import occurrences
 from codecompass.languages.uses.packed_uses import packed
-from codecompass.languages.walk.embedded import EMBEDDING, embedded_code
+from codecompass.languages.walk.embedded import embedded_code
 from codecompass.languages.walk.extract import extract, parse
 from codecompass.units import SECONDS
 from codecompass.worker.messages import Batch, FileSymbols, FileText
@@ -86,7 +86,7 @@ def parse_file(batch: Batch, text: FileText, source: bytes, parsers: Parsers) ->
     """Returns the symbols, imports and uses of a file. Kills the process if the parse exceeds its CPU time."""
     if text.content_hash in batch.quarantined:
         return FileSymbols(text.path, text.content_hash, reason="quarantined")
-    if text.language in EMBEDDING:
+    if _holds_other_code(text.language):
         return _parse_embedded(batch, text, source, parsers)
     known = parsers.get(text.language)
     if known is None:
@@ -132,6 +132,13 @@ def _parse_embedded(batch: Batch, text: FileText, source: bytes, parsers: Parser
 
 _DEFECTS: Final = (ValueError, RecursionError, AttributeError, IndexError, TypeError, KeyError)
 """Exceptions that a defect in the rules of a language raises. The file loses its symbols or uses, but the job continues."""
+
+
+def _holds_other_code(name: str) -> bool:
+    try:
+        return load(name).embedded is not None
+    except (KeyError, ImportError):
+        return False  # it has no parser either
 
 
 def _load(name: str) -> tuple[Language, tree_sitter.Parser] | None:

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from codecompass.languages.uses.arguments import count_arguments, described, split_arguments
-from codecompass.languages.uses.lexical_rules import LEXICAL_RULES
+from codecompass.languages.uses.lexical_rules import known_rules
 
 
 @pytest.mark.parametrize("language", ["java", "kotlin", "cpp", "scala"])
@@ -18,12 +18,12 @@ def test_as_many_arguments_are_counted_as_are_split(language):
             + ")" * chosen.randrange(3)
             + " {"
         )
-        split = split_arguments(text, 1, LEXICAL_RULES[language])
-        assert count_arguments(text, 1, LEXICAL_RULES[language]) == (-1 if split is None else len(split)), text
+        split = split_arguments(text, 1, known_rules(language))
+        assert count_arguments(text, 1, known_rules(language)) == (-1 if split is None else len(split)), text
 
 
 def test_what_is_known_of_arguments_are_literals_written_types_and_expressions():
-    rules = LEXICAL_RULES["java"]
+    rules = known_rules("java")
     types = {"job": "<Job>"}
     arguments = split_arguments('("", 1, job, new Pool<Job>(), read(1))', 0, rules)
     assert described(arguments or (), rules, lambda name: types.get(name, name)) == "s;i;<Job>;<Pool<Job>>;read()"

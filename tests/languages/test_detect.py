@@ -7,6 +7,7 @@ import pytest
 
 from codecompass import languages
 from codecompass.languages import SYMBOL_LANGUAGES, detect
+from codecompass.languages.table import LANGUAGES
 
 
 @pytest.mark.parametrize(
@@ -120,10 +121,16 @@ def test_a_translation_that_shares_the_typescript_extension_is_xml():
 
 
 def test_no_name_is_listed_twice():
-    for table in (detect._EXTENSIONS_OF, detect._FILENAMES_OF, detect._INTERPRETERS_OF):
-        names = [name for listed in table.values() for name in listed.split()]
+    for field in ("extensions", "names", "interpreters"):
+        names = [name for row in LANGUAGES.values() for name in getattr(row, field).split()]
 
         assert len(names) == len(set(names))
+
+
+def test_what_people_write_for_a_language_means_the_languages_whose_rows_list_it():
+    assert detect.ALIASES["ts"] == detect.ALIASES["typescript"] == ("typescript", "tsx")
+    assert detect.ALIASES["c++"] == ("cpp",)
+    assert {name for names in detect.ALIASES.values() for name in names} <= set(LANGUAGES)
 
 
 def test_every_language_with_symbols_is_detected_by_an_extension():

@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codecompass.languages.uses.occurrences import occurrences
-from codecompass.languages.walk.embedded import EMBEDDING, embedded_code
+from codecompass.languages.vue import vue_code
+from codecompass.languages.walk.embedded import embedded_code
 from codecompass.languages.walk.extract import Extraction
-from codecompass.languages.walk.markup import braces_code, in_pascal_case, vue_code
+from codecompass.languages.walk.markup import braces_code, in_pascal_case
 from codecompass.worker.parsing import interrupting_limit
 
 COMPONENTS = ("astro", "svelte", "vue")
@@ -209,7 +210,7 @@ def test_all_lines_of_a_component_stay_where_they_are(language, pieces):
 @settings(max_examples=60, deadline=None)
 @given(text=st.text())
 def test_no_text_is_refused(text):
-    for language in EMBEDDING:
+    for language in (*COMPONENTS, "jupyter"):
         embedded_code(language, text.encode("utf-8", "surrogatepass"))
 
 

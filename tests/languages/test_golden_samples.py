@@ -14,7 +14,7 @@ from tree_sitter_language_pack import get_language, get_parser
 
 from codecompass import languages
 from codecompass.languages.records import Import, Symbol
-from codecompass.languages.walk.embedded import EMBEDDING, embedded_code
+from codecompass.languages.walk.embedded import embedded_code
 from codecompass.languages.walk.extract import Extraction, extract, parse
 
 TESTDATA = Path(__file__).parent.parent / "testdata" / "languages"
@@ -26,7 +26,7 @@ def samples_of(name: str) -> list[Path]:
 
 
 def extraction(name: str, source: bytes, path: str) -> Extraction:
-    if name in EMBEDDING:
+    if languages.load(name).embedded is not None:
         code = embedded_code(name, source)
         if code is None:
             return Extraction((), (), has_errors=False)

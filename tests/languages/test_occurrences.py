@@ -7,15 +7,15 @@ from tree_sitter_language_pack import get_parser
 
 from codecompass import languages
 from codecompass.languages.records import Symbol
-from codecompass.languages.uses.lexical_rules import LEXICAL_RULES
-from codecompass.languages.uses.occurrences import code_only, occurrences
-from codecompass.languages.walk.embedded import EMBEDDING
+from codecompass.languages.uses.code_only import code_only
+from codecompass.languages.uses.lexical_rules import known_rules, lexical_rules
+from codecompass.languages.uses.occurrences import occurrences
 from codecompass.languages.walk.extract import extract, parse
 from codecompass.languages.words import word_set
 from codecompass.worker.parsing import interrupting_limit
 
-NAMES = sorted(LEXICAL_RULES)
-LANGUAGES = [name for name in NAMES if name not in ("tsx", "typescript", *EMBEDDING)]
+NAMES = languages.SYMBOL_LANGUAGES
+LANGUAGES = [name for name in NAMES if name not in ("tsx", "typescript") and languages.load(name).embedded is None]
 """All languages except those that share their words with another."""
 
 HEADS = ("cpp", "csharp", "java", "javascript", "php", "python", "ruby", "rust", "swift")
@@ -45,7 +45,7 @@ def names(language, text):
 
 
 def test_every_language_with_symbols_has_its_words():
-    assert set(LEXICAL_RULES) == set(languages.SYMBOL_LANGUAGES)
+    assert [name for name in NAMES if lexical_rules(name) is None] == []
 
 
 @pytest.mark.parametrize(
@@ -343,7 +343,7 @@ def test_no_text_is_refused_and_lines_are_within_it(language, text):
 @settings(max_examples=40, deadline=None)
 @given(text=TEXTS)
 def test_what_is_not_read_becomes_blanks_in_place(language, text):
-    left = code_only(LEXICAL_RULES[language], text)
+    left = code_only(known_rules(language), text)
 
     assert len(left) == len(text)
     assert [at for at, character in enumerate(left) if character == "\n"] == [

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import codecompass
+from codecompass.languages import SYMBOL_LANGUAGES
+from codecompass.languages.uses.lexical_rules import lexical_rules
 
 PACKAGE = Path(codecompass.__file__).parent
 
@@ -30,6 +32,8 @@ def patterns() -> dict[str, re.Pattern[Any]]:
                 found.setdefault(place, pattern)
         for line, pattern in _written(ast.parse(path.read_text("utf-8"))):
             found.setdefault(f"{module.__name__}:{line}", pattern)
+    for language in SYMBOL_LANGUAGES:
+        found |= _within(lexical_rules(language), f"lexical rules of {language}", set())
     return found
 
 

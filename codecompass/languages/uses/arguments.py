@@ -15,8 +15,8 @@ from codecompass.languages.uses.lexical_rules import LexicalRules
 
 SEPARATOR: Final = ";"
 
-LITERALS: Final = frozenset("sbcdfiln")
-"""String, boolean, character, double, float, int, long, null."""
+STRING, BOOLEAN, CHARACTER, DOUBLE, FLOAT, INT, LONG, NULL = "sbcdfiln"
+LITERALS: Final = frozenset((STRING, BOOLEAN, CHARACTER, DOUBLE, FLOAT, INT, LONG, NULL))
 
 MAX_ARGUMENTS: Final = 16
 MAX_CHARACTERS: Final = 800
@@ -39,7 +39,7 @@ _CAST: Final = re.compile(r"\((?P<type>[^\W\d][\w.]*(?:<[\w., <>?]*>)?(?:\[\])*)
 _NAMED_CAST: Final = re.compile(r"(?:static|dynamic|reinterpret|const)_cast<(?P<type>[^()]+)>\(")
 _NEW: Final = re.compile(r"new\s+(?P<type>[^\W\d][\w.]*(?:<[\w., <>?]*>)?)\s*(?P<open>[(\[{])")
 _AS: Final = re.compile(r"[^()]+\bas[?!]?\s+(?P<type>[^\W\d][\w.<>\[\]]*)\??\Z")
-_WORDS: Final = {"true": "b", "false": "b", "null": "n", "nullptr": "n", "nil": "n", "NULL": "n"}
+_WORDS: Final = {"true": BOOLEAN, "false": BOOLEAN, "null": NULL, "nullptr": NULL, "nil": NULL, "NULL": NULL}
 
 
 def split_arguments(text: str, opening: int, rules: LexicalRules) -> list[str] | None:
@@ -100,9 +100,9 @@ def described(arguments: Sequence[str], rules: LexicalRules, substituted: Callab
 def _described(argument: str, rules: LexicalRules, substituted: Callable[[str], str]) -> str:
     first = argument[:1]
     if first in ('"', "`") or argument[:2] in ('$"', '@"'):
-        return "s"
+        return STRING
     if first == "'":
-        return "c"
+        return CHARACTER
     if first.isdigit() or (first in "-+." and argument[1:2].isdigit()):
         return _number(argument)
     if argument in _WORDS:
@@ -136,9 +136,9 @@ def _number(argument: str) -> str:
     suffix = found["suffix"].lower()
     is_hexadecimal = argument.lstrip("-+")[:2].lower() == "0x"
     if "l" in suffix:
-        return "l"
+        return LONG
     if is_hexadecimal:
-        return "i"
+        return INT
     if "f" in suffix or argument[-1:] in "fF":
-        return "f"
-    return "d" if "." in argument or "e" in argument.lower() or "d" in argument.lower() else "i"
+        return FLOAT
+    return DOUBLE if "." in argument or "e" in argument.lower() or "d" in argument.lower() else INT

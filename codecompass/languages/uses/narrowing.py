@@ -14,7 +14,8 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.languages.uses.expressions import typed
-from codecompass.languages.uses.lexical_rules import LexicalRules
+from codecompass.languages.uses.lexical_rules import LexicalRules, TypeCases, TypeConditions
+from codecompass.languages.uses.patterns import PATH
 
 MAX_VALUE: Final = 120
 """Characters of a value before its condition."""
@@ -22,27 +23,7 @@ MAX_VALUE: Final = 120
 MAX_BLOCK: Final = 20_000
 """Characters of a block in which a condition holds."""
 
-_PATH: Final = r"(?P<value>[^\W\d]\w*+(?>(?:\.[^\W\d]\w*+)*))"
-_CONDITIONS: Final = {
-    "ecmascript": re.compile(
-        r"(?<![\w$.])(?P<value>[\w$]++(?>(?:\.[\w$]++)*))\s++instanceof\s++(?P<type>[\w$]++(?>(?:\.[\w$]++)*))"
-    ),
-    "jvm": re.compile(r"is\s++(?<=\bis\s)(?P<type>[A-Z]\w*+(?>(?:\.\w++)*))"),  # after the value
-    "php": re.compile(r"(?P<value>\$\w++(?>(?:\??->\w++)*))\s++instanceof\s++\\?(?P<type>[\w\\]++)"),
-    "python": re.compile(
-        rf"isinstance\((?<![\w.]isinstance\()\s*+{_PATH}\s*+,\s*+"
-        r"(?P<type>[\w.]++(?>(?:\s*+\|\s*+[\w.]++)*)|\([\w., \n]{1,200}+\))\s*+\)"
-    ),
-    "ruby": re.compile(r"(?<![\w.])(?P<value>@?[a-z_]\w*+)\.(?:is_a|kind_of|instance_of)\?[ (]\s*+(?P<type>[A-Z][\w:]*+)"),
-}
-"""By family: a condition that states the type of a value."""
-
-_VALUE_BEFORE: Final = re.compile(rf"(?<![\w.]){_PATH}\s++(?P<not>!?)\Z")
-_MARKS: Final = {"ecmascript": "instanceof", "jvm": "is ", "php": "instanceof", "python": "isinstance(", "ruby": "_a?"}
-_TYPE_SWITCH: Final = re.compile(r"switch\b(?<=\bswitch)\s++(?P<value>\w++)\s*+:=\s*+[^\n{]*?\.\(type\)\s*+\{")
-_TYPE_CASE: Final = re.compile(r"\n[ \t]*+(?:case\s++(?P<type>[^:\n]++)|default\s*+):")
-_WHEN: Final = re.compile(rf"when\b(?<=\bwhen)\s*+\(\s*+(?:val\s++\w++\s*+=\s*+)?{_PATH}\s*+\)\s*+\{{")
-_WHEN_CASE: Final = re.compile(r"\n[ \t]*+(?:is\s++(?P<type>[A-Z][\w.]*+)[^\n,]*?->|(?P<other>[^\s}][^\n]*?->))")
+_VALUE_BEFORE: Final = re.compile(rf"(?<![\w.]){PATH}\s++(?P<not>!?)\Z")
 _TOKEN: Final = re.compile(r"[()\[\]{};\n]")
 _BRACKET: Final = re.compile(r"[()\[\]{}]")
 _LEAVES: Final = re.compile(r"[\s{]*+(?:return|throw|raise|continue|break|exit|error\()")
@@ -62,10 +43,10 @@ class Narrowing(Struct, frozen=True):
 
 def narrowings(rules: LexicalRules, text: str) -> Iterator[Narrowing]:
     """Yields what conditions state in `text`, which is without comments and contents of strings."""
-    condition = _CONDITIONS.get(rules.family)
-    if condition is not None and _MARKS[rules.family] in text:
-        for match in condition.finditer(text):
-            if "value" in condition.groupindex:
+    form = rules.conditions
+    if form is not None and form.mark in text:
+        for match in form.pattern.finditer(text):
+            if "value" in form.pattern.groupindex:
                 is_negated, written = False, match["value"]
             else:
                 before = _VALUE_BEFORE.search(text, max(match.start() - MAX_VALUE, 0), match.start())
@@ -74,18 +55,17 @@ def narrowings(rules: LexicalRules, text: str) -> Iterator[Narrowing]:
                 is_negated, written = bool(before["not"]), before["value"]
             value = re.sub(r"\??->", ".", written)
             type_ = " | ".join(part.strip() for part in match["type"].strip("()").split(",") if part.strip())
-            for start, end in _spans(rules, text, match, is_negated=is_negated):
+            for start, end in _spans(form, text, match, is_negated=is_negated):
                 yield Narrowing(value, typed(type_.replace("\\", ".")), start, end)
-    if rules.family == "go" and ".(type)" in text:
-        yield from _cases(text, _TYPE_SWITCH, _TYPE_CASE)
-    if rules.family == "jvm" and "when" in text:
-        yield from _cases(text, _WHEN, _WHEN_CASE)
+    cases = rules.type_cases
+    if cases is not None and cases.mark in text:
+        yield from _cases(text, cases)
 
 
-def _spans(rules: LexicalRules, text: str, match: re.Match[str], *, is_negated: bool) -> Iterator[tuple[int, int]]:
+def _spans(form: TypeConditions, text: str, match: re.Match[str], *, is_negated: bool) -> Iterator[tuple[int, int]]:
     before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()].rstrip()
     is_negated = is_negated or before.endswith(("!(", "!", "not"))
-    if rules.family in ("python", "ruby"):
+    if form.has_indented_blocks:
         block_end, around_end = _indented(text, match.start())
         block_start = text.find("\n", match.end())
     else:
@@ -154,11 +134,11 @@ def end_of_block(text: str, at: int) -> int:
     return min(len(text), at + MAX_BLOCK)
 
 
-def _cases(text: str, head: re.Pattern[str], case: re.Pattern[str]) -> Iterator[Narrowing]:
+def _cases(text: str, form: TypeCases) -> Iterator[Narrowing]:
     """Yields what the cases of statements state that choose by type."""
-    for match in head.finditer(text):
+    for match in form.head.finditer(text):
         end = end_of_block(text, match.end())
-        cases = list(case.finditer(text, match.end(), end))
+        cases = list(form.case.finditer(text, match.end(), end))
         for found, following in zip(cases, [*cases[1:], None], strict=True):
             if found["type"] and "," not in found["type"]:
                 stop = end if following is None else following.start()

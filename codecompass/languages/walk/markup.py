@@ -1,7 +1,7 @@
 """The code in the templates of components: expressions in attributes and braces, and the tags of components.
 
-Each function returns a text that is as long as the markup and has its line breaks, in which all but the code is blank. A tag of
-a component keeps its `<`; in Vue `<my-panel>` becomes `<MyPanel`, the name by which scripts know the component.
+What is found is a text that is as long as the markup and has its line breaks, in which all but the code is blank. A tag of a
+component keeps its `<`.
 """
 
 import re
@@ -10,7 +10,7 @@ from typing import Final
 _CODE_STRINGS: Final = r'"(?>(?:[^"\\\n]++|\\.)*)"|\'(?>(?:[^\'\\\n]++|\\.)*)\'|`(?>(?:[^`\\]++|\\.)*)`'
 
 
-class _Pieces:
+class Pieces:
     """Collects pieces of a text; what lies between them becomes blank."""
 
     def __init__(self, text: str) -> None:
@@ -22,18 +22,19 @@ class _Pieces:
         """Keeps the text from `start` to `end`, or `code` in its place, which is equally long. In the order of the text."""
         if start < self._end:
             return
-        self._pieces += [_blank(self._text[self._end : start]), self._text[start:end] if code is None else code]
+        self._pieces += [blank(self._text[self._end : start]), self._text[start:end] if code is None else code]
         self._end = end
 
     def whole(self) -> str:
         """Returns the text with all but the pieces blank."""
-        return "".join((*self._pieces, _blank(self._text[self._end :])))
+        return "".join((*self._pieces, blank(self._text[self._end :])))
 
 
 _NOT_A_BREAK: Final = re.compile(r"[^\r\n]")
 
 
-def _blank(text: str) -> str:
+def blank(text: str) -> str:
+    """Returns as many blanks as the text has characters, with its line breaks."""
     return _NOT_A_BREAK.sub(" ", text)
 
 
@@ -46,36 +47,10 @@ def in_pascal_case(name: str) -> str:
     return joined[:1].upper() + joined[1:]
 
 
-_VUE: Final = re.compile(
-    r"<(?P<tag>[A-Z][\w$.]*+|[a-z][a-z0-9]*+(?>(?:-\w++)+))"
-    r"|\{\{(?P<text>(?>(?:[^{}]++|\{[^{}]*+\}|[{}](?![{}]))*))\}\}"
-    r"|(?<=[\s\"'])(?P<attribute>v-[\w-]++|[@:.](?=[\w\[]))[\w.:\[\]-]*+\s*+=\s*+(?:\"(?P<double>[^\"]*+)\"|'(?P<single>[^']*+)')"
-)
-_LOOP: Final = re.compile(r"[^\"']*?\s(?:in|of)\s")
-
-
-def vue_code(markup: str) -> str:
-    """Returns the code in a template of Vue: tags of components, `{{ }}`, and the values of `:x`, `@x` and `v-x`."""
-    pieces = _Pieces(markup)
-    for match in _VUE.finditer(markup):
-        tag = match["tag"]
-        if tag is not None:
-            name = tag if tag[0].isupper() else in_pascal_case(tag)
-            pieces.add(match.start(), match.end(), f"<{name}".ljust(len(tag) + 1))
-        elif match["text"] is not None:
-            _add_expression(pieces, markup, *match.span("text"))
-        elif match["attribute"] != "v-slot":
-            start, end = match.span("double" if match["double"] is not None else "single")
-            if match["attribute"] == "v-for" and (loop := _LOOP.match(markup, start, end)) is not None:
-                start = loop.end()  # What precedes it are variables.
-            _add_expression(pieces, markup, start, end)
-    return pieces.whole()
-
-
 _STRINGS: Final = re.compile(_CODE_STRINGS, re.DOTALL)
 
 
-def _add_expression(pieces: _Pieces, markup: str, start: int, end: int) -> None:
+def add_expression(pieces: Pieces, markup: str, start: int, end: int) -> None:
     """Keeps an expression between semicolons, unless a template or comment in it does not end: that would hide what follows."""
     rest = _STRINGS.sub("", markup[start:end])
     if "`" not in rest and "/*" not in rest:
@@ -94,7 +69,7 @@ def braces_code(markup: str) -> str:
 
     In Astro there may be markup again in the braces.
     """
-    pieces = _Pieces(markup)
+    pieces = Pieces(markup)
     depth, begin, at = 0, 0, 0
     while (match := (_CODE_TOKEN if depth else _MARKUP_TOKEN).search(markup, at)) is not None:
         at = match.end()
@@ -112,5 +87,5 @@ def braces_code(markup: str) -> str:
             if depth == 0:
                 start = begin + 1
                 block = _BLOCK.match(markup, start, at)
-                _add_expression(pieces, markup, start if block is None else block.end(), at - 1)
+                add_expression(pieces, markup, start if block is None else block.end(), at - 1)
     return pieces.whole()

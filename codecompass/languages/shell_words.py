@@ -6,36 +6,23 @@ of `trap` and `eval`. One pass from left to right, in time that grows with the l
 """
 
 import re
-from typing import Final, Literal
+from typing import Final
 
-from msgspec import Struct
-
+from codecompass.languages.uses.lexical_rules import ScriptWords, WordRole
 from codecompass.languages.words import word_set
-
-WordRole = Literal["command", "argument", "variable", "assignment"]
 
 MAX_DEPTH: Final = 60
 """Substitutions and strings within each other; what is deeper is blank."""
-
 
 MAX_UNCLOSED: Final = 20
 """Here-documents without an end, for each of which the rest of the text is searched."""
 
 
-class ShellWords(Struct, frozen=True):
-    """The names in a script."""
-
-    text: str
-    """The script with everything else blank, but for the `$` of variables and the `=` of assignments."""
-    roles: dict[int, WordRole]
-    """By the index at which a name begins."""
-
-
-def shell_words(text: str) -> ShellWords:
+def shell_words(text: str) -> ScriptWords:
     """Returns the names in a script."""
     scanner = _Scanner(text)
     scanner.commands(0, "", 0)
-    return ShellWords(scanner.kept(), scanner.roles)
+    return ScriptWords(scanner.kept(), scanner.roles)
 
 
 _NOT_A_BREAK: Final = re.compile(r"[^\n]")

@@ -1,0 +1,124 @@
+"""The code of components of Vue, Svelte and Astro.
+
+All scripts of a file are one text, because they share their names. Everything else is blanked, so that each line stays where it
+is; what the template uses (`markup.py`) is added to the text that is searched for uses. A component is a definition itself: a
+class as long as its file, which other files import as its default export.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from codecompass.languages.path_modules import ecmascript_module
+from codecompass.languages.records import Symbol
+from codecompass.languages.walk.embedded import EmbeddedCode
+from codecompass.languages.walk.markup import blank, in_pascal_case
+from codecompass.languages.words import word_set
+
+_OPENING: Final = re.compile(
+    r"<!--|<(?P<tag>script|style)\b(?P<attributes>[^<>\"']*+(?>(?:(?:\"[^\"]{0,2000}+\"|'[^']{0,2000}+')[^<>\"']*+)*))>"
+)
+_ATTRIBUTE: Final = re.compile(r"\b(lang|type)\s*+=\s*+[\"']?([\w/+.-]++)")
+_FRONT_MATTER: Final = re.compile(r"\s*+---[^\n]*+\n")
+
+_TYPED: Final = word_set("ts typescript text/typescript application/typescript")
+_WITH_MARKUP: Final = word_set("tsx jsx text/babel")
+_PLAIN: Final = word_set("js javascript module text/javascript application/javascript text/ecmascript babel")
+
+
+class _Part(Struct, frozen=True):
+    """A part of a component between two offsets: `script`, `style` or `markup`."""
+
+    kind: str
+    start: int
+    end: int
+    written_in: str = ""
+    """The language that a script names, empty if it names none."""
+
+
+def _parts(text: str, start: int) -> Iterator[_Part]:
+    """Yields the parts of a component from `start` on, without comments and the tags of scripts."""
+    at = start
+    while (match := _OPENING.search(text, at)) is not None:
+        yield _Part("markup", at, match.start())
+        tag = match["tag"]
+        end = text.find("-->" if tag is None else f"</{tag}", match.end())
+        if end < 0:
+            end = len(text)
+        if tag is not None:
+            written = dict(_ATTRIBUTE.findall(match["attributes"]))
+            yield _Part(tag, match.end(), end, (written.get("lang") or written.get("type") or "").lower())
+        at = end if end == len(text) else text.find(">", end) + 1 or len(text)
+    yield _Part("markup", at, len(text))
+
+
+def component(code_of: Callable[[str], str], default: str, text: str, *, has_front_matter: bool = False) -> EmbeddedCode:
+    """Returns the code of a component; `code_of` returns that of its markup, equally long, and `default` is the language of
+    scripts that name none."""
+    script: list[str] = []
+    whole: list[str] = []
+    written_in: set[str] = set()
+    at = 0
+    front = _FRONT_MATTER.match(text) if has_front_matter else None
+    if front is not None:
+        closing = text.find("\n---", front.end() - 1)
+        end = len(text) if closing < 0 else closing + 1
+        script += [blank(text[: front.end()]), text[front.end() : end]]
+        whole += script
+        at = min(end + 3, len(text))
+        script.append(blank(text[end:at]))
+        whole.append(blank(text[end:at]))
+    for part in _parts(text, at):
+        between, content = blank(text[at : part.start]), text[part.start : part.end]
+        at = part.end
+        nothing = blank(content)
+        is_code = part.kind == "script" and (not part.written_in or part.written_in in _TYPED | _WITH_MARKUP | _PLAIN)
+        if is_code:
+            written_in.add(part.written_in)
+        # A script may end without a line break, and code of the markup may follow in the same line.
+        script += [between, content if is_code else nothing]
+        whole += [between, content if is_code else code_of(content) if part.kind == "markup" else nothing]
+    language = default
+    if written_in & _WITH_MARKUP:
+        language = "tsx"
+    elif written_in & _TYPED and default == "javascript":
+        language = "typescript"
+    return EmbeddedCode(language, "".join(script), "".join(whole), range(1, text.count("\n") + 2), with_component)
+
+
+def with_component(symbols: Sequence[Symbol], path: str, n_lines: int) -> list[Symbol]:
+    """Returns the symbols with the component before them, which takes the place of a default export."""
+    module = ecmascript_module(path)
+    name = in_pascal_case(module[-1]) if module else ""
+    if not name.isidentifier():
+        return list(symbols)
+    default = next((index for index, symbol in enumerate(symbols) if symbol.name == "default" and symbol.parent < 0), -1)
+    component = Symbol(
+        name=name,
+        kind="class",
+        qualified_name=".".join((*module[:-1], name)),
+        line_start=1,
+        line_end=max(n_lines, 1),
+        signature=f"export default component {name}",
+        visibility="public",
+        doc=symbols[default].doc if default >= 0 else "",
+    )
+    moved = [index + 1 - (0 <= default < index) for index in range(len(symbols))]
+    if default >= 0:
+        moved[default] = 0
+    before, after = ".".join((*module, "default.")), f"{component.qualified_name}."
+    inner = [
+        replace(
+            symbol,
+            parent=moved[symbol.parent] if symbol.parent >= 0 else -1,
+            qualified_name=after + symbol.qualified_name.removeprefix(before)
+            if default >= 0 and symbol.qualified_name.startswith(before)
+            else symbol.qualified_name,
+        )
+        for index, symbol in enumerate(symbols)
+        if index != default
+    ]
+    return [component, *inner]

@@ -1,0 +1,225 @@
+"""The table of languages: how files of each are recognised, what people call it, and which module describes it.
+
+It is apart from the modules because a file's language must be known without loading any of them.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec import Struct
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """A language. All but the module are words with blanks between them."""
+
+    extensions: str = ""
+    """Of its files, with their dot. Case matters only where two languages differ by it (`.C`, `.H`)."""
+    names: str = ""
+    """Of its files that have no extension of the language."""
+    interpreters: str = ""
+    """Base names of programs in a `#!` line, without a version."""
+    aliases: str = ""
+    """What people write for it in a filter, beside its name. With the name of another language it is added to that one."""
+    module: str = ""
+    """Of the package `codecompass.languages`; empty for a language without symbols, which is a name to filter by."""
+
+
+LANGUAGES: Final[Mapping[str, Row]] = {
+    "astro": Row(extensions=".astro", module="astro"),
+    "bash": Row(
+        extensions=".sh .bash .bats .ebuild .eclass .ksh .zsh",
+        names=(
+            ".bash_aliases .bash_login .bash_logout .bash_profile .bashrc .kshrc .profile .zlogin .zlogout .zprofile "
+            ".zshenv .zshrc APKBUILD PKGBUILD"
+        ),
+        interpreters="ash bash bats dash ksh mksh sh zsh",
+        aliases="sh shell",
+        module="bash",
+    ),
+    "c": Row(extensions=".c .h", module="c"),
+    "cpp": Row(
+        extensions=".C .H .c++ .cc .cp .cpp .cppm .cu .cuh .cxx .h++ .hh .hpp .hxx .inl .ino .ipp .ixx .tcc .tpp .txx",
+        aliases="c++ cxx cc",
+        module="cpp",
+    ),
+    "csharp": Row(extensions=".cs .csx", aliases="c# cs", module="csharp"),
+    "elixir": Row(extensions=".ex .exs", interpreters="elixir iex", aliases="ex exs", module="elixir"),
+    "go": Row(extensions=".go", aliases="golang", module="go"),
+    "haskell": Row(extensions=".hs .hs-boot .hsc", interpreters="runghc runhaskell", aliases="hs", module="haskell"),
+    "java": Row(extensions=".java", interpreters="java jbang", module="java"),
+    "javascript": Row(
+        extensions=".js .cjs .es6 .jsx .mjs",
+        names="Jakefile",
+        interpreters="node nodejs qjs",
+        aliases="js jsx node",
+        module="ecmascript",
+    ),
+    "jupyter": Row(extensions=".ipynb", aliases="ipynb notebook", module="jupyter"),
+    "kotlin": Row(extensions=".kt .kts", interpreters="kotlin kscript", aliases="kt", module="kotlin"),
+    "lua": Row(extensions=".lua .rockspec", names=".busted .luacheckrc .luacov", interpreters="lua luajit texlua", module="lua"),
+    "objectivec": Row(extensions=".m .mm", module="objectivec"),
+    "php": Row(extensions=".php .php3 .php4 .php5 .php7 .php8 .phpt .phtml", interpreters="php", module="php"),
+    "python": Row(
+        extensions=".py .pyi .pyw",
+        names="SConscript SConstruct wscript",
+        interpreters="python python2 python3 pypy pypy3",
+        aliases="py python3",
+        module="python",
+    ),
+    "ruby": Row(
+        extensions=".rb .gemspec .jbuilder .podspec .rake .rbi .rbw .ru .thor",
+        names=(
+            "Appraisals Berksfile Brewfile Capfile Dangerfile Fastfile Gemfile Guardfile Podfile Puppetfile Rakefile "
+            "Thorfile Vagrantfile .irbrc .pryrc"
+        ),
+        interpreters="jruby rbx ruby truffleruby",
+        aliases="rb",
+        module="ruby",
+    ),
+    "rust": Row(extensions=".rs", interpreters="rust-script", aliases="rs", module="rust"),
+    "scala": Row(extensions=".scala .mill .sbt .sc", interpreters="amm scala scala-cli", module="scala"),
+    "sql": Row(extensions=".sql .ddl .dml .pgsql .psql", module="sql"),
+    "svelte": Row(extensions=".svelte", module="svelte"),
+    "swift": Row(extensions=".swift", interpreters="swift", module="swift"),
+    "typescript": Row(
+        extensions=".ts .cts .mts", interpreters="bun deno ts-node tsx", aliases="ts typescript", module="ecmascript"
+    ),
+    "tsx": Row(extensions=".tsx", aliases="ts typescript", module="ecmascript"),
+    "vue": Row(extensions=".vue", module="vue"),
+    "zig": Row(extensions=".zig", module="zig"),
+    # Without symbols.
+    "ada": Row(extensions=".ada .adb .ads"),
+    "asciidoc": Row(extensions=".adoc .asciidoc"),
+    "assembly": Row(extensions=".asm .nasm .s"),
+    "awk": Row(extensions=".awk .gawk", interpreters="awk gawk mawk"),
+    "batch": Row(extensions=".bat .cmd"),
+    "bazel": Row(extensions=".bazel .bzl .star", names="BUILD WORKSPACE"),
+    "bibtex": Row(extensions=".bib"),
+    "cabal": Row(extensions=".cabal"),
+    "clojure": Row(extensions=".clj .cljc .cljs .edn"),
+    "cmake": Row(extensions=".cmake", names="CMakeLists.txt"),
+    "cobol": Row(extensions=".cbl .cob"),
+    "coffeescript": Row(extensions=".coffee"),
+    "commonlisp": Row(extensions=".cl .lisp .lsp"),
+    "crystal": Row(extensions=".cr"),
+    "css": Row(extensions=".css"),
+    "csv": Row(extensions=".csv .tsv"),
+    "cython": Row(extensions=".pxd .pxi .pyx"),
+    "d": Row(extensions=".d .di"),
+    "dart": Row(extensions=".dart"),
+    "diff": Row(extensions=".diff .patch"),
+    "dockerfile": Row(extensions=".dockerfile .containerfile", names="Containerfile Dockerfile"),
+    "eex": Row(extensions=".eex .heex .leex"),
+    "ejs": Row(extensions=".ejs"),
+    "elm": Row(extensions=".elm"),
+    "emacslisp": Row(extensions=".el"),
+    "erb": Row(extensions=".erb"),
+    "erlang": Row(extensions=".erl .hrl"),
+    "fish": Row(extensions=".fish", interpreters="fish"),
+    "forth": Row(extensions=".forth .fth"),
+    "fortran": Row(extensions=".f .f03 .f08 .f77 .f90 .f95 .for"),
+    "fsharp": Row(extensions=".fs .fsi .fsx"),
+    "gdscript": Row(extensions=".gd"),
+    "gettext": Row(extensions=".po .pot"),
+    "gitignore": Row(
+        names=(
+            ".codecompassignore .dockerignore .gitattributes .gitignore .helmignore .npmignore .prettierignore "
+            ".eslintignore CODEOWNERS"
+        )
+    ),
+    "glsl": Row(extensions=".comp .frag .geom .glsl .vert"),
+    "gomod": Row(names="go.mod go.sum go.work"),
+    "gradle": Row(extensions=".gradle"),
+    "graphql": Row(extensions=".gql .graphql .graphqls"),
+    "groovy": Row(extensions=".groovy .gvy", names="Jenkinsfile", interpreters="groovy"),
+    "haml": Row(extensions=".haml"),
+    "handlebars": Row(extensions=".handlebars .hbs .mustache"),
+    "hcl": Row(extensions=".hcl .nomad"),
+    "hlsl": Row(extensions=".fx .hlsl"),
+    "html": Row(extensions=".htm .html .xhtml"),
+    "idl": Row(extensions=".idl"),
+    "ini": Row(
+        extensions=".cfg .conf .editorconfig .ini .properties .desktop .service",
+        names=".editorconfig .flake8 .gitconfig .gitmodules .npmrc .pylintrc",
+    ),
+    "janet": Row(extensions=".janet"),
+    "jinja": Row(extensions=".j2 .jinja .jinja2"),
+    "json": Row(
+        extensions=".geojson .har .json .jsonl .ndjson .webmanifest",
+        names=".babelrc .jshintrc .lintstagedrc .prettierrc .swcrc Pipfile.lock composer.lock flake.lock",
+    ),
+    "jsonc": Row(
+        extensions=".code-workspace .json5 .jsonc", names=".eslintrc devcontainer.json jsconfig.json tsconfig.json .eslintrc.json"
+    ),
+    "jsonnet": Row(extensions=".jsonnet .libsonnet"),
+    "julia": Row(extensions=".jl", interpreters="julia"),
+    "just": Row(extensions=".just", names="Justfile justfile .justfile", interpreters="just"),
+    "latex": Row(extensions=".cls .latex .ltx .sty .tex"),
+    "less": Row(extensions=".less"),
+    "liquid": Row(extensions=".liquid"),
+    "literatehaskell": Row(extensions=".lhs"),
+    "luau": Row(extensions=".luau"),
+    "make": Row(
+        extensions=".mak .mk",
+        names="BSDmakefile GNUmakefile Kbuild Makefile Makefile.am Makefile.in makefile",
+        interpreters="make",
+    ),
+    "markdown": Row(extensions=".markdown .md .mdown .mdx .mkd .qmd .rmd", aliases="md"),
+    "meson": Row(extensions=".wrap", names="meson.build meson_options.txt"),
+    "mojo": Row(extensions=".mojo"),
+    "nim": Row(extensions=".nim .nims"),
+    "nix": Row(extensions=".nix", interpreters="nix-shell"),
+    "ocaml": Row(extensions=".ml .mli .mll .mly"),
+    "org": Row(extensions=".org"),
+    "pascal": Row(extensions=".dpr .lpr .pas .pp"),
+    "perl": Row(extensions=".pl .pm .pod .t", interpreters="perl"),
+    "powershell": Row(extensions=".ps1 .psd1 .psm1", interpreters="pwsh"),
+    "prisma": Row(extensions=".prisma"),
+    "procfile": Row(names="Procfile"),
+    "prolog": Row(extensions=".prolog"),
+    "protobuf": Row(extensions=".proto"),
+    "pug": Row(extensions=".jade .pug"),
+    "purescript": Row(extensions=".purs"),
+    "qml": Row(extensions=".qml"),
+    "r": Row(extensions=".r", interpreters="Rscript"),
+    "racket": Row(extensions=".rkt"),
+    "razor": Row(extensions=".cshtml .razor"),
+    "reason": Row(extensions=".re .rei"),
+    "restructuredtext": Row(extensions=".rest .rst"),
+    "sass": Row(extensions=".sass"),
+    "scheme": Row(extensions=".scm .ss"),
+    "scss": Row(extensions=".scss"),
+    "slim": Row(extensions=".slim"),
+    "smali": Row(extensions=".smali"),
+    "solidity": Row(extensions=".sol"),
+    "starlark": Row(extensions=".starlark", names="Tiltfile"),
+    "stylus": Row(extensions=".styl"),
+    "systemverilog": Row(extensions=".sv .svh"),
+    "tcl": Row(extensions=".tcl", interpreters="expect tclsh wish"),
+    "terraform": Row(extensions=".tf .tfvars"),
+    "thrift": Row(extensions=".thrift"),
+    "toml": Row(extensions=".toml", names="Cargo.lock Gopkg.lock Pipfile pdm.lock poetry.lock uv.lock"),
+    "twig": Row(extensions=".twig"),
+    "typst": Row(extensions=".typ"),
+    "v": Row(extensions=".v"),
+    "vbnet": Row(extensions=".vb .vbs"),
+    "vhdl": Row(extensions=".vhd .vhdl"),
+    "vim": Row(extensions=".vim .vimrc", names=".exrc .gvimrc .vimrc"),
+    "wgsl": Row(extensions=".wgsl"),
+    "xml": Row(
+        extensions=(
+            ".csproj .dtd .fsproj .plist .pom .props .resx .rss .storyboard .svg .targets .vbproj .wsdl .xaml .xib "
+            ".xlf .xliff .xml .xsd .xsl .xslt"
+        )
+    ),
+    "yaml": Row(
+        extensions=".yaml .yml", names=".clang-format .clang-tidy .clangd .yamllint CITATION.cff yarn.lock", aliases="yml"
+    ),
+    "zon": Row(extensions=".zon"),
+}
+"""By name."""
+
+MODULES: Final[Mapping[str, str]] = {
+    name: f"{__package__}.{LANGUAGES[name].module}" for name in sorted(LANGUAGES) if LANGUAGES[name].module
+}
+"""The modules of the languages with symbols, in the order of their names."""

@@ -1,0 +1,57 @@
+"""Blanks the comments and the contents of strings in a text, but not the code in strings."""
+
+import re
+
+from codecompass.languages.uses.lexical_rules import LexicalRules
+
+
+def code_only(rules: LexicalRules, text: str) -> str:
+    """Returns `text` with comments and the contents of strings blanked, equally long and with the same line breaks."""
+    if rules.words is not None:
+        return rules.words(text).text
+
+    def blank(match: re.Match[str]) -> str:
+        found = match[0]
+        if rules.interpolation is not None and match["code"] is not None:
+            return _with_code(rules, found)
+        return _blanked(found)
+
+    return rules.comments_and_strings.sub(blank, text)
+
+
+def _blank(text: str) -> str:
+    if "\n" not in text:
+        return " " * len(text)
+    return "\n".join([" " * len(line) for line in text.split("\n")])
+
+
+def _blanked(text: str) -> str:
+    """Returns a comment or string blanked; a string keeps its quotes."""
+    quote = text[0]
+    if quote not in "\"'`" or len(text) == 1:
+        return _blank(text)
+    return quote + _blank(text[1:-1]) + ("\n" if text[-1] == "\n" else quote)
+
+
+def _with_code(rules: LexicalRules, text: str) -> str:
+    """Returns a string blanked except for its quotes and the code in it."""
+    assert rules.interpolation is not None
+    pieces: list[str] = []
+    end = 0
+    for match in rules.interpolation.finditer(text):
+        if match.lastindex is None:  # `$name`: the name follows
+            name = rules.name.match(text, match.end())
+            start, stop = match.end(), match.end() if name is None else name.end()
+        else:
+            start, stop = match.span(1)
+        pieces += [
+            _blank(text[end:start]),
+            rules.comments_and_strings.sub(lambda inner: _blanked(inner[0]), text[start:stop]),
+        ]
+        end = stop
+    pieces.append(_blank(text[end:]))
+    whole = "".join(pieces)
+    quote = text[0]
+    if quote not in "\"'`" or len(text) == 1:
+        return whole
+    return quote + whole[1:-1] + (quote if text[-1] == quote else whole[-1])
