@@ -41,6 +41,9 @@ SYMBOL_LANGUAGES: Final[tuple[str, ...]] = (
     "zig",
 )
 
+_WITHOUT_SYMBOLS: Final = ("groovy",)
+"""Languages that have a module for other traits than symbols."""
+
 _MODULES: Final = {"javascript": "ecmascript", "tsx": "ecmascript", "typescript": "ecmascript"}
 
 USUAL_LANGUAGES: Final = {"astro": "tsx", "jupyter": "python", "svelte": "typescript", "vue": "typescript"}
@@ -64,7 +67,7 @@ def described(name: str) -> "Language":
     """Returns the description of any language, whose traits the engines read: that of plain text for one without a module."""
     from codecompass.languages.language import Language
 
-    if name not in SYMBOL_LANGUAGES:
+    if name not in SYMBOL_LANGUAGES and name not in _WITHOUT_SYMBOLS:
         return Language()
     name = USUAL_LANGUAGES.get(name, name)
     language: Language = getattr(import_module(f"{__name__}.{_MODULES.get(name, name)}"), name.upper())

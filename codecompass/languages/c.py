@@ -19,6 +19,7 @@ from codecompass.languages.c_declarators import (
     type_name,
     visibility_here,
 )
+from codecompass.languages.c_imports import C_IMPORTS
 from codecompass.languages.c_preprocessing import prepare
 from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, Rule, RuleContext, first_child
 from codecompass.languages.nodes import Node
@@ -390,4 +391,5 @@ C = Language(
     separator="::",
     prepare=prepare,
     doc=comment_above,
+    imports=C_IMPORTS,
 )

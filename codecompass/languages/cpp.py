@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from codecompass.languages.c import C_RULES, function
 from codecompass.languages.c_declarators import SECTIONS, head, open_section, visibility_here
+from codecompass.languages.c_imports import C_IMPORTS
 from codecompass.languages.c_preprocessing import prepare_cpp
 from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, Rule, RuleContext
 from codecompass.languages.nodes import Node
@@ -128,4 +129,5 @@ CPP = Language(
     separator="::",
     prepare=prepare_cpp,
     doc=comment_above,
+    imports=C_IMPORTS,
 )

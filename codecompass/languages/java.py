@@ -9,6 +9,7 @@ from typing import Final
 
 from msgspec import structs
 
+from codecompass.languages.jvm_imports import JVM_IMPORTS
 from codecompass.languages.language import (
     DESCEND,
     Definition,
@@ -236,4 +237,5 @@ JAVA = Language(
     comment_starts=(b"//", b"/*"),
     module=package_of,
     visibility=visibility_of,
+    imports=JVM_IMPORTS,
 )

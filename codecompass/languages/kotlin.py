@@ -6,6 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from codecompass.languages.jvm_imports import JVM_IMPORTS
 from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, RuleContext
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Import, SymbolKind, Visibility
@@ -399,4 +400,5 @@ KOTLIN = Language(
     module=module_of,
     before_walk=marker_finder(_LOCAL_MARKERS),
     doc=doc_of,
+    imports=JVM_IMPORTS,
 )

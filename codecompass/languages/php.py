@@ -18,6 +18,7 @@ from codecompass.languages.language import (
     lines_of,
 )
 from codecompass.languages.nodes import Node
+from codecompass.languages.php_imports import PHP_IMPORTS
 from codecompass.languages.records import CLASS_LIKE, Import, SymbolKind, Visibility
 from codecompass.languages.walk.block_tests import QUOTED, BlockTestSyntax
 from codecompass.languages.walk.source_text import enter_if_marked, holds_marker, marker_finder
@@ -308,4 +309,5 @@ PHP = Language(
     comment_starts=(b"//", b"/*", b"#"),
     tests=TESTS,
     before_walk=marker_finder(MARKERS, DEFINITION),
+    imports=PHP_IMPORTS,
 )

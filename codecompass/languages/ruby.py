@@ -20,6 +20,7 @@ from codecompass.languages.language import (
 )
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import, SymbolKind
+from codecompass.languages.ruby_imports import RUBY_IMPORTS
 from codecompass.languages.ruby_scopes import (
     SECTIONS,
     as_visibility,
@@ -291,4 +292,5 @@ RUBY = Language(
     tests=TESTS,
     before_walk=marker_finder(MARKERS),
     doc=comment_above,
+    imports=RUBY_IMPORTS,
 )

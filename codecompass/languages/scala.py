@@ -6,6 +6,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from codecompass.languages.jvm_imports import JVM_IMPORTS
 from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, RuleContext, body_of, lines_of
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Import, SymbolKind, Visibility
@@ -357,4 +358,5 @@ SCALA = Language(
     module=module_of,
     before_walk=marker_finder(_LOCAL_MARKERS),
     doc=comment_above,
+    imports=JVM_IMPORTS,
 )

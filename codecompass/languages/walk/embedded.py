@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.languages.path_modules import ecmascript_module
+from codecompass.languages import described
 from codecompass.languages.records import NameUses, Symbol
 from codecompass.languages.walk.extract import Extraction
 from codecompass.languages.walk.markup import braces_code, in_pascal_case, vue_code
@@ -47,7 +47,8 @@ class EmbeddedCode(Struct, frozen=True):
             for item in found.imports
         ]
         if self.is_component:
-            symbols = _with_component(symbols, path, len(lines) - self.script.endswith("\n"))
+            module = described(self.language).path_module(path)
+            symbols = _with_component(symbols, module, len(lines) - self.script.endswith("\n"))
         else:
             symbols = _first_variables(symbols)
         return Extraction(tuple(symbols), tuple(imports), found.has_errors)
@@ -66,9 +67,8 @@ def embedded_code(language: str, source: bytes) -> EmbeddedCode | None:
     return EMBEDDING[language](source.decode("utf-8", "surrogatepass"))
 
 
-def _with_component(symbols: Sequence[Symbol], path: str, n_lines: int) -> list[Symbol]:
-    """Returns the symbols with the component before them, which takes the place of a default export."""
-    module = ecmascript_module(path)
+def _with_component(symbols: Sequence[Symbol], module: tuple[str, ...], n_lines: int) -> list[Symbol]:
+    """Returns the symbols of a module with the component before them, which takes the place of a default export."""
     name = in_pascal_case(module[-1]) if module else ""
     if not name.isidentifier():
         return list(symbols)
