@@ -128,8 +128,7 @@ def wyvern(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def _forget() -> None:
     described.cache_clear()
-    for table in (ecosystems._configurations, ecosystems._sources):
-        table.cache_clear()
+    ecosystems._table.cache_clear()
     RULES_BY_EXTENSION.clear()
 
 

@@ -135,13 +135,15 @@ def package_rules(path: str) -> "ImportRules | None":
 
 def package_of(path: str) -> tuple[str, str] | None:
     """Returns (ecosystem, directory) of a file's package in languages where a package is a directory, else None."""
-    rules = RULES_BY_EXTENSION[path[path.rfind(".") + 1 :]]
-    if rules is None or rules.packages is None:
-        return None
-    if rules.packages.directory is None:
-        return rules.ecosystem, path[: path.rfind("/") + 1]
-    directory = rules.packages.directory(path)
-    return None if directory is None else (rules.ecosystem, directory)
+    rules = package_rules(path)
+    directory = None if rules is None else _package_directory(rules, path)
+    return None if rules is None or directory is None else (rules.ecosystem, directory)
+
+
+def _package_directory(rules: "ImportRules", path: str) -> str | None:
+    if rules.packages is None or rules.packages.directory is None:
+        return path[: path.rfind("/") + 1]
+    return rules.packages.directory(path)
 
 
 def package_key(ecosystem: str, directory: str) -> str:
@@ -158,13 +160,13 @@ def path_tails(path: str) -> tuple[str, ...]:
     """
     slash = path.rfind("/")
     stem = tail_of(path[slash + 1 :])
-    package = package_of(path)
     tails: tuple[str, ...] = (stem,)
-    if package is not None and (rules := package_rules(path)) is not None and rules.packages is not None:
-        key = package_key(*package)
+    rules = RULES_BY_EXTENSION[path[path.rfind(".") + 1 :]]
+    if rules is not None and rules.packages is not None and (directory := _package_directory(rules, path)) is not None:
+        key = package_key(rules.ecosystem, directory)
         if rules.packages.hide_files:
             return (key,)
-        tails = (stem, key, directory_tail(package[1])) if rules.packages.are_found_by_name and package[1] else (stem, key)
+        tails = (stem, key, directory_tail(directory)) if rules.packages.are_found_by_name and directory else (stem, key)
     if stem in _INDEX_STEMS and slash > 0:
         return (tail_of(path[path.rfind("/", 0, slash) + 1 : slash]), *tails)
     return tails

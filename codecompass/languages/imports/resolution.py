@@ -37,7 +37,10 @@ def languages_of(ecosystem: str) -> tuple[str, ...]:
 def import_tails(language: str, item: Import, from_path: str) -> tuple[str, ...]:
     """Returns the tails on which the target of an import depends: none, one or two."""
     rules = _rules(language, from_path)
-    return () if rules is None else tuple(tail for tail in rules.tails(item, from_path) if tail)
+    if rules is None:
+        return ()
+    tails = rules.tails(item, from_path)
+    return tails if all(tails) else tuple(tail for tail in tails if tail)
 
 
 def resolve(language: str, item: Import, from_path: str, paths: PathIndex) -> str:
