@@ -293,9 +293,8 @@ class Definitions:
         if not own and names.language == "lua":
             # Its methods and fields are members of the table that a module of Lua is, or of one that the table has as its base.
             members = names.by_name.get(name, [])
-            own = [row for row in members if name_path(row)[:-1] == described(names.language).path_module(target)] or list(
-                members
-            )
+            module = described(names.language).path_module(target)
+            own = [row for row in members if name_path(row)[:-1] == module] or list(members)
         if own:
             top = [row for row in own if row.parent_id is None]
             return top or own
