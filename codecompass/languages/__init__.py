@@ -6,15 +6,13 @@ Importing this package (`detect` does, in the server process too) loads neither 
 
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from codecompass.languages.table import MODULES
+from codecompass.languages.table import SYMBOL_LANGUAGES as SYMBOL_LANGUAGES
 
 if TYPE_CHECKING:
     from codecompass.languages.language import Language
-
-
-SYMBOL_LANGUAGES: Final[tuple[str, ...]] = tuple(MODULES)
 
 
 def load(name: str) -> "Language":
@@ -23,9 +21,10 @@ def load(name: str) -> "Language":
     Raises:
         KeyError: the language has no symbols (`markdown`, `text`) or is unknown.
     """
-    if name not in MODULES:
+    language = described(name)
+    if not language.grammar:
         raise KeyError(name)
-    return described(name)
+    return language
 
 
 @cache

@@ -1,12 +1,16 @@
 """Bash and other Bourne shells: functions, global variables, aliases, `source`.
 
-A variable is a definition where it is first assigned outside functions, or exported or made read-only anywhere.
+A variable is a definition where it is first assigned outside functions, or exported or made read-only anywhere. `source` leads to
+a file beside the script or below a directory above it; a variable may stand for such a directory.
 """
 
 import re
 from collections.abc import Iterator
 from typing import Final
 
+from codecompass.languages.imports.path_index import PathIndex
+from codecompass.languages.imports.paths import ancestors, dependency_tail, join, last_part, nearest, tail_of
+from codecompass.languages.imports.rules import ImportRules
 from codecompass.languages.language import (
     DESCEND,
     Definition,
@@ -183,6 +187,45 @@ def lexical_rules() -> LexicalRules:
     )
 
 
+_EXTENSIONS: Final = ("", ".sh", ".bash")
+_VARIABLE_DIRECTORIES: Final = re.compile(r"^.*(?:\$\w+|\$\{[^}]*\}|\$\(.*\)|`.*`)[^/]*/")
+
+
+def import_tails(item: Import, from_path: str) -> tuple[str, ...]:
+    """Returns the end of the path; only the name of the file if the path leaves the importing file's directory (`..`)."""
+    path = _fixed_part(item)
+    plain = join("", path)
+    return (tail_of(last_part(path)) if plain is None else dependency_tail(plain),)
+
+
+def resolve_import(item: Import, from_path: str, paths: PathIndex) -> str:
+    """Returns the file: below a directory above the script; else, after a variable directory, one whose path ends in the rest."""
+    path = _fixed_part(item)
+    tail = tail_of(last_part(path))
+    if not paths.files_with_tail(tail):
+        return ""
+    for directory in ancestors(from_path):
+        for extension in _EXTENSIONS:
+            found = join(directory, path + extension)
+            if found is not None and paths.has_file(found):
+                return found
+    if path == item.spec and "/" not in path:
+        return ""
+    for extension in _EXTENSIONS:
+        matches = paths.files_ending(tail, path + extension)
+        if matches:
+            return nearest(matches, from_path)
+    return ""
+
+
+def _fixed_part(item: Import) -> str:
+    """Returns the path without a directory that is known only at run time; empty if no fixed path is left."""
+    path = _VARIABLE_DIRECTORIES.sub("", item.spec).strip("\"'")
+    return "" if "$" in path or "`" in path or path.startswith(("/", "~")) else path.removeprefix("./")
+
+
+BASH_IMPORTS: Final = ImportRules(tails=import_tails, resolve=resolve_import)
+
 BASH = Language(
     grammar="bash",
     rules={
@@ -208,4 +251,5 @@ BASH = Language(
     recover=recover,
     doc=comment_above,
     uses=lexical_rules,
+    imports=BASH_IMPORTS,
 )

@@ -19,6 +19,7 @@ from codecompass.languages.c_declarators import (
     type_name,
     visibility_here,
 )
+from codecompass.languages.c_imports import C_IMPORTS
 from codecompass.languages.c_preprocessing import prepare
 from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, Rule, RuleContext, first_child
 from codecompass.languages.nodes import Node
@@ -439,4 +440,5 @@ C = Language(
     prepare=prepare,
     doc=comment_above,
     uses=lexical_rules,
+    imports=C_IMPORTS,
 )

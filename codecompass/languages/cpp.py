@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from codecompass.languages.c import BUILT_IN, C_RULES, KEYWORDS, c_casts, function
 from codecompass.languages.c_declarators import SECTIONS, head, open_section, visibility_here
+from codecompass.languages.c_imports import C_IMPORTS
 from codecompass.languages.c_preprocessing import prepare_cpp
 from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, Rule, RuleContext
 from codecompass.languages.nodes import Node
@@ -175,4 +176,5 @@ CPP = Language(
     prepare=prepare_cpp,
     doc=comment_above,
     uses=lexical_rules,
+    imports=C_IMPORTS,
 )

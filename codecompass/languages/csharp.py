@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from codecompass.languages.csharp_imports import CSHARP_IMPORTS
 from codecompass.languages.language import DESCEND, Definition, Found, Language, RuleContext, body_of, lines_of
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Import, SymbolKind, Visibility
@@ -365,4 +366,5 @@ CSHARP = Language(
     module=module_of,
     doc=doc_of,
     uses=lexical_rules,
+    imports=CSHARP_IMPORTS,
 )

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+from codecompass.languages.ecmascript_imports import ECMASCRIPT_IMPORTS, ecmascript_module
 from codecompass.languages.ecmascript_modules import import_alias, imports, note_exports, re_exports
 from codecompass.languages.ecmascript_scopes import (
     AMBIENT,
@@ -45,12 +46,10 @@ from codecompass.languages.language import (
     RuleContext,
     RuleFunction,
     body_of,
-    by_path,
     children_in,
     first_child,
 )
 from codecompass.languages.nodes import Node
-from codecompass.languages.path_modules import ecmascript_module
 from codecompass.languages.records import SymbolKind
 from codecompass.languages.walk.block_tests import BlockTestSyntax
 
@@ -404,7 +403,8 @@ JAVASCRIPT = Language(
     comment_starts=(b"//", b"/*"),
     prepare=with_const,
     tests=TESTS,
-    module=by_path(ecmascript_module),
+    path_module=ecmascript_module,
+    imports=ECMASCRIPT_IMPORTS,
     before_walk=note_exports,
     doc=doc_comment,
     uses=script_rules,
@@ -416,7 +416,8 @@ TYPESCRIPT = Language(
     comment_starts=(b"//", b"/*"),
     prepare=prepare,
     tests=TESTS,
-    module=by_path(ecmascript_module),
+    path_module=ecmascript_module,
+    imports=ECMASCRIPT_IMPORTS,
     before_walk=note_exports,
     doc=doc_comment,
     uses=typescript_rules,
@@ -428,7 +429,8 @@ TSX = Language(
     comment_starts=(b"//", b"/*"),
     prepare=with_const,
     tests=TESTS,
-    module=by_path(ecmascript_module),
+    path_module=ecmascript_module,
+    imports=ECMASCRIPT_IMPORTS,
     before_walk=note_exports,
     doc=doc_comment,
     uses=script_rules,

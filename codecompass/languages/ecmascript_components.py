@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.languages.path_modules import ecmascript_module
+from codecompass.languages.ecmascript_imports import ecmascript_module
 from codecompass.languages.records import Symbol
 from codecompass.languages.walk.embedded import EmbeddedCode
 from codecompass.languages.walk.markup import blank, in_pascal_case

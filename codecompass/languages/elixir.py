@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
+from codecompass.languages.elixir_imports import ELIXIR_IMPORTS
 from codecompass.languages.elixir_syntax import (
     CALLBACKS,
     RESERVED,
@@ -300,4 +301,5 @@ ELIXIR = Language(
     before_walk=marker_finder(MARKERS, DEFINITION),
     doc=documentation,
     uses=lexical_rules,
+    imports=ELIXIR_IMPORTS,
 )

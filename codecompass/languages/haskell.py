@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
+from codecompass.languages.haskell_imports import HASKELL_IMPORTS
 from codecompass.languages.haskell_syntax import (
     BETWEEN,
     bound_name,
@@ -401,4 +402,5 @@ HASKELL = Language(
     before_walk=note_exports,
     recover=recover,
     uses=lexical_rules,
+    imports=HASKELL_IMPORTS,
 )

@@ -10,6 +10,7 @@ from typing import Final
 from msgspec import structs
 
 from codecompass.languages.jvm import FAMILY, NAMES_OF_JAVA, ROOTS, of_jvm
+from codecompass.languages.jvm_imports import JVM_IMPORTS
 from codecompass.languages.language import (
     DESCEND,
     Definition,
@@ -291,4 +292,5 @@ JAVA = Language(
     module=package_of,
     visibility=visibility_of,
     uses=lexical_rules,
+    imports=JVM_IMPORTS,
 )

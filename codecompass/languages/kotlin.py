@@ -7,6 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.languages.jvm import FAMILY, NAMES_OF_JAVA, ROOTS, of_jvm
+from codecompass.languages.jvm_imports import JVM_IMPORTS
 from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, RuleContext
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Import, SymbolKind, Visibility
@@ -451,4 +452,5 @@ KOTLIN = Language(
     before_walk=marker_finder(_LOCAL_MARKERS),
     doc=doc_of,
     uses=lexical_rules,
+    imports=JVM_IMPORTS,
 )

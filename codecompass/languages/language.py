@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
+from codecompass.languages.imports.rules import ImportRules
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import SIGNATURE_LIMIT, Import, SymbolKind, Visibility
 from codecompass.languages.uses.lexical_rules import LexicalRules
@@ -105,13 +106,13 @@ MAX_COMMENTS: Final = 1_000
 """Comment nodes (often lines) read above one definition. Each step to a previous sibling takes time in the number of siblings."""
 
 
-def by_path(module: Callable[[str], tuple[str, ...]]) -> Callable[[str, Node, bytes], tuple[str, ...]]:
-    """Returns a `Language.module` that derives the module from the path alone."""
-    return lambda path, _root, _source: module(path)
+def no_path_module(_path: str) -> tuple[str, ...]:
+    """Returns an empty module, for languages whose qualified names do not depend on the path."""
+    return ()
 
 
 def no_module(_path: str, _root: Node, _source: bytes) -> tuple[str, ...]:
-    """Returns an empty module, for languages whose qualified names do not depend on the path or a package clause."""
+    """Returns an empty module, for languages whose qualified names do not depend on a package clause."""
     return ()
 
 
@@ -222,8 +223,12 @@ class Language(Struct, frozen=True, kw_only=True):
     """What comments begin with, for `head_without_comments`."""
     tests: BlockTestSyntax | None = None
     """Finds tests that are calls with a title and a block."""
+    path_module: Callable[[str], tuple[str, ...]] = no_path_module
+    """Returns the first parts of qualified names, from the path: the names change when the file moves (`moved_names.py`)."""
     module: Callable[[str, Node, bytes], tuple[str, ...]] = no_module
-    """Returns the parts of qualified names that come from the path or from a package clause in the tree."""
+    """Returns the parts of qualified names that come from a package clause in the tree."""
+    imports: ImportRules | None = None
+    """How import statements lead to files, and the packages of other files; None for a language whose imports lead nowhere."""
     visibility: Callable[[Node, str, RuleContext], Visibility] = no_visibility
     """For definitions to which their rule gives none, like `doc`."""
     doc: Callable[[Node, RuleContext], str] = leading_comment

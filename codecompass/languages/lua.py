@@ -17,15 +17,14 @@ from codecompass.languages.language import (
     Language,
     RuleContext,
     body_of,
-    by_path,
     children_in,
     first_child,
     head_without_comments,
     leading_comment,
     lines_of,
 )
+from codecompass.languages.lua_imports import LUA_IMPORTS, lua_module
 from codecompass.languages.nodes import Node
-from codecompass.languages.path_modules import lua_module
 from codecompass.languages.records import FUNCTION_LIKE, Import, SymbolKind, Visibility
 from codecompass.languages.uses.expressions import MAX_RECEIVER, UNKNOWN
 from codecompass.languages.uses.lexical_rules import LexicalRules, NamingStrings
@@ -438,7 +437,8 @@ LUA = Language(
     nested_markers=MARKERS,
     comment_starts=(b"--",),
     tests=TESTS,
-    module=by_path(lua_module),
+    path_module=lua_module,
+    imports=LUA_IMPORTS,
     before_walk=note_module,
     doc=comment_above,
     uses=lexical_rules,

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from codecompass.languages import c
 from codecompass.languages.c import C_RULES, function, include
 from codecompass.languages.c_declarators import head, local_bodies
+from codecompass.languages.c_imports import C_IMPORTS
 from codecompass.languages.language import DESCEND, Definition, Found, Language, Rule, RuleContext
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import, Visibility
@@ -209,4 +210,5 @@ OBJECTIVEC = Language(
     prepare=prepare,
     doc=comment_above,
     uses=lexical_rules,
+    imports=C_IMPORTS,
 )

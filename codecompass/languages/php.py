@@ -18,6 +18,7 @@ from codecompass.languages.language import (
     lines_of,
 )
 from codecompass.languages.nodes import Node
+from codecompass.languages.php_imports import PHP_IMPORTS
 from codecompass.languages.records import CLASS_LIKE, Import, SymbolKind, Visibility
 from codecompass.languages.uses.lexical_rules import LexicalRules, SupertypeForms, TypeConditions
 from codecompass.languages.uses.patterns import (
@@ -363,4 +364,5 @@ PHP = Language(
     tests=TESTS,
     before_walk=marker_finder(MARKERS, DEFINITION),
     uses=lexical_rules,
+    imports=PHP_IMPORTS,
 )

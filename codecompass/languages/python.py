@@ -14,14 +14,13 @@ from codecompass.languages.language import (
     Language,
     RuleContext,
     body_of,
-    by_path,
     children_in,
     leading_comment,
     lines_of,
     without_comments,
 )
 from codecompass.languages.nodes import Node
-from codecompass.languages.path_modules import python_module
+from codecompass.languages.python_imports import PYTHON_IMPORTS, python_module
 from codecompass.languages.records import CLASS_LIKE, Import, SymbolKind, Visibility
 from codecompass.languages.uses.expressions import typed
 from codecompass.languages.uses.lexical_rules import Cast, LexicalRules, NamingStrings, SupertypeForms, TypeConditions
@@ -267,7 +266,8 @@ PYTHON = Language(
     },
     nested_markers=(b"def ", b"class ", b"import "),
     comment_starts=(b"#",),
-    module=by_path(python_module),
+    path_module=python_module,
+    imports=PYTHON_IMPORTS,
     visibility=visibility_of,
     doc=docstring,
     uses=lexical_rules,

@@ -20,6 +20,7 @@ from codecompass.languages.language import (
 )
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import, SymbolKind
+from codecompass.languages.ruby_imports import RUBY_IMPORTS
 from codecompass.languages.ruby_scopes import (
     SECTIONS,
     as_visibility,
@@ -347,4 +348,5 @@ RUBY = Language(
     before_walk=marker_finder(MARKERS),
     doc=comment_above,
     uses=lexical_rules,
+    imports=RUBY_IMPORTS,
 )

@@ -17,14 +17,13 @@ from codecompass.languages.language import (
     RuleContext,
     RuleFunction,
     body_of,
-    by_path,
     children_in,
     first_child,
     lines_of,
 )
 from codecompass.languages.nodes import Node
-from codecompass.languages.path_modules import rust_module
 from codecompass.languages.records import CLASS_LIKE, Import, SymbolKind, Visibility
+from codecompass.languages.rust_imports import RUST_IMPORTS, rust_module
 from codecompass.languages.uses.lexical_rules import LexicalRules, SupertypeForms
 from codecompass.languages.uses.patterns import BLOCK, CHARACTER, DOUBLE_LINES, NAME, SLASHES, after, any_of, declared, loop
 from codecompass.languages.words import word_set
@@ -385,7 +384,8 @@ RUST = Language(
     prepare=prepare,
     nested_markers=(b"fn ", b"use ", b"struct ", b"enum ", b"impl ", b"impl<", b"trait ", b"macro_rules"),
     comment_starts=(b"//", b"/*"),
-    module=by_path(rust_module),
+    path_module=rust_module,
+    imports=RUST_IMPORTS,
     visibility=visibility_of,
     doc=doc_comment,
     uses=lexical_rules,

@@ -7,6 +7,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from codecompass.languages.jvm import FAMILY, NAMES_OF_JAVA, ROOTS, of_jvm
+from codecompass.languages.jvm_imports import JVM_IMPORTS
 from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, RuleContext, body_of, lines_of
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Import, SymbolKind, Visibility
@@ -412,4 +413,5 @@ SCALA = Language(
     before_walk=marker_finder(_LOCAL_MARKERS),
     doc=comment_above,
     uses=lexical_rules,
+    imports=JVM_IMPORTS,
 )

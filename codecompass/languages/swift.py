@@ -6,10 +6,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, RuleContext, by_path
+from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, RuleContext
 from codecompass.languages.nodes import Node
-from codecompass.languages.path_modules import swift_module
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Import, SymbolKind, Visibility
+from codecompass.languages.swift_imports import SWIFT_IMPORTS, swift_module
 from codecompass.languages.uses.lexical_rules import ImplicitParameter, LexicalRules, SupertypeForms
 from codecompass.languages.uses.patterns import (
     BLOCK,
@@ -333,7 +333,8 @@ SWIFT = Language(
         "ERROR": DESCEND,
     },
     prepare=prepare,
-    module=by_path(swift_module),
+    path_module=swift_module,
+    imports=SWIFT_IMPORTS,
     before_walk=marker_finder(_LOCAL_MARKERS),
     doc=comment_above,
     uses=lexical_rules,

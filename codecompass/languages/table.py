@@ -1,4 +1,5 @@
-"""The table of languages: how files of each are recognised, what people call it, and which module describes it.
+"""The table of languages: how files of each are recognised, what people call it, and which module describes it; and of the
+ecosystems of packages, whose files say how modules are named.
 
 It is apart from the modules because a file's language must be known without loading any of them.
 """
@@ -21,7 +22,24 @@ class Row(Struct, frozen=True, kw_only=True):
     aliases: str = ""
     """What people write for it in a filter, beside its name. With the name of another language it is added to that one."""
     module: str = ""
-    """Of the package `codecompass.languages`; empty for a language without symbols, which is a name to filter by."""
+    """Of the package `codecompass.languages`; empty for a language that is a name to filter by."""
+    has_symbols: bool = True
+    """Whether the module has a grammar and rules for definitions, or embeds a language that has."""
+
+
+class Ecosystem(Struct, frozen=True, kw_only=True):
+    """One ecosystem. Patterns match the whole name of a file; a `*` stands for any characters."""
+
+    language: str
+    """The language whose `ImportRules` read the files, and whose imports the module roots are about."""
+    files: tuple[str, ...] = ()
+    """Patterns of configuration files."""
+    sources: tuple[str, ...] = ()
+    """Patterns of other files that may say how modules are named too; they are asked only if none of `files` matches."""
+    mention: bytes = b""
+    """What each of the `sources` that are read holds."""
+    completes: str = ""
+    """The ecosystem whose module roots follow from what these files say and from its own (`ImportRules.completed_roots`)."""
 
 
 LANGUAGES: Final[Mapping[str, Row]] = {
@@ -131,7 +149,7 @@ LANGUAGES: Final[Mapping[str, Row]] = {
     "gomod": Row(names="go.mod go.sum go.work"),
     "gradle": Row(extensions=".gradle"),
     "graphql": Row(extensions=".gql .graphql .graphqls"),
-    "groovy": Row(extensions=".groovy .gvy", names="Jenkinsfile", interpreters="groovy"),
+    "groovy": Row(extensions=".groovy .gvy", names="Jenkinsfile", interpreters="groovy", module="groovy", has_symbols=False),
     "haml": Row(extensions=".haml"),
     "handlebars": Row(extensions=".handlebars .hbs .mustache"),
     "hcl": Row(extensions=".hcl .nomad"),
@@ -222,4 +240,27 @@ LANGUAGES: Final[Mapping[str, Row]] = {
 MODULES: Final[Mapping[str, str]] = {
     name: f"{__package__}.{LANGUAGES[name].module}" for name in sorted(LANGUAGES) if LANGUAGES[name].module
 }
-"""The modules of the languages with symbols, in the order of their names."""
+"""The modules by language, in the order of their names."""
+
+SYMBOL_LANGUAGES: Final[tuple[str, ...]] = tuple(name for name in MODULES if LANGUAGES[name].has_symbols)
+
+ECOSYSTEMS: Final[Mapping[str, Ecosystem]] = {
+    "cargo": Ecosystem(language="rust", files=("Cargo.toml",)),
+    "composer": Ecosystem(language="php", files=("composer.json",)),
+    "dotnet": Ecosystem(language="csharp", files=("*.csproj",)),
+    "go": Ecosystem(language="go", files=("go.mod",)),
+    "jvm": Ecosystem(language="kotlin", sources=("*.kt",)),
+    "node": Ecosystem(language="typescript", files=("package.json",)),
+    "python": Ecosystem(language="python", files=("pyproject.toml", "setup.cfg", "setup.py")),
+    "swift": Ecosystem(language="swift", files=("Package.swift",)),
+    "tsconfig": Ecosystem(
+        language="typescript",
+        files=("jsconfig.json", "tsconfig.json", "tsconfig.*.json", "tsconfig-*.json"),
+        # A configuration that others extend may have any name.
+        sources=("*.json",),
+        mention=b'"compilerOptions"',
+        completes="node",
+    ),
+    "zig": Ecosystem(language="zig", files=("build.zig",)),
+}
+"""By the name that module roots carry."""

@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, RuleContext, by_path
+from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, RuleContext
 from codecompass.languages.nodes import Node
-from codecompass.languages.path_modules import zig_module
 from codecompass.languages.records import CLASS_LIKE, Import, SymbolKind, Visibility
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.uses.patterns import CHARACTER, DOUBLE, NAME, SLASHES, after, any_of, declared
@@ -21,6 +20,7 @@ from codecompass.languages.walk.source_text import (
     plain_code,
 )
 from codecompass.languages.words import word_set
+from codecompass.languages.zig_imports import ZIG_IMPORTS, zig_module
 
 _LITERALS: Final = re.compile(
     rb"""//[^\n]*+ | \\\\[^\n]*+ | "(?:[^"\\\n]++|\\.)*+" | '(?:[^'\\\n]|\\.)++'""", re.DOTALL | re.VERBOSE
@@ -336,7 +336,8 @@ ZIG = Language(
     },
     prepare=prepare,
     recover=recover,
-    module=by_path(zig_module),
+    path_module=zig_module,
+    imports=ZIG_IMPORTS,
     before_walk=marker_finder(_CONTAINER_MARKERS),
     doc=doc_of,
     uses=lexical_rules,

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from codecompass.languages.path_modules import lua_module
+from codecompass.languages import described
 from codecompass.languages.records import CLASS_LIKE, EXPORT, FUNCTION_LIKE
 from codecompass.languages.uses.lexical_rules import LexicalRules, known_rules, lexical_rules
 from codecompass.query.rust_modules import KEYWORDS, module_file
@@ -294,7 +294,8 @@ class Definitions:
         if not own and names.language == "lua":
             # Its methods and fields are members of the table that a module of Lua is, or of one that the table has as its base.
             members = names.by_name.get(name, [])
-            own = [row for row in members if name_path(row)[:-1] == lua_module(target)] or list(members)
+            module = described(names.language).path_module(target)
+            own = [row for row in members if name_path(row)[:-1] == module] or list(members)
         if own:
             top = [row for row in own if row.parent_id is None]
             return top or own

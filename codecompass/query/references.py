@@ -15,7 +15,7 @@ from typing import Final
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from codecompass.languages.path_modules import python_module
+from codecompass.languages import described
 from codecompass.languages.records import CLASS_LIKE, Use
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import (
@@ -224,7 +224,7 @@ _Names = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 def _python(snapshot: Snapshot, symbol: SymbolRow) -> _Names:
-    module = python_module(symbol.path)
+    module = described(symbol.language).path_module(symbol.path)
     return ((module[0],), ()) if module and module[0].isidentifier() else ((), ())
 
 

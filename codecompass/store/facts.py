@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Final, TypeVar
 
 from codecompass.errors import REBUILD, IndexDamaged
+from codecompass.languages import described
 from codecompass.languages.records import EXPORT, NameUses, SymbolKind, Use
 from codecompass.languages.uses.packed_uses import DamagedUses, unpacked, unpacked_all
 from codecompass.store.rows import (
@@ -41,18 +42,6 @@ SYMBOL_COLUMNS: Final = (
 SYMBOL_ORDER: Final = "f.path, s.line_start, s.ordinal, s.id"
 IMPORT_COLUMNS: Final = "i.file_id, f.path, i.line_start, i.line_end, i.spec, i.name, i.alias, i.kind, i.target, i.id"
 """The last is not in `ImportRow`: if the table is a view, columns of ORDER BY must be selected, see overlay.py."""
-
-_JVM: Final = ("groovy", "java", "kotlin", "scala")
-_PACKAGE_IMPORTERS: Final[Mapping[str, tuple[str, ...]]] = {
-    "csharp": ("csharp",),
-    "go": ("go",),
-    **dict.fromkeys(_JVM, _JVM),
-}
-"""For each language whose packages are directories: the languages whose imports may name the package of a file."""
-
-_MODULE_IMPORTERS: Final = ("swift",)
-_MODULE_LANGUAGES: Final = frozenset({"c", "cpp", "objectivec", "swift"})
-"""Languages of files that belong to a Swift package's target, at any depth."""
 
 
 @contextmanager
@@ -401,19 +390,18 @@ def leading_to(path: str, language: str) -> tuple[str, tuple[str, ...]]:
     directly in it; an import of a Swift module for every source file below its directory. Other files there (a README, a
     template) are not imported.
     """
-    importers = _PACKAGE_IMPORTERS.get(language, ())
-    # For a file in the root this is '/', the name of the root as a package.
-    directories = [path.rpartition("/")[0] + "/"]
-    if language in _MODULE_LANGUAGES:
-        importers = _MODULE_IMPORTERS
-        parts = path.split("/")[:-1]
-        directories = ["/".join(parts[:count]) + "/" for count in range(len(parts) + 1)]
-    if not importers:
+    rules = described(language).imports
+    if rules is None or not rules.importers:
         # The database index omits empty targets and is only used if the statement excludes them.
         return "i.target = ? AND i.target != ''", (path,)
+    # For a file in the root this is '/', the name of the root as a package.
+    directories = [path.rpartition("/")[0] + "/"]
+    if rules.is_part_of_outer_packages:
+        parts = path.split("/")[:-1]
+        directories = ["/".join(parts[:count]) + "/" for count in range(len(parts) + 1)]
     named = f"i.target IN (?, {_placeholders(directories)}) AND i.target != ''"
-    by_whom = f"(i.target = ? OR f.language IN ({_placeholders(importers)}))"
-    return f"{named} AND {by_whom}", (path, *directories, path, *importers)
+    by_whom = f"(i.target = ? OR f.language IN ({_placeholders(rules.importers)}))"
+    return f"{named} AND {by_whom}", (path, *directories, path, *rules.importers)
 
 
 def path_range(directory: str) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final
 
+from codecompass.languages.ecosystems import records_of
 from codecompass.languages.imports import (
     InMemoryPaths,
     ModuleRoot,
@@ -20,8 +21,8 @@ from codecompass.languages.imports import (
     languages_of,
     resolve,
 )
+from codecompass.languages.imports.configuration import completed_roots
 from codecompass.languages.imports.paths import SuffixIndex, with_slashes
-from codecompass.languages.imports.typescript_config import NODE, RECORDS, with_inherited
 from codecompass.languages.records import Import
 from codecompass.store.manifest import ManifestEntry
 from codecompass.store.overlay import SharedRows
@@ -262,8 +263,11 @@ class _StoredPaths(PathIndex):
 
     def roots(self, ecosystem: str) -> ModuleRoots:
         if ecosystem not in self._roots:
-            stored = (ecosystem, RECORDS if ecosystem == NODE else ecosystem)
-            rows = self._connection.execute(f"SELECT {ROOT_COLUMNS} FROM module_roots WHERE ecosystem IN (?, ?)", stored)
-            found = [ModuleRoot(*row) for row in rows]
-            self._roots[ecosystem] = ModuleRoots(with_inherited(found) if ecosystem == NODE else found)
+            stored = (ecosystem, *records_of(ecosystem))
+            among = ", ".join("?" * len(stored))
+            rows = self._connection.execute(f"SELECT {ROOT_COLUMNS} FROM module_roots WHERE ecosystem IN ({among})", stored)
+            self._roots[ecosystem] = ModuleRoots(completed_roots(ecosystem, [ModuleRoot(*row) for row in rows]))
         return self._roots[ecosystem]
+
+    def ecosystems(self) -> Collection[str]:
+        return [row[0] for row in self._connection.execute("SELECT DISTINCT ecosystem FROM module_roots")]

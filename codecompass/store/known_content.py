@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from codecompass.errors import CodeCompassError
-from codecompass.languages.path_modules import PATH_MODULES, moved_name
+from codecompass.languages.moved_names import moved_name
 from codecompass.languages.records import MAX_QUALIFIED_NAME, Import, Symbol
 from codecompass.store.forks import ForkSource
 from codecompass.store.integrity import IntactFacts
@@ -93,12 +93,6 @@ def _is_same(place: _Place, text: FileText) -> bool:
     return (place.content_hash, place.language, place.encoding, place.long_lines) == read and _fits(place, text.path)
 
 
-def _moved(place: _Place, path: str, qualified_name: str) -> str | None:
-    if place.language not in PATH_MODULES:
-        return qualified_name
-    return moved_name(place.language, place.path, path, qualified_name)
-
-
 def _read(place: _Place, text: FileText) -> FileSymbols | None:
     execute = place.connection.execute
     rows = execute(
@@ -107,7 +101,7 @@ def _read(place: _Place, text: FileText) -> FileSymbols | None:
         (place.file_id,),
     ).fetchall()
     numbers = {row[0]: number for number, row in enumerate(rows)}
-    moved = [_moved(place, text.path, row[4]) for row in rows]
+    moved = [moved_name(place.language, place.path, text.path, row[4]) for row in rows]
     if any(name is None or len(name) > MAX_QUALIFIED_NAME for name in moved):
         return None
     symbols = tuple(

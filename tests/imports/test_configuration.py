@@ -5,10 +5,11 @@ import random
 
 import pytest
 
+from codecompass.languages.ecmascript_configuration import RECORDS
 from codecompass.languages.imports import module_roots
-from codecompass.languages.imports.configuration import MAX_ROOTS_PER_FILE, package_scope
+from codecompass.languages.imports.configuration import MAX_ROOTS_PER_FILE
 from codecompass.languages.imports.jsonc import decode_jsonc
-from codecompass.languages.imports.typescript_config import RECORDS
+from codecompass.languages.imports.manifests import package_scope
 
 
 def roots_in(path: str, text: str) -> list[tuple[str, ...]]:

@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
+from codecompass.languages import described
 from codecompass.languages.imports import InMemoryPaths, ModuleRoot, import_tails, languages_of, resolve
-from codecompass.languages.imports.configuration import MAX_PYTHON_DIRECTORIES, MAX_ROOTS_PER_FILE
+from codecompass.languages.imports.configuration import MAX_ROOTS_PER_FILE
 from codecompass.languages.imports.paths import MAX_SAME_SUFFIX, SuffixIndex, ending_in
-from codecompass.languages.imports.resolution import MAX_DIRECTORIES, RULES
+from codecompass.languages.imports.resolution import MAX_DIRECTORIES
+from codecompass.languages.python_imports import MAX_PYTHON_DIRECTORIES
 from codecompass.languages.records import Import
 from codecompass.languages.walk.extract import MAX_IMPORT_LENGTH, MAX_IMPORT_PARTS, MAX_IMPORTS_PER_FILE
 
@@ -50,7 +52,7 @@ class CountingPaths(InMemoryPaths):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("language", sorted(RULES))
+@pytest.mark.parametrize("language", [name for name in EXTENSIONS if described(name).imports is not None])
 @pytest.mark.parametrize("configured", [False, True])
 def test_an_import_at_every_bound_makes_a_bounded_number_of_queries(language, configured):
     """Thousands of files share the import's last name, the importing file is as deep as is resolved, and roots are hostile."""

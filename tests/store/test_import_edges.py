@@ -149,6 +149,19 @@ def test_a_configuration_file_that_says_the_same_as_before_moves_nothing(index):
     assert index.targets() == [("main.ts", "pkg", "", "src/index.ts")]
 
 
+@pytest.mark.parametrize("importer", ["main.ts", "App.vue", "App.svelte"])
+def test_an_alias_that_changes_in_an_inherited_configuration_moves_the_imports_of_components_too(index, importer):
+    base = '{"compilerOptions": {"paths": {"@/*": ["../%s/*"]}}}'
+    files = {"tsconfig.json": b'{"extends": "./config/base.json"}', "a/x.ts": (), "b/x.ts": (), importer: imports("@/x")}
+    index.update({**files, "config/base.json": (base % "a").encode()})
+    before = index.targets()
+
+    index.update({**files, "config/base.json": (base % "b").encode()})
+
+    assert before == [(importer, "@/x", "", "a/x.ts")]
+    assert index.targets() == [(importer, "@/x", "", "b/x.ts")]
+
+
 def test_the_first_files_of_an_index_without_edges_look_for_none(index):
     statements: list[str] = []
     index.connection.set_trace_callback(statements.append)

@@ -3,7 +3,8 @@
 Pure functions over a `PathIndex`: nothing here reads a disk, a database or a syntax tree.
 """
 
-from codecompass.languages.imports.configuration import is_configuration, module_roots
+from codecompass.languages.ecosystems import is_configuration
+from codecompass.languages.imports.configuration import module_roots
 from codecompass.languages.imports.path_index import InMemoryPaths, ModuleRoot, ModuleRoots, PathIndex
 from codecompass.languages.imports.paths import path_tails
 from codecompass.languages.imports.resolution import affected_tails, import_tails, languages_of, resolve

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final, Protocol, TypeVar
 
+from codecompass.languages.imports.configuration import completed_roots
 from codecompass.languages.imports.module_root import ModuleRoot as ModuleRoot
 from codecompass.languages.imports.paths import (
     SuffixIndex,
@@ -20,7 +21,7 @@ from codecompass.languages.imports.paths import (
     stem_of,
     with_slashes,
 )
-from codecompass.languages.imports.typescript_config import NODE, with_inherited
+from codecompass.languages.table import ECOSYSTEMS
 
 MAX_SAME_KEY: Final = 100
 """Roots tried for one name. More packages of one name are copies of a template, and each import would have to check all."""
@@ -104,6 +105,10 @@ class PathIndex(Protocol):
         """Returns the module roots of the repository's configuration files."""
         ...
 
+    def ecosystems(self) -> Collection[str]:
+        """Returns the ecosystems that have module roots."""
+        ...
+
 
 class InMemoryPaths(PathIndex):
     """A `PathIndex` over dictionaries. Not thread-safe."""
@@ -156,8 +161,12 @@ class InMemoryPaths(PathIndex):
 
     def set_roots(self, roots: Iterable[ModuleRoot]) -> None:
         """Replaces the module roots of all ecosystems."""
-        everything = list(roots)
-        grouped = {**_grouped((root.ecosystem, root) for root in everything), NODE: tuple(with_inherited(everything))}
+        declared = _grouped((root.ecosystem, root) for root in roots)
+        grouped = dict(declared)
+        for ecosystem, members in declared.items():
+            completes = ECOSYSTEMS[ecosystem].completes if ecosystem in ECOSYSTEMS else ""
+            if completes:
+                grouped[completes] = tuple(completed_roots(completes, [*grouped.get(completes, ()), *members]))
         self._roots = {ecosystem: ModuleRoots(members) for ecosystem, members in grouped.items()}
 
     def has_file(self, path: str) -> bool:
@@ -197,6 +206,10 @@ class InMemoryPaths(PathIndex):
     def roots(self, ecosystem: str) -> ModuleRoots:
         """Returns the module roots of the repository's configuration files."""
         return self._roots.get(ecosystem, NO_ROOTS)
+
+    def ecosystems(self) -> Collection[str]:
+        """Returns the ecosystems that have module roots."""
+        return self._roots.keys()
 
     def _count_directory(self, tail: str, path: str, change: int) -> None:
         package = package_of(path)

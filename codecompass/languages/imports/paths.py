@@ -5,35 +5,20 @@ the tails that its target depends on (`dependency_tail`), and resolved again whe
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+from codecompass.languages import described
+from codecompass.languages.detect import EXTENSIONS
+
+if TYPE_CHECKING:
+    from codecompass.languages.imports.rules import ImportRules
 
 ROOT_TARGET: Final = "/"
 """The root directory as the target of an import (an empty target means that none was found)."""
 
-BUILD_DIRECTORIES: Final = frozenset({"build", "cjs", "dist", "es", "esm", "lib", "out", "output", "types", "umd"})
-"""Directories that a build of JavaScript writes; `src` has the same files before the build."""
-
 _INDEX_STEMS: Final = frozenset({"__init__", "index", "init", "mod"})
-"""Files that represent their directory: a package of Python, JavaScript or Lua, a module of Rust."""
-
-_PACKAGE_OF_EXTENSION: Final = {
-    "cs": "dotnet",
-    "go": "go",
-    "groovy": "jvm",
-    "java": "jvm",
-    "kt": "jvm",
-    "kts": "jvm",
-    "php": "composer",
-    "py": "python",
-    "pyi": "python",
-    "scala": "jvm",
-    "swift": "swift",
-}
-
-_SEARCHED_BY_NAME: Final = frozenset({"composer", "dotnet", "jvm", "swift"})
-"""Ecosystems whose package directories are found by name, because no file says where they begin."""
-
-_SWIFT_SOURCES: Final = frozenset({"Plugins", "Source", "Sources", "Tests", "src"})
+"""Files that represent their directory (`a/index.json` is found as `a` too). They are the same for all languages, because the
+extension of a file does not tell which languages import it."""
 
 
 def directory_of(path: str) -> str:
@@ -124,15 +109,41 @@ def directory_tail(directory: str) -> str:
     return name[name.rfind(".") + 1 :] + "/" if name else ""
 
 
+class _RulesByExtension(dict[str, "ImportRules | None"]):
+    """The rules by which a file with an extension (without a dot) belongs to a package; loads a language when it is needed.
+
+    Extensions of no language are not kept: a repository may have any number.
+    """
+
+    def __missing__(self, extension: str) -> "ImportRules | None":
+        language = EXTENSIONS.get(f".{extension}")
+        if language is None:
+            return None
+        rules = described(language).imports
+        has_packages = rules is not None and rules.packages is not None and extension in rules.packages.extensions
+        found = self[extension] = rules if has_packages else None
+        return found
+
+
+RULES_BY_EXTENSION: Final = _RulesByExtension()
+
+
+def package_rules(path: str) -> "ImportRules | None":
+    """Returns the rules of a file's language if the file belongs to a package by its extension, else None."""
+    return RULES_BY_EXTENSION[path[path.rfind(".") + 1 :]]
+
+
 def package_of(path: str) -> tuple[str, str] | None:
     """Returns (ecosystem, directory) of a file's package in languages where a package is a directory, else None."""
-    ecosystem = _PACKAGE_OF_EXTENSION.get(path[path.rfind(".") + 1 :])
-    if ecosystem is None:
-        return None
-    if ecosystem == "swift":
-        directory = _swift_module(path)
-        return None if directory is None else (ecosystem, directory)
-    return ecosystem, path[: path.rfind("/") + 1]
+    rules = package_rules(path)
+    directory = None if rules is None else _package_directory(rules, path)
+    return None if rules is None or directory is None else (rules.ecosystem, directory)
+
+
+def _package_directory(rules: "ImportRules", path: str) -> str | None:
+    if rules.packages is None or rules.packages.directory is None:
+        return path[: path.rfind("/") + 1]
+    return rules.packages.directory(path)
 
 
 def package_key(ecosystem: str, directory: str) -> str:
@@ -144,32 +155,21 @@ def path_tails(path: str) -> tuple[str, ...]:
     """Returns the tails by which a file is looked up, without duplicates.
 
     These are its stem (and the name of its directory if it represents the directory), and in a package directory the
-    `package_key` and, if packages are found by name, the `directory_tail`. A Go file has only the `package_key`: no
-    import names a single Go file.
+    `package_key` and, if packages are found by name, the `directory_tail`. A file that no import names alone has only the
+    `package_key`.
     """
     slash = path.rfind("/")
     stem = tail_of(path[slash + 1 :])
-    package = package_of(path)
-    if package is None:
-        tails: tuple[str, ...] = (stem,)
-    elif package[0] == "go":
-        return (package_key(*package),)
-    elif package[0] in _SEARCHED_BY_NAME and package[1]:
-        tails = (stem, package_key(*package), directory_tail(package[1]))
-    else:
-        tails = (stem, package_key(*package))
+    tails: tuple[str, ...] = (stem,)
+    rules = RULES_BY_EXTENSION[path[path.rfind(".") + 1 :]]
+    if rules is not None and rules.packages is not None and (directory := _package_directory(rules, path)) is not None:
+        key = package_key(rules.ecosystem, directory)
+        if rules.packages.hide_files:
+            return (key,)
+        tails = (stem, key, directory_tail(directory)) if rules.packages.are_found_by_name and directory else (stem, key)
     if stem in _INDEX_STEMS and slash > 0:
         return (tail_of(path[path.rfind("/", 0, slash) + 1 : slash]), *tails)
     return tails
-
-
-def _swift_module(path: str) -> str | None:
-    """Returns the directory of a Swift module by the package manager's convention, else the top-level directory."""
-    parts = path.split("/")
-    for position, part in enumerate(parts[:-2]):
-        if part in _SWIFT_SOURCES:
-            return "/".join(parts[: position + 2]) + "/"
-    return parts[0] + "/" if len(parts) > 1 else None
 
 
 def ending_in(paths: Iterable[str], suffix: str) -> list[str]:

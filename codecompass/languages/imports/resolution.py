@@ -4,38 +4,18 @@ Invariant by which an incremental update equals a full build: the result of `res
 `affected_tails` of the change has one of its `import_tails`, or when a module root of its ecosystem changes.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Final
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct
-
-from codecompass.languages.imports import (
-    bash,
-    c,
-    csharp,
-    elixir,
-    go,
-    haskell,
-    javascript,
-    jvm,
-    lua,
-    php,
-    python,
-    ruby,
-    rust,
-    swift,
-    typescript_config,
-    zig,
-)
+from codecompass.languages import described
+from codecompass.languages.detect import EXTENSIONS
 from codecompass.languages.imports.path_index import PathIndex
-from codecompass.languages.imports.paths import dependency_tail, dependency_tails, directory_tail, package_of
+from codecompass.languages.imports.paths import dependency_tail, dependency_tails, directory_tail, package_of, package_rules
 from codecompass.languages.records import Import
+from codecompass.languages.table import ECOSYSTEMS
 
-
-class LanguageRules(Struct, frozen=True):
-    tails: Callable[[Import, str], tuple[str, ...]]
-    resolve: Callable[[Import, str, PathIndex], str]
-
+if TYPE_CHECKING:
+    from codecompass.languages.imports.rules import ImportRules
 
 MAX_DIRECTORIES: Final = 64
 """Directories above an importing file, each of which resolving may try; imports of deeper files are not resolved. The deepest of
@@ -44,63 +24,23 @@ MAX_DIRECTORIES: Final = 64
 MAX_PATH_LENGTH: Final = 1_024
 """Characters of an importing file's path; imports of files with longer paths are not resolved."""
 
-_JAVASCRIPT: Final = LanguageRules(javascript.tails, javascript.resolve)
-_PYTHON: Final = LanguageRules(python.tails, python.resolve)
-_JVM: Final = LanguageRules(jvm.tails, jvm.resolve)
-_C: Final = LanguageRules(c.tails, c.resolve)
-
-RULES: Final[Mapping[str, LanguageRules]] = {
-    "astro": _JAVASCRIPT,
-    "bash": LanguageRules(bash.tails, bash.resolve),
-    "c": _C,
-    "cpp": _C,
-    "csharp": LanguageRules(csharp.tails, csharp.resolve),
-    "elixir": LanguageRules(elixir.tails, elixir.resolve),
-    "go": LanguageRules(go.tails, go.resolve),
-    "groovy": _JVM,
-    "haskell": LanguageRules(haskell.tails, haskell.resolve),
-    "java": _JVM,
-    "javascript": _JAVASCRIPT,
-    "jupyter": _PYTHON,
-    "kotlin": _JVM,
-    "lua": LanguageRules(lua.tails, lua.resolve),
-    "objectivec": _C,
-    "php": LanguageRules(php.tails, php.resolve),
-    "python": _PYTHON,
-    "ruby": LanguageRules(ruby.tails, ruby.resolve),
-    "rust": LanguageRules(rust.tails, rust.resolve),
-    "scala": _JVM,
-    "svelte": _JAVASCRIPT,
-    "swift": LanguageRules(swift.tails, swift.resolve),
-    "tsx": _JAVASCRIPT,
-    "typescript": _JAVASCRIPT,
-    "vue": _JAVASCRIPT,
-    "zig": LanguageRules(zig.tails, zig.resolve),
-}
-
-_LANGUAGES_OF: Final[Mapping[str, tuple[str, ...]]] = {
-    csharp.ECOSYSTEM: ("csharp",),
-    go.ECOSYSTEM: ("go",),
-    javascript.ECOSYSTEM: ("astro", "javascript", "svelte", "tsx", "typescript", "vue"),
-    jvm.ECOSYSTEM: ("groovy", "java", "kotlin", "scala"),
-    php.ECOSYSTEM: ("php",),
-    python.ECOSYSTEM: ("jupyter", "python"),
-    rust.ECOSYSTEM: ("rust",),
-    swift.ECOSYSTEM: ("swift",),
-    typescript_config.RECORDS: ("javascript", "tsx", "typescript"),
-    zig.ECOSYSTEM: ("zig",),
-}
-
 
 def languages_of(ecosystem: str) -> tuple[str, ...]:
     """Returns the languages whose imports depend on the module roots of an ecosystem."""
-    return _LANGUAGES_OF.get(ecosystem, ())
+    known = ECOSYSTEMS.get(ecosystem)
+    if known is None:
+        return ()
+    rules = described(known.language).imports
+    return (known.language,) if rules is None or not rules.family else rules.family
 
 
 def import_tails(language: str, item: Import, from_path: str) -> tuple[str, ...]:
     """Returns the tails on which the target of an import depends: none, one or two."""
     rules = _rules(language, from_path)
-    return () if rules is None else tuple(tail for tail in rules.tails(item, from_path) if tail)
+    if rules is None:
+        return ()
+    tails = rules.tails(item, from_path)
+    return tails if all(tails) else tuple(tail for tail in tails if tail)
 
 
 def resolve(language: str, item: Import, from_path: str, paths: PathIndex) -> str:
@@ -113,9 +53,9 @@ def resolve(language: str, item: Import, from_path: str, paths: PathIndex) -> st
     return "" if rules is None else rules.resolve(item, from_path, paths)
 
 
-def _rules(language: str, from_path: str) -> LanguageRules | None:
+def _rules(language: str, from_path: str) -> "ImportRules | None":
     is_too_deep = len(from_path) > MAX_PATH_LENGTH or from_path.count("/") > MAX_DIRECTORIES
-    return None if is_too_deep else RULES.get(language)
+    return None if is_too_deep else described(language).imports
 
 
 def affected_tails(added: Collection[str], removed: Collection[str], paths: PathIndex) -> set[str]:
@@ -127,27 +67,44 @@ def affected_tails(added: Collection[str], removed: Collection[str], paths: Path
     """
     tails: set[str] = set()
     package_changes: dict[tuple[str, str], int] = {}
+    rules_of: dict[str, ImportRules] = {}
     for files, change in ((added, 1), (removed, -1)):
         for path in files:
-            package = package_of(path)
-            if package is not None:
+            package, rules = package_of(path), package_rules(path)
+            if package is not None and rules is not None:
                 package_changes[package] = package_changes.get(package, 0) + change
-            if package is None or package[0] != go.ECOSYSTEM:
+                rules_of[package[0]] = rules
+            if package is None or rules is None or rules.packages is None or not rules.packages.hide_files:
                 tails.update(dependency_tails(path))
-            for configured in (javascript, rust, zig):
-                tails.update(configured.configured_tails(path, paths))
-        tails.update(python.configured_tails(files, paths))
+    changed = [*added, *removed]
+    for configured_tails in {rules.configured_tails for rules in _concerned(changed, paths)}:
+        if configured_tails is not None:
+            tails.update(configured_tails(changed, paths))
     for package, change in package_changes.items():
         size = paths.package_size(*package)
         if change and (size == 0 or size == change):
-            tails.update(_package_tails(*package, paths))
+            tails.update(_package_tails(package, rules_of[package[0]], paths))
     tails.discard("")
     return tails
 
 
-def _package_tails(ecosystem: str, directory: str, paths: PathIndex) -> Iterator[str]:
-    if ecosystem == go.ECOSYSTEM:
-        yield from go.package_tails(directory, paths)
+def _concerned(changed: Collection[str], paths: PathIndex) -> "Iterator[ImportRules]":
+    """Yields the rules of the languages that may import one of the changed files by another name than its own: the language of
+    the file, and those whose configuration is in the repository."""
+    extensions = {path[path.rfind(".") :] for path in changed if "." in path}
+    languages = {language for extension in extensions if (language := EXTENSIONS.get(extension))}
+    if changed:
+        languages |= {ECOSYSTEMS[name].language for name in paths.ecosystems() if name in ECOSYSTEMS}
+    for language in languages:
+        rules = described(language).imports
+        if rules is not None:
+            yield rules
+
+
+def _package_tails(package: tuple[str, str], rules: "ImportRules", paths: PathIndex) -> Iterator[str]:
+    ecosystem, directory = package
+    if rules.packages is not None and rules.packages.tails is not None:
+        yield from rules.packages.tails(directory, paths)
         return
     # Whether an import means a package or a file is unknown until it is resolved, so it has the same tails for both.
     yield directory_tail(directory)[:-1]

@@ -62,7 +62,7 @@ def parse(language: Language, parser: tree_sitter.Parser, source: bytes) -> tree
 
 def extract(language: Language, root: Node, source: bytes, path: str) -> Extraction:
     """Returns what `root`, the tree of `source`, defines and imports. `path` is relative to the workspace root."""
-    context = RuleContext(path=path, source=source, module=language.module(path, root, source))
+    context = RuleContext(path=path, source=source, module=(*language.path_module(path), *language.module(path, root, source)))
     context.comment_starts = language.comment_starts
     symbols: list[Symbol] = []
     imports: list[Import] = []

@@ -1,10 +1,13 @@
 """C#: a namespace is a directory below that of a project's root namespace, else one whose path ends in its name."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from codecompass.languages.imports.module_root import ModuleRoot
 from codecompass.languages.imports.path_index import PathIndex
-from codecompass.languages.imports.paths import ROOT_TARGET, nearest
+from codecompass.languages.imports.paths import ROOT_TARGET, directory_of, last_part, nearest
+from codecompass.languages.imports.rules import ImportRules, Packages
 from codecompass.languages.records import Import
 
 ECOSYSTEM: Final = "dotnet"
@@ -70,3 +73,24 @@ def _directories_by_name(parts: list[str], paths: PathIndex) -> Sequence[str]:
     # A directory may hold several parts of the name: `Company.Core/Models` is `Company.Core.Models`.
     # One part alone would match any directory named `Collections`.
     return paths.namespaces_ending(parts[-1] + "/", "/".join(parts) + "/") if len(parts) > 1 else ()
+
+
+_ROOT_NAMESPACE: Final = re.compile(r"<(?:RootNamespace|AssemblyName)>\s*([\w.]+)\s*</")
+
+
+def _csharp_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
+    """The root namespaces of a project: those that it declares, and its own name. With `/` for the dot."""
+    directory = directory_of(path)
+    names = [*_ROOT_NAMESPACE.findall(source.decode("utf-8-sig")), last_part(path).removesuffix(".csproj")]
+    for name in dict.fromkeys(names):
+        yield ModuleRoot(ECOSYSTEM, name.replace(".", "/"), directory)
+
+
+CSHARP_IMPORTS: Final = ImportRules(
+    tails=tails,
+    resolve=resolve,
+    ecosystem=ECOSYSTEM,
+    packages=Packages(extensions=("cs",), are_found_by_name=True),
+    importers=("csharp",),
+    configuration=_csharp_roots,
+)

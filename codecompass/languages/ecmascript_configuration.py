@@ -1,6 +1,10 @@
-"""The aliases of `tsconfig.json` and the like: `paths` and `baseUrl`, also those that a configuration inherits by `extends`.
+"""The names that configuration gives to modules of JavaScript and TypeScript: packages, entries and aliases.
 
-A configuration applies below its own directory, but when it is read no other file is known. So each one also leaves records of
+`package.json` maps a name (with at most one `*`) to a path: the name of a package, an entry of its `exports`. The built file that
+a package names is rarely in the repository, so its likely source is a second target.
+
+`tsconfig.json` and the like have aliases: `paths` and `baseUrl`, also those that a configuration inherits by `extends`. A
+configuration applies below its own directory, but when it is read no other file is known. So each one also leaves records of
 the ecosystem RECORDS, whose scope is the path of the file: its aliases as written, and the configurations that it extends.
 `with_inherited` makes module roots of them once all files are known.
 """
@@ -11,14 +15,15 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from codecompass.languages.imports.jsonc import decode_jsonc
+from codecompass.languages.imports.manifests import package_scope
 from codecompass.languages.imports.module_root import ModuleRoot
 from codecompass.languages.imports.paths import directory_of, join, last_part
 
 NODE: Final = "node"
 RECORDS: Final = "tsconfig"
 
-MENTION: Final = b'"compilerOptions"'
-"""In every JSON file that is a configuration of the compiler, whatever its name."""
+BUILD_DIRECTORIES: Final = frozenset({"build", "cjs", "dist", "es", "esm", "lib", "out", "output", "types", "umd"})
+"""Directories that a build writes; `src` has the same files before the build."""
 
 _OWN_DIRECTORY: Final = "${configDir}"
 """The directory of the configuration that is used, which may be one that extends the file with these words."""
@@ -31,17 +36,22 @@ _MAX_BASES: Final = 20
 """Configurations that one inherits from, directly or not."""
 
 
+def ecmascript_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
+    """Yields the module roots of a `package.json`, or of a configuration of the compiler.
+
+    Raises ValueError for a file that is not JSONC.
+    """
+    return (_package_roots if last_part(path) == "package.json" else _typescript_roots)(path, source)
+
+
 def is_typescript_config(path: str) -> bool:
     """Whether the compiler or an editor uses a file of this name by itself."""
     name = last_part(path)
     return name in ("tsconfig.json", "jsconfig.json") or (name.endswith(".json") and name.startswith(("tsconfig.", "tsconfig-")))
 
 
-def typescript_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
-    """Yields the aliases of a configuration, below its directory, and its records.
-
-    Raises ValueError for a file that is not JSONC.
-    """
+def _typescript_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
+    """Yields the aliases of a configuration, below its directory, and its records."""
     config = decode_jsonc(source)
     aliases = list(_aliases(path, config))
     if is_typescript_config(path):
@@ -172,3 +182,73 @@ def _strings(value: object) -> list[str]:
     """Returns a string, or the strings of a list."""
     values = value if isinstance(value, list) else [value]
     return [each for each in values if isinstance(each, str)]
+
+
+_MAX_TARGETS: Final = 6
+"""Targets of one entry of a package; further conditions name the same file for other module systems."""
+
+
+def _package_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
+    """Yields the name of a package, its entries and its private `#` imports."""
+    directory = directory_of(path)
+    manifest = decode_jsonc(source)
+    for prefix, target in _package_entries(manifest.get("imports")):
+        for target_path in _source_and_built(directory, target):
+            yield ModuleRoot(NODE, prefix, target_path, directory)
+    name = manifest.get("name")
+    if not isinstance(name, str) or not name or "*" in name:
+        return
+    scope = package_scope(directory)
+    for prefix, target in _exports_of(manifest):
+        for target_path in _source_and_built(directory, target):
+            yield ModuleRoot(NODE, name + prefix.removeprefix("."), target_path, scope)
+    for target_path in ("src/index", "index", f"src/{name.rpartition('/')[2]}"):
+        yield ModuleRoot(NODE, name, directory + target_path, scope)
+    yield ModuleRoot(NODE, name + "/*", directory + "*", scope)
+    yield ModuleRoot(NODE, name + "/*", directory + "src/*", scope)
+    # A name that is not found inside still leads to the package.
+    yield ModuleRoot(NODE, name, directory, scope)
+    yield ModuleRoot(NODE, name + "/*", directory, scope)
+
+
+def _exports_of(manifest: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    exports = manifest.get("exports")
+    if isinstance(exports, dict) and any(key.startswith(".") for key in exports):
+        yield from _package_entries(exports)
+    elif exports is not None:
+        yield from _package_entries({".": exports})
+    for key in ("source", "module", "main", "types"):
+        if isinstance(manifest.get(key), str):
+            yield ".", manifest[key]
+
+
+def _package_entries(table: object) -> Iterator[tuple[str, str]]:
+    """Yields (name, target) of an `exports` or `imports` table, with the targets of all conditions in order."""
+    for key, value in table.items() if isinstance(table, dict) else ():
+        for target in list(dict.fromkeys(_strings_below(value)))[:_MAX_TARGETS]:
+            if is_plain(key, target):
+                yield key, target
+
+
+def _strings_below(value: object) -> Iterator[str]:
+    pending = [value]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, str):
+            yield current
+        elif isinstance(current, dict):
+            pending.extend(reversed(current.values()))
+        elif isinstance(current, list):
+            pending.extend(reversed(current))
+
+
+def _source_and_built(directory: str, target: str) -> Iterator[str]:
+    """Yields the likely source of a built file, then the file itself."""
+    target_path = join(directory, target)
+    if target_path is None or not target_path.startswith(directory):
+        return
+    parts = target_path[len(directory) :].split("/")
+    if parts[0] in BUILD_DIRECTORIES:
+        inner = [part for part in parts[1:-1] if part not in BUILD_DIRECTORIES]
+        yield "/".join([*directory.split("/")[:-1], "src", *inner, parts[-1]])
+    yield target_path

@@ -1,9 +1,14 @@
 """PHP: classes by the PSR-4 prefixes of a `composer.json`, else by a path that ends in the whole name; literal includes."""
 
+from collections.abc import Iterator
 from typing import Final
 
+from codecompass.languages.imports.jsonc import decode_jsonc
+from codecompass.languages.imports.manifests import as_list, joined_directory, table_at
+from codecompass.languages.imports.module_root import ModuleRoot
 from codecompass.languages.imports.path_index import PathIndex
-from codecompass.languages.imports.paths import ROOT_TARGET, ancestors, join, last_part, nearest, tail_of
+from codecompass.languages.imports.paths import ROOT_TARGET, ancestors, directory_of, join, last_part, nearest, tail_of
+from codecompass.languages.imports.rules import ImportRules, Packages
 from codecompass.languages.records import Import
 
 ECOSYSTEM: Final = "composer"
@@ -59,3 +64,27 @@ def _included(spec: str, from_path: str, paths: PathIndex) -> str:
             # An explicit path is relative to the directory of the file.
             return ""
     return ""
+
+
+def _composer_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
+    """The PSR-4 and PSR-0 prefixes of a package, with `/` for the backslash and no slash at the end."""
+    manifest = decode_jsonc(source)
+    directory = directory_of(path)
+    for key in ("autoload", "autoload-dev"):
+        for standard in ("psr-4", "psr-0"):
+            for prefix, written in table_at(manifest, key, standard).items():
+                for relative in as_list(written):
+                    target = joined_directory(directory, relative) if isinstance(relative, str) else None
+                    if target is not None:
+                        name = prefix.replace("\\", "/").strip("/")
+                        # PSR-0 repeats the prefix below its directory.
+                        yield ModuleRoot(ECOSYSTEM, name, target if standard == "psr-4" or not name else f"{target}{name}/")
+
+
+PHP_IMPORTS: Final = ImportRules(
+    tails=tails,
+    resolve=resolve,
+    ecosystem=ECOSYSTEM,
+    packages=Packages(extensions=("php",), are_found_by_name=True),
+    configuration=_composer_roots,
+)

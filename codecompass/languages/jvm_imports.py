@@ -5,11 +5,15 @@ what precedes them must be a source root, or a directory above the importing fil
 package from the path; then the `package` lines of source files say which directory it is.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from codecompass.languages.imports.manifests import package_scope
+from codecompass.languages.imports.module_root import ModuleRoot
 from codecompass.languages.imports.path_index import PathIndex
-from codecompass.languages.imports.paths import last_part, nearest
+from codecompass.languages.imports.paths import directory_of, last_part, nearest
+from codecompass.languages.imports.rules import ImportRules, Packages
 from codecompass.languages.records import Import
 
 ECOSYSTEM: Final = "jvm"
@@ -81,7 +85,7 @@ def _directory(package: Sequence[str], from_path: str, paths: PathIndex) -> str:
 
 
 def _configured_directories(package: Sequence[str], from_path: str, paths: PathIndex) -> Iterator[str]:
-    """Yields the directories of a package that follow from the `package` lines of source files (see `configuration.py`)."""
+    """Yields the directories of a package that follow from the `package` lines of source files (see `_kotlin_roots`)."""
     roots = paths.roots(ECOSYSTEM).by_prefix
     for count in range(len(package), 0, -1) if roots else ():
         rest = "".join(part + "/" for part in package[count:])
@@ -119,3 +123,38 @@ def _may_be_source_root(directory: str, parts: Sequence[str], from_path: str) ->
         return False
     # A directory above the importing file: the top of its project, in Scala also a package around it.
     return from_path.endswith((".scala", ".sc")) or not _SOURCE_ROOTS.intersection(parts_above)
+
+
+_KOTLIN_PACKAGE: Final = re.compile(rb"^[ \t]*package[ \t]+((?:[\w.]|`[^`\n]+`)+)", re.MULTILINE)
+_KOTLIN_HEAD: Final = 16 * 1024
+_PLATFORM: Final = frozenset({"android", "java", "javax", "kotlin"})
+
+
+def _kotlin_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
+    """The package of a source file, if its directory has another name; with `/` for the dot.
+
+    Kotlin projects omit the part that all their packages share from the path, and only the source files name it.
+    """
+    directory = directory_of(path)
+    match = _KOTLIN_PACKAGE.search(source, 0, _KOTLIN_HEAD)
+    if match is None:
+        return
+    package = match[1].decode("utf-8").replace("`", "").replace(".", "/")
+    if package.partition("/")[0] in _PLATFORM or "/" not in package:
+        # A replacement for a class of the platform, or too common a name.
+        return
+    if last_part(package) != last_part(directory[:-1]):
+        yield ModuleRoot(ECOSYSTEM, package, directory, package_scope(directory))
+
+
+_FAMILY: Final = ("groovy", "java", "kotlin", "scala")
+
+JVM_IMPORTS: Final = ImportRules(
+    tails=tails,
+    resolve=resolve,
+    ecosystem=ECOSYSTEM,
+    family=_FAMILY,
+    packages=Packages(extensions=("groovy", "java", "kt", "kts", "scala"), are_found_by_name=True),
+    importers=_FAMILY,
+    configuration=_kotlin_roots,
+)

@@ -5,11 +5,16 @@ has an `__init__.py` (then it is a package whose modules cannot be imported with
 below each, and what configuration adds.
 """
 
+import configparser
+import re
 import sys
+import tomllib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
+from codecompass.languages.imports.manifests import as_list, joined_directory, table_at
+from codecompass.languages.imports.module_root import ModuleRoot
 from codecompass.languages.imports.path_index import PathIndex
 from codecompass.languages.imports.paths import (
     ancestors,
@@ -20,6 +25,7 @@ from codecompass.languages.imports.paths import (
     nearest,
     parent_of,
 )
+from codecompass.languages.imports.rules import ImportRules, Packages
 from codecompass.languages.records import Import
 
 ECOSYSTEM: Final = "python"
@@ -27,6 +33,9 @@ ECOSYSTEM: Final = "python"
 _LAYOUTS: Final = ("", "src/", "lib/", "python/")
 _MAX_SEARCH_PATH: Final = 300
 """Entries of the search path that are tried. Only configuration with hundreds of directories makes more."""
+
+MAX_PYTHON_DIRECTORIES: Final = 20
+"""Entries of the search path from one file. Each import may try all of them."""
 
 _INITS: Final = ("__init__.py", "__init__.pyi")
 _MODULES: Final = (".py", ".pyi", "/__init__.py", "/__init__.pyi", ".pyx")
@@ -195,3 +204,85 @@ def _module(module: str, paths: PathIndex) -> str:
         if paths.has_file(module + extension):
             return module + extension
     return ""
+
+
+def _module_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
+    return _READERS[last_part(path)](path, source)
+
+
+def _pyproject_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
+    """The directories of packages, from the settings of setuptools, poetry, hatch, maturin and pytest."""
+    tool = table_at(tomllib.loads(source.decode("utf-8")), "tool")
+    setuptools, poetry = table_at(tool, "setuptools"), table_at(tool, "poetry")
+    directories: list[object] = [".", *table_at(setuptools, "package-dir").values()]
+    directories += as_list(table_at(setuptools, "packages", "find").get("where"))
+    directories += [item.get("from") for item in as_list(poetry.get("packages")) if isinstance(item, dict)]
+    wheel = table_at(tool, "hatch", "build", "targets", "wheel")
+    directories += [item.rpartition("/")[0] for item in as_list(wheel.get("packages")) if isinstance(item, str)]
+    directories += [table_at(tool, "maturin").get("python-source")]
+    directories += as_list(table_at(tool, "pytest", "ini_options").get("pythonpath"))
+    return _python_roots(path, directories)
+
+
+def _setup_cfg_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    try:
+        parser.read_string(source.decode("utf-8"))
+    except configparser.Error as error:
+        raise ValueError(str(error)) from error
+    directories: list[object] = ["."] if parser.has_section("metadata") or parser.has_section("options") else []
+    lines = parser.get("options", "package_dir", fallback="").splitlines()
+    directories += [line.partition("=")[2].strip() for line in lines if "=" in line]
+    directories += parser.get("options.packages.find", "where", fallback="").split()
+    directories += parser.get("tool:pytest", "pythonpath", fallback="").split()
+    return _python_roots(path, directories)
+
+
+_PACKAGE_DIR: Final = re.compile(r"package_dir\s*=\s*(?:dict\(|\{)([^)}]*)")
+_FIND_WHERE: Final = re.compile(r"find(?:_namespace)?_packages\(\s*(?:where\s*=\s*)?[\"']([^\"']+)[\"']")
+_QUOTED_VALUE: Final = re.compile(r"[:=]\s*[\"']([^\"']+)[\"']")
+
+
+def _setup_py_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
+    text = source.decode("utf-8")
+    directories: list[object] = ["."]
+    for match in _PACKAGE_DIR.finditer(text):
+        directories += _QUOTED_VALUE.findall(match[1])
+    directories += _FIND_WHERE.findall(text)
+    return _python_roots(path, directories)
+
+
+def _python_roots(path: str, directories: list[object]) -> Iterator[ModuleRoot]:
+    own = directory_of(path)
+    distinct = dict.fromkeys(directory for directory in directories if isinstance(directory, str))
+    for directory in islice(distinct, MAX_PYTHON_DIRECTORIES):
+        target = joined_directory(own, directory)
+        if target is not None:
+            yield ModuleRoot(ECOSYSTEM, "", target, own)
+
+
+_READERS: Final = {"pyproject.toml": _pyproject_roots, "setup.cfg": _setup_cfg_roots, "setup.py": _setup_py_roots}
+
+
+_SOURCE_DIRECTORIES: Final = frozenset({"src", "lib"})
+
+
+def python_module(path: str) -> tuple[str, ...]:
+    """Returns the dotted module of a path: `src/pkg/mod.py` is `pkg.mod`, `pkg/__init__.py` is `pkg`."""
+    parts = path.rsplit(".", 1)[0].split("/")
+    if len(parts) > 1 and parts[0] in _SOURCE_DIRECTORIES:
+        parts = parts[1:]
+    if parts[-1] == "__init__" and len(parts) > 1:
+        parts = parts[:-1]
+    return tuple(parts)
+
+
+PYTHON_IMPORTS: Final = ImportRules(
+    tails=tails,
+    resolve=resolve,
+    ecosystem=ECOSYSTEM,
+    family=("jupyter", "python"),
+    packages=Packages(extensions=("py", "pyi")),
+    configured_tails=configured_tails,
+    configuration=_module_roots,
+)

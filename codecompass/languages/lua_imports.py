@@ -5,6 +5,7 @@ from typing import Final
 
 from codecompass.languages.imports.path_index import PathIndex
 from codecompass.languages.imports.paths import ancestors, dependency_tail, last_part, nearest, tail_of
+from codecompass.languages.imports.rules import ImportRules
 from codecompass.languages.records import Import
 
 _LAYOUTS: Final = ("", "lua/", "src/", "lib/")
@@ -61,3 +62,21 @@ def _is_entry(root: str, paths: PathIndex) -> bool:
 
 def _module(item: Import) -> str:
     return item.spec.replace(".", "/").strip("/")
+
+
+_SOURCE_DIRECTORIES: Final = frozenset({"src", "lib"})
+
+
+def lua_module(path: str) -> tuple[str, ...]:
+    """Returns the name by which the file is required: `lua/a/b.lua` and `x/lua/a/b/init.lua` are `a.b`."""
+    parts = path.rsplit(".", 1)[0].split("/")
+    if "lua" in parts[:-1]:
+        parts = parts[len(parts) - parts[::-1].index("lua") :]
+    elif len(parts) > 1 and parts[0] in _SOURCE_DIRECTORIES:
+        parts = parts[1:]
+    if parts[-1] == "init" and len(parts) > 1:
+        parts = parts[:-1]
+    return tuple(parts)
+
+
+LUA_IMPORTS: Final = ImportRules(tails=tails, resolve=resolve)

@@ -5,6 +5,7 @@ from typing import Final
 
 from codecompass.languages.imports.path_index import PathIndex
 from codecompass.languages.imports.paths import ancestors, dependency_tail, directory_of, join, last_part, nearest, tail_of
+from codecompass.languages.imports.rules import ImportRules
 from codecompass.languages.records import Import
 
 _LOAD_PATH: Final = ("lib/", "spec/", "test/", "app/", "")
@@ -46,3 +47,6 @@ def _candidates(item: Import, from_path: str) -> Iterator[str]:
             yield directory + item.spec
         for layout in _LOAD_PATH[:-1]:
             yield directory + layout + item.spec
+
+
+RUBY_IMPORTS: Final = ImportRules(tails=tails, resolve=resolve)

@@ -4,6 +4,7 @@ from typing import Final
 
 from codecompass.languages.imports.path_index import PathIndex
 from codecompass.languages.imports.paths import dependency_tail, last_part, nearest
+from codecompass.languages.imports.rules import ImportRules
 from codecompass.languages.records import Import
 
 _SOURCE_ROOTS: Final = frozenset({"app", "bench", "benchmarks", "lib", "library", "src", "test", "tests"})
@@ -39,3 +40,6 @@ def _is_inside(directory: str, is_single: bool) -> bool:
             return True
         parts.pop()
     return False
+
+
+HASKELL_IMPORTS: Final = ImportRules(tails=tails, resolve=resolve)

@@ -5,7 +5,8 @@ from tree_sitter import Parser
 from tree_sitter_language_pack import get_language
 
 from codecompass.languages import SYMBOL_LANGUAGES, load
-from codecompass.languages.path_modules import PATH_MODULES, SEPARATORS, moved_name
+from codecompass.languages.language import no_module, no_path_module
+from codecompass.languages.moved_names import moved_name
 
 
 @pytest.mark.parametrize(
@@ -25,18 +26,21 @@ def test_a_name_in_a_file_that_moves(language, old, new, name, moved):
     assert moved_name(language, old, new, name) == moved
 
 
-@pytest.mark.parametrize("language", sorted(PATH_MODULES))
-def test_the_languages_are_those_whose_module_is_a_matter_of_the_path(language):
+BY_PATH = [language for language in SYMBOL_LANGUAGES if load(language).path_module is not no_path_module]
+
+
+@pytest.mark.parametrize("language", BY_PATH)
+def test_where_the_path_names_the_module_nothing_else_does(language):
     description = load(language)
 
-    assert description.separator == SEPARATORS.get(language, ".")
+    assert description.module is no_module
     assert description.member_separator in (None, description.separator)
-    assert description.module("src/some/file.x", None, b"") == PATH_MODULES[language]("src/some/file.x")
 
 
-@pytest.mark.parametrize("language", sorted(set(SYMBOL_LANGUAGES) - PATH_MODULES.keys()))
+@pytest.mark.parametrize("language", sorted(set(SYMBOL_LANGUAGES) - set(BY_PATH)))
 def test_in_all_other_languages_the_path_says_nothing(language):
     description = load(language)
     root = Parser(get_language(description.grammar)).parse(b"").root_node
 
     assert description.module("src/a/b.x", root, b"") == description.module("c.x", root, b"")
+    assert moved_name(language, "src/a/b.x", "c.x", "b.f") == "b.f"

@@ -4,6 +4,7 @@ from typing import Final
 
 from codecompass.languages.imports.path_index import PathIndex
 from codecompass.languages.imports.paths import dependency_tail, directory_of, join, last_part, nearest, tail_of
+from codecompass.languages.imports.rules import ImportRules
 from codecompass.languages.records import Import
 
 _INCLUDE_DIRECTORIES: Final = frozenset({"", "inc", "include", "includes", "public"})
@@ -33,3 +34,12 @@ def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
     if item.kind == "system" and "/" not in spec:
         found = [path for path in found if last_part(directory_of(path)[:-1]) in _INCLUDE_DIRECTORIES]
     return nearest(found, from_path)
+
+
+C_IMPORTS: Final = ImportRules(
+    tails=tails,
+    resolve=resolve,
+    # The target of a Swift package may be written in these languages.
+    importers=("swift",),
+    is_part_of_outer_packages=True,
+)

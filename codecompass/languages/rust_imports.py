@@ -4,11 +4,15 @@ A path names modules first and items last, and only modules are files. The targe
 path that has a file: an inline module, a type or a function is in the file of the module around it.
 """
 
-from collections.abc import Iterator, Sequence
+import tomllib
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
+from codecompass.languages.imports.manifests import package_scope, table_at
+from codecompass.languages.imports.module_root import ModuleRoot
 from codecompass.languages.imports.path_index import PathIndex
 from codecompass.languages.imports.paths import ancestors, directory_of, join, last_part, nearest, parent_of, tail_of
+from codecompass.languages.imports.rules import ImportRules
 from codecompass.languages.records import Import
 
 ECOSYSTEM: Final = "cargo"
@@ -70,10 +74,15 @@ def resolve(item: Import, from_path: str, paths: PathIndex) -> str:
     return _other_crate(modules, from_path, paths) or _deepest_module(own, modules, paths)
 
 
-def configured_tails(path: str, paths: PathIndex) -> Iterator[str]:
+def configured_tails(changed: Collection[str], paths: PathIndex) -> Iterator[str]:
+    """Yields the tails of imports that may lead to the files of `changed` by the names of their modules and crates."""
+    for path in changed:
+        if path.endswith(".rs"):
+            yield from _tails_of_file(path, paths)
+
+
+def _tails_of_file(path: str, paths: PathIndex) -> Iterator[str]:
     """Yields the tails of imports that may lead to `path`: its modules, and its crate if it is the root file of one."""
-    if not path.endswith(".rs"):
-        return
     yield from path[len(_source_root(path, paths)) :].split("/")[:-1]
     by_directory = paths.roots(ECOSYSTEM).by_directory
     for above in ancestors(path):
@@ -216,3 +225,39 @@ def _super_directory(parts: Sequence[str], item: Import, from_path: str) -> str 
 def _module_file(directory: str, from_path: str, paths: PathIndex) -> str:
     """Returns the file of the module whose submodules are in `directory`."""
     return (_file(directory[:-1], paths) if directory else "") or _crate_file(directory, from_path, paths)
+
+
+def _cargo_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
+    """A crate is imported by its name with underscores; its root file is `src/lib.rs` or `src/main.rs` unless declared."""
+    manifest = tomllib.loads(source.decode("utf-8"))
+    library = table_at(manifest, "lib")
+    names = [table_at(manifest, "package").get("name"), library.get("name")]
+    directory = directory_of(path)
+    written = library.get("path")
+    target = join(directory, written) if isinstance(written, str) else directory + "src/"
+    for name in dict.fromkeys(names):
+        if isinstance(name, str) and name and target is not None:
+            yield ModuleRoot(ECOSYSTEM, name.replace("-", "_"), target, package_scope(directory))
+
+
+def rust_module(path: str) -> tuple[str, ...]:
+    """Returns the module path of a file: `src/auth/jwt.rs` is `auth::jwt`, `net/src/io/mod.rs` is `net::io`.
+
+    The crate's name is the directory above `src`; a crate at the root has none.
+    """
+    parts = path.removesuffix(".rs").split("/")
+    if "src" in parts[:-1]:
+        at = len(parts) - 2 - parts[-2::-1].index("src")
+        parts = [part.replace("-", "_") for part in parts[max(at - 1, 0) : at]] + parts[at + 1 :]
+    if parts[-1] in ("mod", "lib", "main") and (len(parts) > 1 or "/" in path):
+        parts = parts[:-1]
+    return tuple(part for part in parts if part)
+
+
+RUST_IMPORTS: Final = ImportRules(
+    tails=tails,
+    resolve=resolve,
+    ecosystem=ECOSYSTEM,
+    configured_tails=configured_tails,
+    configuration=_cargo_roots,
+)

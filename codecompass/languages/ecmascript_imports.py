@@ -1,11 +1,11 @@
 """JavaScript and TypeScript: relative files without extensions, aliases, packages of the workspace."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
+from codecompass.languages.ecmascript_configuration import BUILD_DIRECTORIES, NODE, ecmascript_roots, with_inherited
 from codecompass.languages.imports.path_index import ModuleRoot, ModuleRoots, PathIndex
 from codecompass.languages.imports.paths import (
-    BUILD_DIRECTORIES,
     ancestors,
     dependency_tail,
     directory_of,
@@ -15,9 +15,8 @@ from codecompass.languages.imports.paths import (
     stem_of,
     tail_of,
 )
+from codecompass.languages.imports.rules import ImportRules
 from codecompass.languages.records import Import
-
-ECOSYSTEM: Final = "node"
 
 _TYPED: Final = (".ts", ".tsx", ".d.ts", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".json", ".vue", ".svelte", ".astro")
 _PLAIN: Final = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".d.ts", ".json", ".vue", ".svelte", ".astro")
@@ -71,11 +70,16 @@ def _sources_of_built(path: str) -> tuple[str, ...]:
     return ()
 
 
-def configured_tails(path: str, paths: PathIndex) -> Iterator[str]:
-    """Yields the tails of imports that lead to `path` under another name: entries of packages, aliases."""
+def configured_tails(changed: Collection[str], paths: PathIndex) -> Iterator[str]:
+    """Yields the tails of imports that lead to the files of `changed` under another name: entries of packages, aliases."""
+    roots = paths.roots(NODE)
+    for path in changed:
+        yield from _tails_of_file(path, roots)
+
+
+def _tails_of_file(path: str, roots: ModuleRoots) -> Iterator[str]:
     stem = stem_of(path)
     stems = {stem, stem[:-6]} if stem.endswith("/index") else {stem, ""} if stem == "index" else {stem}
-    roots = paths.roots(ECOSYSTEM)
     for target in stems:
         for root in roots.by_stem.get(target, ()):
             yield tail_of(last_part(root.prefix))
@@ -108,7 +112,7 @@ def _path_or_name(spec: str) -> str:
 
 
 def _resolve_name(spec: str, from_path: str, is_typed: bool, paths: PathIndex) -> str:
-    roots = paths.roots(ECOSYSTEM)
+    roots = paths.roots(NODE)
     package = ""
     for path in _configured_paths(spec, from_path, roots):
         if not path or path.endswith("/"):
@@ -180,7 +184,7 @@ def _file(path: str, is_typed: bool, paths: PathIndex) -> str:
 def _directory(path: str, is_typed: bool, paths: PathIndex) -> str:
     """Returns the file that an import of a directory leads to: the entry of its package, else its index file."""
     directory = path.rstrip("/") + "/" if path else ""
-    roots = paths.roots(ECOSYSTEM)
+    roots = paths.roots(NODE)
     for package in roots.by_directory.get(directory, ()):
         if package.directory == directory:
             for root in roots.by_prefix[package.prefix]:
@@ -200,3 +204,34 @@ def _index(directory: str, is_typed: bool, paths: PathIndex) -> str:
 
 def _file_or_index(path: str, is_typed: bool, paths: PathIndex) -> str:
     return _file(path, is_typed, paths) or _index(path.rstrip("/") + "/", is_typed, paths)
+
+
+_ENDINGS: Final = (
+    *(".d.ts", ".d.mts", ".d.cts", ".tsx", ".ts", ".mts", ".cts"),
+    *(".jsx", ".js", ".mjs", ".cjs", ".es6", ".vue", ".svelte", ".astro"),
+)
+
+
+def ecmascript_module(path: str) -> tuple[str, ...]:
+    """Returns the path without `src/`, extension and a last `index`: `packages/ui/src/menu/index.ts` is `packages.ui.menu`."""
+    for ending in _ENDINGS:
+        if path.endswith(ending):
+            path = path[: -len(ending)]
+            break
+    parts = path.split("/")
+    if "src" in parts[:-1]:
+        parts.remove("src")
+    if parts[-1] == "index" and len(parts) > 1:
+        parts.pop()
+    return tuple(parts)
+
+
+ECMASCRIPT_IMPORTS: Final = ImportRules(
+    tails=tails,
+    resolve=resolve,
+    ecosystem=NODE,
+    family=("astro", "javascript", "svelte", "tsx", "typescript", "vue"),
+    configured_tails=configured_tails,
+    configuration=ecmascript_roots,
+    completed_roots=with_inherited,
+)

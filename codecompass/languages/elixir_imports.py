@@ -10,6 +10,7 @@ from typing import Final
 
 from codecompass.languages.imports.path_index import PathIndex
 from codecompass.languages.imports.paths import MAX_SAME_SUFFIX, nearest
+from codecompass.languages.imports.rules import ImportRules
 from codecompass.languages.records import Import
 
 _ROLES: Final = frozenset({"channels", "components", "controllers", "live", "plugs", "schemas", "test", "views"})
@@ -78,3 +79,6 @@ def _module_names(path: str) -> Iterator[str]:
 
 def _is_support(path: str, name: str) -> bool:
     return path.endswith((f"/support/{name}.ex", f"/support/{name}.exs"))
+
+
+ELIXIR_IMPORTS: Final = ImportRules(tails=tails, resolve=resolve)
