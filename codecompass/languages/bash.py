@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from codecompass.languages.binding import Binding
+from codecompass.languages.display import Display
 from codecompass.languages.language import (
     DESCEND,
     Definition,
@@ -190,4 +192,6 @@ BASH = Language(
     before_walk=marker_finder(FUNCTION_MARKERS),
     recover=recover,
     doc=comment_above,
+    binding=Binding(names_are_words=True),
+    display=Display(line_comment="#"),
 )

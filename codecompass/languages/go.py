@@ -7,6 +7,7 @@ only its qualified name has the type: `pkg.(*T).Method`.
 from collections.abc import Iterator
 from typing import Final
 
+from codecompass.languages.binding import Binding, Calls, Members
 from codecompass.languages.language import (
     DESCEND,
     Definition,
@@ -22,6 +23,7 @@ from codecompass.languages.language import (
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.words import word_set
+from codecompass.languages.written_types import WrittenTypes
 
 TYPE_KINDS: Final[dict[str, SymbolKind]] = {"struct_type": "struct", "interface_type": "interface"}
 WRAPPERS: Final[dict[str, str]] = {
@@ -198,4 +200,14 @@ GO = Language(
     module=package_of,
     visibility=visibility_of,
     doc=doc_comment,
+    binding=Binding(only_top_level_is_bare=True, has_no_other_names=True, ends_in_version=True, directories_are_packages=True),
+    members=Members(place="directory", are_defined_at_top_level=True, interfaces="structural", fields_embed_types=True),
+    calls=Calls(arity_is_exact=True, receiver="func ("),
+    types=WrittenTypes(
+        variables="after_name",
+        results="after_parameters",
+        aliases="after_name",
+        has_square_brackets=True,
+        bounds_are_shared=True,
+    ),
 )

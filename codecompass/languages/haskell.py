@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
+from codecompass.languages.binding import Binding
+from codecompass.languages.display import Display
 from codecompass.languages.haskell_syntax import (
     BETWEEN,
     bound_name,
@@ -375,4 +377,6 @@ HASKELL = Language(
     prepare=prepare,
     before_walk=note_exports,
     recover=recover,
+    binding=Binding(declares="module", files_are_modules=True),
+    display=Display(line_comment="--"),
 )

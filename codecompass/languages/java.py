@@ -9,6 +9,9 @@ from typing import Final
 
 from msgspec import structs
 
+from codecompass.languages.binding import Binding, Calls, Members
+from codecompass.languages.display import DECORATORS, Display
+from codecompass.languages.jvm import JVM_UNWRAPPING
 from codecompass.languages.language import (
     DESCEND,
     Definition,
@@ -22,6 +25,7 @@ from codecompass.languages.language import (
 )
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import, SymbolKind, Visibility
+from codecompass.languages.written_types import WrittenTypes
 
 ANNOTATIONS: Final = frozenset({"annotation", "marker_annotation"})
 
@@ -236,4 +240,15 @@ JAVA = Language(
     comment_starts=(b"//", b"/*"),
     module=package_of,
     visibility=visibility_of,
+    binding=Binding(
+        only_types_are_everywhere=True,
+        imports_members=True,
+        declares="namespace",
+        directories_are_packages=True,
+        imports_are_per_file=True,
+    ),
+    members=Members(types_are_capitalised=True, unwrapping=JVM_UNWRAPPING),
+    calls=Calls(types_choose=True, fields_share_names=True),
+    types=WrittenTypes(variables="before_name", results="before_name_or_colon", has_square_brackets=True, supertypes="keywords"),
+    display=Display(attribute_starts=DECORATORS),
 )

@@ -6,6 +6,9 @@ from typing import Final
 
 from msgspec import Struct
 
+from codecompass.languages.binding import Binding, Calls, Extensions, Members
+from codecompass.languages.display import DECORATORS, Display
+from codecompass.languages.jvm import JVM_UNWRAPPING
 from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, RuleContext
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Import, SymbolKind, Visibility
@@ -22,6 +25,7 @@ from codecompass.languages.walk.source_text import (
     plain_code,
 )
 from codecompass.languages.words import word_set
+from codecompass.languages.written_types import WrittenTypes
 
 _LITERALS: Final = re.compile(
     rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"+|\Z) | "(?:[^"\\\n]++|\\.)*+" | '(?:[^'\\\n]|\\.)++'""",
@@ -371,6 +375,22 @@ TESTS: Final = BlockTestSyntax(
 )
 """Kotest."""
 
+_EXTENSION: Final = re.compile(
+    r"\b(?:fun|va[lr])\s+(?P<parameters><[^()]*?>\s*)?\(?(?P<type>[\w.]+(?:<[^()=]*>)?)\??\)?\??\.`?(?P<name>\w+)`?\s*[(:<=]"
+)
+
+
+def extended_type(signature: str, name: str) -> str:
+    """Returns the type of `fun Type.name()` without its arguments; empty if the definition extends none."""
+    found = _EXTENSION.search(signature) if "." in signature else None
+    return found["type"].partition("<")[0] if found is not None and found["name"] == name else ""
+
+
+def is_extension_function(signature: str, name: str) -> bool:
+    """Whether a signature is that of a function, not a property, that extends a type."""
+    return f".{name}(" in signature.partition("=")[0]
+
+
 KOTLIN = Language(
     grammar="kotlin",
     rules={
@@ -399,4 +419,21 @@ KOTLIN = Language(
     module=module_of,
     before_walk=marker_finder(_LOCAL_MARKERS),
     doc=doc_of,
+    binding=Binding(
+        only_types_are_everywhere=True,
+        imports_members=True,
+        declares="namespace",
+        directories_are_packages=True,
+        imports_are_per_file=True,
+    ),
+    members=Members(
+        companions=("companion object", "private companion object"),
+        extensions=Extensions(extended_type=extended_type, is_function=is_extension_function, n_holders=0),
+        types_are_capitalised=True,
+        functions_are_properties=True,
+        unwrapping=JVM_UNWRAPPING,
+    ),
+    calls=Calls(types_choose=True, fields_share_names=True),
+    types=WrittenTypes(variables="colon", results="before_name_or_colon", has_square_brackets=True, supertypes="colon"),
+    display=Display(attribute_starts=DECORATORS),
 )

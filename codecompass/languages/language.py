@@ -11,9 +11,12 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
+from codecompass.languages.binding import Binding, Calls, Members
+from codecompass.languages.display import Display
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import SIGNATURE_LIMIT, Import, SymbolKind, Visibility
 from codecompass.languages.walk.block_tests import BlockTestSyntax
+from codecompass.languages.written_types import WrittenTypes
 
 
 class RuleContext(Struct):
@@ -225,3 +228,13 @@ class Language(Struct, frozen=True, kw_only=True):
     visibility: Callable[[Node, str, RuleContext], Visibility] = no_visibility
     """For definitions to which their rule gives none, like `doc`."""
     doc: Callable[[Node, RuleContext], str] = leading_comment
+    binding: Binding = Binding()
+    """How names lead to definitions: by scopes, imports and packages."""
+    members: Members = Members()
+    """Which definitions are members of a type."""
+    calls: Calls = Calls()
+    """How a call chooses between functions of one name."""
+    types: WrittenTypes = WrittenTypes()
+    """How heads of definitions write types."""
+    display: Display = Display()
+    """How code is shown."""

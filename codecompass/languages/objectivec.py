@@ -11,8 +11,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from codecompass.languages.c import C_RULES, function, include
+from codecompass.languages.binding import Calls
+from codecompass.languages.c import C_BINDING, C_MEMBERS, C_RULES, C_TYPES, function, include
 from codecompass.languages.c_declarators import head, local_bodies
+from codecompass.languages.display import Display
 from codecompass.languages.language import DESCEND, Definition, Found, Language, Rule, RuleContext
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import, Visibility
@@ -185,4 +187,9 @@ OBJECTIVEC = Language(
     separator="::",
     prepare=prepare,
     doc=comment_above,
+    binding=C_BINDING,
+    members=C_MEMBERS,
+    calls=Calls(constructors_convert=True),
+    types=C_TYPES,
+    display=Display(lexer=None),
 )

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from codecompass.languages.binding import Binding, Members
+from codecompass.languages.display import Display
 from codecompass.languages.language import (
     DESCEND,
     Definition,
@@ -22,6 +24,7 @@ from codecompass.languages.records import CLASS_LIKE, Import, SymbolKind, Visibi
 from codecompass.languages.walk.block_tests import QUOTED, BlockTestSyntax
 from codecompass.languages.walk.source_text import enter_if_marked, holds_marker, marker_finder
 from codecompass.languages.words import word_set
+from codecompass.languages.written_types import WrittenTypes
 
 
 def in_namespace(name: str, context: RuleContext) -> str:
@@ -308,4 +311,8 @@ PHP = Language(
     comment_starts=(b"//", b"/*", b"#"),
     tests=TESTS,
     before_walk=marker_finder(MARKERS, DEFINITION),
+    binding=Binding(declares="namespace", continues_namespaces=True, imports_are_per_file=True),
+    members=Members(types_are_capitalised=True),
+    types=WrittenTypes(variables="before_name", results="colon", supertypes="keywords"),
+    display=Display(attribute_starts=("#[",), lexer_options={"startinline": True}),
 )

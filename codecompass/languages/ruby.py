@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from codecompass.languages.binding import Binding, Members
+from codecompass.languages.display import Display
 from codecompass.languages.language import (
     DESCEND,
     Definition,
@@ -40,6 +42,7 @@ from codecompass.languages.ruby_scopes import (
 from codecompass.languages.walk.block_tests import QUOTED, BlockTestSyntax
 from codecompass.languages.walk.source_text import enter_if_marked, marker_finder
 from codecompass.languages.words import word_set
+from codecompass.languages.written_types import WrittenTypes
 
 ACCESSORS: Final = word_set(
     "attr attr_accessor attr_reader attr_writer attr_internal cattr_accessor cattr_reader class_attribute mattr_accessor "
@@ -291,4 +294,14 @@ RUBY = Language(
     tests=TESTS,
     before_walk=marker_finder(MARKERS),
     doc=comment_above,
+    binding=Binding(continues_namespaces=True),
+    members=Members(
+        place="parts",
+        opens_built_in_types=True,
+        types_are_capitalised=True,
+        functions_are_properties=True,
+        unwrapping=word_set("new dup freeze tap itself"),
+    ),
+    types=WrittenTypes(supertypes="less_than"),
+    display=Display(line_comment="#"),
 )

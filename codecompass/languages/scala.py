@@ -6,6 +6,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from codecompass.languages.binding import Binding, Calls, Extensions, Members
+from codecompass.languages.display import DECORATORS, Display
+from codecompass.languages.jvm import JVM_UNWRAPPING
 from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, RuleContext, body_of, lines_of
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Import, SymbolKind, Visibility
@@ -20,6 +23,7 @@ from codecompass.languages.walk.source_text import (
     plain_code,
 )
 from codecompass.languages.words import word_set
+from codecompass.languages.written_types import WrittenTypes
 
 _LITERALS: Final = re.compile(
     rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"+|\Z) | "(?:[^"\\\n]++|\\.)*+" """, re.DOTALL | re.VERBOSE
@@ -357,4 +361,22 @@ SCALA = Language(
     module=module_of,
     before_walk=marker_finder(_LOCAL_MARKERS),
     doc=comment_above,
+    binding=Binding(
+        only_types_are_everywhere=True,
+        imports_members=True,
+        declares="namespace",
+        directories_are_packages=True,
+        has_relative_names=True,
+    ),
+    members=Members(
+        extensions=Extensions(block="extension"),
+        opens_built_in_types=True,
+        types_are_capitalised=True,
+        functions_are_properties=True,
+        calls_take_elements=True,
+        unwrapping=JVM_UNWRAPPING,
+    ),
+    calls=Calls(types_choose=True, fields_share_names=True),
+    types=WrittenTypes(variables="colon", results="before_name_or_colon", has_square_brackets=True, supertypes="keywords"),
+    display=Display(attribute_starts=DECORATORS),
 )

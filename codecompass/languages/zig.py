@@ -19,6 +19,7 @@ from codecompass.languages.walk.source_text import (
     plain_code,
 )
 from codecompass.languages.words import word_set
+from codecompass.languages.written_types import WrittenTypes
 
 _LITERALS: Final = re.compile(
     rb"""//[^\n]*+ | \\\\[^\n]*+ | "(?:[^"\\\n]++|\\.)*+" | '(?:[^'\\\n]|\\.)++'""", re.DOTALL | re.VERBOSE
@@ -309,4 +310,5 @@ ZIG = Language(
     module=by_path(zig_module),
     before_walk=marker_finder(_CONTAINER_MARKERS),
     doc=doc_of,
+    types=WrittenTypes(variables="colon", results="arrow"),
 )

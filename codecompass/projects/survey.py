@@ -18,6 +18,7 @@ from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive
 from codecompass.jobs import Interruption
 from codecompass.languages import SYMBOL_LANGUAGES, USUAL_LANGUAGES
+from codecompass.languages.grammars import GRAMMAR_PACK, NAMED_OTHERWISE, SEPARATE_GRAMMARS
 from codecompass.projects.detection import RoutingRules
 from codecompass.projects.visibility import visible
 from codecompass.protocol.metadata import SchemaStatus
@@ -27,13 +28,6 @@ from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project, Registry
 from codecompass.store.snapshot import IndexMeta
 from codecompass.units import SECONDS
-
-GRAMMAR_PACK: Final = "tree_sitter_language_pack"
-NAMED_OTHERWISE: Final[Mapping[str, str]] = {"objectivec": "objc"}
-"""Grammars by languages that have another name."""
-
-SEPARATE_GRAMMARS: Final[Mapping[str, str]] = {"csharp": "tree_sitter_c_sharp"}
-"""Grammars that the pack imports from separate packages, by language."""
 
 PRESENCE_SECONDS: Final = 2 * SECONDS
 """How long a file system may take to report whether the root of a project exists."""

@@ -9,6 +9,8 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
+from codecompass.languages import described
+from codecompass.languages.module_paths import ModulePaths
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE
 from codecompass.languages.uses.built_in_names import NAMESPACE_ROOTS
 from codecompass.languages.uses.expressions import LITERAL, UNKNOWN, expression_of, parameters
@@ -27,8 +29,7 @@ from codecompass.query.definitions import (
     name_path,
     owner_name,
 )
-from codecompass.query.extension_functions import WITH_EXTENSIONS, extended_type, of_type, visible_extensions
-from codecompass.query.rust_modules import KEYWORDS
+from codecompass.query.extension_functions import extended_type, is_block, of_type, visible_extensions
 from codecompass.query.written_types import (
     PRIMITIVES,
     base_names,
@@ -120,13 +121,14 @@ class ReceiverTypes:
         self._supertypes[type_.id] = ()  # against cycles
         file = self._definitions.file_of(type_)
         names = base_names(type_)
-        if family_of(type_.language) == "go":
+        traits = described(type_.language).members
+        if traits.fields_embed_types:
             names = [row.name for row in file.symbols if row.parent_id == type_.id and _is_embedded(row)]
         things: list[Thing] = []
         for name in names:
             found = self._type(name, file, [])
             things += found or [OUTSIDE]
-        if family_of(type_.language) == "rust" and type_.kind != "impl":
+        if traits.blocks_implement and type_.kind != "impl":
             for row in self._definitions.named(type_.name):
                 if row.kind == "impl":
                     impl_file = self._definitions.file_of(row)
@@ -141,11 +143,15 @@ class ReceiverTypes:
         if type_.id in seen or depth > MAX_DEPTH:
             return []
         seen.add(type_.id)
-        if family_of(type_.language) in _MEMBERS_INSIDE:
+        traits = described(type_.language).members
+        if traits.place == "inside":
             inside = self._definitions.file_of(type_).by_name.get(name, ())
             own = [row for row in inside if row.parent_id == type_.id]
-            if not own and type_.language == "kotlin":
-                companions = {row.id for row in self._definitions.file_of(type_).symbols if _is_companion(row, type_)}
+            if not own and traits.companions:
+                symbols = self._definitions.file_of(type_).symbols
+                companions = {
+                    row.id for row in symbols if row.parent_id == type_.id and row.signature.startswith(traits.companions)
+                }
                 own = [row for row in inside if row.parent_id in companions]
         else:
             own = [row for row in self._definitions.named(name) if self._belongs(row, type_)]
@@ -171,7 +177,7 @@ class ReceiverTypes:
 
     def extensions(self, name: str, file: FileNames, things: Sequence[Thing]) -> list[SymbolRow]:
         """Returns the visible functions that extend one of the types, or any type that is not the repository's."""
-        if file.language not in WITH_EXTENSIONS:
+        if file.traits.members.extensions is None:
             return []
         visible = self._visible_extensions(name, file)
         if not visible:
@@ -234,9 +240,10 @@ class ReceiverTypes:
     def implementing(self, impl: SymbolRow) -> SymbolRow | None:
         """Returns the type that an `impl` is for, None if it is not in the repository."""
         file = self._definitions.file_of(impl)
-        if impl.language == "rust" and is_for_all_types(impl):
+        is_written = described(impl.language).members.blocks_implement
+        if is_written and is_for_all_types(impl):
             return None
-        written = implementing_type(impl) if impl.language == "rust" else impl.name
+        written = implementing_type(impl) if is_written else impl.name
         things = self._type(written, file, ())
         if things == [OUTSIDE]:
             return None
@@ -253,14 +260,15 @@ class ReceiverTypes:
         if first.endswith("()") and first != "()":
             first, rest = first[:-2], ["()", *rest]
         current: list[Thing]
+        paths = file.traits.binding.module_paths
         if first.startswith("<"):
             current = self._written(first[1:-1], file, around)
         elif first == "self" or first in file.rules.own:
             current = list(self.around(file, around)[-1:])
-            if not current and file.rules.family == "rust":
-                current, rest = self._rust_root(first, rest, file, around)
-        elif first == "super" and file.rules.family == "rust":
-            current, rest = self._rust_root(first, rest, file, around)
+            if not current and paths is not None:
+                current, rest = self._root(paths, first, rest, file, around)
+        elif first == "super" and paths is not None:
+            current, rest = self._root(paths, first, rest, file, around)
         elif first == "super" or first in file.rules.above:
             types = self.around(file, around)
             current = [thing for each in types[-1:] for thing in self.supertypes(each)]
@@ -280,20 +288,21 @@ class ReceiverTypes:
         return tuple(current) if current else None
 
     def _required(self, module: str, file: FileNames) -> list[Thing]:
-        """Returns the module of Lua that a file requires by this name."""
+        """Returns the module that a file requires by this name."""
         rows = [row for rows in file.imports.values() for row in rows if row.spec == module]
         return [Module(row.target) for row in rows[:1] if row.target] or [OUTSIDE] * bool(rows)
 
     def _first(
         self, first: str, rest: list[str], file: FileNames, around: Sequence[SymbolRow], *, is_type: bool = False
     ) -> tuple[list[Thing], list[str]]:
+        binding = file.traits.binding
         for row in () if is_type else reversed(around):
             # A constructor often assigns one of its parameters to a field.
-            name = row.name if row.kind in FUNCTION_LIKE else "extension" if _is_extension(row) else ""
+            name = row.name if row.kind in FUNCTION_LIKE else "extension" if is_block(row) else ""
             type_ = dict(parameters(row.signature, name, file.rules)).get(first) if name else None
             if type_ is not None:
                 return self._written(type_, file, around), rest
-        if file.rules.family == "c" and first == "std":
+        if first in binding.foreign_namespaces:
             return [OUTSIDE], []  # what a repository adds to it are specializations
         if first[:1].isupper():
             for row in reversed(around):
@@ -305,7 +314,7 @@ class ReceiverTypes:
         modules: list[Thing] = [
             Module(target)
             for row in file.imports.get(first, ())
-            if (not symbols or is_whole_module(row)) and (target := self._definitions.module_named(row, first, file))
+            if (not symbols or is_whole_module(row, file)) and (target := self._definitions.module_named(row, first, file))
         ]
         if modules and not symbols:
             return modules, rest
@@ -317,18 +326,17 @@ class ReceiverTypes:
             return [OUTSIDE], []
         if first in file.imports and not any(row.target for row in file.imports[first]):
             return [OUTSIDE], []
-        if file.rules.family == "rust":
-            if first in KEYWORDS:
-                return self._rust_root(first, rest, file, around)
-            root = self._definitions.root_of_crate(first, file)
-            if root:
-                return [Module(root)], rest
-            modules = [row for row in self._definitions.in_family(first, file) if row.kind == "module"]
-            return modules, rest
-        if file.rules.family == "c":
-            spaces: list[Thing] = [row for row in self._definitions.in_family(first, file) if row.kind == "module"]
-            return spaces[:1], rest
-        return [], rest
+        paths = binding.module_paths
+        if paths is not None and first in paths.roots:
+            return self._root(paths, first, rest, file, around)
+        root = self._definitions.root_of_package(first, file)
+        if root:
+            return [Module(root)], rest
+        if not binding.has_namespaces_before_names:
+            return [], rest
+        spaces: list[Thing] = [row for row in self._definitions.in_family(first, file) if row.kind == "module"]
+        # Without paths all of one name are parts of one namespace.
+        return (spaces if paths is not None else spaces[:1]), rest
 
     def _is_from_outside(self, first: str, rest: Sequence[str], file: FileNames, around: Sequence[SymbolRow]) -> bool:
         """Whether a name that nothing in view defines is built into the language, or can only be a type from outside."""
@@ -341,27 +349,19 @@ class ReceiverTypes:
             )
         if first in file.rules.built_in:
             return True
-        if not first[:1].isupper() or first.isupper() or file.rules.family not in _CAPITALISED:
+        if not first[:1].isupper() or first.isupper() or not file.traits.members.types_are_capitalised:
             return False
         steps = {step.strip(".():") for step in rest}
         if any(first in name_path(row)[:-1] for step in steps if step for row in self._definitions.in_family(step, file)):
             return False  # the root of a path to a module of the repository
         return not any(row.kind not in MEMBER_KINDS for row in self._definitions.in_family(first, file))
 
-    def _rust_root(
-        self, first: str, rest: list[str], file: FileNames, around: Sequence[SymbolRow]
+    def _root(
+        self, paths: ModulePaths, first: str, rest: list[str], file: FileNames, around: Sequence[SymbolRow]
     ) -> tuple[list[Thing], list[str]]:
-        """Returns the module at the beginning of a path of Rust, and the steps after it."""
-        names = [first]
-        while rest[: len(names)] and rest[len(names) - 1] == ".super":
-            names.append("super")
-        steps = rest[len(names) - 1 :]
-        n_inline = sum(row.kind == "module" for row in around) if first != "crate" else 0
-        if n_inline and "super" not in names:
-            return [], rest
-        # Inline modules are in the same file.
-        names = [*["self"] * min(n_inline, len(names)), *names[n_inline:]]
-        target = self._definitions.rust_module(names, file)
+        """Returns the module at the beginning of a path, and the steps after it; none for an inline module of the same file."""
+        names, steps = paths.steps(first, rest, sum(row.kind == "module" for row in around))
+        target = self._definitions.module_of_path(names, file)
         return [Module(target)] if target else [], steps
 
     def _of_symbols(self, symbols: Sequence[SymbolRow], *, is_called: bool) -> list[Thing]:
@@ -376,7 +376,7 @@ class ReceiverTypes:
                 file = self._definitions.file_of(row)
                 around = enclosing(file, row.line_start)
                 written = declared_type(row)
-                if row.kind in FUNCTION_LIKE and not is_called and row.language not in _WITH_PROPERTIES:
+                if row.kind in FUNCTION_LIKE and not is_called and not file.traits.members.functions_are_properties:
                     continue
                 if written in ("Self", "this", "self", "static", "typing.Self", "t.Self"):
                     things += self.around(file, around)[-1:]
@@ -390,9 +390,8 @@ class ReceiverTypes:
 
     def _stepped(self, current: list[Thing], step: str, file: FileNames) -> list[Thing]:
         if step == "()":
-            # In Scala the element of a collection is written like a call.
             elements = [each for thing in current if isinstance(thing, Outside) for each in thing.elements]
-            return elements if elements and file.language == "scala" else current
+            return elements if elements and file.traits.members.calls_take_elements else current
         if step.startswith("#"):
             return self._item(current, int(step[1:]))
         if step.endswith("{}"):
@@ -415,7 +414,7 @@ class ReceiverTypes:
                 things += self._of_symbols(found, is_called=is_called)
             else:
                 found = self.members(thing, name)
-                if not found and name in _UNWRAPPING.get(file.rules.family, ()):
+                if not found and name in file.traits.members.unwrapping:
                     things.append(thing)
                 found = found or self.extensions(name, file, [thing])
                 if not found and thing.kind == "module":
@@ -519,24 +518,24 @@ class ReceiverTypes:
             return False
         if owner_name(row) != type_.name:
             return False
-        family = family_of(type_.language)
-        if family == "go":
-            return row.path.rpartition("/")[0] == type_.path.rpartition("/")[0] and row.parent_id is None
-        if family in ("csharp", "ruby"):
-            return name_path(row)[:-1] == name_path(type_)  # in another part of a partial or reopened class
-        if family == "ecmascript":
-            return (
-                row.path == type_.path and row.parent_id is not None and row.qualified_name.startswith(type_.qualified_name + ".")
-            )
-        if family == "rust":
-            is_alone = row.path == type_.path or not self._has_namesakes(type_)
-            return is_alone or row.qualified_name.rpartition("::")[0] == type_.qualified_name
-        if family in ("c", "swift"):
-            return not self._has_namesakes(type_) or name_path(row)[:-1] == name_path(type_)
-        return False
+        match described(type_.language).members.place:
+            case "inside":
+                return False
+            case "directory":
+                return row.path.rpartition("/")[0] == type_.path.rpartition("/")[0] and row.parent_id is None
+            case "parts":
+                return name_path(row)[:-1] == name_path(type_)
+            case "file":
+                below = type_.qualified_name + "."
+                return row.path == type_.path and row.parent_id is not None and row.qualified_name.startswith(below)
+            case "blocks":
+                is_alone = row.path == type_.path or not self._has_namesakes(type_)
+                return is_alone or row.qualified_name.rpartition("::")[0] == type_.qualified_name
+            case "qualified":
+                return not self._has_namesakes(type_) or name_path(row)[:-1] == name_path(type_)
 
     def _has_namesakes(self, type_: SymbolRow) -> bool:
-        """Whether types of several qualified names, in Rust several types, have the name of this one."""
+        """Whether types of several qualified names have the name of this one; where members are in blocks, several types."""
         known = self._namesakes.get(type_.id)
         if known is None:
             family = family_of(type_.language)
@@ -545,13 +544,11 @@ class ReceiverTypes:
                 for each in self._definitions.named(type_.name)
                 if each.kind in TYPE_KINDS and each.kind != "impl" and family_of(each.language) == family
             ]
-            known = len(types if family == "rust" else {name_path(each) for each in types}) > 1
+            are_in_blocks = described(type_.language).members.place == "blocks"
+            known = len(types if are_in_blocks else {name_path(each) for each in types}) > 1
             self._namesakes[type_.id] = known
         return known
 
-
-_MEMBERS_INSIDE: Final = frozenset({"python", "jvm"})
-"""Families whose types have all their members between their first and last line."""
 
 _OF_ELEMENTS: Final = word_set(
     "get getOrDefault getOrNull getOrElse getOrPut at first firstOrNull last lastOrNull head front back peek poll pop popleft "
@@ -571,21 +568,6 @@ _OF_SAME: Final = word_set(
 
 _OF_WRAPPERS: Final = word_set("then map let also tap ifPresent filter and_then is_some_and inspect flatMap any forEach")
 """Methods of wrappers that give what is wrapped to a function; a written type stands for the wrapped one."""
-
-_UNWRAPPING: Final = {
-    "csharp": word_set("ConfigureAwait Result Value"),
-    "jvm": word_set("get orElse orElseThrow join also apply orElseGet await"),
-    "ruby": word_set("new dup freeze tap itself"),
-    "rust": word_set(
-        "await unwrap expect unwrap_or_default unwrap_or unwrap_or_else as_ref as_mut borrow borrow_mut lock read write clone "
-        "to_owned into_inner as_deref as_deref_mut take project get_mut as_pin_mut"
-    ),
-    "c": word_set("get value"),
-}
-"""By family: members of wrappers that return what is wrapped; a written type stands for the wrapped one."""
-
-_CAPITALISED: Final = frozenset({"csharp", "elixir", "jvm", "php", "ruby", "rust", "swift"})
-"""Families in which only types, modules and constants begin with a capital letter."""
 
 _MODIFIED: Final = re.compile(r"^(?:[&*]|mut\b|const\b|\s|'\w+\b)+|[?!&* ]+$")
 _MEMBER_TYPE: Final = re.compile(r"(?P<type>[\w$.]+(?:<.*>)?)\[[\"'](?P<name>[\w$]+)[\"']\]")
@@ -611,15 +593,6 @@ def _is_embedded(row: SymbolRow) -> bool:
     return row.kind == "field" and " " not in row.signature and row.signature.lstrip("*").rpartition(".")[2] == row.name
 
 
-def _is_extension(row: SymbolRow) -> bool:
-    """Whether a definition holds functions of Scala that have a parameter in common, the value that they are called on."""
-    return row.language == "scala" and row.kind == "impl" and row.signature.startswith("extension")
-
-
-def _is_companion(row: SymbolRow, type_: SymbolRow) -> bool:
-    return row.parent_id == type_.id and row.signature.startswith(("companion object", "private companion object"))
-
-
 def _is_type_parameter(name: str, enclosing: Sequence[SymbolRow]) -> bool:
     """Whether a type is a parameter of an enclosing definition, so that it can be anything."""
     if len(name) == 1:
@@ -636,7 +609,3 @@ def _nearest(symbols: Sequence[SymbolRow], file: FileNames) -> SymbolRow:
         return row.path != file.path, row.path.rpartition("/")[0] != file.directory, row.kind == "impl"
 
     return min(symbols, key=distance)
-
-
-_WITH_PROPERTIES: Final = word_set("csharp javascript kotlin python ruby scala swift tsx typescript")
-"""Languages in which a function can be used like a field."""

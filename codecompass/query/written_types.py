@@ -3,8 +3,9 @@
 import re
 from typing import Final
 
+from codecompass.languages import described
 from codecompass.languages.words import word_set
-from codecompass.query.definitions import family_of
+from codecompass.languages.written_types import WrittenTypes
 from codecompass.store.rows import SymbolRow
 
 MAX_ALTERNATIVES: Final = 4
@@ -171,85 +172,83 @@ def declared_type(row: SymbolRow) -> str:
     """Returns the written type of a field or variable, or the return type of a function; `=` and the value if only that is
     written; '' if nothing is."""
     signature, name = row.signature, row.name
-    family = family_of(row.language)
+    types = described(row.language).types
     if row.kind == "type":
-        _, _, value = signature.partition("=")
-        if family == "go":
-            return signature.partition(name)[2].strip(" =")
-        if family == "c" and signature.startswith("typedef"):
-            return signature.removeprefix("typedef").rpartition(name)[0].strip()
-        return value.strip()
+        return _of_alias(signature, name, types)
     if row.kind in ("fn", "method", "macro"):
-        return _returned(signature, name, family)
+        return _returned(signature, name, types)
     at = signature.find(name)
-    if family in ("c", "csharp", "php") or row.language == "java":  # `Job Job { get; }`: the type comes first
+    if types.variables == "before_name":  # `Job Job { get; }`
         at = max((found.start() for found in re.finditer(rf"\b{re.escape(name)}\b", _VALUE.split(signature)[0])), default=at)
     before, after = signature[:at], signature[at + len(name) :]
-    match family:
-        case "python" | "ecmascript" | "rust" | "swift" | "zig":
+    match types.variables:
+        case "colon":
             after = after.lstrip("?! ")
             if after.startswith(":"):
                 return _split_at(after[1:], "=")[0].strip() if after[1:].strip() else ""
             return "=" + after[1:] if after.startswith("=") and not after.startswith("==") else ""
-        case "go":
+        case "after_name":
             after = after.strip()
-            if after.startswith("="):
-                return "=" + after[1:]
-            return after.partition("=")[0].strip()
-        case "jvm" if row.language in ("kotlin", "scala"):
-            after = after.lstrip()
-            if after.startswith(":"):
-                return after[1:].partition("=")[0].strip()
-            return "=" + after[1:] if after.startswith("=") else ""
-        case "c" | "jvm" | "csharp" | "php":
-            words = re.sub(
-                r"\b(?:public|private|protected|static|final|const|volatile|transient|extern|inline|mutable|readonly)\b|@\w+",
-                " ",
-                before,
-            )
-            is_array = family == "c" and after.lstrip()[:1] == "["
-            return " ".join(words.split()) + "[]" * is_array
+            return "=" + after[1:] if after.startswith("=") else after.partition("=")[0].strip()
+        case "before_name":
+            is_array = types.has_arrays_after_names and after.lstrip()[:1] == "["
+            return " ".join(_MODIFIERS_BEFORE.sub(" ", before).split()) + "[]" * is_array
     return ""
 
 
-def _returned(signature: str, name: str, family: str) -> str:
-    match family:
-        case "python":
-            _, arrow, type_ = signature.rpartition("->")
-            return type_.strip() if arrow else ""
-        case "rust" | "swift" | "zig":
+_MODIFIERS_BEFORE: Final = re.compile(
+    r"\b(?:public|private|protected|static|final|const|volatile|transient|extern|inline|mutable|readonly)\b|@\w+"
+)
+_MODIFIERS_OF_FUNCTIONS: Final = re.compile(
+    r"\b(?:public|private|protected|static|final|virtual|inline|constexpr|explicit|abstract|synchronized|extern|override|async|"
+    r"sealed|default|native)\b|@\w+(?:\([^)]*\))?|^\s*<[^>]*>|\btemplate\s*<[^>]*>"
+)
+
+
+def _of_alias(signature: str, name: str, types: WrittenTypes) -> str:
+    if types.aliases == "after_name":
+        return signature.partition(name)[2].strip(" =")
+    if types.aliases == "before_name" and signature.startswith("typedef"):
+        return signature.removeprefix("typedef").rpartition(name)[0].strip()
+    return signature.partition("=")[2].strip()
+
+
+def _returned(signature: str, name: str, types: WrittenTypes) -> str:
+    match types.results:
+        case "arrow":
             _, arrow, type_ = signature.rpartition("->")
             return type_.partition(" where ")[0].strip() if arrow else ""
-        case "ecmascript":
-            signature = signature.rstrip(" =>{")
-            found = re.search(r"\)\s*:\s*(?P<type>[^(){}=]+(?:<.*>)?)$", signature)
-            if found is None and re.search(r"^(?:export\s+)?(?:static\s+)?get\s", signature):
-                found = re.search(r":\s*(?P<type>.+)$", signature)
-            return found["type"].strip() if found is not None else ""
-        case "go":
-            depth = 0
-            text = signature
-            at = text.find(name)
-            at = text.find("(", at)
-            for index in range(at, len(text)):
-                depth += (text[index] == "(") - (text[index] == ")")
-                if depth == 0:
-                    return _results(text[index + 1 :].strip())
-            return ""
-        case "jvm" if ":" in (head := _split_at(signature, "=")[0]).rpartition(")")[2]:
+        case "colon":
+            return _after_colon(signature)
+        case "after_parameters":
+            end = _end_of_parameters(signature, signature.find("(", signature.find(name)))
+            return _results(signature[end + 1 :].strip()) if end >= 0 else ""
+        case "before_name_or_colon" if ":" in (head := _split_at(signature, "=")[0]).rpartition(")")[2]:
             return head.rpartition(")")[2].partition(":")[2].strip()
-        case "c" | "jvm" | "csharp":
+        case "before_name" | "before_name_or_colon":
             before = signature[: max(signature.find(name + "("), 0)]
             before = re.sub(r"\b(?:[\w~]+::)+$", "", before)
-            words = re.sub(
-                r"\b(?:public|private|protected|static|final|virtual|inline|constexpr|explicit|abstract|synchronized|extern|override|async|sealed|default|native)\b|@\w+(?:\([^)]*\))?|^\s*<[^>]*>|\btemplate\s*<[^>]*>",
-                " ",
-                before,
-            )
-            return " ".join(words.split())
-        case "php":
-            return signature.rpartition("):")[2].strip() if "):" in signature else ""
+            return " ".join(_MODIFIERS_OF_FUNCTIONS.sub(" ", before).split())
     return ""
+
+
+def _after_colon(signature: str) -> str:
+    """Returns the type behind the parameters of a function, or behind the name of a getter."""
+    signature = signature.rstrip(" =>{")
+    found = re.search(r"\)\s*:\s*(?P<type>[^(){}=]+(?:<.*>)?)$", signature)
+    if found is None and re.search(r"^(?:export\s+)?(?:static\s+)?get\s", signature):
+        found = re.search(r":\s*(?P<type>.+)$", signature)
+    return found["type"].strip() if found is not None else ""
+
+
+def _end_of_parameters(signature: str, at: int) -> int:
+    """Returns the index of the parenthesis that closes the one at `at`; -1 if none does."""
+    depth = 0
+    for index in range(at, len(signature) if at >= 0 else at):
+        depth += (signature[index] in "([{") - (signature[index] in ")]}")
+        if depth == 0:
+            return index
+    return -1
 
 
 MAX_HEAD: Final = 2_000
@@ -268,7 +267,7 @@ def type_parameters(row: SymbolRow) -> list[str]:
         return []
     after_name = re.search(rf"\b{re.escape(row.name)}\s*(?P<open>[<\[])", head) if row.name[:1].isalnum() else None
     found = after_name or re.search(r"(?:^|[\s=(]|\bimpl|\bfun|\bfn)(?P<open><)", head)
-    if found is None or (found["open"] == "[" and family_of(row.language) not in _WITH_SQUARE_BRACKETS):
+    if found is None or (found["open"] == "[" and not described(row.language).types.has_square_brackets):
         return []
     at = found.end("open")
     depth, end = 1, at
@@ -276,10 +275,6 @@ def type_parameters(row: SymbolRow) -> list[str]:
         depth += (head[end] in "<[") - (head[end] in ">]" and head[end - 1] not in "=-")
         end += 1
     return _split_at(head[at : end - (not depth)], ",")
-
-
-_WITH_SQUARE_BRACKETS: Final = frozenset({"go", "jvm", "python"})
-"""Families with languages that write type parameters in square brackets."""
 
 
 def type_bound(name: str, row: SymbolRow) -> str:
@@ -292,7 +287,7 @@ def type_bound(name: str, row: SymbolRow) -> str:
         found = re.match(_BOUND.format(name=re.escape(name)), parameter)
         if found is not None:
             return _first_type(parameter[found.end() :]).replace("+", "&")
-        if family_of(row.language) == "go" and parameter.strip() == name:  # `K, V Number`
+        if parameter.strip() == name and described(row.language).types.bounds_are_shared:
             later = [each.split(None, 1) for each in parameters[position + 1 :]]
             return next((words[1] for words in later if len(words) > 1), "")
     where = re.search(_WHERE.format(name=re.escape(name)), row.signature[:MAX_HEAD]) if parameters else None
@@ -319,7 +314,7 @@ def _first_type(text: str) -> str:
 
 
 def _results(written: str) -> str:
-    """Returns the results of a Go function without their names: `(*Job, error)` of `(job *Job, err error)`."""
+    """Returns the results of a function without their names: `(*Job, error)` of `(job *Job, err error)`."""
     if not written.startswith("("):
         return (
             written.split()[-1]
@@ -340,87 +335,91 @@ _GENERIC: Final = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
 
 def base_names(row: SymbolRow) -> list[str]:
     """Returns the names of a type's supertypes as written in its head, without type arguments."""
-    signature = row.signature
-    family = family_of(row.language)
-    match family:
-        case "python":
-            at = signature.find("(")
-            if at < 0:
-                return []
-            inside = signature[at + 1 :].rpartition(")")[0] or signature[at + 1 :]
-            return [name for part in _split_at(inside, ",") if "=" not in part and (name := _bare(part))]
-        case "rust":
-            if row.kind == "impl":
-                found = re.search(r"^(?:unsafe )?impl\b(?:<.*?>)?\s+!?(?P<trait>.+?)\s+for\s", _without_arguments(signature))
-                return [_bare(found["trait"])] if found is not None else []
-            if row.kind == "trait":
-                _, colon, bounds = _without_arguments(signature).replace("::", "\0").partition(":")
-                bounds = bounds.partition(" where ")[0].replace("\0", "::")
-                return (
-                    [name for part in bounds.split("+") if (name := _bare(part)) and not part.strip().startswith(("'", "?"))]
-                    if colon
-                    else []
-                )
-            return []
-    text = _without_arguments(_without_wrappers(signature) if family == "ecmascript" else signature)
-    if family in ("ecmascript", "php") or row.language in ("java", "scala"):
-        names: list[str] = []
-        for clause in re.findall(
-            r"\b(?:extends|implements|with)\s+([^{]*?)(?=\b(?:extends|implements|with|permits)\b|$|\{)", text
-        ):
-            names += [name for part in clause.split(",") if (name := _bare(part))]
-        return names
-    if row.language == "ruby":
-        _, less, base = text.partition("<")
-        return [_bare(base)] if less and not base.startswith("<") else []
-    if family in ("c", "csharp", "swift") or row.language == "kotlin":
-        masked = text.replace("::", "\0")
-        head = re.sub(r"\([^()]*\)", "", masked)
-        _, colon, bases = head.partition(":")
-        bases = bases.partition(" where ")[0].replace("\0", "::")
-        if not colon:
-            return []
-        parts = [re.sub(r"\b(?:public|private|protected|virtual)\b|\bby\b.*", "", part) for part in bases.split(",")]
-        return [name for part in parts if (name := _bare(part))]
+    types = described(row.language).types
+    match types.supertypes:
+        case "parentheses":
+            return _in_parentheses(row.signature)
+        case "bounds":
+            return _implemented(row.signature) if row.kind == "impl" else _bounds(row.signature) if row.kind == "trait" else []
+        case "keywords":
+            return _after_keywords(_without_arguments(_without_wrappers(row.signature, types.first_argument_types)))
+        case "less_than":
+            _, less, base = _without_arguments(row.signature).partition("<")
+            return [_bare(base)] if less and not base.startswith("<") else []
+        case "colon":
+            return _after_head(_without_arguments(row.signature))
     return []
 
 
-def go_arity(method: SymbolRow) -> tuple[int, int]:
-    """Returns how many parameters and how many results a Go method has."""
-    at = method.signature.find("(", method.signature.find(f"{method.name}("))
-    depth = 0
-    for index in range(at, len(method.signature)):
-        depth += (method.signature[index] in "([{") - (method.signature[index] in ")]}")
-        if depth == 0:
-            results = _results(method.signature[index + 1 :].strip())
-            n_parameters = len(_split_at(method.signature[at + 1 : index], ","))
-            return n_parameters, len(item_types(results)) or bool(results)
-    return -1, -1
+def _in_parentheses(signature: str) -> list[str]:
+    at = signature.find("(")
+    if at < 0:
+        return []
+    inside = signature[at + 1 :].rpartition(")")[0] or signature[at + 1 :]
+    return [name for part in _split_at(inside, ",") if "=" not in part and (name := _bare(part))]
+
+
+def _implemented(signature: str) -> list[str]:
+    found = re.search(r"^(?:unsafe )?impl\b(?:<.*?>)?\s+!?(?P<trait>.+?)\s+for\s", _without_arguments(signature))
+    return [_bare(found["trait"])] if found is not None else []
+
+
+def _bounds(signature: str) -> list[str]:
+    bounds = _behind_colon(_without_arguments(signature))
+    return [name for part in bounds.split("+") if (name := _bare(part)) and not part.strip().startswith(("'", "?"))]
+
+
+def _after_keywords(head: str) -> list[str]:
+    clauses = re.findall(r"\b(?:extends|implements|with)\s+([^{]*?)(?=\b(?:extends|implements|with|permits)\b|$|\{)", head)
+    return [name for clause in clauses for part in clause.split(",") if (name := _bare(part))]
+
+
+def _after_head(head: str) -> list[str]:
+    bases = _behind_colon(re.sub(r"\([^()]*\)", "", head))
+    parts = [re.sub(r"\b(?:public|private|protected|virtual)\b|\bby\b.*", "", part) for part in bases.split(",")]
+    return [name for part in parts if (name := _bare(part))]
+
+
+def _behind_colon(head: str) -> str:
+    """Returns what is behind the first colon that is not one of `::`, up to `where`; empty without one."""
+    return head.replace("::", "\0").partition(":")[2].partition(" where ")[0].replace("\0", "::")
+
+
+def arity(method: SymbolRow) -> tuple[int, int]:
+    """Returns how many parameters and how many results a method has; (-1, -1) if its signature is cut."""
+    signature = method.signature
+    at = signature.find("(", signature.find(f"{method.name}("))
+    end = _end_of_parameters(signature, at)
+    if end < 0:
+        return -1, -1
+    results = _returned(signature[at:], "", described(method.language).types)
+    return len(_split_at(signature[at + 1 : end], ",")), len(item_types(results)) or bool(results)
 
 
 def numbered_fields(row: SymbolRow) -> list[str]:
-    """Returns the types of the fields without names of a struct of Rust: `A` and `B` of `struct Pair(A, B);`."""
+    """Returns the types of the fields of a struct that have numbers for names: `A` and `B` of `struct Pair(A, B);`."""
     found = re.search(r"\bstruct \w+(?:<.*?>)?\((?P<fields>.*)\)", row.signature)
-    fields = _split_at(found["fields"], ",") if found is not None and row.language == "rust" else []
+    has_any = found is not None and described(row.language).types.has_numbered_fields
+    fields = _split_at(found["fields"], ",") if found is not None and has_any else []
     return [re.sub(r"^\s*(?:#\[[^\]]*\]\s*)*(?:pub(?:\([^)]*\))?\s+)?", "", field).strip() for field in fields]
 
 
 def implementing_type(impl: SymbolRow) -> str:
-    """Returns the type that a Rust `impl` is for, as written, without type arguments; '' for references to a type."""
+    """Returns the type that an `impl` is for, as written, without type arguments; '' for references to a type."""
     head = _without_arguments(impl.signature.partition(" where ")[0])
     _, is_of_trait, written = head.rpartition(" for ")
     written = (written if is_of_trait else re.sub(r"^(?:unsafe\s+)?impl\b", "", head)).strip()
     return _bare(written) if not written.startswith(("&", "*", "(")) else ""
 
 
-_WRAPPER: Final = re.compile(r"\b(?:Omit|Partial|Required|Readonly|Pick|NonNullable|Exclude|Extract)<")
+_GENERIC_TYPE: Final = re.compile(r"\b(?P<name>\w+)<")
 MAX_WRAPPERS: Final = 8
 
 
-def _without_wrappers(text: str) -> str:
+def _without_wrappers(text: str, wrappers: frozenset[str]) -> str:
     """Returns a head with `Omit<Base, ..>` and the like replaced by their first argument, whose members they have."""
-    for _ in range(MAX_WRAPPERS):
-        found = _WRAPPER.search(text)
+    for _ in range(MAX_WRAPPERS if wrappers else 0):
+        found = next((each for each in _GENERIC_TYPE.finditer(text) if each["name"] in wrappers), None)
         if found is None:
             break
         end = _end_of_arguments(text, found.end())
@@ -441,7 +440,7 @@ def _end_of_arguments(text: str, at: int) -> int:
 
 
 def is_for_all_types(impl: SymbolRow) -> bool:
-    """Whether a Rust `impl` is for a type parameter, or for references to a type, and so for no type of its own."""
+    """Whether an `impl` is for a type parameter, or for references to a type, and so for no type of its own."""
     written = implementing_type(impl)
     head = re.match(r"(?:unsafe\s+)?impl\s*<", impl.signature)
     parameters = impl.signature[head.end() : _end_of_arguments(impl.signature, head.end())] if head is not None else ""
