@@ -20,6 +20,7 @@ from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Use
 from codecompass.languages.uses.expressions import UNKNOWN, VARIABLE, parameters
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.words import word_set
+from codecompass.query.declared_types import declared_type
 from codecompass.query.definitions import (
     ELSEWHERE,
     MEMBER_KINDS,
@@ -41,10 +42,11 @@ from codecompass.query.definitions import (
     unique,
 )
 from codecompass.query.extension_functions import extends_others, visible_extensions
+from codecompass.query.modules import Modules
 from codecompass.query.namespaces import Namespaces, is_declared, may_be_seen, named_by
 from codecompass.query.overloads import Overloads
-from codecompass.query.receiver_types import Module, Outside, ReceiverTypes
-from codecompass.query.written_types import declared_type
+from codecompass.query.receiver_types import ReceiverTypes
+from codecompass.query.type_members import Module, Outside
 from codecompass.store.facts import FactsReader
 from codecompass.store.rows import SymbolRow
 
@@ -54,7 +56,9 @@ class Binder:
 
     def __init__(self, facts: FactsReader) -> None:
         self.definitions: Final = Definitions(facts)
-        self.types: Final = ReceiverTypes(self.definitions, self._unqualified)
+        self.modules: Final = Modules(self.definitions)
+        self.types: Final = ReceiverTypes(self.definitions, self.modules, self._unqualified)
+        self.members: Final = self.types.members
         self.overloads: Final = Overloads()
         self._namespaces: Final = Namespaces()
         self._bound: dict[tuple[int, int, str], Binding] = {}
@@ -141,8 +145,8 @@ class Binder:
         if nested:
             return Binding("exact", tuple(nested))
         if rules.has_implicit_members:
-            for type_ in reversed(self.types.around(file, around)):
-                members = [row for row in self.types.members(type_, name) if not are_types or row.kind in TYPE_KINDS]
+            for type_ in reversed(self.members.around(file, around)):
+                members = [row for row in self.members.named(type_, name) if not are_types or row.kind in TYPE_KINDS]
                 if members:
                     return Binding("exact", tuple(members))
         top = [row for row in own if not is_member(row) or row.kind in TYPE_KINDS]
@@ -178,7 +182,7 @@ class Binder:
         for row in file.everything_from:
             found = self.definitions.declared_in(row, name, file)
             if not found and row.target:
-                found = self.definitions.in_module(row.target, name, 0)
+                found = self.modules.in_module(row.target, name, 0)
             if not found and binding.module_paths is not None:
                 found = [
                     each
@@ -248,11 +252,11 @@ class Binder:
                     found += named_by(self.definitions.in_family(last, file), row.spec, row.name)
                 continue
             is_inside = True
-            found += self.definitions.imported_as(row, name)
+            found += self.modules.imported_as(row, name)
             if not found and paths is not None:
                 names = row.spec.split(paths.separator)
-                module = self.definitions.module_of_path(names, file)
-                found += self.definitions.in_module(module, row.name or name, 0) if module else []
+                module = self.modules.module_of_path(names, file)
+                found += self.modules.in_module(module, row.name or name, 0) if module else []
                 found = found or self.definitions.by_path(names, row.name or name, file)
             if not found and (paths is not None or is_declared(file)):
                 last = last_part(row.spec, file.language) if not row.name else row.name
@@ -262,7 +266,7 @@ class Binder:
                 ]
         if found:
             return Binding("exact", tuple(unique(found)))
-        if any(row.target and row.name and self.definitions.namespace(row.target, row.name) for row in rows):
+        if any(row.target and row.name and self.modules.namespace(row.target, row.name) for row in rows):
             return ELSEWHERE  # a module as an object: `export * as name`
         if is_inside:
             # The module creates the name in a way that no definition shows.
@@ -274,11 +278,11 @@ class Binder:
         """Binds the name of a member in a literal, or of a keyword argument."""
         things = self.types.things(use.receiver, file, around) if use.receiver else None
         types = [thing for thing in things or () if isinstance(thing, SymbolRow)]
-        members = [row for type_ in types for row in self.types.members(type_, name) if row.kind in ("field", "const", "var")]
+        members = [row for type_ in types for row in self.members.named(type_, name) if row.kind in ("field", "const", "var")]
         if members:
             return Binding("exact", tuple(unique(members)))
         fields = tuple(row for row in self.definitions.in_family(name, file) if row.kind == "field")
-        if not fields or (things is not None and not any(self.types.is_open(type_) for type_ in types)):
+        if not fields or (things is not None and not any(self.members.is_open(type_) for type_ in types)):
             return ELSEWHERE
         return Binding("possible", fields)
 
@@ -288,20 +292,18 @@ class Binder:
             found: list[SymbolRow] = []
             for thing in things:
                 if isinstance(thing, Module):
-                    found += self.definitions.in_module(thing.target, name, 0) or self.definitions.below_module(
-                        thing.target, name
-                    )
+                    found += self.modules.in_module(thing.target, name, 0) or self.modules.below_module(thing.target, name)
                 elif isinstance(thing, SymbolRow):
-                    found += self.types.members(thing, name)
+                    found += self.members.named(thing, name)
             if found:
                 return Binding("exact", tuple(unique(found)))
-            extensions = self.types.extensions(name, file, things)
+            extensions = self.members.extensions(name, file, things)
             if extensions:
                 return Binding("exact", tuple(extensions))
             if all(isinstance(thing, Outside) for thing in things):
                 added = [row for row in self.definitions.in_family(name, file) if extends_others(row, file.rules)]
                 return self._fitting(added) if name not in _COMMON_MEMBERS else ELSEWHERE
-            if all(isinstance(thing, SymbolRow) and not self.types.is_open(thing) for thing in things):
+            if all(isinstance(thing, SymbolRow) and not self.members.is_open(thing) for thing in things):
                 return ELSEWHERE
         family = self.definitions.in_family(name, file)
         last = _LAST_NAME.search(use.receiver)

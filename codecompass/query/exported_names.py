@@ -14,7 +14,9 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.languages import described
-from codecompass.query.definitions import DEFAULT, Definitions, is_member
+from codecompass.query.binding import Binder
+from codecompass.query.definitions import is_member
+from codecompass.query.modules import DEFAULT
 from codecompass.store.facts import FactsReader
 from codecompass.store.rows import ImportRow, SymbolRow
 
@@ -34,13 +36,13 @@ class OtherNames(Struct, frozen=True):
 NO_NAMES: Final = OtherNames({}, frozenset())
 
 
-def other_names(target: SymbolRow, facts: FactsReader, definitions: Definitions) -> OtherNames:
+def other_names(target: SymbolRow, facts: FactsReader, binder: Binder) -> OtherNames:
     """Returns the other names of a definition; none for a member of a type, and in languages where only imports rename."""
     if not described(target.language).binding.exports_imports or is_member(target) or target.kind == "impl":
         return NO_NAMES
-    names = definitions.file_of(target)
+    names = binder.definitions.file_of(target)
     first = {target.name, *(exported for exported, own in names.exports.items() if target.name in own)}
-    if any(row.id == target.id for row in definitions.default_of(target.path)):
+    if any(row.id == target.id for row in binder.modules.default_of(target.path)):
         first.add(DEFAULT)
     return _Followed(target, facts).names((target.path, name) for name in first)
 

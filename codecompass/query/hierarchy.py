@@ -15,12 +15,12 @@ from codecompass.protocol.replies import HierarchyNode, RelatedType, SymbolHiera
 from codecompass.protocol.requests import Confidence, GetSymbolHierarchy, Relation
 from codecompass.query.asked_definitions import if_several
 from codecompass.query.chosen_symbol import ChosenSymbols, choose_symbols, left_out_by_path
+from codecompass.query.declared_types import base_names
 from codecompass.query.definitions import TYPE_KINDS, FileNames, enclosing, entity, is_member
 from codecompass.query.exact_names import symbol_handle
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.options import MAX_HIERARCHY_BYTES, no_deadline
 from codecompass.query.query_words import name_parts
-from codecompass.query.receiver_types import MAX_SUPERTYPES
 from codecompass.query.shaping import stable_handle
 from codecompass.query.structural_types import (
     MAX_OVERRIDING,
@@ -29,8 +29,8 @@ from codecompass.query.structural_types import (
     with_the_methods_of,
 )
 from codecompass.query.symbol_places import SymbolPlaces
+from codecompass.query.type_members import MAX_SUPERTYPES
 from codecompass.query.uses import Uses
-from codecompass.query.written_types import base_names
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot
 
@@ -266,7 +266,7 @@ class TypeTree:
         if self._relation == "subtypes":
             related = [RelatedRow(found.type, depth, found.confidence) for found in direct_subtypes(self._uses, type_)]
         else:
-            rows = [thing for thing in self._uses.binder.types.supertypes(type_) if isinstance(thing, SymbolRow)]
+            rows = [thing for thing in self._uses.binder.members.supertypes(type_) if isinstance(thing, SymbolRow)]
             known = {row.name for row in rows}
             yield from (RelatedRow(name, depth) for name in base_names(type_) if _last_part(name) not in known)
             related = [RelatedRow(row, depth) for row in rows]
@@ -318,7 +318,7 @@ def direct_subtypes(uses: Uses, type_: SymbolRow) -> list[Subtype]:
             around = [row for row in enclosing(names, use.line) if row.kind in TYPE_KINDS]
             subtype = around[-1] if around else _below_attribute(names, use.line)
             if subtype is not None and subtype.kind == "impl":
-                subtype = uses.binder.types.implementing(subtype)
+                subtype = uses.binder.members.implementing(subtype)
             if subtype is not None and (subtype.id not in found or binding.certainty == "exact"):
                 found[subtype.id] = Subtype(subtype, binding.certainty)
     return sorted(found.values(), key=lambda each: (each.type.path, each.type.line_start, each.type.id))
@@ -326,27 +326,27 @@ def direct_subtypes(uses: Uses, type_: SymbolRow) -> list[Subtype]:
 
 def overriding(uses: Uses, method: SymbolRow) -> list[SymbolRow]:
     """Returns the methods that override a method or implement it, in all direct and indirect subtypes of its type."""
-    definitions, types = uses.binder.definitions, uses.binder.types
+    definitions, members = uses.binder.definitions, uses.binder.members
     if not is_member(method) or method.kind in TYPE_KINDS:
         return []
     namesakes = [row for row in definitions.named(method.name) if entity(row) != entity(method) and is_member(row)]
-    owners = {entity(type_) for type_ in types.of_member(method)}
+    owners = {entity(type_) for type_ in members.of_member(method)}
     if not namesakes or not owners:
         return []
     if has_structural_interfaces(method):
-        interfaces = [type_ for type_ in types.of_member(method) if type_.kind == "interface"]
+        interfaces = [type_ for type_ in members.of_member(method) if type_.kind == "interface"]
         below = {entity(row) for type_ in interfaces for row in with_the_methods_of(uses.binder, type_)}
-        return [row for row in namesakes if any(entity(type_) in below for type_ in types.of_member(row))]
+        return [row for row in namesakes if any(entity(type_) in below for type_ in members.of_member(row))]
     found = []
     for row in namesakes[:MAX_OVERRIDING]:
-        pending = list(types.of_member(row))
+        pending = list(members.of_member(row))
         seen: set[int] = set()
         while pending and len(seen) < MAX_SUPERTYPES:
             type_ = pending.pop()
             if type_.id in seen:
                 continue
             seen.add(type_.id)
-            above = [thing for thing in types.supertypes(type_) if isinstance(thing, SymbolRow)]
+            above = [thing for thing in members.supertypes(type_) if isinstance(thing, SymbolRow)]
             if any(entity(thing) in owners for thing in above):
                 found.append(row)
                 break
@@ -368,18 +368,18 @@ def _below_attribute(names: FileNames, line: int) -> SymbolRow | None:
 
 def overridden(uses: Uses, method: SymbolRow) -> list[SymbolRow]:
     """Returns the methods of direct and indirect supertypes that a method overrides or implements, nearest first."""
-    types = uses.binder.types
+    members = uses.binder.members
     if not is_member(method) or method.kind in TYPE_KINDS:
         return []
     if has_structural_interfaces(method):
         return interface_methods(uses.binder, method)
     found: dict[int, SymbolRow] = {}
-    pending, seen = list(types.of_member(method)), {type_.id for type_ in types.of_member(method)}
+    pending, seen = list(members.of_member(method)), {type_.id for type_ in members.of_member(method)}
     while pending and len(seen) < MAX_SUPERTYPES:
         type_ = pending.pop(0)
-        for above in types.supertypes(type_):
+        for above in members.supertypes(type_):
             if isinstance(above, SymbolRow) and above.id not in seen:
                 seen.add(above.id)
                 pending.append(above)
-                found.update((row.id, row) for row in types.members(above, method.name) if entity(row) != entity(method))
+                found.update((row.id, row) for row in members.named(above, method.name) if entity(row) != entity(method))
     return list(found.values())

@@ -5,9 +5,9 @@ from typing import Final
 
 from codecompass.languages import described
 from codecompass.query.binding import Binder
+from codecompass.query.declared_types import arity
 from codecompass.query.definitions import Definitions, owner_name
-from codecompass.query.receiver_types import MAX_SUPERTYPES
-from codecompass.query.written_types import arity
+from codecompass.query.type_members import MAX_SUPERTYPES
 from codecompass.store.rows import SymbolRow
 
 MAX_OVERRIDING: Final = 200
@@ -24,11 +24,11 @@ def has_structural_interfaces(row: SymbolRow) -> bool:
 
 def interface_methods(binder: Binder, method: SymbolRow) -> list[SymbolRow]:
     """Returns the methods of interfaces that a method of a type implements."""
-    owners = [type_ for type_ in binder.types.of_member(method) if type_.kind != "interface"]
+    owners = [type_ for type_ in binder.members.of_member(method) if type_.kind != "interface"]
     known = [_methods(binder, owner) for owner in owners]
     found = []
     for row in binder.definitions.named(method.name)[:MAX_OVERRIDING] if owners else ():
-        interfaces = [type_ for type_ in binder.types.of_member(row) if type_.kind == "interface"]
+        interfaces = [type_ for type_ in binder.members.of_member(row) if type_.kind == "interface"]
         if any(len(wanted := _methods(binder, each)) > 0 and any(wanted <= own for own in known) for each in interfaces):
             found.append(row)
     return found
@@ -67,7 +67,7 @@ def _methods(binder: Binder, type_: SymbolRow) -> frozenset[Method]:
         if current.id not in seen:
             seen.add(current.id)
             methods |= {(row.name, arity(row)) for row in _own_methods(binder.definitions, current)}
-            pending += [thing for thing in binder.types.supertypes(current) if isinstance(thing, SymbolRow)]
+            pending += [thing for thing in binder.members.supertypes(current) if isinstance(thing, SymbolRow)]
     return frozenset(methods)
 
 
@@ -77,7 +77,7 @@ def _own_methods(definitions: Definitions, type_: SymbolRow) -> list[SymbolRow]:
         return [row for row in file.symbols if row.parent_id == type_.id and row.kind == "method"]
     methods: list[SymbolRow] = []
     ending = posixpath.splitext(type_.path)[1]
-    for path in definitions.paths_beside(file):
+    for path in definitions.paths_in(file.directory):
         near = definitions.names_at(path) if path.endswith(ending) else None
         if near is not None:
             methods += [row for row in near.symbols if row.kind == "method" and owner_name(row) == type_.name]

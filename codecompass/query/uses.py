@@ -120,7 +120,7 @@ class Uses:
 
     def _renamed(self, target: SymbolRow) -> Iterator[tuple[str, IndexedFile, tuple[Use, ...]]]:
         """Yields the uses of other names that may mean a definition, with the name and the file."""
-        others = other_names(target, self._snapshot.facts, self.binder.definitions)
+        others = other_names(target, self._snapshot.facts, self.binder)
         by_name: dict[str, list[int]] = {}
         for file_id, names in others.by_file.items():
             for name in names - others.anywhere:
@@ -189,7 +189,7 @@ class Uses:
         for number, use in enumerate(uses):
             is_called = use.usage == "call" and file.traits.binding.imports_are_calls
             taken = [row for row in imports if row.line_start <= use.line <= row.line_end and not is_called]
-            imported = asked.met_by([symbol for row in taken for symbol in self.binder.definitions.taken_by(row, file)])
+            imported = asked.met_by([symbol for row in taken for symbol in self.binder.modules.taken_by(row, file)])
             if imported:
                 around, is_in_test = code_around(file, use.line)
                 yield FoundUse(file, use.line, "import", "exact", around, is_test or is_in_test, imported)
