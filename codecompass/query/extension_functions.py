@@ -44,10 +44,11 @@ def has_receiver_parameter(row: SymbolRow) -> bool:
     return extensions.is_function(row.signature, row.name)
 
 
-def is_block(row: SymbolRow) -> bool:
-    """Whether a definition holds functions that have a parameter in common, the value that they are called on."""
+def keyword_of_block(row: SymbolRow) -> str:
+    """Returns the keyword of a definition that holds functions with a parameter in common, the value that they are called on;
+    empty for any other definition."""
     extensions = described(row.language).members.extensions if row.kind == "impl" else None
-    return extensions is not None and extensions.block != "" and row.signature.startswith(extensions.block)
+    return extensions.block if extensions is not None and row.signature.startswith(extensions.block) else ""
 
 
 def extends_others(row: SymbolRow, rules: LexicalRules) -> bool:

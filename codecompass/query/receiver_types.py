@@ -25,16 +25,10 @@ from codecompass.query.definitions import (
     name_path,
     owner_name,
 )
-from codecompass.query.extension_functions import is_block
+from codecompass.query.extension_functions import keyword_of_block
 from codecompass.query.modules import Modules
 from codecompass.query.type_members import OUTSIDE, Module, Outside, Thing, TypeMembers
-from codecompass.query.written_types import (
-    PRIMITIVES,
-    element_type,
-    item_types,
-    only_argument,
-    type_names,
-)
+from codecompass.query.written_types import PRIMITIVES, element_type, item_types, only_argument, type_names
 from codecompass.store.rows import SymbolRow
 
 MAX_DEPTH: Final = 12
@@ -59,8 +53,8 @@ class ReceiverTypes:
         self._definitions = definitions
         self._modules = modules
         self._unqualified = unqualified
-        self._depth = 0
         self.members: Final = TypeMembers(definitions, self._type)
+        self._depth = 0
         self._types: dict[tuple[int, int, str], tuple[Thing, ...] | None] = {}
 
     def things(self, expression: str, file: FileNames, around: Sequence[SymbolRow]) -> tuple[Thing, ...] | None:
@@ -125,7 +119,7 @@ class ReceiverTypes:
         binding = file.traits.binding
         for row in () if is_type else reversed(around):
             # A constructor often assigns one of its parameters to a field.
-            name = row.name if row.kind in FUNCTION_LIKE else "extension" if is_block(row) else ""
+            name = row.name if row.kind in FUNCTION_LIKE else keyword_of_block(row)
             type_ = dict(parameters(row.signature, name, file.rules)).get(first) if name else None
             if type_ is not None:
                 return self._written(type_, file, around), rest
