@@ -377,6 +377,12 @@ SCALA = Language(
         unwrapping=JVM_UNWRAPPING,
     ),
     calls=Calls(types_choose=True, fields_share_names=True),
-    types=WrittenTypes(variables="colon", results="before_name_or_colon", has_square_brackets=True, supertypes="keywords"),
+    types=WrittenTypes(
+        variables="colon",
+        results="before_name_or_colon",
+        has_infix_types=True,
+        has_square_brackets=True,
+        supertypes="keywords",
+    ),
     display=Display(attribute_starts=DECORATORS),
 )

@@ -15,6 +15,8 @@ class WrittenTypes(Struct, frozen=True, kw_only=True):
     written."""
     aliases: Literal["equals", "after_name", "before_name"] = "equals"
     """Where the type is that an alias stands for: after `=`, after the name (`type A T`), before it (`typedef T A`)."""
+    has_infix_types: bool = False
+    """Whether a type may have operators in it, such as `F ~> G`, so that not every `<` and `>` in it is a bracket (Scala)."""
     has_arrays_after_names: bool = False
     """Whether the brackets of an array are behind the name of a variable (`T x[3]`)."""
     has_square_brackets: bool = False

@@ -28,7 +28,8 @@ def declared_type(row: SymbolRow) -> str:
         case "colon":
             after = after.lstrip("?! ")
             if after.startswith(":"):
-                return split_at(after[1:], "=")[0].strip() if after[1:].strip() else ""
+                parts = after[1:].split("=") if types.has_infix_types else split_at(after[1:], "=")
+                return parts[0].strip() if parts else ""
             return "=" + after[1:] if after.startswith("=") and not after.startswith("==") else ""
         case "after_name":
             after = after.strip()
@@ -231,7 +232,7 @@ def _behind_colon(head: str) -> str:
 def arity(method: SymbolRow) -> tuple[int, int]:
     """Returns how many parameters and how many results a method has; (-1, -1) if its signature is cut."""
     signature = method.signature
-    at = signature.find("(", signature.find(f"{method.name}("))
+    at = signature.find("(", max(signature.find(f"{method.name}("), 0))
     end = _end_of_parameters(signature, at)
     if end < 0:
         return -1, -1
