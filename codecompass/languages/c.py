@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from codecompass.languages.binding import Binding, Calls, Members
 from codecompass.languages.c_declarators import (
     FUNCTIONS,
     Declared,
@@ -21,6 +22,7 @@ from codecompass.languages.c_declarators import (
 )
 from codecompass.languages.c_imports import C_IMPORTS
 from codecompass.languages.c_preprocessing import prepare
+from codecompass.languages.display import Display
 from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, Rule, RuleContext, first_child
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, Import, SymbolKind, Visibility
@@ -40,6 +42,7 @@ from codecompass.languages.uses.patterns import (
 )
 from codecompass.languages.walk.source_text import MAX_VALUE_BYTES, comment_above, plain_code
 from codecompass.languages.words import word_set
+from codecompass.languages.written_types import WrittenTypes
 
 SPECIFIER_KINDS: Final[dict[str, SymbolKind]] = {
     "struct_specifier": "struct",
@@ -433,6 +436,25 @@ def lexical_rules() -> LexicalRules:
     )
 
 
+C_BINDING: Final = Binding(
+    constants_of_enums_are_bare=True,
+    own_file_prefix="static ",
+    own_file_endings=(".c", ".cc", ".cpp", ".cxx", ".m", ".mm"),
+    continues_namespaces=True,
+    has_namespaces_before_names=True,
+    foreign_namespaces=frozenset({"std"}),
+)
+"""Of C, C++ and Objective-C, which share headers."""
+
+C_MEMBERS: Final = Members(place="qualified", unwrapping=word_set("get value"))
+C_TYPES: Final = WrittenTypes(
+    variables="before_name",
+    results="before_name",
+    aliases="before_name",
+    has_arrays_after_names=True,
+    supertypes="colon",
+)
+
 C = Language(
     grammar="c",
     rules=C_RULES,
@@ -441,4 +463,9 @@ C = Language(
     doc=comment_above,
     uses=lexical_rules,
     imports=C_IMPORTS,
+    binding=C_BINDING,
+    members=C_MEMBERS,
+    calls=Calls(constructors_convert=True, has_prototypes=True),
+    types=C_TYPES,
+    display=Display(attribute_starts=("__attribute__", "[[")),
 )

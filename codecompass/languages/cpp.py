@@ -5,10 +5,12 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from codecompass.languages.c import BUILT_IN, C_RULES, KEYWORDS, c_casts, function
+from codecompass.languages.binding import Calls
+from codecompass.languages.c import BUILT_IN, C_BINDING, C_MEMBERS, C_RULES, C_TYPES, KEYWORDS, c_casts, function
 from codecompass.languages.c_declarators import SECTIONS, head, open_section, visibility_here
 from codecompass.languages.c_imports import C_IMPORTS
 from codecompass.languages.c_preprocessing import prepare_cpp
+from codecompass.languages.display import Display
 from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, Rule, RuleContext
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import
@@ -177,4 +179,9 @@ CPP = Language(
     doc=comment_above,
     uses=lexical_rules,
     imports=C_IMPORTS,
+    binding=C_BINDING,
+    members=replace(C_MEMBERS, are_defined_at_top_level=True),
+    calls=Calls(types_choose=True, constructors_convert=True, has_prototypes=True),
+    types=C_TYPES,
+    display=Display(attribute_starts=("template", "__attribute__", "[[")),
 )

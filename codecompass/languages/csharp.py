@@ -4,7 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from codecompass.languages.binding import Binding, Calls, Extensions, Members
 from codecompass.languages.csharp_imports import CSHARP_IMPORTS
+from codecompass.languages.display import Display
 from codecompass.languages.language import DESCEND, Definition, Found, Language, RuleContext, body_of, lines_of
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Import, SymbolKind, Visibility
@@ -30,6 +32,7 @@ from codecompass.languages.uses.patterns import (
 from codecompass.languages.walk.preparation import blank, blank_matches, masked, resolve_conditionals
 from codecompass.languages.walk.source_text import MAX_VALUE_BYTES, comment_above, plain_code
 from codecompass.languages.words import word_set
+from codecompass.languages.written_types import WrittenTypes
 
 _LITERALS: Final = re.compile(
     rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"+|\Z) | @\$?"(?:[^"]++|"")*+"
@@ -343,6 +346,20 @@ def lexical_rules() -> LexicalRules:
     )
 
 
+_EXTENDED: Final = re.compile(r"\(\s*this\s+(?:(?:ref|in|scoped|readonly)\s+)*(?P<type>[\w.]+)")
+
+
+def extended_type(signature: str, _name: str) -> str:
+    """Returns the type of `(this Type name)`; empty if the definition extends none."""
+    found = _EXTENDED.search(signature) if "this " in signature else None
+    return found["type"] if found is not None else ""
+
+
+def is_extension_method(signature: str, _name: str) -> bool:
+    """Whether the first parameter is the value that the method is called on."""
+    return "(this " in signature
+
+
 CSHARP = Language(
     grammar="csharp",
     rules={
@@ -367,4 +384,22 @@ CSHARP = Language(
     doc=doc_of,
     uses=lexical_rules,
     imports=CSHARP_IMPORTS,
+    binding=Binding(
+        only_types_are_everywhere=True,
+        declares="namespace",
+        directories_are_packages=True,
+        continues_namespaces=True,
+        has_relative_names=True,
+        sees_namespaces_around=True,
+    ),
+    members=Members(
+        place="parts",
+        extensions=Extensions(extended_type=extended_type, is_function=is_extension_method, has_receiver_parameter=True),
+        types_are_capitalised=True,
+        functions_are_properties=True,
+        unwrapping=word_set("ConfigureAwait Result Value"),
+    ),
+    calls=Calls(types_choose=True),
+    types=WrittenTypes(variables="before_name", results="before_name", supertypes="colon"),
+    display=Display(attribute_starts=("[",)),
 )

@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+from codecompass.languages.binding import Binding, Members
+from codecompass.languages.display import DECORATORS, Display
 from codecompass.languages.ecmascript_imports import ECMASCRIPT_IMPORTS, ecmascript_module
 from codecompass.languages.ecmascript_modules import import_alias, imports, note_exports, re_exports
 from codecompass.languages.ecmascript_scopes import (
@@ -52,6 +54,8 @@ from codecompass.languages.language import (
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import SymbolKind
 from codecompass.languages.walk.block_tests import BlockTestSyntax
+from codecompass.languages.words import word_set
+from codecompass.languages.written_types import WrittenTypes
 
 _TYPE_PARAMETERS: Final = re.compile(rb"\n[ \t]*([ \t])<(?=(?:const\s+)?[A-Za-z_]\w*(?:\s+extends\b|\s*=|,|>\())")
 _AFTER_TYPE: Final = re.compile(rb"(?:[\w\])}]|(?<!=)>)$")
@@ -397,6 +401,22 @@ TESTS: Final = BlockTestSyntax(
     title_of=_title_of,
 )
 
+BINDING: Final = Binding(
+    containers_are_components=True,
+    has_no_other_names=True,
+    exports_imports=True,
+    has_export_statements=True,
+    declaration_endings=(".d.ts", ".d.mts", ".d.cts"),
+)
+MEMBERS: Final = Members(place="file", functions_are_properties=True)
+TYPES: Final = WrittenTypes(
+    variables="colon",
+    results="colon",
+    supertypes="keywords",
+    first_argument_types=word_set("Omit Partial Required Readonly Pick NonNullable Exclude Extract"),
+)
+DISPLAY: Final = Display(attribute_starts=DECORATORS, imports="from")
+
 JAVASCRIPT = Language(
     grammar="javascript",
     rules=SCRIPT_RULES,
@@ -408,6 +428,10 @@ JAVASCRIPT = Language(
     before_walk=note_exports,
     doc=doc_comment,
     uses=script_rules,
+    binding=BINDING,
+    members=MEMBERS,
+    types=TYPES,
+    display=DISPLAY,
 )
 
 TYPESCRIPT = Language(
@@ -421,6 +445,10 @@ TYPESCRIPT = Language(
     before_walk=note_exports,
     doc=doc_comment,
     uses=typescript_rules,
+    binding=BINDING,
+    members=MEMBERS,
+    types=TYPES,
+    display=DISPLAY,
 )
 
 TSX = Language(
@@ -434,4 +462,8 @@ TSX = Language(
     before_walk=note_exports,
     doc=doc_comment,
     uses=script_rules,
+    binding=BINDING,
+    members=MEMBERS,
+    types=TYPES,
+    display=DISPLAY,
 )

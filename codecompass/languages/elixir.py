@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
+from codecompass.languages.binding import Binding, Members
+from codecompass.languages.display import Display
 from codecompass.languages.elixir_imports import ELIXIR_IMPORTS
 from codecompass.languages.elixir_syntax import (
     CALLBACKS,
@@ -302,4 +304,11 @@ ELIXIR = Language(
     doc=documentation,
     uses=lexical_rules,
     imports=ELIXIR_IMPORTS,
+    binding=Binding(writes_modules_in_full=True, declares="module", continues_namespaces=True),
+    members=Members(constructs_modules=True, types_are_capitalised=True),
+    display=Display(
+        attribute_starts=("@spec", "@impl", "@deprecated"),
+        doc_attributes=("@doc", "@moduledoc", "@typedoc"),
+        line_comment="#",
+    ),
 )

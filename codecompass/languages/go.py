@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from codecompass.languages.binding import Binding, Calls, Members
 from codecompass.languages.imports.module_root import ModuleRoot
 from codecompass.languages.imports.path_index import PathIndex
 from codecompass.languages.imports.paths import ROOT_TARGET, ancestors, directory_of, join, last_part, nearest
@@ -46,6 +47,7 @@ from codecompass.languages.uses.patterns import (
     member_cast,
 )
 from codecompass.languages.words import word_set
+from codecompass.languages.written_types import WrittenTypes
 
 TYPE_KINDS: Final[dict[str, SymbolKind]] = {"struct_type": "struct", "interface_type": "interface"}
 WRAPPERS: Final[dict[str, str]] = {
@@ -402,4 +404,14 @@ GO = Language(
     doc=doc_comment,
     uses=lexical_rules,
     imports=GO_IMPORTS,
+    binding=Binding(only_top_level_is_bare=True, has_no_other_names=True, ends_in_version=True, directories_are_packages=True),
+    members=Members(place="directory", are_defined_at_top_level=True, interfaces="structural", fields_embed_types=True),
+    calls=Calls(arity_is_exact=True, receiver="func ("),
+    types=WrittenTypes(
+        variables="after_name",
+        results="after_parameters",
+        aliases="after_name",
+        has_square_brackets=True,
+        bounds_are_shared=True,
+    ),
 )

@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
+from codecompass.languages.binding import Binding
+from codecompass.languages.display import Display
 from codecompass.languages.haskell_imports import HASKELL_IMPORTS
 from codecompass.languages.haskell_syntax import (
     BETWEEN,
@@ -403,4 +405,6 @@ HASKELL = Language(
     recover=recover,
     uses=lexical_rules,
     imports=HASKELL_IMPORTS,
+    binding=Binding(declares="module", files_are_modules=True),
+    display=Display(line_comment="--"),
 )

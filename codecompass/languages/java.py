@@ -9,7 +9,9 @@ from typing import Final
 
 from msgspec import structs
 
-from codecompass.languages.jvm import FAMILY, NAMES_OF_JAVA, ROOTS, of_jvm
+from codecompass.languages.binding import Binding, Calls, Members
+from codecompass.languages.display import DECORATORS, Display
+from codecompass.languages.jvm import FAMILY, JVM_UNWRAPPING, NAMES_OF_JAVA, ROOTS, of_jvm
 from codecompass.languages.jvm_imports import JVM_IMPORTS
 from codecompass.languages.language import (
     DESCEND,
@@ -41,6 +43,7 @@ from codecompass.languages.uses.patterns import (
     untyped_loop,
 )
 from codecompass.languages.words import word_set
+from codecompass.languages.written_types import WrittenTypes
 
 ANNOTATIONS: Final = frozenset({"annotation", "marker_annotation"})
 
@@ -293,4 +296,15 @@ JAVA = Language(
     visibility=visibility_of,
     uses=lexical_rules,
     imports=JVM_IMPORTS,
+    binding=Binding(
+        only_types_are_everywhere=True,
+        imports_members=True,
+        declares="namespace",
+        directories_are_packages=True,
+        imports_are_per_file=True,
+    ),
+    members=Members(types_are_capitalised=True, unwrapping=JVM_UNWRAPPING),
+    calls=Calls(types_choose=True, fields_share_names=True),
+    types=WrittenTypes(variables="before_name", results="before_name_or_colon", has_square_brackets=True, supertypes="keywords"),
+    display=Display(attribute_starts=DECORATORS),
 )

@@ -103,3 +103,7 @@ def _after_blanks(text: str, at: int, limit: int) -> int:
     while at < limit and text[at : at + 1] in (" ", "\t", "\n", "\r"):
         at += 1
     return at
+
+
+JVM_UNWRAPPING: Final = word_set("get orElse orElseThrow join also apply orElseGet await")
+"""Members of futures and optional values that return what they hold."""

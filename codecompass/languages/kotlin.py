@@ -6,7 +6,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.languages.jvm import FAMILY, NAMES_OF_JAVA, ROOTS, of_jvm
+from codecompass.languages.binding import Binding, Calls, Extensions, Members
+from codecompass.languages.display import DECORATORS, Display
+from codecompass.languages.jvm import FAMILY, JVM_UNWRAPPING, NAMES_OF_JAVA, ROOTS, of_jvm
 from codecompass.languages.jvm_imports import JVM_IMPORTS
 from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, RuleContext
 from codecompass.languages.nodes import Node
@@ -39,6 +41,7 @@ from codecompass.languages.walk.source_text import (
     plain_code,
 )
 from codecompass.languages.words import word_set
+from codecompass.languages.written_types import WrittenTypes
 
 _LITERALS: Final = re.compile(
     rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"+|\Z) | "(?:[^"\\\n]++|\\.)*+" | '(?:[^'\\\n]|\\.)++'""",
@@ -423,6 +426,22 @@ def lexical_rules() -> LexicalRules:
     return of_jvm(rules)
 
 
+_EXTENSION: Final = re.compile(
+    r"\b(?:fun|va[lr])\s+(?P<parameters><[^()]*?>\s*)?\(?(?P<type>[\w.]+(?:<[^()=]*>)?)\??\)?\??\.`?(?P<name>\w+)`?\s*[(:<=]"
+)
+
+
+def extended_type(signature: str, name: str) -> str:
+    """Returns the type of `fun Type.name()` without its arguments; empty if the definition extends none."""
+    found = _EXTENSION.search(signature) if "." in signature else None
+    return found["type"].partition("<")[0] if found is not None and found["name"] == name else ""
+
+
+def is_extension_function(signature: str, name: str) -> bool:
+    """Whether a signature is that of a function, not a property, that extends a type."""
+    return f".{name}(" in signature.partition("=")[0]
+
+
 KOTLIN = Language(
     grammar="kotlin",
     rules={
@@ -453,4 +472,21 @@ KOTLIN = Language(
     doc=doc_of,
     uses=lexical_rules,
     imports=JVM_IMPORTS,
+    binding=Binding(
+        only_types_are_everywhere=True,
+        imports_members=True,
+        declares="namespace",
+        directories_are_packages=True,
+        imports_are_per_file=True,
+    ),
+    members=Members(
+        companions=("companion object", "private companion object"),
+        extensions=Extensions(extended_type=extended_type, is_function=is_extension_function, n_holders=0),
+        types_are_capitalised=True,
+        functions_are_properties=True,
+        unwrapping=JVM_UNWRAPPING,
+    ),
+    calls=Calls(types_choose=True, fields_share_names=True),
+    types=WrittenTypes(variables="colon", results="before_name_or_colon", has_square_brackets=True, supertypes="colon"),
+    display=Display(attribute_starts=DECORATORS),
 )

@@ -11,12 +11,15 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
+from codecompass.languages.binding import Binding, Calls, Members
+from codecompass.languages.display import Display
 from codecompass.languages.imports.rules import ImportRules
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import SIGNATURE_LIMIT, Import, SymbolKind, Visibility
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.walk.block_tests import BlockTestSyntax
 from codecompass.languages.walk.embedded import EmbeddedCode
+from codecompass.languages.written_types import WrittenTypes
 
 
 class RuleContext(Struct):
@@ -238,3 +241,13 @@ class Language(Struct, frozen=True, kw_only=True):
     embedded: Callable[[str], EmbeddedCode | None] | None = None
     """Returns the code in a text, for a language whose files hold code of another one; the other fields are those of the usual
     one. None for a text without code that is known."""
+    binding: Binding = Binding()
+    """How names lead to definitions: by scopes, imports and packages."""
+    members: Members = Members()
+    """Which definitions are members of a type."""
+    calls: Calls = Calls()
+    """How a call chooses between functions of one name."""
+    types: WrittenTypes = WrittenTypes()
+    """How heads of definitions write types."""
+    display: Display = Display()
+    """How code is shown."""

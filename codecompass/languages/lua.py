@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from codecompass.languages.binding import Binding
+from codecompass.languages.display import Display
 from codecompass.languages.language import (
     DESCEND,
     HEAD_BYTES,
@@ -442,4 +444,6 @@ LUA = Language(
     before_walk=note_module,
     doc=comment_above,
     uses=lexical_rules,
+    binding=Binding(imports_are_calls=True, module_table=lua_module),
+    display=Display(line_comment="--"),
 )

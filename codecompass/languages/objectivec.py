@@ -12,9 +12,11 @@ from typing import Final
 from msgspec.structs import replace
 
 from codecompass.languages import c
-from codecompass.languages.c import C_RULES, function, include
+from codecompass.languages.binding import Calls
+from codecompass.languages.c import C_BINDING, C_MEMBERS, C_RULES, C_TYPES, function, include
 from codecompass.languages.c_declarators import head, local_bodies
 from codecompass.languages.c_imports import C_IMPORTS
+from codecompass.languages.display import Display
 from codecompass.languages.language import DESCEND, Definition, Found, Language, Rule, RuleContext
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import, Visibility
@@ -211,4 +213,9 @@ OBJECTIVEC = Language(
     doc=comment_above,
     uses=lexical_rules,
     imports=C_IMPORTS,
+    binding=C_BINDING,
+    members=C_MEMBERS,
+    calls=Calls(constructors_convert=True),
+    types=C_TYPES,
+    display=Display(lexer=None),
 )

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from codecompass.languages.binding import Binding, Members
+from codecompass.languages.display import Display
 from codecompass.languages.language import (
     DESCEND,
     Definition,
@@ -35,6 +37,7 @@ from codecompass.languages.uses.patterns import (
 from codecompass.languages.walk.block_tests import QUOTED, BlockTestSyntax
 from codecompass.languages.walk.source_text import enter_if_marked, holds_marker, marker_finder
 from codecompass.languages.words import word_set
+from codecompass.languages.written_types import WrittenTypes
 
 
 def in_namespace(name: str, context: RuleContext) -> str:
@@ -365,4 +368,8 @@ PHP = Language(
     before_walk=marker_finder(MARKERS, DEFINITION),
     uses=lexical_rules,
     imports=PHP_IMPORTS,
+    binding=Binding(declares="namespace", continues_namespaces=True, imports_are_per_file=True),
+    members=Members(types_are_capitalised=True),
+    types=WrittenTypes(variables="before_name", results="colon", supertypes="keywords"),
+    display=Display(attribute_starts=("#[",), lexer_options={"startinline": True}),
 )

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from codecompass.languages.binding import Binding, Members
+from codecompass.languages.display import DECORATORS, Display
 from codecompass.languages.language import (
     DESCEND,
     Definition,
@@ -38,6 +40,7 @@ from codecompass.languages.uses.patterns import (
     loop,
 )
 from codecompass.languages.words import word_set
+from codecompass.languages.written_types import WrittenTypes
 
 DECORATABLE: Final = frozenset({"function_definition", "class_definition"})
 PATTERNS: Final = frozenset({"pattern_list", "tuple_pattern", "list_pattern", "list_splat_pattern"})
@@ -271,4 +274,15 @@ PYTHON = Language(
     visibility=visibility_of,
     doc=docstring,
     uses=lexical_rules,
+    binding=Binding(
+        hides_nested_names=True,
+        has_no_other_names=True,
+        files_share_no_names=True,
+        binds_first_part=True,
+        exports_imports=True,
+        declaration_endings=(".pyi",),
+    ),
+    members=Members(functions_are_properties=True),
+    types=WrittenTypes(variables="colon", results="arrow", has_square_brackets=True, supertypes="parentheses"),
+    display=Display(attribute_starts=DECORATORS, line_comment="#"),
 )

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from codecompass.languages.binding import Binding, Members
+from codecompass.languages.display import Display
 from codecompass.languages.language import (
     DESCEND,
     Definition,
@@ -43,6 +45,7 @@ from codecompass.languages.uses.patterns import DOUBLE_LINES, HASH, SINGLE_LINES
 from codecompass.languages.walk.block_tests import QUOTED, BlockTestSyntax
 from codecompass.languages.walk.source_text import enter_if_marked, marker_finder
 from codecompass.languages.words import word_set
+from codecompass.languages.written_types import WrittenTypes
 
 ACCESSORS: Final = word_set(
     "attr attr_accessor attr_reader attr_writer attr_internal cattr_accessor cattr_reader class_attribute mattr_accessor "
@@ -349,4 +352,14 @@ RUBY = Language(
     doc=comment_above,
     uses=lexical_rules,
     imports=RUBY_IMPORTS,
+    binding=Binding(continues_namespaces=True),
+    members=Members(
+        place="parts",
+        opens_built_in_types=True,
+        types_are_capitalised=True,
+        functions_are_properties=True,
+        unwrapping=word_set("new dup freeze tap itself"),
+    ),
+    types=WrittenTypes(supertypes="less_than"),
+    display=Display(line_comment="#"),
 )

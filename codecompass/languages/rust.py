@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from codecompass.languages.binding import Binding, Calls, Members
+from codecompass.languages.display import Display
 from codecompass.languages.language import (
     DESCEND,
     Definition,
@@ -24,9 +26,11 @@ from codecompass.languages.language import (
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, Import, SymbolKind, Visibility
 from codecompass.languages.rust_imports import RUST_IMPORTS, rust_module
+from codecompass.languages.rust_modules import MODULE_PATHS
 from codecompass.languages.uses.lexical_rules import LexicalRules, SupertypeForms
 from codecompass.languages.uses.patterns import BLOCK, CHARACTER, DOUBLE_LINES, NAME, SLASHES, after, any_of, declared, loop
 from codecompass.languages.words import word_set
+from codecompass.languages.written_types import WrittenTypes
 
 _WRAPPER = re.compile(
     rb"^([ \t]*)((?:\w+::)*(?:cfg_\w+|feature|pin_project|\w*thread_local|task_local|lazy_static|proptest|rt_test)"
@@ -389,4 +393,26 @@ RUST = Language(
     visibility=visibility_of,
     doc=doc_comment,
     uses=lexical_rules,
+    binding=Binding(
+        macros_are_everywhere=True,
+        files_share_no_names=True,
+        exports_imports=True,
+        module_paths=MODULE_PATHS,
+        has_namespaces_before_names=True,
+    ),
+    members=Members(
+        place="blocks",
+        blocks_implement=True,
+        attributes_inherit=True,
+        functions_are_methods=True,
+        kinds_for_others=frozenset({"trait"}),
+        types_are_capitalised=True,
+        unwrapping=word_set(
+            "await unwrap expect unwrap_or_default unwrap_or unwrap_or_else as_ref as_mut borrow borrow_mut lock read write "
+            "clone to_owned into_inner as_deref as_deref_mut take project get_mut as_pin_mut"
+        ),
+    ),
+    calls=Calls(fields_share_names=True),
+    types=WrittenTypes(variables="colon", results="arrow", supertypes="bounds", has_numbered_fields=True),
+    display=Display(attribute_starts=("#[",)),
 )

@@ -6,7 +6,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from codecompass.languages.jvm import FAMILY, NAMES_OF_JAVA, ROOTS, of_jvm
+from codecompass.languages.binding import Binding, Calls, Extensions, Members
+from codecompass.languages.display import DECORATORS, Display
+from codecompass.languages.jvm import FAMILY, JVM_UNWRAPPING, NAMES_OF_JAVA, ROOTS, of_jvm
 from codecompass.languages.jvm_imports import JVM_IMPORTS
 from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, RuleContext, body_of, lines_of
 from codecompass.languages.nodes import Node
@@ -37,6 +39,7 @@ from codecompass.languages.walk.source_text import (
     plain_code,
 )
 from codecompass.languages.words import word_set
+from codecompass.languages.written_types import WrittenTypes
 
 _LITERALS: Final = re.compile(
     rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"+|\Z) | "(?:[^"\\\n]++|\\.)*+" """, re.DOTALL | re.VERBOSE
@@ -414,4 +417,28 @@ SCALA = Language(
     doc=comment_above,
     uses=lexical_rules,
     imports=JVM_IMPORTS,
+    binding=Binding(
+        only_types_are_everywhere=True,
+        imports_members=True,
+        declares="namespace",
+        directories_are_packages=True,
+        has_relative_names=True,
+    ),
+    members=Members(
+        extensions=Extensions(block="extension"),
+        opens_built_in_types=True,
+        types_are_capitalised=True,
+        functions_are_properties=True,
+        calls_take_elements=True,
+        unwrapping=JVM_UNWRAPPING,
+    ),
+    calls=Calls(types_choose=True, fields_share_names=True),
+    types=WrittenTypes(
+        variables="colon",
+        results="before_name_or_colon",
+        has_infix_types=True,
+        has_square_brackets=True,
+        supertypes="keywords",
+    ),
+    display=Display(attribute_starts=DECORATORS),
 )

@@ -6,6 +6,7 @@ Reads the text, not the tree: the grammar fails on most scripts that are not pla
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from codecompass.languages.display import Display
 from codecompass.languages.language import Definition, Language, RuleContext
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import, SymbolKind
@@ -231,4 +232,5 @@ SQL = Language(
     prepare=nothing_to_parse,
     recover=read,
     uses=lexical_rules,
+    display=Display(line_comment="--"),
 )

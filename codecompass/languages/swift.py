@@ -6,6 +6,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from codecompass.languages.binding import Binding, Members
+from codecompass.languages.display import DECORATORS, Display
 from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, RuleContext
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Import, SymbolKind, Visibility
@@ -37,6 +39,7 @@ from codecompass.languages.walk.source_text import (
     plain_code,
 )
 from codecompass.languages.words import word_set
+from codecompass.languages.written_types import WrittenTypes
 
 _LITERALS: Final = re.compile(
     rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"|\Z) | "(?:[^"\\\n]++|\\.)*+" """, re.DOTALL | re.VERBOSE
@@ -338,4 +341,14 @@ SWIFT = Language(
     before_walk=marker_finder(_LOCAL_MARKERS),
     doc=comment_above,
     uses=lexical_rules,
+    binding=Binding(only_types_are_everywhere=True, directories_are_packages=True),
+    members=Members(
+        place="qualified",
+        kinds_for_others=frozenset({"impl"}),
+        opens_built_in_types=True,
+        types_are_capitalised=True,
+        functions_are_properties=True,
+    ),
+    types=WrittenTypes(variables="colon", results="arrow", supertypes="colon"),
+    display=Display(attribute_starts=DECORATORS),
 )

@@ -1,11 +1,11 @@
-"""The table of languages: how files of each are recognised, what people call it, and which module describes it; and of the
-ecosystems of packages, whose files say how modules are named.
+"""The table of languages: how files of each are recognised, what people call it, and which module describes it; of the
+ecosystems of packages, whose files say how modules are named; and how the code of other repositories names packages.
 
 It is apart from the modules because a file's language must be known without loading any of them.
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import Struct
 
@@ -23,6 +23,10 @@ class Row(Struct, frozen=True, kw_only=True):
     """What people write for it in a filter, beside its name. With the name of another language it is added to that one."""
     module: str = ""
     """Of the package `codecompass.languages`; empty for a language that is a name to filter by."""
+    grammar: str = ""
+    """Its grammar, or that of what its files usually hold, if it is not named as the language is."""
+    grammar_package: str = ""
+    """The package that the grammar comes from, if it is not in the pack."""
     has_symbols: bool = True
     """Whether the module has a grammar and rules for definitions, or embeds a language that has."""
 
@@ -42,8 +46,24 @@ class Ecosystem(Struct, frozen=True, kw_only=True):
     """The ecosystem whose module roots follow from what these files say and from its own (`ImportRules.completed_roots`)."""
 
 
+class NamedPackages(Struct, frozen=True, kw_only=True):
+    """How the code of other repositories names the packages of one family of languages."""
+
+    language: str
+    """One language of the family."""
+    separator: str
+    """Separates the name of a package from the names of its parts."""
+    named_by: Literal["path", "directory", "manifest"]
+    """What names the package of a file: the first part of the file's module, its directory below that of the manifest (each
+    directory is a package), or the manifest alone."""
+    ecosystem: str = ""
+    """The manifests' ecosystem in the index."""
+    manifest: str = ""
+    """The name of the file that names packages; other configuration files only say where modules are found."""
+
+
 LANGUAGES: Final[Mapping[str, Row]] = {
-    "astro": Row(extensions=".astro", module="astro"),
+    "astro": Row(extensions=".astro", module="astro", grammar="tsx"),
     "bash": Row(
         extensions=".sh .bash .bats .ebuild .eclass .ksh .zsh",
         names=(
@@ -60,7 +80,7 @@ LANGUAGES: Final[Mapping[str, Row]] = {
         aliases="c++ cxx cc",
         module="cpp",
     ),
-    "csharp": Row(extensions=".cs .csx", aliases="c# cs", module="csharp"),
+    "csharp": Row(extensions=".cs .csx", aliases="c# cs", module="csharp", grammar_package="tree_sitter_c_sharp"),
     "elixir": Row(extensions=".ex .exs", interpreters="elixir iex", aliases="ex exs", module="elixir"),
     "go": Row(extensions=".go", aliases="golang", module="go"),
     "haskell": Row(extensions=".hs .hs-boot .hsc", interpreters="runghc runhaskell", aliases="hs", module="haskell"),
@@ -72,10 +92,10 @@ LANGUAGES: Final[Mapping[str, Row]] = {
         aliases="js jsx node",
         module="ecmascript",
     ),
-    "jupyter": Row(extensions=".ipynb", aliases="ipynb notebook", module="jupyter"),
+    "jupyter": Row(extensions=".ipynb", aliases="ipynb notebook", module="jupyter", grammar="python"),
     "kotlin": Row(extensions=".kt .kts", interpreters="kotlin kscript", aliases="kt", module="kotlin"),
     "lua": Row(extensions=".lua .rockspec", names=".busted .luacheckrc .luacov", interpreters="lua luajit texlua", module="lua"),
-    "objectivec": Row(extensions=".m .mm", module="objectivec"),
+    "objectivec": Row(extensions=".m .mm", module="objectivec", grammar="objc"),
     "php": Row(extensions=".php .php3 .php4 .php5 .php7 .php8 .phpt .phtml", interpreters="php", module="php"),
     "python": Row(
         extensions=".py .pyi .pyw",
@@ -97,13 +117,13 @@ LANGUAGES: Final[Mapping[str, Row]] = {
     "rust": Row(extensions=".rs", interpreters="rust-script", aliases="rs", module="rust"),
     "scala": Row(extensions=".scala .mill .sbt .sc", interpreters="amm scala scala-cli", module="scala"),
     "sql": Row(extensions=".sql .ddl .dml .pgsql .psql", module="sql"),
-    "svelte": Row(extensions=".svelte", module="svelte"),
+    "svelte": Row(extensions=".svelte", module="svelte", grammar="typescript"),
     "swift": Row(extensions=".swift", interpreters="swift", module="swift"),
     "typescript": Row(
         extensions=".ts .cts .mts", interpreters="bun deno ts-node tsx", aliases="ts typescript", module="ecmascript"
     ),
     "tsx": Row(extensions=".tsx", aliases="ts typescript", module="ecmascript"),
-    "vue": Row(extensions=".vue", module="vue"),
+    "vue": Row(extensions=".vue", module="vue", grammar="typescript"),
     "zig": Row(extensions=".zig", module="zig"),
     # Without symbols.
     "ada": Row(extensions=".ada .adb .ads"),
@@ -264,3 +284,13 @@ ECOSYSTEMS: Final[Mapping[str, Ecosystem]] = {
     "zig": Ecosystem(language="zig", files=("build.zig",)),
 }
 """By the name that module roots carry."""
+
+PACKAGES: Final[Mapping[str, NamedPackages]] = {
+    "python": NamedPackages(language="python", separator=".", named_by="path"),
+    "go": NamedPackages(language="go", separator="/", named_by="directory", ecosystem="go", manifest="go.mod"),
+    "ecmascript": NamedPackages(
+        language="typescript", separator="/", named_by="manifest", ecosystem="node", manifest="package.json"
+    ),
+    "rust": NamedPackages(language="rust", separator="::", named_by="manifest", ecosystem="cargo", manifest="Cargo.toml"),
+}
+"""By family and not by language, because a question about a definition of another repository says only its family."""

@@ -20,6 +20,7 @@ from codecompass.languages.walk.source_text import (
     plain_code,
 )
 from codecompass.languages.words import word_set
+from codecompass.languages.written_types import WrittenTypes
 from codecompass.languages.zig_imports import ZIG_IMPORTS, zig_module
 
 _LITERALS: Final = re.compile(
@@ -341,4 +342,5 @@ ZIG = Language(
     before_walk=marker_finder(_CONTAINER_MARKERS),
     doc=doc_of,
     uses=lexical_rules,
+    types=WrittenTypes(variables="colon", results="arrow"),
 )

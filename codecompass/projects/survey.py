@@ -17,7 +17,8 @@ from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive
 from codecompass.jobs import Interruption
-from codecompass.languages import SYMBOL_LANGUAGES, described
+from codecompass.languages import SYMBOL_LANGUAGES
+from codecompass.languages.table import LANGUAGES
 from codecompass.projects.detection import RoutingRules
 from codecompass.projects.visibility import visible
 from codecompass.protocol.metadata import SchemaStatus
@@ -29,8 +30,6 @@ from codecompass.store.snapshot import IndexMeta
 from codecompass.units import SECONDS
 
 GRAMMAR_PACK: Final = "tree_sitter_language_pack"
-SEPARATE_GRAMMARS: Final[Mapping[str, str]] = {"csharp": "tree_sitter_c_sharp"}
-"""Grammars that the pack imports from separate packages, by language."""
 
 PRESENCE_SECONDS: Final = 2 * SECONDS
 """How long a file system may take to report whether the root of a project exists."""
@@ -160,12 +159,12 @@ def missing_grammars() -> tuple[str, ...]:
     bound = {entry.name.partition(".")[0] for place in places for entry in _bindings(place)}
     if not bound:
         return SYMBOL_LANGUAGES
-    return tuple(
-        language
-        for language in SYMBOL_LANGUAGES
-        if (grammar := described(language).grammar) not in bound
-        and (grammar not in SEPARATE_GRAMMARS or find_spec(SEPARATE_GRAMMARS[grammar]) is None)
-    )
+    return tuple(language for language in SYMBOL_LANGUAGES if not _is_there(language, bound))
+
+
+def _is_there(language: str, bound: Collection[str]) -> bool:
+    row = LANGUAGES[language]
+    return find_spec(row.grammar_package) is not None if row.grammar_package else (row.grammar or language) in bound
 
 
 def _bindings(place: str) -> list["os.DirEntry[str]"]:

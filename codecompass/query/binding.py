@@ -15,35 +15,39 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from codecompass.languages import described
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Use
 from codecompass.languages.uses.expressions import UNKNOWN, VARIABLE
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.uses.parameters import parameters
 from codecompass.languages.words import word_set
+from codecompass.query.declared_types import declared_type
 from codecompass.query.definitions import (
-    COMPONENT_LANGUAGES,
     ELSEWHERE,
     MEMBER_KINDS,
     TYPE_KINDS,
     Binding,
     Definitions,
     FileNames,
-    crate,
     enclosing,
     entity,
     is_component,
+    is_component_file,
     is_member,
+    is_of_own_file,
+    is_top_level,
     is_whole_module,
     last_part,
     name_path,
     owner_name,
     unique,
 )
-from codecompass.query.extension_functions import WITH_EXTENSIONS, visible_extensions
+from codecompass.query.extension_functions import extends_others, visible_extensions
+from codecompass.query.modules import Modules
 from codecompass.query.namespaces import Namespaces, is_declared, may_be_seen, named_by
 from codecompass.query.overloads import Overloads
-from codecompass.query.receiver_types import Module, Outside, ReceiverTypes
-from codecompass.query.written_types import declared_type
+from codecompass.query.receiver_types import ReceiverTypes
+from codecompass.query.type_members import Module, Outside
 from codecompass.store.facts import FactsReader
 from codecompass.store.rows import SymbolRow
 
@@ -53,7 +57,9 @@ class Binder:
 
     def __init__(self, facts: FactsReader) -> None:
         self.definitions: Final = Definitions(facts)
-        self.types: Final = ReceiverTypes(self.definitions, self._unqualified)
+        self.modules: Final = Modules(self.definitions)
+        self.types: Final = ReceiverTypes(self.definitions, self.modules, self._unqualified)
+        self.members: Final = self.types.members
         self.overloads: Final = Overloads()
         self._namespaces: Final = Namespaces()
         self._bound: dict[tuple[int, int, str], Binding] = {}
@@ -73,7 +79,7 @@ class Binder:
                 # In the head of a type its members, including constructors, are not in scope.
                 inside = [row for row in around if row.line_start < use.line or row.kind == "module"]
                 known = self._unqualified(name, file, [row for row in inside if row.kind != "impl"], are_types=True)
-            elif file.rules.words is not None:
+            elif file.traits.binding.names_are_words:
                 known = self._shell_word(name, use, file)
             elif use.receiver:
                 known = self._member(name, use, file, around)
@@ -131,7 +137,7 @@ class Binder:
         self, name: str, file: FileNames, around: Sequence[SymbolRow], *, are_types: bool = False, is_receiver: bool = False
     ) -> Binding:
         """Binds an unqualified name: only to types with `are_types`; with `is_receiver` it stands before another name."""
-        rules = file.rules
+        rules, binding = file.rules, file.traits.binding
         own = [row for row in file.by_name.get(name, ()) if not are_types or row.kind in TYPE_KINDS]
         ids = {row.id for row in around}
         nested = [
@@ -140,27 +146,26 @@ class Binder:
         if nested:
             return Binding("exact", tuple(nested))
         if rules.has_implicit_members:
-            for type_ in reversed(self.types.around(file, around)):
-                members = [row for row in self.types.members(type_, name) if not are_types or row.kind in TYPE_KINDS]
+            for type_ in reversed(self.members.around(file, around)):
+                members = [row for row in self.members.named(type_, name) if not are_types or row.kind in TYPE_KINDS]
                 if members:
                     return Binding("exact", tuple(members))
         top = [row for row in own if not is_member(row) or row.kind in TYPE_KINDS]
-        if file.language == "python":
+        if binding.hides_nested_names:
             top = [row for row in top if row.parent_id is None or row.parent_kind in (None, "module")]
             if around and around[-1].kind in CLASS_LIKE:
                 # Names defined in a class are in scope in its body, but not in its methods.
                 top = [row for row in own if row.parent_id == around[-1].id] or top
-        if rules.family == "elixir" and name in rules.built_in:
-            # `defmodule Shop.String` is not called `String`, even in its own file.
+        if binding.writes_modules_in_full and name in rules.built_in:
             top = [row for row in top if row.parent_id is not None or row.qualified_name == name]
-        if rules.family == "go":
-            top = [row for row in own if row.parent_id is None and row.kind != "method"]
+        if binding.only_top_level_is_bare:
+            top = [row for row in own if is_top_level(row)]
         if top:
             return Binding("exact", tuple(top))
         imported = self._imported(name, file)
         if imported is not None:
             return imported
-        if file.language in COMPONENT_LANGUAGES:
+        if is_component_file(file.language):
             # The template of a component uses its methods without `this`. Components can be registered for all files.
             component = own or [row for row in self.definitions.in_family(name, file) if is_component(row)]
             if component:
@@ -178,8 +183,8 @@ class Binder:
         for row in file.everything_from:
             found = self.definitions.declared_in(row, name, file)
             if not found and row.target:
-                found = self.definitions.in_module(row.target, name, 0)
-            if not found and rules.family == "rust":
+                found = self.modules.in_module(row.target, name, 0)
+            if not found and binding.module_paths is not None:
                 found = [
                     each
                     for each in self.definitions.in_family(name, file)
@@ -187,10 +192,10 @@ class Binder:
                 ]
             if found:
                 return Binding("exact", tuple(found))
-        if rules.family in ("ecmascript", "python", "go") and all(row.target for row in file.everything_from):
+        if binding.has_no_other_names and all(row.target for row in file.everything_from):
             return ELSEWHERE
-        if is_receiver and rules.family in ("jvm", "csharp", "swift") and not name[:1].isupper():
-            return ELSEWHERE  # a variable; only types are visible everywhere
+        if is_receiver and binding.only_types_are_everywhere and not name[:1].isupper():
+            return ELSEWHERE  # a variable
         family = [
             row
             for row in self.definitions.in_family(name, file)
@@ -199,20 +204,18 @@ class Binder:
         if name in rules.built_in and not any(row.qualified_name == name for row in family):
             return ELSEWHERE
         free = [row for row in family if not is_member(row) or row.kind in TYPE_KINDS]
-        if rules.family == "rust":
-            macros = [row for row in free if row.kind == "macro"]
-            free = [row for row in macros if crate(row.path) == crate(file.path)] or macros or free * bool(file.everything_from)
-        elif rules.family == "c":
-            # Enum constants are names of the enclosing scope.
+        if binding.macros_are_everywhere:
+            free = _macros(free, file) or free * bool(file.everything_from)
+        elif binding.constants_of_enums_are_bare:
             free += [row for row in family if row.kind == "const" and row.parent_kind in CLASS_LIKE]
-            free = [row for row in free if not _is_hidden(row, file)]
+            free = [row for row in free if row.path == file.path or not is_of_own_file(row)]
         elif rules.has_implicit_members:
             free = free or [row for row in family if is_member(row)]
         return self._fitting(free)
 
     def _in_namespaces(self, name: str, file: FileNames, around: Sequence[SymbolRow]) -> list[SymbolRow]:
         """Returns the definitions of a name in the innermost enclosing namespace that has any, in all files."""
-        if file.rules.family not in _WITH_NAMESPACES:
+        if not file.traits.binding.continues_namespaces:
             return []
         paths = {name_path(row) for row in around if row.kind in TYPE_KINDS}
         if not paths:
@@ -229,6 +232,7 @@ class Binder:
         rows = file.imports.get(name)
         if rows is None:
             return None
+        paths = file.traits.binding.module_paths
         found: list[SymbolRow] = []
         is_inside = is_module = False
         for row in rows:
@@ -236,26 +240,26 @@ class Binder:
             if declared:
                 found += declared
                 continue
-            if row.name == "*" or (row.name and is_whole_module(row)):
+            if row.name == "*" or (row.name and is_whole_module(row, file)):
                 is_module = True
                 continue
             if not row.target:
-                if file.rules.family == "rust" and row.spec.partition("::")[0] in _STANDARD:
+                if paths is not None and row.spec.partition(paths.separator)[0] in paths.standard:
                     continue
-                if file.rules.family == "rust" and row.name:
-                    found += self.definitions.by_path(row.spec.split("::"), row.name, file)
+                if paths is not None and row.name:
+                    found += self.definitions.by_path(row.spec.split(paths.separator), row.name, file)
                 elif is_declared(file):
                     last = row.name or last_part(row.spec, file.language)
                     found += named_by(self.definitions.in_family(last, file), row.spec, row.name)
                 continue
             is_inside = True
-            found += self.definitions.imported_as(row, name)
-            if not found and file.rules.family == "rust":
-                module = self.definitions.rust_module(row.spec.split("::"), file)
-                found += self.definitions.in_module(module, row.name or name, 0) if module else []
-            if not found and file.rules.family == "rust":
-                found += self.definitions.by_path(row.spec.split("::"), row.name or name, file)
-            if not found and file.rules.family in ("jvm", "csharp", "rust", "php"):
+            found += self.modules.imported_as(row, name)
+            if not found and paths is not None:
+                names = row.spec.split(paths.separator)
+                module = self.modules.module_of_path(names, file)
+                found += self.modules.in_module(module, row.name or name, 0) if module else []
+                found = found or self.definitions.by_path(names, row.name or name, file)
+            if not found and (paths is not None or is_declared(file)):
                 last = last_part(row.spec, file.language) if not row.name else row.name
                 family = self.definitions.in_family(last, file)
                 found += named_by(family, row.spec, row.name) or [
@@ -263,22 +267,23 @@ class Binder:
                 ]
         if found:
             return Binding("exact", tuple(unique(found)))
-        if any(row.target and row.name and self.definitions.namespace(row.target, row.name) for row in rows):
+        if any(row.target and row.name and self.modules.namespace(row.target, row.name) for row in rows):
             return ELSEWHERE  # a module as an object: `export * as name`
         if is_inside:
             # The module creates the name in a way that no definition shows.
             return self._fitting([row for row in self.definitions.in_family(name, file) if not is_member(row)])
-        return None if is_module and file.rules.family == "rust" else ELSEWHERE
+        # A path may lead to a module and to a function of one name.
+        return None if is_module and paths is not None else ELSEWHERE
 
     def _key(self, name: str, use: Use, file: FileNames, around: Sequence[SymbolRow]) -> Binding:
         """Binds the name of a member in a literal, or of a keyword argument."""
         things = self.types.things(use.receiver, file, around) if use.receiver else None
         types = [thing for thing in things or () if isinstance(thing, SymbolRow)]
-        members = [row for type_ in types for row in self.types.members(type_, name) if row.kind in ("field", "const", "var")]
+        members = [row for type_ in types for row in self.members.named(type_, name) if row.kind in ("field", "const", "var")]
         if members:
             return Binding("exact", tuple(unique(members)))
         fields = tuple(row for row in self.definitions.in_family(name, file) if row.kind == "field")
-        if not fields or (things is not None and not any(self.types.is_open(type_) for type_ in types)):
+        if not fields or (things is not None and not any(self.members.is_open(type_) for type_ in types)):
             return ELSEWHERE
         return Binding("possible", fields)
 
@@ -288,33 +293,31 @@ class Binder:
             found: list[SymbolRow] = []
             for thing in things:
                 if isinstance(thing, Module):
-                    found += self.definitions.in_module(thing.target, name, 0) or self.definitions.below_module(
-                        thing.target, name
-                    )
+                    found += self.modules.in_module(thing.target, name, 0) or self.modules.below_module(thing.target, name)
                 elif isinstance(thing, SymbolRow):
-                    found += self.types.members(thing, name)
+                    found += self.members.named(thing, name)
             if found:
                 return Binding("exact", tuple(unique(found)))
-            extensions = self.types.extensions(name, file, things)
+            extensions = self.members.extensions(name, file, things)
             if extensions:
                 return Binding("exact", tuple(extensions))
             if all(isinstance(thing, Outside) for thing in things):
-                added = [row for row in self.definitions.in_family(name, file) if _extends_others(row, file.rules)]
+                added = [row for row in self.definitions.in_family(name, file) if extends_others(row, file.rules)]
                 return self._fitting(added) if name not in _COMMON_MEMBERS else ELSEWHERE
-            if all(isinstance(thing, SymbolRow) and not self.types.is_open(thing) for thing in things):
+            if all(isinstance(thing, SymbolRow) and not self.members.is_open(thing) for thing in things):
                 return ELSEWHERE
         family = self.definitions.in_family(name, file)
         last = _LAST_NAME.search(use.receiver)
         if last is not None and "()" not in use.receiver[last.start() :]:
             by_owner = [row for row in family if owner_name(row) == last[0] and last[0] != "self"]
-            if by_owner and (last[0][:1].isupper() or file.rules.family in ("rust", "c")):
+            if by_owner and (last[0][:1].isupper() or file.traits.binding.has_namespaces_before_names):
                 return Binding("exact", tuple(by_owner))
-            if file.rules.family == "rust" and not by_owner:
+            if file.traits.binding.module_paths is not None and not by_owner:
                 below = self.definitions.by_path(_NAMES.findall(use.receiver), name, file)
                 if below:
                     return self._fitting(below)
         members = [row for row in family if is_member(row)]
-        if things is None and file.language in WITH_EXTENSIONS:
+        if things is None and file.traits.members.extensions is not None:
             members = [*members, *(row for row in visible_extensions(name, file, self.definitions) if not is_member(row))]
         if use.usage == "call" and use.arity >= 0:
             members = [row for row in members if self._takes(row, use.arity, file.rules)]
@@ -335,19 +338,10 @@ class Binder:
         return n_parameters is None or n_parameters == arity
 
 
-_STANDARD: Final = frozenset({"alloc", "core", "std"})
-"""The crates that every crate of Rust can name."""
-
 _SHELL_VARIABLES: Final = frozenset({"const", "var"})
 _SET_ON_AN_OBJECT: Final = re.compile(r"[\w$]+(?:\.[\w$]+)+ *=")
 _LIKE_A_FUNCTION: Final = re.compile(r"[-_:.]")
 """What a word of a shell script has that is hardly a word of a sentence."""
-
-_WITH_NAMESPACES: Final = frozenset({"c", "csharp", "elixir", "php", "ruby"})
-"""Families in which an unqualified name is looked up in the enclosing namespaces, in all files that continue them."""
-
-_EXACT_ARITIES: Final = frozenset({"go"})
-"""Families in which a call has as many arguments as the function has parameters."""
 
 _NAMES: Final = re.compile(r"[^\W\d]\w*")
 _LAST_STEP: Final = re.compile(r"(?P<receiver>.*\.)?(?P<name>[^\W\d]\w*)(?P<call>\(\))?\Z")
@@ -356,26 +350,14 @@ _LAST_NAME: Final = re.compile(r"[^\W\d]\w*$")
 
 def _n_parameters(row: SymbolRow, rules: LexicalRules) -> int | None:
     """Returns how many arguments a function takes; None if its signature does not say exactly."""
-    if row.kind not in FUNCTION_LIKE or rules.family not in _EXACT_ARITIES:
+    calls = described(row.language).calls
+    if row.kind not in FUNCTION_LIKE or not calls.arity_is_exact:
         return None
     if row.signature.endswith("…") or "..." in row.signature or "vararg" in row.signature:
         return None
-    signature = row.signature.partition(")")[2] if row.signature.startswith("func (") else row.signature
+    has_receiver = calls.receiver != "" and row.signature.startswith(calls.receiver)
+    signature = row.signature.partition(")")[2] if has_receiver else row.signature
     return sum(1 for _ in parameters(signature, row.name, rules))
-
-
-def _extends_others(row: SymbolRow, rules: LexicalRules) -> bool:
-    """Whether a definition can be a member of types from outside: of a trait, an extension method, added to a built-in class."""
-    match row.language:
-        case "rust":
-            return row.parent_kind == "trait"
-        case "csharp":
-            return "(this " in row.signature
-        case "kotlin":
-            return f".{row.name}(" in row.signature.partition("=")[0]
-        case "ruby" | "scala" | "swift":
-            return owner_name(row) in rules.built_in or (row.language == "swift" and row.parent_kind == "impl")
-    return False
 
 
 def _is_set_on_an_object(row: SymbolRow) -> bool:
@@ -383,9 +365,12 @@ def _is_set_on_an_object(row: SymbolRow) -> bool:
     return row.kind in MEMBER_KINDS and _SET_ON_AN_OBJECT.match(row.signature) is not None
 
 
-def _is_hidden(row: SymbolRow, file: FileNames) -> bool:
-    """Whether a C definition is visible in its own file only."""
-    return row.path != file.path and row.signature.startswith("static ") and row.path.endswith((".c", ".cc", ".cpp", ".cxx"))
+def _macros(rows: Sequence[SymbolRow], file: FileNames) -> list[SymbolRow]:
+    """Returns the macros among the rows: those of the file's own package, else all."""
+    macros = [row for row in rows if row.kind == "macro"]
+    paths = file.traits.binding.module_paths
+    own = "" if paths is None else paths.package_of(file.path)
+    return [row for row in macros if paths is not None and paths.package_of(row.path) == own] or macros
 
 
 _COMMON_MEMBERS: Final = word_set(

@@ -2,26 +2,22 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct
 
 from codecompass.languages import described
 from codecompass.languages.records import CLASS_LIKE, EXPORT, FUNCTION_LIKE
 from codecompass.languages.uses.lexical_rules import LexicalRules, known_rules, lexical_rules
-from codecompass.query.rust_modules import KEYWORDS, module_file
 from codecompass.store.facts import FactsReader
 from codecompass.store.rows import ImportRow, SymbolRow
 
-MAX_NAMESAKES: Final = 2_000
-MAX_MODULES: Final = 12
-"""Longest chain of modules that only re-export a name."""
+if TYPE_CHECKING:
+    from codecompass.languages.language import Language
 
+MAX_NAMESAKES: Final = 2_000
 MANY_DIRECTORIES: Final = 3
 """Number of directories from which on all definitions of a name are read at once instead of directory by directory."""
-
-DEFAULT: Final = "default"
-"""The name under which a module of JavaScript exports its default."""
 
 MEMBER_KINDS: Final = frozenset({"method", "field"})
 TYPE_KINDS: Final = CLASS_LIKE | {"type", "module"}
@@ -62,6 +58,11 @@ class FileNames(Struct, frozen=True):
         return known_rules(self.language)
 
     @property
+    def traits(self) -> "Language":
+        """The description of the file's language."""
+        return described(self.language)
+
+    @property
     def directory(self) -> str:
         """The directory of the file, '' for the root."""
         return self.path.rpartition("/")[0]
@@ -78,13 +79,15 @@ def is_member(symbol: SymbolRow) -> bool:
     return symbol.kind in MEMBER_KINDS or symbol.parent_kind in CLASS_LIKE
 
 
-COMPONENT_LANGUAGES: Final = frozenset({"astro", "svelte", "vue"})
-"""Languages in which a file is a component."""
+def is_component_file(language: str) -> bool:
+    """Whether files of a language are components, because they hold code among other text."""
+    described_as = described(language)
+    return described_as.embedded is not None and described_as.binding.containers_are_components
 
 
 def is_component(symbol: SymbolRow) -> bool:
     """Whether a definition is the component that its file is."""
-    return symbol.language in COMPONENT_LANGUAGES and symbol.kind == "class" and symbol.parent_id is None
+    return is_component_file(symbol.language) and symbol.kind == "class" and symbol.parent_id is None
 
 
 SEPARATORS: Final = re.compile(r"::|[.#/\\]")
@@ -119,6 +122,13 @@ def code_around(file: FileNames, line: int) -> tuple[SymbolRow | None, bool]:
     return inner, any(row.kind == "test" for row in around)
 
 
+def is_of_own_file(row: SymbolRow) -> bool:
+    """Whether only the file of a top-level definition sees it (`static` of C)."""
+    binding = described(row.language).binding
+    is_own = binding.own_file_prefix != "" and row.signature.startswith(binding.own_file_prefix)
+    return is_own and row.path.endswith(binding.own_file_endings)
+
+
 def entity(row: SymbolRow) -> tuple[str, str]:
     """Returns a key that overloads, and a declaration and its definition, have in common."""
     qualified = _POINTER.sub("", row.qualified_name)
@@ -126,11 +136,14 @@ def entity(row: SymbolRow) -> tuple[str, str]:
 
 
 def last_part(spec: str, language: str) -> str:
-    """Returns the last name in the specification of an import, '' if none; in Go the one before a version."""
+    """Returns the last name in the specification of an import that is no version, '' if none."""
     parts = [part for part in SEPARATORS.split(spec.replace("\\", "/")) if part]
-    if language == "go" and len(parts) > 1 and re.fullmatch(r"v\d+", parts[-1]):
+    if len(parts) > 1 and _VERSION.fullmatch(parts[-1]) and described(language).binding.ends_in_version:
         return parts[-2]
     return parts[-1] if parts else ""
+
+
+_VERSION: Final = re.compile(r"v\d+")
 
 
 def imported_path(row: ImportRow) -> tuple[str, ...]:
@@ -148,6 +161,11 @@ def package_path(file: FileNames) -> tuple[str, ...]:
     return ()
 
 
+def is_top_level(row: SymbolRow) -> bool:
+    """Whether a definition is in no other and is no method that is written outside its type."""
+    return row.parent_id is None and row.kind != "method"
+
+
 def _is_free(row: SymbolRow) -> bool:
     """Whether a definition is used by its bare name outside its type."""
     return row.parent_kind not in CLASS_LIKE and (row.kind in TYPE_KINDS or not is_member(row))
@@ -162,14 +180,10 @@ def unique(rows: Iterable[SymbolRow]) -> list[SymbolRow]:
     return list({row.id: row for row in rows}.values())
 
 
-def crate(path: str) -> str:
-    """Returns the directory of the Rust crate that a file belongs to."""
-    return path.partition("/src/")[0]
-
-
-def is_whole_module(row: ImportRow) -> bool:
-    """Whether an import is of a module and not of a name in it; in Rust both may be written alike."""
-    return row.name in ("", "*") or row.target.endswith((f"/{row.name}.rs", f"/{row.name}/mod.rs"))
+def is_whole_module(row: ImportRow, file: FileNames) -> bool:
+    """Whether an import in `file` is of a module and not of a name in it; paths of modules do not tell which."""
+    paths = file.traits.binding.module_paths
+    return row.name in ("", "*") or (paths is not None and paths.is_file_of(row.target, row.name))
 
 
 class Definitions:
@@ -177,8 +191,6 @@ class Definitions:
 
     def __init__(self, facts: FactsReader) -> None:
         self._facts = facts
-        self._in_modules: dict[tuple[str, str], list[SymbolRow]] = {}
-        self._crates: dict[str, str] = {}
         self._near: dict[str, dict[str, list[SymbolRow]]] = {}
         self._by_directory: dict[str, dict[str, list[SymbolRow]] | None] = {}
         """Definitions of a name by directory; None for a name that has too many."""
@@ -207,6 +219,7 @@ class Definitions:
             imports: dict[str, list[ImportRow]] = {}
             everything: list[ImportRow] = []
             exports: dict[str, list[str]] = {}
+            binds_first_part = described(language).binding.binds_first_part
             for row in self._facts.imports_of(file_id):
                 if row.kind == EXPORT:
                     exports.setdefault(row.alias, []).append(row.name)
@@ -216,7 +229,7 @@ class Definitions:
                     continue
                 local = row.alias or row.name or last_part(row.spec, language)
                 imports.setdefault(local, []).append(row)
-                if not row.name and not row.alias and language == "python":
+                if not row.name and not row.alias and binds_first_part:
                     imports.setdefault(row.spec.partition(".")[0], []).append(row)
             known = FileNames(file_id, path, language, symbols, by_name, imports, tuple(everything), exports)
             self._files[file_id] = known
@@ -241,85 +254,15 @@ class Definitions:
         family = file.rules.family
         return [row for row in self.named(name) if family_of(row.language) == family]
 
-    def default_of(self, target: str) -> list[SymbolRow]:
-        """Returns what a module exports as its default."""
-        names = self.names_at(target)
-        if names is None:
-            return []
-        return [row for row in names.symbols if row.parent_id is None and "export default" in row.signature]
-
-    def taken_by(self, row: ImportRow, file: FileNames) -> list[SymbolRow]:
-        """Returns what an import in `file` names, as far as packages or files say it."""
-        found = self.declared_as(row, file)
-        return found or (self.in_module(row.target, row.name, 0) if row.target and row.name not in ("", "*") else [])
-
-    def imported_as(self, row: ImportRow, local: str, depth: int = 0) -> list[SymbolRow]:
-        """Returns what an import of a name brings into a file, where it is called `local`."""
-        if row.name not in ("", DEFAULT):
-            return self.in_module(row.target, row.name, depth)
-        is_default = row.name == DEFAULT or row.target.endswith(_WITH_DEFAULTS)
-        found = self.in_module(row.target, DEFAULT, depth) if is_default else []
-        # Of a module whose default no statement shows, what has the same name is the best guess.
-        return found or self.in_module(row.target, local, depth)
-
-    def in_module(self, target: str, name: str, depth: int) -> list[SymbolRow]:
-        """Returns the definitions of `name` in a file or directory, or in the modules that it re-exports the name from."""
-        key = (target, name)
-        known = self._in_modules.get(key)
-        if known is None:
-            self._in_modules[key] = []  # modules can import each other
-            known = self._in_modules[key] = self._looked_up(target, name, depth)
-        return known
-
-    def _looked_up(self, target: str, name: str, depth: int) -> list[SymbolRow]:
-        if target.endswith("/"):
-            directory = target.rstrip("/")
-            return [
-                row
-                for row in self.named(name)
-                if row.path.rpartition("/")[0] == directory and row.parent_kind not in CLASS_LIKE and row.kind != "method"
-            ]
-        names = self.names_at(target)
-        if names is None or depth > MAX_MODULES:
-            return []
-        exported = [row for own in names.exports.get(name, ()) if own != name for row in self.in_module(target, own, depth + 1)]
-        if exported:
-            return unique(exported)
-        if names.rules.family == "jvm":
-            own = list(names.by_name.get(name, ()))
-        else:
-            own = [
-                row for row in names.by_name.get(name, ()) if row.parent_kind not in CLASS_LIKE and row.kind not in MEMBER_KINDS
-            ]
-        if not own and names.language == "lua":
-            # Its methods and fields are members of the table that a module of Lua is, or of one that the table has as its base.
-            members = names.by_name.get(name, [])
-            module = described(names.language).path_module(target)
-            own = [row for row in members if name_path(row)[:-1] == module] or list(members)
-        if own:
-            top = [row for row in own if row.parent_id is None]
-            return top or own
-        found: list[SymbolRow] = []
-        for row in names.imports.get(name, ()):
-            if row.target and row.target != target:
-                found += self.imported_as(row, name, depth + 1)
-        if not found:
-            for row in names.everything_from if name != DEFAULT else ():
-                if row.target and row.target != target:
-                    found += self.in_module(row.target, name, depth + 1)
-                    if found:
-                        break
-        return found or (self.default_of(target) if name == DEFAULT else [])
-
     def declared_as(self, row: ImportRow, file: FileNames) -> list[SymbolRow]:
-        """Returns the definitions whose full name is what an import names, wherever their files are; in Scala and C# that name
+        """Returns the definitions whose full name is what an import names, wherever their files are; in some languages that name
         may begin in a package around the file. Of namesakes those at the target of the import."""
         parts = imported_path(row)
-        if file.rules.family not in WITH_DECLARED_PACKAGES or not parts:
+        if not file.traits.binding.declares or not parts:
             return []
         named = self._by_full_name(parts[-1], file)
         found = named.get(parts, [])
-        if not found and file.language in _WITH_RELATIVE_NAMES:
+        if not found and file.traits.binding.has_relative_names:
             around = package_path(file)
             found = [each for count in range(1, len(around) + 1) for each in named.get((*around[:count], *parts), ())]
         at_target = [each for each in found if row.target and _is_at(each, row.target)]
@@ -328,26 +271,26 @@ class Definitions:
     def declared_in(self, row: ImportRow, name: str, file: FileNames) -> list[SymbolRow]:
         """Returns the definitions of a name directly in the package, module or type that an import of all names declares."""
         parts = imported_path(row)
-        if file.rules.family not in WITH_DECLARED_PACKAGES or not parts:
+        if not file.traits.binding.declares or not parts:
             return []
         return self._by_full_name(name, file).get((*parts, name), [])
 
     def in_package(self, name: str, file: FileNames) -> list[SymbolRow]:
         """Returns the definitions that files of the same package see without an import: those in the directory, then those of
         the package that the file declares."""
-        family = file.rules.family
-        if family not in _PACKAGES_ARE_DIRECTORIES:
+        family, binding = file.rules.family, file.traits.binding
+        if not binding.directories_are_packages:
             return []
         near = [row for row in self._beside(name, file) if family_of(row.language) == family]
-        if family == "go":
-            return [row for row in near if row.parent_id is None and row.kind != "method"]
+        if binding.only_top_level_is_bare:
+            return [row for row in near if is_top_level(row)]
         near = [row for row in near if _is_free(row)]
-        package = package_path(file) if family in WITH_DECLARED_PACKAGES else ()
+        package = package_path(file) if binding.declares else ()
         if not package:
             return near
-        # C# also sees the namespaces around its own.
-        same = [row for row in near if package[: len(name_path(row)) - 1] == name_path(row)[:-1]] if family == "csharp" else None
-        if same is None:
+        if binding.sees_namespaces_around:
+            same = [row for row in near if package[: len(name_path(row)) - 1] == name_path(row)[:-1]]
+        else:
             same = [row for row in near if name_path(row)[:-1] == package]
         return same or [row for row in self._by_full_name(name, file).get((*package, name), ()) if _is_free(row)]
 
@@ -381,133 +324,22 @@ class Definitions:
         """Returns the definitions of a name whose owner is the last name of `path`, or else those below that path."""
         last = path[-1] if path else ""
         family = self.in_family(name, file)
-        return [row for row in family if owner_name(row) == last] or [row for row in family if _is_below(row, path)]
+        paths = file.traits.binding.module_paths
+        names = [each for each in path if paths is None or each not in paths.roots]
+        return [row for row in family if owner_name(row) == last] or [row for row in family if _is_below(row, names)]
 
-    def submodules(self, target: str, name: str) -> list[str]:
-        """Returns the files of a submodule, found by imports or by location: in Python any import of it makes it a name of its
-        package, and in Rust macros hide many `mod x;`."""
-        below = target if target.endswith("/") else target.removesuffix("__init__.py") if _is_init(target) else ""
-        if below:
-            paths = (f"{below}{name}.py", f"{below}{name}/__init__.py", f"{below}{name}.pyi")
-            located = [path for path in paths if self.names_at(path) is not None]
-            if located or target.endswith("/"):
-                return located[:1] or self._namespace_below(f"{below}{name}/")
-        names = None if target.endswith("/") else self.names_at(target)
-        if names is None:
-            return []
-        if names.rules.family == "ecmascript" and (found := self.namespace(target, name)):
-            return [found]
-        imported = [row.target for row in names.imports.get(name, ()) if row.target]
-        if imported or names.language != "rust":
-            return imported
-        base = _directory_of_module(target)
-        return [path for path in (f"{base}/{name}.rs", f"{base}/{name}/mod.rs") if self.names_at(path) is not None]
+    def paths_in(self, directory: str) -> list[str]:
+        """Returns the paths of the files in a directory, '' for the root."""
+        return self._facts.paths_in(directory, MAX_NAMESAKES)
 
-    def namespace(self, target: str, name: str, depth: int = 0) -> str:
-        """Returns the module that a module of JavaScript exports as an object under this name: `export * as name from ..`, or an
-        import of all names that it exports again; empty if there is none."""
-        names = None if target.endswith("/") or depth > MAX_MODULES else self.names_at(target)
-        if names is None or names.rules.family != "ecmascript":
-            return ""
-        for own in (*names.exports.get(name, ()), name):
-            for row in names.imports.get(own, ()):
-                if row.target and row.name == "*":
-                    return row.target
-                if row.target and row.name and (found := self.namespace(row.target, row.name, depth + 1)):
-                    return found
-        for row in names.everything_from if name != DEFAULT else ():
-            if row.target and row.target != target and (found := self.namespace(row.target, name, depth + 1)):
-                return found
-        return ""
-
-    def _namespace_below(self, directory: str) -> list[str]:
-        """Returns a directory that holds modules of Python but no `__init__.py`, as the only one of a list."""
-        is_there = any(path.endswith(".py") for path in self._facts.paths_in(directory.rstrip("/"), MAX_NAMESAKES))
-        return [directory] if is_there else []
-
-    def module_named(self, row: ImportRow, local: str, file: FileNames) -> str:
-        """Returns the module that an import in `file` binds to a local name, empty if it is unknown: for `a` of Python's
-        `import a.b` the package `a`, in Haskell the file that declares a module of that name."""
-        target = row.target
-        if file.rules.family == "ecmascript" and row.name not in ("", "*"):
-            return self.namespace(target, row.name) or target
-        if file.language == "rust" and row.kind == "module":
-            names = [*row.spec.split("::"), *([row.name] if row.name else [])]
-            return self.rust_module(names, file) or target
-        if not target and file.language == "haskell":
-            return next((each.path for each in self.declared_as(row, file) if each.kind == "module"), "")
-        if row.name or row.alias or not target.endswith((".py", "/")) or local != row.spec.partition(".")[0]:
-            return target
-        module = target.removesuffix("/").removesuffix("/__init__.py").removesuffix(".py")
-        for _ in range(row.spec.count(".")):
-            module = module.rpartition("/")[0]
-        if module == target.removesuffix("/").removesuffix("/__init__.py").removesuffix(".py"):
-            return target
-        package = f"{module}/__init__.py"
-        return package if self.names_at(package) is not None else f"{module}/"
-
-    def rust_module(self, names: Sequence[str], file: FileNames) -> str:
-        """Returns the file of the Rust module at a path that begins with `crate`, `self` or `super`; empty if there is none."""
-        if not names or names[0] not in KEYWORDS:
-            return ""
-        return module_file(names, file.path, lambda path: self.names_at(path) is not None, self.submodules)
-
-    def root_of_crate(self, name: str, file: FileNames) -> str:
-        """Returns the root file of the crate of the repository that a file calls `name`; empty if there is none."""
-        if name in file.by_name or file.language != "rust":
-            return ""
-        known = self._crates.get(name)
-        if known is None:
-            directories = [f"{prefix}{each}/" for each in (name, name.replace("_", "-")) for prefix in ("", "crates/")]
-            paths = [f"{directory}src/lib.rs" for directory in directories]
-            known = self._crates[name] = next((path for path in paths if self.names_at(path) is not None), "")
-        return known
-
-    def below_module(self, target: str, name: str) -> list[SymbolRow]:
-        """Returns the definitions of a name in the modules below a Rust module, which often re-exports them."""
-        if not target.endswith(".rs"):
-            return []
-        base = _directory_of_module(target) + "/"
-        return [row for row in self.named(name) if row.path.startswith(base) and not is_member(row) and row.kind != "impl"]
-
-    def paths_beside(self, file: FileNames) -> list[str]:
-        """Returns the paths of the files in the same directory as a file."""
-        return self._facts.paths_in(file.directory, MAX_NAMESAKES)
-
-
-_WITH_DEFAULTS: Final = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte")
-"""The endings of modules that export a default."""
-
-WITH_DECLARED_PACKAGES: Final = frozenset({"csharp", "elixir", "haskell", "jvm", "php"})
-"""Families in which a file declares the package, namespace or module of what it defines."""
-
-_WITH_RELATIVE_NAMES: Final = frozenset({"csharp", "scala"})
-"""Languages in which an import may name something relative to the package around it."""
 
 _ROOT_NAMES: Final = frozenset({"_root_", "global", "Elixir"})
 """First names in an import that only say that the name is a full one."""
 
-_PACKAGES_ARE_DIRECTORIES: Final = frozenset({"csharp", "go", "jvm", "swift"})
-"""Families in which the files of a directory see each other's definitions."""
 
-_OF_DIRECTORIES: Final = frozenset({"lib", "main", "mod"})
-"""Rust files whose submodules are in the same directory."""
-
-
-def _directory_of_module(path: str) -> str:
-    """Returns the directory that contains the submodules of a Rust file."""
-    directory, _, stem = path.removesuffix(".rs").rpartition("/")
-    return directory if stem in _OF_DIRECTORIES else f"{directory}/{stem}"
-
-
-def _is_init(target: str) -> bool:
-    return target == "__init__.py" or target.endswith("/__init__.py")
-
-
-def _is_below(row: SymbolRow, path: Sequence[str]) -> bool:
+def _is_below(row: SymbolRow, names: Sequence[str]) -> bool:
     """Whether all names of a path are in a definition's own path, in order: modules re-export names of their submodules."""
     own = iter(part for part in SEPARATORS.split(row.qualified_name) if part)
-    names = [name for name in path if name not in KEYWORDS]
     return bool(names) and not is_member(row) and all(name in own for name in names)
 
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from codecompass import identity
 from codecompass.errors import SymbolNotFound
+from codecompass.languages import described
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, SymbolKind, Visibility
 from codecompass.query.filters import has_kind, passes
 from codecompass.query.query_words import name_parts
@@ -30,16 +31,6 @@ NameMatch = Literal["exact", "case", "parts", "similar"]
 MAX_NAMESAKES: Final = 1000
 """Definitions of one name that are read and sorted."""
 
-DECLARATION_FILES: Final[Mapping[str, str]] = {
-    ".d.ts": "javascript",
-    ".d.mts": "javascript",
-    ".d.cts": "javascript",
-    ".pyi": "python",
-}
-"""Suffixes of files that contain only declarations, with the language family in which the definition may be."""
-
-_DECLARATION_ENDS: Final = tuple(DECLARATION_FILES)
-_FAMILY: Final[Mapping[str, str]] = {"typescript": "javascript", "tsx": "javascript"}
 _NO_DEFINITION: Final[frozenset[SymbolKind]] = frozenset({"impl", "test", "use"})
 _VALUES: Final[frozenset[SymbolKind]] = frozenset({"const", "var"})
 _VISIBILITY_RANK: Final[Mapping[Visibility, int]] = {"private": 2, "protected": 1, "internal": 1}
@@ -109,33 +100,36 @@ class _Defined:
     """The definitions among the rows of one name, to recognise the declarations that belong to them."""
 
     def __init__(self, rows: Sequence[SymbolRow]) -> None:
-        defining = [row for row in rows if _declared_in(row) is None]
+        defining = [row for row in rows if not _is_only_declared(row)]
         self._bodies = {
             row.name for row in defining if row.kind == "macro" or (row.kind in FUNCTION_LIKE and not is_prototype(row))
         }
-        self._by_owner: set[tuple[str, str, str]] = set()
+        self._by_owner: set[tuple[tuple[str, ...], str, str]] = set()
         # Deriving owners from qualified names is the most expensive step, and few trees have declaration files.
         if len(defining) < len(rows):
-            self._by_owner = {(_FAMILY.get(row.language, row.language), row.name, _owner(row)) for row in defining}
+            self._by_owner = {(_declaration_endings(row), row.name, _owner(row)) for row in defining}
 
     def elsewhere(self, row: SymbolRow) -> bool:
         """Whether a row declares what another row defines: a prototype, or a name of the same owner in a declaration file.
         Declarations of a library in another language have no other definition."""
-        family = _declared_in(row)
-        if family is not None:
-            return (family, row.name, _owner(row)) in self._by_owner
+        if _is_only_declared(row):
+            return (_declaration_endings(row), row.name, _owner(row)) in self._by_owner
         return is_prototype(row) and row.name in self._bodies
 
 
-def _declared_in(row: SymbolRow) -> str | None:
-    if not row.path.endswith(_DECLARATION_ENDS):
-        return None
-    return next(family for end, family in DECLARATION_FILES.items() if row.path.endswith(end))
+def _is_only_declared(row: SymbolRow) -> bool:
+    """Whether a row is in a file that contains only declarations."""
+    return row.path.endswith(_declaration_endings(row))
+
+
+def _declaration_endings(row: SymbolRow) -> tuple[str, ...]:
+    """Returns the endings of files that declare what a language defines: languages that share them define it in common."""
+    return described(row.language).binding.declaration_endings
 
 
 def is_prototype(row: SymbolRow) -> bool:
-    """Whether a row is the declaration of a C or C++ function that is defined elsewhere."""
-    return row.language in ("c", "cpp") and row.kind in FUNCTION_LIKE and row.signature.endswith(";")
+    """Whether a row is the declaration of a function that is defined elsewhere."""
+    return row.signature.endswith(";") and row.kind in FUNCTION_LIKE and described(row.language).calls.has_prototypes
 
 
 def _owner(row: SymbolRow) -> str:

@@ -6,11 +6,12 @@ All text is read from the index, so that it is of the generation that was search
 
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec import Struct
 
+from codecompass.languages import described
 from codecompass.protocol.replies import Enclosing, Excerpt, MatchedLine
 from codecompass.protocol.requests import DetailLevel
 from codecompass.query.named_locations import lines_shown
@@ -166,17 +167,7 @@ MAX_LINES_ABOVE: Final = 60
 
 MAX_ATTRIBUTE_LINES: Final = 12
 
-_ATTRIBUTE_STARTS: Final[Mapping[str, tuple[str, ...]]] = {
-    **dict.fromkeys(("python", "java", "kotlin", "scala", "swift", "typescript", "tsx", "javascript"), ("@",)),
-    "rust": ("#[",),
-    "php": ("#[",),
-    "csharp": ("[",),
-    "elixir": ("@spec", "@impl", "@deprecated"),
-    "c": ("__attribute__", "[["),
-    "cpp": ("template", "__attribute__", "[["),
-}
 _BLOCK_COMMENTS: Final = (("*/", "/*"), ("-}", "{-"), ('"""', '"""'))
-_DOC_ATTRIBUTES: Final = ("@doc", "@moduledoc", "@typedoc")
 
 
 class Body(Struct, frozen=True):
@@ -235,7 +226,7 @@ def _lead(above: Sequence[str], language: str, *, with_docs: bool) -> int:
 
 def _attribute_height(above: Sequence[str], count: int, language: str) -> int:
     """Returns the height of the decorator or attribute that ends `count` lines above the definition, 0 if none does."""
-    starts = _ATTRIBUTE_STARTS.get(language, ())
+    starts = described(language).display.attribute_starts
     if not starts:
         return 0
     ending = above[-1 - count]
@@ -258,8 +249,9 @@ def _comment_height(above: Sequence[str], count: int, language: str) -> int:
         if ending.endswith(end) and not ending.startswith(start):
             heights = range(2, len(above) - count + 1)
             return next((height for height in heights if start in above[-count - height]), 0)
-    if ending == '"""' and language == "elixir":
+    doc_attributes = described(language).display.doc_attributes
+    if ending == '"""' and doc_attributes:
         heights = range(2, len(above) - count + 1)
-        return next((height for height in heights if above[-count - height].strip().startswith(_DOC_ATTRIBUTES)), 0)
-    marks = comment_marks(language) + (_DOC_ATTRIBUTES if language == "elixir" else ())
+        return next((height for height in heights if above[-count - height].strip().startswith(doc_attributes)), 0)
+    marks = comment_marks(language) + doc_attributes
     return 1 if ending.startswith(marks) else 0

@@ -13,12 +13,12 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.query.definitions import DEFAULT, Definitions, family_of, is_member
+from codecompass.languages import described
+from codecompass.query.binding import Binder
+from codecompass.query.definitions import is_member
+from codecompass.query.modules import DEFAULT
 from codecompass.store.facts import FactsReader
 from codecompass.store.rows import ImportRow, SymbolRow
-
-RENAMING_FAMILIES: Final = frozenset({"ecmascript", "python", "rust"})
-"""Families whose modules export names of other modules again, under names that may be others."""
 
 MAX_EXPORTS: Final = 20_000
 """Pairs of a file and a name that are followed."""
@@ -36,13 +36,13 @@ class OtherNames(Struct, frozen=True):
 NO_NAMES: Final = OtherNames({}, frozenset())
 
 
-def other_names(target: SymbolRow, facts: FactsReader, definitions: Definitions) -> OtherNames:
-    """Returns the other names of a definition; none for a member of a type, and in families where only imports rename."""
-    if family_of(target.language) not in RENAMING_FAMILIES or is_member(target) or target.kind == "impl":
+def other_names(target: SymbolRow, facts: FactsReader, binder: Binder) -> OtherNames:
+    """Returns the other names of a definition; none for a member of a type, and in languages where only imports rename."""
+    if not described(target.language).binding.exports_imports or is_member(target) or target.kind == "impl":
         return NO_NAMES
-    names = definitions.file_of(target)
+    names = binder.definitions.file_of(target)
     first = {target.name, *(exported for exported, own in names.exports.items() if target.name in own)}
-    if any(row.id == target.id for row in definitions.default_of(target.path)):
+    if any(row.id == target.id for row in binder.modules.default_of(target.path)):
         first.add(DEFAULT)
     return _Followed(target, facts).names((target.path, name) for name in first)
 
@@ -53,7 +53,7 @@ class _Followed:
     def __init__(self, target: SymbolRow, facts: FactsReader) -> None:
         self._name = target.name
         self._facts = facts
-        self._is_ecmascript = family_of(target.language) == "ecmascript"
+        self._has_export_statements = described(target.language).binding.has_export_statements
         self._known: set[tuple[str, str]] = set()
         self._by_file: dict[int, set[str]] = {}
 
@@ -69,7 +69,7 @@ class _Followed:
             for row in self._facts.imports_from(by_path, wanted):
                 for name in by_path[row.target]:
                     found.update(self._exported(row, name))
-            if self._is_ecmascript and found:
+            if self._has_export_statements and found:
                 local = {name for _, name in found}
                 rows = self._facts.exports_in({path for path, _ in found}, local)
                 found.update((row.path, row.alias) for row in rows if (row.path, row.name) in found)

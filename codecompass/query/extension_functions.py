@@ -1,5 +1,5 @@
-"""Functions that are declared outside a type and called like its members: Kotlin's `fun Type.name()`, C#'s `(this Type name)`,
-Scala's `extension (value: Type) def name`.
+"""Functions that are declared outside a type and called like its members: `fun Type.name()`, `(this Type name)`,
+`extension (value: Type) def name`.
 
 Such a function is visible where its package is, or where it is imported; a member of the type with the same name wins.
 """
@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from codecompass.languages import described
+from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.query.definitions import (
     Definitions,
     FileNames,
@@ -19,28 +21,45 @@ from codecompass.query.definitions import (
 )
 from codecompass.store.rows import SymbolRow
 
-WITH_EXTENSIONS: Final = frozenset({"csharp", "kotlin", "scala"})
-"""Languages with functions that are called like members of types they extend."""
-
-_KOTLIN: Final = re.compile(
-    r"\b(?:fun|va[lr])\s+(?P<parameters><[^()]*?>\s*)?\(?(?P<type>[\w.]+(?:<[^()=]*>)?)\??\)?\??\.`?(?P<name>\w+)`?\s*[(:<=]"
-)
-_CSHARP: Final = re.compile(r"\(\s*this\s+(?:(?:ref|in|scoped|readonly)\s+)*(?P<type>[\w.]+)")
 _TYPE_PARAMETER: Final = re.compile(r"T[A-Z]\w*|[A-Z]\d?")
 _ANY_TYPE: Final = frozenset({"Any", "Object", "object"})
 
 
 def extended_type(row: SymbolRow) -> str:
     """Returns the last name of the type that a function extends; empty if it is no extension."""
-    if row.language == "kotlin" and "." in row.signature:
-        found = _KOTLIN.search(row.signature)
-        is_extension = found is not None and found["name"] == row.name
-        return last_part(found["type"].partition("<")[0], row.language) if found is not None and is_extension else ""
-    if row.language == "csharp" and "this " in row.signature:
-        found = _CSHARP.search(row.signature)
-        return last_part(found["type"], row.language) if found is not None else ""
-    # The one of Scala is in an `extension`, which is named after the type.
-    return owner_name(row) if row.language == "scala" and row.parent_kind == "impl" else ""
+    extensions = described(row.language).members.extensions
+    if extensions is None:
+        return ""
+    if extensions.extended_type is None:
+        # In a block, which is named after the type.
+        return owner_name(row) if row.parent_kind == "impl" else ""
+    return last_part(extensions.extended_type(row.signature, row.name), row.language)
+
+
+def has_receiver_parameter(row: SymbolRow) -> bool:
+    """Whether a function extends the type of its first parameter, so that a call has an argument less than it has parameters."""
+    extensions = described(row.language).members.extensions
+    if extensions is None or extensions.is_function is None or not extensions.has_receiver_parameter:
+        return False
+    return extensions.is_function(row.signature, row.name)
+
+
+def keyword_of_block(row: SymbolRow) -> str:
+    """Returns the keyword of a definition that holds functions with a parameter in common, the value that they are called on;
+    empty for any other definition."""
+    extensions = described(row.language).members.extensions if row.kind == "impl" else None
+    return extensions.block if extensions is not None and row.signature.startswith(extensions.block) else ""
+
+
+def extends_others(row: SymbolRow, rules: LexicalRules) -> bool:
+    """Whether a definition can be a member of types from outside: of a trait, an extension, or added to a built-in class."""
+    members = described(row.language).members
+    is_function = None if members.extensions is None else members.extensions.is_function
+    return (
+        row.parent_kind in members.kinds_for_others
+        or (members.opens_built_in_types and owner_name(row) in rules.built_in)
+        or (is_function is not None and is_function(row.signature, row.name))
+    )
 
 
 def takes_any_type(extended: str) -> bool:
@@ -66,23 +85,29 @@ def visible_extensions(name: str, file: FileNames, definitions: Definitions) -> 
 def _packages(file: FileNames) -> Iterator[tuple[str, ...]]:
     """Yields the packages whose definitions a file sees without importing them by name."""
     own = package_path(file)
-    yield from (own[:count] for count in range(len(own) + 1)) if file.language == "csharp" else (own,)
+    yield from (own[:count] for count in range(len(own) + 1)) if file.traits.binding.sees_namespaces_around else (own,)
     yield from (imported_path(row) for row in file.everything_from)
 
 
 def _package_of(row: SymbolRow) -> tuple[str, ...]:
-    # A C# extension is in a static class, and one of Scala in an `extension`, which nobody names.
-    return name_path(row)[: -1 if row.language == "kotlin" else -2]
+    # Nobody names the static class or the block that holds an extension.
+    extensions = described(row.language).members.extensions
+    return name_path(row)[: -1 - (extensions.n_holders if extensions is not None else 0)]
 
 
 def _is_in_companion(row: SymbolRow) -> bool:
-    """Whether an extension of Scala is in the object that belongs to its type, where it is visible with every value of it."""
-    return row.language == "scala" and _package_of(row)[-1:] == (owner_name(row),)
+    """Whether an extension in a block is in the object that belongs to its type, where it is visible with every value of it."""
+    return _is_in_block(row) and _package_of(row)[-1:] == (owner_name(row),)
 
 
 def _is_beside(row: SymbolRow, file: FileNames) -> bool:
-    """Whether an extension of Scala is in the same file, most often in an object around its uses."""
-    return row.language == "scala" and row.file_id == file.file_id
+    """Whether an extension in a block is in the same file, most often in an object around its uses."""
+    return _is_in_block(row) and row.file_id == file.file_id
+
+
+def _is_in_block(row: SymbolRow) -> bool:
+    extensions = described(row.language).members.extensions
+    return extensions is not None and extensions.block != ""
 
 
 def of_type(rows: Sequence[SymbolRow], type_names: frozenset[str]) -> list[SymbolRow]:

@@ -12,7 +12,8 @@ from msgspec import Struct
 
 from codecompass.errors import InvalidInput
 from codecompass.formatting import count
-from codecompass.languages import SYMBOL_LANGUAGES
+from codecompass.languages import SYMBOL_LANGUAGES, described
+from codecompass.languages.detect import ALIASES
 from codecompass.languages.records import SymbolKind
 from codecompass.protocol.decode import SHOWN_VALUE_LENGTH, well_formed
 from codecompass.protocol.kinds import kinds_meant
@@ -36,34 +37,6 @@ SHOWN_NAMES: Final = 12
 """Names in a directory, and languages, that a warning lists."""
 
 _OPPOSITE: Final = bytes([1, 0, *range(2, 256)])
-
-_LANGUAGE_ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
-    "py": ("python",),
-    "python3": ("python",),
-    "js": ("javascript",),
-    "jsx": ("javascript",),
-    "node": ("javascript",),
-    "ts": ("typescript", "tsx"),
-    "typescript": ("typescript", "tsx"),
-    "golang": ("go",),
-    "rs": ("rust",),
-    "c++": ("cpp",),
-    "cxx": ("cpp",),
-    "cc": ("cpp",),
-    "c#": ("csharp",),
-    "cs": ("csharp",),
-    "rb": ("ruby",),
-    "kt": ("kotlin",),
-    "sh": ("bash",),
-    "shell": ("bash",),
-    "ex": ("elixir",),
-    "exs": ("elixir",),
-    "hs": ("haskell",),
-    "ipynb": ("jupyter",),
-    "notebook": ("jupyter",),
-    "md": ("markdown",),
-    "yml": ("yaml",),
-}
 
 _COMMIT_CHARACTERS: Final = 10
 
@@ -92,7 +65,7 @@ def languages_meant(names: str | None) -> tuple[str, ...]:
     if names is None:
         return ()
     written = (name.strip().lower() for name in names.split(","))
-    return tuple(dict.fromkeys(language for name in written if name for language in _LANGUAGE_ALIASES.get(name, (name,))))
+    return tuple(dict.fromkeys(language for name in written if name for language in ALIASES.get(name, (name,))))
 
 
 def index_filter(snapshot: Snapshot, language: str | None, path: str | None, changed: ChangedFiles | None = None) -> Filter:
@@ -191,7 +164,7 @@ def filter_warnings(
 
 
 def _passing(kinds: frozenset[SymbolKind], known: Sequence[SymbolKind]) -> list[SymbolKind]:
-    # A Rust function in an `impl` counts as a method too, see `has_kind`.
+    # A function inside a type may count as a method too, see `has_kind`.
     return [kind for kind in known if kind in kinds or ("method" in kinds and kind == "fn")]
 
 
@@ -202,7 +175,7 @@ def unknown_language(facts: FactsReader, name: str | None) -> tuple[str, ...]:
     known = [language for language, _ in facts.files_by_language()]
     if any(language in known for language in languages_meant(name)):
         return ()
-    names = {*known, *SYMBOL_LANGUAGES, *_LANGUAGE_ALIASES}
+    names = {*known, *SYMBOL_LANGUAGES, *ALIASES}
     word = name[:40].strip().lower()
     near = [] if word in names else difflib.get_close_matches(word, sorted(names), n=1, cutoff=0.6)
     meant = f"; did you mean {near[0]!r}? Indexed" if near else "; indexed"
@@ -260,10 +233,11 @@ def passes(where: Filter) -> Callable[[int, str], bool]:
 
 
 def has_kind(row: SymbolRow, kinds: frozenset[SymbolKind] | None) -> bool:
-    """Whether a symbol is of one of `kinds`. A Rust function in an `impl` counts as a method too."""
+    """Whether a symbol is of one of `kinds`. In some languages a function inside a type counts as a method too."""
     if kinds is None or row.kind in kinds:
         return True
-    return "method" in kinds and row.kind == "fn" and row.parent_id is not None and row.language == "rust"
+    is_inside = "method" in kinds and row.kind == "fn" and row.parent_id is not None
+    return is_inside and described(row.language).members.functions_are_methods
 
 
 def changed_files(changes: GitChanges) -> ChangedFiles:

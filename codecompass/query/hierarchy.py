@@ -1,6 +1,6 @@
 """`get_symbol_hierarchy`: the definitions around a symbol, or those inside it; or the supertypes or subtypes of a type.
 
-Direct subtypes are found by the heads of types, and in Go, where interfaces are implemented implicitly, by their methods.
+Direct subtypes are found by the heads of types, and where interfaces are implemented implicitly by their methods.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -8,23 +8,29 @@ from typing import Final
 
 from msgspec import Struct
 
+from codecompass.languages import described
 from codecompass.protocol.encode import encoded_size
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import HierarchyNode, RelatedType, SymbolHierarchyReply, TypeHierarchyReply
 from codecompass.protocol.requests import Confidence, GetSymbolHierarchy, Relation
 from codecompass.query.asked_definitions import if_several
-from codecompass.query.binding import Binder
 from codecompass.query.chosen_symbol import ChosenSymbols, choose_symbols, left_out_by_path
-from codecompass.query.definitions import TYPE_KINDS, Definitions, FileNames, enclosing, entity, family_of, is_member, owner_name
+from codecompass.query.declared_types import base_names
+from codecompass.query.definitions import TYPE_KINDS, FileNames, enclosing, entity, is_member
 from codecompass.query.exact_names import symbol_handle
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.options import MAX_HIERARCHY_BYTES, no_deadline
 from codecompass.query.query_words import name_parts
-from codecompass.query.receiver_types import MAX_SUPERTYPES
 from codecompass.query.shaping import stable_handle
+from codecompass.query.structural_types import (
+    MAX_OVERRIDING,
+    has_structural_interfaces,
+    interface_methods,
+    with_the_methods_of,
+)
 from codecompass.query.symbol_places import SymbolPlaces
+from codecompass.query.type_members import MAX_SUPERTYPES
 from codecompass.query.uses import Uses
-from codecompass.query.written_types import base_names, go_arity
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot
 
@@ -35,18 +41,10 @@ MAX_BLOCKS: Final = 500
 DIRECTORY_LIMIT: Final = 5000
 CHILDREN_BYTES: Final = len(',"children":[],')
 
-_METHODS_OUTSIDE: Final = frozenset({"go", "cpp"})
-"""Languages whose methods are defined outside their type."""
-
 _EXTENDED_KINDS: Final = frozenset({"class", "struct", "enum", "trait", "interface", "type"})
 
 MAX_TYPES: Final = 500
-MAX_OVERRIDING: Final = 200
-"""Methods of one name that are looked at for whether they override another."""
-
 MAX_INHERITANCE_DEPTH: Final = 20
-MAX_METHODS: Final = 200
-"""Methods of a Go interface; the types that implement a larger one are not looked up."""
 
 
 def get_symbol_hierarchy(
@@ -170,7 +168,7 @@ def _extensions(snapshot: Snapshot, row: SymbolRow) -> list[SymbolRow]:
         and other.language == row.language
         and other.path.rpartition("/")[0] == directory
     ]
-    if row.language not in _METHODS_OUTSIDE:
+    if not described(row.language).members.are_defined_at_top_level:
         return blocks
     scope = name_parts(row.qualified_name)
     return blocks + [
@@ -268,7 +266,7 @@ class TypeTree:
         if self._relation == "subtypes":
             related = [RelatedRow(found.type, depth, found.confidence) for found in direct_subtypes(self._uses, type_)]
         else:
-            rows = [thing for thing in self._uses.binder.types.supertypes(type_) if isinstance(thing, SymbolRow)]
+            rows = [thing for thing in self._uses.binder.members.supertypes(type_) if isinstance(thing, SymbolRow)]
             known = {row.name for row in rows}
             yield from (RelatedRow(name, depth) for name in base_names(type_) if _last_part(name) not in known)
             related = [RelatedRow(row, depth) for row in rows]
@@ -309,8 +307,8 @@ class Subtype(Struct, frozen=True):
 
 def direct_subtypes(uses: Uses, type_: SymbolRow) -> list[Subtype]:
     """Returns the types that inherit directly from `type_`, by path and line."""
-    if family_of(type_.language) == "go" and type_.kind == "interface":
-        return [Subtype(row, "exact") for row in _with_the_methods_of(uses.binder, type_)]
+    if has_structural_interfaces(type_) and type_.kind == "interface":
+        return [Subtype(row, "exact") for row in with_the_methods_of(uses.binder, type_)]
     found: dict[int, Subtype] = {}
     for names, heads in uses.heads(type_):
         for use in heads:
@@ -320,7 +318,7 @@ def direct_subtypes(uses: Uses, type_: SymbolRow) -> list[Subtype]:
             around = [row for row in enclosing(names, use.line) if row.kind in TYPE_KINDS]
             subtype = around[-1] if around else _below_attribute(names, use.line)
             if subtype is not None and subtype.kind == "impl":
-                subtype = uses.binder.types.implementing(subtype)
+                subtype = uses.binder.members.implementing(subtype)
             if subtype is not None and (subtype.id not in found or binding.certainty == "exact"):
                 found[subtype.id] = Subtype(subtype, binding.certainty)
     return sorted(found.values(), key=lambda each: (each.type.path, each.type.line_start, each.type.id))
@@ -328,27 +326,27 @@ def direct_subtypes(uses: Uses, type_: SymbolRow) -> list[Subtype]:
 
 def overriding(uses: Uses, method: SymbolRow) -> list[SymbolRow]:
     """Returns the methods that override a method or implement it, in all direct and indirect subtypes of its type."""
-    definitions, types = uses.binder.definitions, uses.binder.types
+    definitions, members = uses.binder.definitions, uses.binder.members
     if not is_member(method) or method.kind in TYPE_KINDS:
         return []
     namesakes = [row for row in definitions.named(method.name) if entity(row) != entity(method) and is_member(row)]
-    owners = {entity(type_) for type_ in types.of_member(method)}
+    owners = {entity(type_) for type_ in members.of_member(method)}
     if not namesakes or not owners:
         return []
-    if family_of(method.language) == "go":
-        interfaces = [type_ for type_ in types.of_member(method) if type_.kind == "interface"]
-        below = {entity(row) for type_ in interfaces for row in _with_the_methods_of(uses.binder, type_)}
-        return [row for row in namesakes if any(entity(type_) in below for type_ in types.of_member(row))]
+    if has_structural_interfaces(method):
+        interfaces = [type_ for type_ in members.of_member(method) if type_.kind == "interface"]
+        below = {entity(row) for type_ in interfaces for row in with_the_methods_of(uses.binder, type_)}
+        return [row for row in namesakes if any(entity(type_) in below for type_ in members.of_member(row))]
     found = []
     for row in namesakes[:MAX_OVERRIDING]:
-        pending = list(types.of_member(row))
+        pending = list(members.of_member(row))
         seen: set[int] = set()
         while pending and len(seen) < MAX_SUPERTYPES:
             type_ = pending.pop()
             if type_.id in seen:
                 continue
             seen.add(type_.id)
-            above = [thing for thing in types.supertypes(type_) if isinstance(thing, SymbolRow)]
+            above = [thing for thing in members.supertypes(type_) if isinstance(thing, SymbolRow)]
             if any(entity(thing) in owners for thing in above):
                 found.append(row)
                 break
@@ -360,8 +358,8 @@ MAX_ATTRIBUTE_LINES: Final = 30
 
 
 def _below_attribute(names: FileNames, line: int) -> SymbolRow | None:
-    """Returns the type to which an attribute of Rust (`#[derive(..)]`) on a line above it belongs."""
-    if names.language != "rust":
+    """Returns the type to which an attribute that names its supertypes (`#[derive(..)]`), on a line above it, belongs."""
+    if not names.traits.members.attributes_inherit:
         return None
     below = [row for row in names.symbols if line < row.line_start <= line + MAX_ATTRIBUTE_LINES]
     first = min(below, key=lambda row: row.line_start, default=None)
@@ -370,79 +368,18 @@ def _below_attribute(names: FileNames, line: int) -> SymbolRow | None:
 
 def overridden(uses: Uses, method: SymbolRow) -> list[SymbolRow]:
     """Returns the methods of direct and indirect supertypes that a method overrides or implements, nearest first."""
-    types = uses.binder.types
+    members = uses.binder.members
     if not is_member(method) or method.kind in TYPE_KINDS:
         return []
-    if family_of(method.language) == "go":
-        return _interface_methods(uses, method)
+    if has_structural_interfaces(method):
+        return interface_methods(uses.binder, method)
     found: dict[int, SymbolRow] = {}
-    pending, seen = list(types.of_member(method)), {type_.id for type_ in types.of_member(method)}
+    pending, seen = list(members.of_member(method)), {type_.id for type_ in members.of_member(method)}
     while pending and len(seen) < MAX_SUPERTYPES:
         type_ = pending.pop(0)
-        for above in types.supertypes(type_):
+        for above in members.supertypes(type_):
             if isinstance(above, SymbolRow) and above.id not in seen:
                 seen.add(above.id)
                 pending.append(above)
-                found.update((row.id, row) for row in types.members(above, method.name) if entity(row) != entity(method))
+                found.update((row.id, row) for row in members.named(above, method.name) if entity(row) != entity(method))
     return list(found.values())
-
-
-def _interface_methods(uses: Uses, method: SymbolRow) -> list[SymbolRow]:
-    """Returns the methods of Go interfaces that a method of a type implements."""
-    binder = uses.binder
-    owners = [type_ for type_ in binder.types.of_member(method) if type_.kind != "interface"]
-    known = [_methods(binder, owner) for owner in owners]
-    found = []
-    for row in binder.definitions.named(method.name)[:MAX_OVERRIDING] if owners else ():
-        interfaces = [type_ for type_ in binder.types.of_member(row) if type_.kind == "interface"]
-        if any(len(wanted := _methods(binder, each)) > 0 and any(wanted <= own for own in known) for each in interfaces):
-            found.append(row)
-    return found
-
-
-def _with_the_methods_of(binder: Binder, interface: SymbolRow) -> list[SymbolRow]:
-    """Returns the Go types that have all methods of an interface, their own or those of embedded types."""
-    wanted = _methods(binder, interface)
-    if not wanted or len({name for name, _ in wanted}) > MAX_METHODS:
-        return []
-    candidates: dict[tuple[str, str], SymbolRow] = {}
-    # A type may have some of the methods from embedded types, so the owner of any one of them is a candidate.
-    for method in (row for name in sorted({name for name, _ in wanted}) for row in binder.definitions.named(name)):
-        if method.language != "go" or method.kind != "method" or method.parent_id is not None:
-            continue
-        directory = method.path.rpartition("/")[0]
-        for row in binder.definitions.named(owner_name(method)):
-            if row.language == "go" and row.kind in ("struct", "type", "class") and row.path.rpartition("/")[0] == directory:
-                candidates[directory, row.name] = row
-    found = [row for row in candidates.values() if wanted <= _methods(binder, row)]
-    return sorted(found, key=lambda row: (row.path, row.line_start, row.id))
-
-
-Method = tuple[str, tuple[int, int]]
-"""The name of a Go method, and how many parameters and results it has."""
-
-
-def _methods(binder: Binder, type_: SymbolRow) -> frozenset[Method]:
-    """Returns the methods of a Go type, including those of embedded types."""
-    methods: set[Method] = set()
-    seen: set[int] = set()
-    pending = [type_]
-    while pending and len(seen) < MAX_SUPERTYPES:
-        current = pending.pop()
-        if current.id not in seen:
-            seen.add(current.id)
-            methods |= {(row.name, go_arity(row)) for row in _own_methods(binder.definitions, current)}
-            pending += [thing for thing in binder.types.supertypes(current) if isinstance(thing, SymbolRow)]
-    return frozenset(methods)
-
-
-def _own_methods(definitions: Definitions, type_: SymbolRow) -> list[SymbolRow]:
-    file = definitions.file_of(type_)
-    if type_.kind == "interface":
-        return [row for row in file.symbols if row.parent_id == type_.id and row.kind == "method"]
-    methods: list[SymbolRow] = []
-    for path in definitions.paths_beside(file):
-        near = definitions.names_at(path) if path.endswith(".go") else None
-        if near is not None:
-            methods += [row for row in near.symbols if row.kind == "method" and owner_name(row) == type_.name]
-    return methods

@@ -8,16 +8,6 @@ from codecompass.languages.records import CLASS_LIKE
 from codecompass.query.definitions import FileNames
 from codecompass.store.rows import SymbolRow
 
-_DECLARING: Final = frozenset({"csharp", "jvm", "php"})
-"""Families whose files declare the namespace of what they define."""
-
-_STRICT: Final = frozenset({"java", "kotlin", "php"})
-"""Languages in which a definition of another namespace must be imported in the file itself. C# has `global using`, Scala imports
-names relative to others."""
-
-_NESTED: Final = frozenset({"csharp", "scala"})
-"""Languages in which code sees what the namespaces around its own define."""
-
 _SEPARATOR: Final = re.compile(r"::|[.\\]")
 
 
@@ -50,11 +40,11 @@ class Namespaces:
         return [row for row in outer if namespace_of(row) in imported]
 
     def own(self, file: FileNames) -> frozenset[str]:
-        """Returns the namespaces that a file declares and, in C# and Scala, those around them."""
+        """Returns the namespaces that a file declares and, if its names may be relative to them, those around them."""
         known = self._own.get(file.file_id)
         if known is None:
             known = frozenset(namespace_of(row) for row in file.symbols if _is_outer(row)) or frozenset({""})
-            if file.language in _NESTED:
+            if file.traits.binding.has_relative_names:
                 known |= {name[:at] for name in known for at in range(len(name)) if name[at] == "."} | {""}
             self._own[file.file_id] = known
         return known
@@ -62,12 +52,12 @@ class Namespaces:
 
 def is_declared(file: FileNames) -> bool:
     """Whether files of this language declare the namespace of what they define."""
-    return file.rules.family in _DECLARING
+    return file.traits.binding.declares == "namespace"
 
 
 def may_be_seen(row: SymbolRow, file: FileNames) -> bool:
     """Whether a definition that no import of a file leads to can be visible in it all the same."""
-    return file.language not in _STRICT or not _is_outer(row)
+    return not file.traits.binding.imports_are_per_file or not _is_outer(row)
 
 
 def named_by(rows: Sequence[SymbolRow], spec: str, name: str) -> list[SymbolRow]:

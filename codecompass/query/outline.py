@@ -5,13 +5,14 @@ The outline is made from the facts alone. Both raise FileNotFound for a file tha
 
 import difflib
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
 
 from codecompass.errors import FileNotFound, InvalidInput
 from codecompass.formatting import count
+from codecompass.languages import described
 from codecompass.languages.records import EXPORT
 from codecompass.protocol.encode import encoded_size
 from codecompass.protocol.metadata import AnswerState
@@ -259,20 +260,17 @@ def _count(nodes: Sequence[OutlineNode]) -> int:
     return max(_counts(nodes), default=0)
 
 
-_SEPARATORS: Final[Mapping[str, str]] = {"rust": "::", "cpp": "::", "php": "\\", "ruby": "::"}
-_NAMED_FROM: Final = frozenset({"javascript", "typescript", "tsx"})
-
-
 def import_name(row: ImportRow, language: str) -> str:
     """Returns the name of one import, with its alias if it has one."""
     alias = f" as {row.alias}" if row.alias and row.alias != row.name else ""
-    if language in _NAMED_FROM:
+    traits = described(language)
+    if traits.display.imports == "from":
         return _from_form(row, alias)
     if row.kind == "system":
         return f"<{row.spec}>"
     if not row.name:
         return row.spec + alias
-    separator = _SEPARATORS.get(language, ".")
+    separator = traits.separator
     glue = "" if not row.spec or row.spec.endswith(separator) else separator
     return f"{row.spec}{glue}{row.name}{alias}"
 

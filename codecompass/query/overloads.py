@@ -9,12 +9,14 @@ from typing import Final
 
 from msgspec import Struct
 
+from codecompass.languages import described
 from codecompass.languages.records import FUNCTION_LIKE, Use
 from codecompass.languages.uses.arguments import LITERALS, SEPARATOR
 from codecompass.languages.uses.lexical_rules import LexicalRules, known_rules, lexical_rules
 from codecompass.languages.uses.parameters import parameter_pieces
 from codecompass.languages.words import word_set
 from codecompass.query.definitions import entity
+from codecompass.query.extension_functions import has_receiver_parameter
 from codecompass.store.rows import SymbolRow
 
 EXACT: Final = 4.0
@@ -47,7 +49,7 @@ class Overloads:
         """Returns what a function has in common with its declaration and not with its overloads."""
         rules = lexical_rules(row.language)
         parameters = self._of(row) if rules is not None and rules.has_overloads else None
-        is_function = rules is not None and rules.family in _SEPARATE and row.kind in FUNCTION_LIKE
+        is_function = row.kind in FUNCTION_LIKE and described(row.language).calls.fields_share_names
         return entity(row), is_function, None if parameters is None else tuple(each.type for each in parameters)
 
     def fitting(self, rows: Sequence[SymbolRow], use: Use, arguments: Callable[[], str], type_of: TypeOf) -> list[SymbolRow]:
@@ -60,13 +62,13 @@ class Overloads:
         if use.usage != "call" or use.arity < 0 or len(rows) < 2 or not rules.has_overloads:
             return list(rows)
         taking = [row for row in rows if self.takes(row, use.arity)]
-        if len(taking) < 2 or not use.arity or rows[0].language not in _POSITIONAL:
+        if len(taking) < 2 or not use.arity or not described(rows[0].language).calls.types_choose:
             return taking or list(rows)
         types = _types(arguments(), use.arity, type_of)
         levels: list[tuple[SymbolRow, list[float]]] = []
         for row in taking:
             parameters = self._of(row)
-            fit = [] if parameters is None else _fit(parameters, types, row, rules)
+            fit = [] if parameters is None else _fit(parameters, types, row)
             if fit is not None:
                 levels.append((row, fit))
         known = [at for at, type_ in enumerate(types) if type_ != UNKNOWN_TYPE]
@@ -110,7 +112,7 @@ def _types(arguments: str, arity: int, type_of: TypeOf) -> list[str]:
 
 def _of_usage(rows: Sequence[SymbolRow], use: Use) -> Sequence[SymbolRow]:
     """Returns the functions for a call, else the others, where a function and a variable may have one name."""
-    if known_rules(rows[0].language).family not in _SEPARATE or len({row.kind in _VARIABLES for row in rows}) < 2:
+    if not described(rows[0].language).calls.fields_share_names or len({row.kind in _VARIABLES for row in rows}) < 2:
         return rows
     wanted = [row for row in rows if (row.kind in _VARIABLES) != (use.usage == "call")]
     return wanted or rows
@@ -177,16 +179,16 @@ def _argument_type(written: str, type_of: TypeOf) -> str:
     return plain_type(type_of(written)) if written not in ("?", '""') else UNKNOWN_TYPE
 
 
-def _fit(parameters: Sequence[_Parameter], types: Sequence[str], row: SymbolRow, rules: LexicalRules) -> list[float] | None:
+def _fit(parameters: Sequence[_Parameter], types: Sequence[str], row: SymbolRow) -> list[float] | None:
     """Returns how well each argument fits a function that takes as many; None if the call cannot mean it."""
-    if _is_extension(row) and len(types) < len(parameters):
+    if has_receiver_parameter(row) and len(types) < len(parameters):
         parameters = parameters[1:]
     levels: list[float] = []
     for at, type_ in enumerate(types):
         parameter = _at(parameters, at)
-        level = _level(type_, parameter.type, row, rules)
+        level = _level(type_, parameter.type, row)
         if parameter.is_variadic:
-            as_array = _level(type_, parameter.type + "[]", row, rules) if len(types) == len(parameters) else NO
+            as_array = _level(type_, parameter.type + "[]", row) if len(types) == len(parameters) else NO
             level = max(level - VARIADIC_COST, as_array if type_ not in ("", "n") else NO)
         if level <= NO:
             return None
@@ -197,18 +199,15 @@ def _fit(parameters: Sequence[_Parameter], types: Sequence[str], row: SymbolRow,
 def _takes(parameters: Sequence[_Parameter], count: int, row: SymbolRow) -> bool:
     least = sum(1 for each in parameters if not each.has_default and not each.is_variadic)
     # The receiver of an extension method is an argument, too.
-    return count >= least - _is_extension(row) and (count <= len(parameters) or any(each.is_variadic for each in parameters))
-
-
-def _is_extension(row: SymbolRow) -> bool:
-    return row.language == "csharp" and "(this " in row.signature
+    is_enough = count >= least - has_receiver_parameter(row)
+    return is_enough and (count <= len(parameters) or any(each.is_variadic for each in parameters))
 
 
 def _at(parameters: Sequence[_Parameter], at: int) -> _Parameter:
     return parameters[min(at, len(parameters) - 1)]
 
 
-def _level(argument: str, parameter: str, row: SymbolRow, rules: LexicalRules) -> float:
+def _level(argument: str, parameter: str, row: SymbolRow) -> float:
     """Returns how well an argument of a type, or a literal, fits a parameter of a type."""
     if argument == UNKNOWN_TYPE or not parameter:
         return FITS
@@ -217,8 +216,8 @@ def _level(argument: str, parameter: str, row: SymbolRow, rules: LexicalRules) -
     argument, parameter = _SAME.get(argument, argument), _SAME.get(parameter, parameter)
     if argument == parameter:
         return EXACT
-    if rules.family == "c":
-        return FITS  # Constructors of one argument convert nearly everything.
+    if described(row.language).calls.constructors_convert:
+        return FITS
     if _is_any(parameter, row):
         return FITS
     if argument == "n":
@@ -252,13 +251,7 @@ def _is_any(parameter: str, row: SymbolRow) -> bool:
     )
 
 
-_SEPARATE: Final = frozenset({"jvm", "rust"})
-"""Families in which a function and a field of one type may have one name."""
-
 _VARIABLES: Final = frozenset({"const", "field", "var"})
-
-_POSITIONAL: Final = frozenset({"cpp", "csharp", "java", "kotlin", "scala"})
-"""Languages in which the types of arguments are compared with those of parameters."""
 
 _OF_LITERALS: Final = {"s": "String", "b": "boolean", "c": "char", "d": "double", "f": "float", "i": "int", "l": "long"}
 _SAME: Final = {

@@ -7,72 +7,35 @@ import re
 from collections.abc import Sequence
 from typing import Final, Protocol
 
-from msgspec import Struct
-
+from codecompass.languages.module_paths import ModulePaths
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE
 from codecompass.languages.uses.expressions import LITERAL, UNKNOWN, expression_of
 from codecompass.languages.uses.parameters import parameters
 from codecompass.languages.words import word_set
+from codecompass.query.declared_types import declared_type, has_type_parameter, numbered_fields, type_bound
 from codecompass.query.definitions import (
     ELSEWHERE,
     MEMBER_KINDS,
     SEPARATORS,
-    TYPE_KINDS,
     Binding,
     Definitions,
     FileNames,
     enclosing,
-    family_of,
     is_whole_module,
     name_path,
     owner_name,
 )
-from codecompass.query.extension_functions import WITH_EXTENSIONS, extended_type, of_type, visible_extensions
-from codecompass.query.rust_modules import KEYWORDS
-from codecompass.query.written_types import (
-    PRIMITIVES,
-    base_names,
-    declared_type,
-    element_type,
-    has_type_parameter,
-    implementing_type,
-    is_for_all_types,
-    item_types,
-    numbered_fields,
-    only_argument,
-    type_bound,
-    type_names,
-)
+from codecompass.query.extension_functions import keyword_of_block
+from codecompass.query.modules import Modules
+from codecompass.query.type_members import OUTSIDE, Module, Outside, Thing, TypeMembers
+from codecompass.query.written_types import PRIMITIVES, element_type, item_types, only_argument, type_names
 from codecompass.store.rows import SymbolRow
 
 MAX_DEPTH: Final = 12
-"""Depth of supertypes, and of types that are written as other types."""
-
-MAX_SUPERTYPES: Final = 200
-"""Supertypes of one type that are followed."""
+"""Depth of types that are written as other types, and of variables assigned from each other."""
 
 MAX_MEANINGS: Final = 4
 """Definitions of one name whose types are followed."""
-
-
-class Module(Struct, frozen=True):
-    """A file, or a directory with a trailing `/`, as the receiver of a name."""
-
-    target: str
-
-
-class Outside(Struct, frozen=True):
-    """Something that is not in the repository."""
-
-    elements: tuple["Thing", ...] = ()
-    """What a collection holds."""
-    items: tuple[tuple["Thing", ...], ...] = ()
-    """What a tuple holds, by position."""
-
-
-OUTSIDE: Final = Outside()
-Thing = SymbolRow | Module | Outside
-"""What an expression can be: an instance or the class itself (a class-like symbol), a module, something outside."""
 
 
 class BindUnqualified(Protocol):
@@ -86,14 +49,12 @@ class BindUnqualified(Protocol):
 class ReceiverTypes:
     """Infers the types of expressions, for one question. Not thread-safe."""
 
-    def __init__(self, definitions: Definitions, unqualified: BindUnqualified) -> None:
+    def __init__(self, definitions: Definitions, modules: Modules, unqualified: BindUnqualified) -> None:
         self._definitions = definitions
+        self._modules = modules
         self._unqualified = unqualified
+        self.members: Final = TypeMembers(definitions, self._type)
         self._depth = 0
-        self._supertypes: dict[int, tuple[Thing, ...]] = {}
-        self._namesakes: dict[int, bool] = {}
-        self._extensions: dict[tuple[int, str], list[SymbolRow]] = {}
-        """By file and name: the extensions that are visible there."""
         self._types: dict[tuple[int, int, str], tuple[Thing, ...] | None] = {}
 
     def things(self, expression: str, file: FileNames, around: Sequence[SymbolRow]) -> tuple[Thing, ...] | None:
@@ -112,139 +73,6 @@ class ReceiverTypes:
         self._types[key] = found
         return found
 
-    def supertypes(self, type_: SymbolRow) -> tuple[Thing, ...]:
-        """Returns the direct supertypes of a type, from its head."""
-        known = self._supertypes.get(type_.id)
-        if known is not None:
-            return known
-        self._supertypes[type_.id] = ()  # against cycles
-        file = self._definitions.file_of(type_)
-        names = base_names(type_)
-        if family_of(type_.language) == "go":
-            names = [row.name for row in file.symbols if row.parent_id == type_.id and _is_embedded(row)]
-        things: list[Thing] = []
-        for name in names:
-            found = self._type(name, file, [])
-            things += found or [OUTSIDE]
-        if family_of(type_.language) == "rust" and type_.kind != "impl":
-            for row in self._definitions.named(type_.name):
-                if row.kind == "impl":
-                    impl_file = self._definitions.file_of(row)
-                    for name in base_names(row):
-                        things += self._type(name, impl_file, []) or [OUTSIDE]
-        found_all = self._supertypes[type_.id] = tuple(things)
-        return found_all
-
-    def members(self, type_: SymbolRow, name: str, depth: int = 0, seen: set[int] | None = None) -> list[SymbolRow]:
-        """Returns the members of a type with this name, its own, else inherited ones."""
-        seen = set() if seen is None else seen
-        if type_.id in seen or depth > MAX_DEPTH:
-            return []
-        seen.add(type_.id)
-        if family_of(type_.language) in _MEMBERS_INSIDE:
-            inside = self._definitions.file_of(type_).by_name.get(name, ())
-            own = [row for row in inside if row.parent_id == type_.id]
-            if not own and type_.language == "kotlin":
-                companions = {row.id for row in self._definitions.file_of(type_).symbols if _is_companion(row, type_)}
-                own = [row for row in inside if row.parent_id in companions]
-        else:
-            own = [row for row in self._definitions.named(name) if self._belongs(row, type_)]
-        if own:
-            return own
-        for thing in self.supertypes(type_):
-            if isinstance(thing, SymbolRow):
-                found = self.members(thing, name, depth + 1, seen)
-                if found:
-                    return found
-        return []
-
-    def all_supertypes(self, type_: SymbolRow) -> list[SymbolRow]:
-        """Returns the supertypes of a type that the repository defines, direct ones first; at most MAX_SUPERTYPES."""
-        found: dict[int, SymbolRow] = {}
-        pending = [type_]
-        while pending and len(found) < MAX_SUPERTYPES:
-            for thing in self.supertypes(pending.pop(0)):
-                if isinstance(thing, SymbolRow) and thing.id not in found:
-                    found[thing.id] = thing
-                    pending.append(thing)
-        return list(found.values())
-
-    def extensions(self, name: str, file: FileNames, things: Sequence[Thing]) -> list[SymbolRow]:
-        """Returns the visible functions that extend one of the types, or any type that is not the repository's."""
-        if file.language not in WITH_EXTENSIONS:
-            return []
-        visible = self._visible_extensions(name, file)
-        if not visible:
-            return []
-        types = [thing for thing in things if isinstance(thing, SymbolRow)]
-        if len(types) < len(things):
-            # Of a type from outside the name is not known.
-            own = {row.id for row in visible if self._is_of_repository(extended_type(row), file)}
-            return [row for row in visible if row.id not in own] or of_type(visible, frozenset({row.name for row in types}))
-        names = {row.name for row in types}
-        for type_ in types:
-            names.update(row.name for row in self.all_supertypes(type_))
-        return of_type(visible, frozenset(names))
-
-    def _visible_extensions(self, name: str, file: FileNames) -> list[SymbolRow]:
-        key = (file.file_id, name)
-        if key not in self._extensions:
-            self._extensions[key] = visible_extensions(name, file, self._definitions)
-        return self._extensions[key]
-
-    def _is_of_repository(self, name: str, file: FileNames) -> bool:
-        return any(row.kind != "impl" for row in self._definitions.in_family(name, file))
-
-    def is_open(self, type_: SymbolRow) -> bool:
-        """Whether a type can have unknown members: it inherits from something outside, or is not a class."""
-        seen: set[int] = set()
-        pending = [type_]
-        while pending and len(seen) < MAX_SUPERTYPES:
-            current = pending.pop()
-            if current.id in seen:
-                continue
-            seen.add(current.id)
-            for thing in self.supertypes(current):
-                if not isinstance(thing, SymbolRow):
-                    return True
-                pending.append(thing)
-            if current.kind not in CLASS_LIKE:
-                return True
-        return bool(pending)
-
-    def around(self, file: FileNames, around: Sequence[SymbolRow]) -> list[SymbolRow]:
-        """Returns the types that enclose a line, outermost first; for a method outside its type, that type."""
-        types = [row for row in around if row.kind in CLASS_LIKE]
-        if not types and around:
-            for row in around:
-                if row.kind in FUNCTION_LIKE and row.parent_kind not in CLASS_LIKE:
-                    owner = owner_name(row)
-                    found = (
-                        [each for each in self._definitions.in_family(owner, file) if each.kind in CLASS_LIKE] if owner else []
-                    )
-                    if found:
-                        return [_nearest(found, file)]
-        return types
-
-    def of_member(self, member: SymbolRow) -> list[SymbolRow]:
-        """Returns the type that a member belongs to, if it is known."""
-        file = self._definitions.file_of(member)
-        return self.around(file, enclosing(file, member.line_start))[-1:]
-
-    def implementing(self, impl: SymbolRow) -> SymbolRow | None:
-        """Returns the type that an `impl` is for, None if it is not in the repository."""
-        file = self._definitions.file_of(impl)
-        if impl.language == "rust" and is_for_all_types(impl):
-            return None
-        written = implementing_type(impl) if impl.language == "rust" else impl.name
-        things = self._type(written, file, ())
-        if things == [OUTSIDE]:
-            return None
-        found = [thing for thing in things if _is_type(thing)]
-        # The type may be defined by a macro, or re-exported in ways that are not followed.
-        named = [row for row in self._definitions.in_family(impl.name, file) if _is_type(row)]
-        return next((thing for thing in found or named * (len(named) == 1) if isinstance(thing, SymbolRow)), None)
-
     def _things(self, expression: str, file: FileNames, around: Sequence[SymbolRow]) -> tuple[Thing, ...] | None:
         steps = _steps(expression)
         if not steps or expression.startswith(UNKNOWN) or "".join(steps) != expression:
@@ -253,17 +81,18 @@ class ReceiverTypes:
         if first.endswith("()") and first != "()":
             first, rest = first[:-2], ["()", *rest]
         current: list[Thing]
+        paths = file.traits.binding.module_paths
         if first.startswith("<"):
             current = self._written(first[1:-1], file, around)
         elif first == "self" or first in file.rules.own:
-            current = list(self.around(file, around)[-1:])
-            if not current and file.rules.family == "rust":
-                current, rest = self._rust_root(first, rest, file, around)
-        elif first == "super" and file.rules.family == "rust":
-            current, rest = self._rust_root(first, rest, file, around)
+            current = list(self.members.around(file, around)[-1:])
+            if not current and paths is not None:
+                current, rest = self._root(paths, first, rest, file, around)
+        elif first == "super" and paths is not None:
+            current, rest = self._root(paths, first, rest, file, around)
         elif first == "super" or first in file.rules.above:
-            types = self.around(file, around)
-            current = [thing for each in types[-1:] for thing in self.supertypes(each)]
+            types = self.members.around(file, around)
+            current = [thing for each in types[-1:] for thing in self.members.supertypes(each)]
             if rest[:1] == ["()"]:
                 rest = rest[1:]
         elif first[0] == '"' and first != LITERAL:
@@ -280,20 +109,21 @@ class ReceiverTypes:
         return tuple(current) if current else None
 
     def _required(self, module: str, file: FileNames) -> list[Thing]:
-        """Returns the module of Lua that a file requires by this name."""
+        """Returns the module that a file requires by this name."""
         rows = [row for rows in file.imports.values() for row in rows if row.spec == module]
         return [Module(row.target) for row in rows[:1] if row.target] or [OUTSIDE] * bool(rows)
 
     def _first(
         self, first: str, rest: list[str], file: FileNames, around: Sequence[SymbolRow], *, is_type: bool = False
     ) -> tuple[list[Thing], list[str]]:
+        binding = file.traits.binding
         for row in () if is_type else reversed(around):
             # A constructor often assigns one of its parameters to a field.
-            name = row.name if row.kind in FUNCTION_LIKE else "extension" if _is_extension(row) else ""
+            name = row.name if row.kind in FUNCTION_LIKE else keyword_of_block(row)
             type_ = dict(parameters(row.signature, name, file.rules)).get(first) if name else None
             if type_ is not None:
                 return self._written(type_, file, around), rest
-        if file.rules.family == "c" and first == "std":
+        if first in binding.foreign_namespaces:
             return [OUTSIDE], []  # what a repository adds to it are specializations
         if first[:1].isupper():
             for row in reversed(around):
@@ -305,7 +135,7 @@ class ReceiverTypes:
         modules: list[Thing] = [
             Module(target)
             for row in file.imports.get(first, ())
-            if (not symbols or is_whole_module(row)) and (target := self._definitions.module_named(row, first, file))
+            if (not symbols or is_whole_module(row, file)) and (target := self._modules.module_named(row, first, file))
         ]
         if modules and not symbols:
             return modules, rest
@@ -317,18 +147,17 @@ class ReceiverTypes:
             return [OUTSIDE], []
         if first in file.imports and not any(row.target for row in file.imports[first]):
             return [OUTSIDE], []
-        if file.rules.family == "rust":
-            if first in KEYWORDS:
-                return self._rust_root(first, rest, file, around)
-            root = self._definitions.root_of_crate(first, file)
-            if root:
-                return [Module(root)], rest
-            modules = [row for row in self._definitions.in_family(first, file) if row.kind == "module"]
-            return modules, rest
-        if file.rules.family == "c":
-            spaces: list[Thing] = [row for row in self._definitions.in_family(first, file) if row.kind == "module"]
-            return spaces[:1], rest
-        return [], rest
+        paths = binding.module_paths
+        if paths is not None and first in paths.roots:
+            return self._root(paths, first, rest, file, around)
+        root = self._modules.root_of_package(first, file)
+        if root:
+            return [Module(root)], rest
+        if not binding.has_namespaces_before_names:
+            return [], rest
+        spaces: list[Thing] = [row for row in self._definitions.in_family(first, file) if row.kind == "module"]
+        # Without paths all of one name are parts of one namespace.
+        return (spaces if paths is not None else spaces[:1]), rest
 
     def _is_from_outside(self, first: str, rest: Sequence[str], file: FileNames, around: Sequence[SymbolRow]) -> bool:
         """Whether a name that nothing in view defines is built into the language, or can only be a type from outside."""
@@ -341,27 +170,19 @@ class ReceiverTypes:
             )
         if first in file.rules.built_in:
             return True
-        if not first[:1].isupper() or first.isupper() or file.rules.family not in _CAPITALISED:
+        if not first[:1].isupper() or first.isupper() or not file.traits.members.types_are_capitalised:
             return False
         steps = {step.strip(".():") for step in rest}
         if any(first in name_path(row)[:-1] for step in steps if step for row in self._definitions.in_family(step, file)):
             return False  # the root of a path to a module of the repository
         return not any(row.kind not in MEMBER_KINDS for row in self._definitions.in_family(first, file))
 
-    def _rust_root(
-        self, first: str, rest: list[str], file: FileNames, around: Sequence[SymbolRow]
+    def _root(
+        self, paths: ModulePaths, first: str, rest: list[str], file: FileNames, around: Sequence[SymbolRow]
     ) -> tuple[list[Thing], list[str]]:
-        """Returns the module at the beginning of a path of Rust, and the steps after it."""
-        names = [first]
-        while rest[: len(names)] and rest[len(names) - 1] == ".super":
-            names.append("super")
-        steps = rest[len(names) - 1 :]
-        n_inline = sum(row.kind == "module" for row in around) if first != "crate" else 0
-        if n_inline and "super" not in names:
-            return [], rest
-        # Inline modules are in the same file.
-        names = [*["self"] * min(n_inline, len(names)), *names[n_inline:]]
-        target = self._definitions.rust_module(names, file)
+        """Returns the module at the beginning of a path, and the steps after it; none for an inline module of the same file."""
+        names, steps = paths.steps(first, rest, sum(row.kind == "module" for row in around))
+        target = self._modules.module_of_path(names, file)
         return [Module(target)] if target else [], steps
 
     def _of_symbols(self, symbols: Sequence[SymbolRow], *, is_called: bool) -> list[Thing]:
@@ -376,10 +197,10 @@ class ReceiverTypes:
                 file = self._definitions.file_of(row)
                 around = enclosing(file, row.line_start)
                 written = declared_type(row)
-                if row.kind in FUNCTION_LIKE and not is_called and row.language not in _WITH_PROPERTIES:
+                if row.kind in FUNCTION_LIKE and not is_called and not file.traits.members.functions_are_properties:
                     continue
                 if written in ("Self", "this", "self", "static", "typing.Self", "t.Self"):
-                    things += self.around(file, around)[-1:]
+                    things += self.members.around(file, around)[-1:]
                 elif written.startswith("="):
                     expression = expression_of(written[1:], file.rules)
                     if not expression.startswith(UNKNOWN):
@@ -390,9 +211,8 @@ class ReceiverTypes:
 
     def _stepped(self, current: list[Thing], step: str, file: FileNames) -> list[Thing]:
         if step == "()":
-            # In Scala the element of a collection is written like a call.
             elements = [each for thing in current if isinstance(thing, Outside) for each in thing.elements]
-            return elements if elements and file.language == "scala" else current
+            return elements if elements and file.traits.members.calls_take_elements else current
         if step.startswith("#"):
             return self._item(current, int(step[1:]))
         if step.endswith("{}"):
@@ -407,17 +227,17 @@ class ReceiverTypes:
                     return list(thing.elements)
                 return [thing if name in _OF_SAME else OUTSIDE]
             if isinstance(thing, Module):
-                found = self._definitions.in_module(thing.target, name, 0)
+                found = self._modules.in_module(thing.target, name, 0)
                 if all(row.kind == "module" for row in found):
-                    inside = self._definitions.submodules(thing.target, name)
+                    inside = self._modules.submodules(thing.target, name)
                     things += map(Module, inside)
-                    found = found if found or inside else self._definitions.below_module(thing.target, name)
+                    found = found if found or inside else self._modules.below_module(thing.target, name)
                 things += self._of_symbols(found, is_called=is_called)
             else:
-                found = self.members(thing, name)
-                if not found and name in _UNWRAPPING.get(file.rules.family, ()):
+                found = self.members.named(thing, name)
+                if not found and name in file.traits.members.unwrapping:
                     things.append(thing)
-                found = found or self.extensions(name, file, [thing])
+                found = found or self.members.extensions(name, file, [thing])
                 if not found and thing.kind == "module":
                     found = [row for row in self._definitions.named(name) if owner_name(row) == thing.name]
                 things += self._of_symbols(found, is_called=is_called)
@@ -443,7 +263,7 @@ class ReceiverTypes:
         for thing in current:
             if isinstance(thing, Outside):
                 things += thing.elements
-            elif isinstance(thing, SymbolRow) and method in _OF_WRAPPERS and not self.members(thing, method):
+            elif isinstance(thing, SymbolRow) and method in _OF_WRAPPERS and not self.members.named(thing, method):
                 things.append(thing)
         return list(dict.fromkeys(things))
 
@@ -467,7 +287,7 @@ class ReceiverTypes:
                 return [OUTSIDE]
             for name in type_names(type_):
                 if name in ("Self", "self", "this"):
-                    things += self.around(file, around)[-1:]
+                    things += self.members.around(file, around)[-1:]
                     continue
                 things += self._type(name, file, around)
             held = only_argument(type_) if things == [OUTSIDE] else ""
@@ -512,46 +332,6 @@ class ReceiverTypes:
             return list(same) or []
         return list(dict.fromkeys(types))
 
-    def _belongs(self, row: SymbolRow, type_: SymbolRow) -> bool:
-        if row.parent_id == type_.id:
-            return True
-        if row.language != type_.language and family_of(row.language) != family_of(type_.language):
-            return False
-        if owner_name(row) != type_.name:
-            return False
-        family = family_of(type_.language)
-        if family == "go":
-            return row.path.rpartition("/")[0] == type_.path.rpartition("/")[0] and row.parent_id is None
-        if family in ("csharp", "ruby"):
-            return name_path(row)[:-1] == name_path(type_)  # in another part of a partial or reopened class
-        if family == "ecmascript":
-            return (
-                row.path == type_.path and row.parent_id is not None and row.qualified_name.startswith(type_.qualified_name + ".")
-            )
-        if family == "rust":
-            is_alone = row.path == type_.path or not self._has_namesakes(type_)
-            return is_alone or row.qualified_name.rpartition("::")[0] == type_.qualified_name
-        if family in ("c", "swift"):
-            return not self._has_namesakes(type_) or name_path(row)[:-1] == name_path(type_)
-        return False
-
-    def _has_namesakes(self, type_: SymbolRow) -> bool:
-        """Whether types of several qualified names, in Rust several types, have the name of this one."""
-        known = self._namesakes.get(type_.id)
-        if known is None:
-            family = family_of(type_.language)
-            types = [
-                each
-                for each in self._definitions.named(type_.name)
-                if each.kind in TYPE_KINDS and each.kind != "impl" and family_of(each.language) == family
-            ]
-            known = len(types if family == "rust" else {name_path(each) for each in types}) > 1
-            self._namesakes[type_.id] = known
-        return known
-
-
-_MEMBERS_INSIDE: Final = frozenset({"python", "jvm"})
-"""Families whose types have all their members between their first and last line."""
 
 _OF_ELEMENTS: Final = word_set(
     "get getOrDefault getOrNull getOrElse getOrPut at first firstOrNull last lastOrNull head front back peek poll pop popleft "
@@ -571,21 +351,6 @@ _OF_SAME: Final = word_set(
 
 _OF_WRAPPERS: Final = word_set("then map let also tap ifPresent filter and_then is_some_and inspect flatMap any forEach")
 """Methods of wrappers that give what is wrapped to a function; a written type stands for the wrapped one."""
-
-_UNWRAPPING: Final = {
-    "csharp": word_set("ConfigureAwait Result Value"),
-    "jvm": word_set("get orElse orElseThrow join also apply orElseGet await"),
-    "ruby": word_set("new dup freeze tap itself"),
-    "rust": word_set(
-        "await unwrap expect unwrap_or_default unwrap_or unwrap_or_else as_ref as_mut borrow borrow_mut lock read write clone "
-        "to_owned into_inner as_deref as_deref_mut take project get_mut as_pin_mut"
-    ),
-    "c": word_set("get value"),
-}
-"""By family: members of wrappers that return what is wrapped; a written type stands for the wrapped one."""
-
-_CAPITALISED: Final = frozenset({"csharp", "elixir", "jvm", "php", "ruby", "rust", "swift"})
-"""Families in which only types, modules and constants begin with a capital letter."""
 
 _MODIFIED: Final = re.compile(r"^(?:[&*]|mut\b|const\b|\s|'\w+\b)+|[?!&* ]+$")
 _MEMBER_TYPE: Final = re.compile(r"(?P<type>[\w$.]+(?:<.*>)?)\[[\"'](?P<name>[\w$]+)[\"']\]")
@@ -607,36 +372,8 @@ def _steps(expression: str) -> list[str]:
     return _STEP.findall(expression)
 
 
-def _is_embedded(row: SymbolRow) -> bool:
-    return row.kind == "field" and " " not in row.signature and row.signature.lstrip("*").rpartition(".")[2] == row.name
-
-
-def _is_extension(row: SymbolRow) -> bool:
-    """Whether a definition holds functions of Scala that have a parameter in common, the value that they are called on."""
-    return row.language == "scala" and row.kind == "impl" and row.signature.startswith("extension")
-
-
-def _is_companion(row: SymbolRow, type_: SymbolRow) -> bool:
-    return row.parent_id == type_.id and row.signature.startswith(("companion object", "private companion object"))
-
-
 def _is_type_parameter(name: str, enclosing: Sequence[SymbolRow]) -> bool:
     """Whether a type is a parameter of an enclosing definition, so that it can be anything."""
     if len(name) == 1:
         return True
     return any(has_type_parameter(name, row) for row in enclosing)
-
-
-def _is_type(thing: Thing) -> bool:
-    return isinstance(thing, SymbolRow) and thing.kind in TYPE_KINDS and thing.kind not in ("impl", "trait")
-
-
-def _nearest(symbols: Sequence[SymbolRow], file: FileNames) -> SymbolRow:
-    def distance(row: SymbolRow) -> tuple[bool, bool, bool]:
-        return row.path != file.path, row.path.rpartition("/")[0] != file.directory, row.kind == "impl"
-
-    return min(symbols, key=distance)
-
-
-_WITH_PROPERTIES: Final = word_set("csharp javascript kotlin python ruby scala swift tsx typescript")
-"""Languages in which a function can be used like a field."""

@@ -8,8 +8,7 @@ possible   a member of that name, in a file that imports the package
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType
@@ -17,6 +16,7 @@ from msgspec.structs import replace
 
 from codecompass.languages import described
 from codecompass.languages.records import CLASS_LIKE, Use
+from codecompass.languages.table import PACKAGES, NamedPackages
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import (
     FindReferencesReply,
@@ -46,17 +46,6 @@ SHOWN_ELSEWHERE: Final = 5
 
 LISTS_ALL_ABOVE: Final = 50
 """With a larger limit, as with confidence `possible`, all other lines are listed up to it."""
-
-_MANIFESTS: Final[Mapping[str, str]] = {"go": "go.mod", "node": "package.json", "cargo": "Cargo.toml"}
-"""The files that name packages; other configuration files only say where modules are found."""
-
-_SEPARATORS: Final[Mapping[str, str]] = {"python": ".", "go": "/", "ecmascript": "/", "rust": "::"}
-
-FAMILIES: Final = frozenset(_SEPARATORS)
-"""Language families whose packages have names here."""
-
-_LANGUAGES: Final = {"python": "python", "go": "go", "ecmascript": "typescript", "rust": "rust"}
-"""One language of each family: uses are looked up by family."""
 
 
 def find_references(
@@ -204,10 +193,10 @@ def _reference(snapshot: Snapshot, use: FoundUse, names: Sequence[str], n_defini
 def imported_symbol(snapshot: Snapshot, symbol: SymbolRow) -> ImportedSymbol | None:
     """Returns how others import a definition; None if the language's packages have no names here, or no package contains it."""
     family = family_of(symbol.language)
-    names_of = _PACKAGES.get(family)
-    if names_of is None:
+    packages = PACKAGES.get(family)
+    if packages is None:
         return None
-    own, others = names_of(snapshot, symbol)
+    own, others = _package_names(snapshot, symbol, packages)
     if not own:
         return None
     return ImportedSymbol(
@@ -223,29 +212,27 @@ def imported_symbol(snapshot: Snapshot, symbol: SymbolRow) -> ImportedSymbol | N
 _Names = tuple[tuple[str, ...], tuple[str, ...]]
 
 
-def _python(snapshot: Snapshot, symbol: SymbolRow) -> _Names:
-    module = described(symbol.language).path_module(symbol.path)
-    return ((module[0],), ()) if module and module[0].isidentifier() else ((), ())
-
-
-def _go(snapshot: Snapshot, symbol: SymbolRow) -> _Names:
-    own = _nearest(snapshot, "go", symbol.path)
-    if own is None or not symbol.name[:1].isupper():
+def _package_names(snapshot: Snapshot, symbol: SymbolRow, packages: NamedPackages) -> _Names:
+    """Returns the names of the packages that contain a definition, and those of others of the repository; none if it has none, or
+    if only its own package sees the definition."""
+    if packages.named_by == "path":
+        module = described(symbol.language).path_module(symbol.path)
+        return ((module[0],), ()) if module and module[0].isidentifier() else ((), ())
+    own = _nearest(snapshot, packages, symbol.path)
+    if own is None:
+        return (), ()
+    if packages.named_by == "manifest":
+        return (own.prefix,), tuple(row.prefix for row in snapshot.facts.packages(packages.ecosystem, packages.manifest))
+    if not symbol.name[:1].isupper():
         return (), ()
     directory = symbol.path.rpartition("/")[0].removeprefix(_directory(own)).strip("/")
     return (f"{own.prefix}/{directory}" if directory else own.prefix,), ()
 
 
-def _named_by_manifest(ecosystem: str, snapshot: Snapshot, symbol: SymbolRow) -> _Names:
-    own = _nearest(snapshot, ecosystem, symbol.path)
-    if own is None:
-        return (), ()
-    return (own.prefix,), tuple(row.prefix for row in snapshot.facts.packages(ecosystem, _MANIFESTS[ecosystem]))
-
-
-def _nearest(snapshot: Snapshot, ecosystem: str, path: str) -> PackageRow | None:
+def _nearest(snapshot: Snapshot, packages: NamedPackages, path: str) -> PackageRow | None:
     """Returns the package with the innermost manifest above a path."""
-    around = [row for row in snapshot.facts.packages(ecosystem, _MANIFESTS[ecosystem]) if path.startswith(_directory(row))]
+    rows = snapshot.facts.packages(packages.ecosystem, packages.manifest)
+    around = [row for row in rows if path.startswith(_directory(row))]
     return max(around, key=lambda row: len(_directory(row)), default=None)
 
 
@@ -253,14 +240,6 @@ def _directory(row: PackageRow) -> str:
     """Returns the directory of a manifest, with a trailing `/`; '' for the root."""
     directory = row.path.rpartition("/")[0]
     return directory + "/" if directory else ""
-
-
-_PACKAGES: Final[Mapping[str, Callable[[Snapshot, SymbolRow], _Names]]] = {
-    "python": _python,
-    "go": _go,
-    "ecmascript": partial(_named_by_manifest, "node"),
-    "rust": partial(_named_by_manifest, "cargo"),
-}
 
 
 def find_package_references(
@@ -284,8 +263,9 @@ def uses_from_outside(snapshot: Snapshot, symbol: ImportedSymbol, is_expired: Ca
     uses = Uses(snapshot, is_expired)
     found: list[FoundUse] = []
     n_elsewhere, is_cut = 0, False
-    importing = snapshot.facts.files_importing([*symbol.own, *symbol.others], _SEPARATORS[symbol.family])
-    for number, (file, named) in enumerate(uses.named(symbol.name, _LANGUAGES[symbol.family], importing)):
+    packages = PACKAGES[symbol.family]
+    importing = snapshot.facts.files_importing([*symbol.own, *symbol.others], packages.separator)
+    for number, (file, named) in enumerate(uses.named(symbol.name, packages.language, importing)):
         if number and not number % FILES_BETWEEN_CHECKS and is_expired():
             is_cut = True
             break
@@ -318,9 +298,10 @@ def _leads_to(symbol: ImportedSymbol, row: ImportRow) -> Confidence | None:
     """Whether an import is of the symbol's package (`exact`) or of another package of the same repository (`likely`)."""
     if row.target:
         return None
-    if symbol.family == "go":
+    packages = PACKAGES[symbol.family]
+    if packages.named_by == "directory":
         return "exact" if row.spec in symbol.own else None  # each directory below it is another package
-    between = _SEPARATORS[symbol.family]
+    between = packages.separator
     if any(_is_in(row.spec, package, between) for package in symbol.own):
         return "exact"
     return "likely" if any(_is_in(row.spec, package, between) for package in symbol.others) else None
@@ -360,7 +341,7 @@ def _imported(symbol: ImportedSymbol, file: FileNames) -> _Imported:
         else:
             own = row.name if row.name not in ("", "*", "default") else last_part(row.spec, file.language)
             modules[row.alias or own] = certainty
-            if symbol.family == "python" and not row.name and not row.alias:
+            if file.traits.binding.binds_first_part and not row.name and not row.alias:
                 modules[row.spec.partition(".")[0]] = certainty
     return _Imported(names, lines, modules, everything)
 

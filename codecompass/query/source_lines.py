@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from codecompass.languages import described
 from codecompass.languages.words import word_set
 from codecompass.store.snapshot import Snapshot
 
@@ -13,8 +14,9 @@ PREVIEW_CHARACTERS: Final = 1600
 CONTENT_LINES: Final = 60
 CONTENT_CHARACTERS: Final = 4000
 
-_HASH_COMMENT: Final = word_set("python ruby bash elixir yaml toml make dockerfile terraform r perl text cmake powershell nix")
-_DASH_COMMENT: Final = word_set("lua haskell sql elm ada")
+_HASH_COMMENT: Final = word_set("yaml toml make dockerfile terraform r perl text cmake powershell nix")
+_DASH_COMMENT: Final = word_set("elm ada")
+"""Languages and formats without definitions whose comments begin with `#` and `--`."""
 
 
 def lines_of(snapshot: Snapshot, file_id: int, first: int, last: int) -> list[str]:
@@ -67,4 +69,4 @@ def comment_marks(language: str) -> tuple[str, ...]:
 def _comment(language: str) -> str:
     if language in _HASH_COMMENT:
         return "#"
-    return "--" if language in _DASH_COMMENT else "//"
+    return "--" if language in _DASH_COMMENT else described(language).display.line_comment

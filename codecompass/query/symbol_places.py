@@ -2,7 +2,7 @@
 
 Overloads, partial types, a type and its constructors, a declaration and its definition (a C prototype, a declaration file), and
 what a test puts in the place of a function are the same symbol. The same name in another type, module or namespace is another
-one, and so is a `static` C function of another file.
+one, and so is a function of another file that only that file sees (`static` of C).
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,8 +10,9 @@ from typing import Final
 
 from msgspec import Struct
 
+from codecompass.languages import described
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE
-from codecompass.query.definitions import entity
+from codecompass.query.definitions import entity, is_of_own_file
 from codecompass.query.exact_names import MAX_NAMESAKES, without_declarations
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot
@@ -19,7 +20,6 @@ from codecompass.store.snapshot import Snapshot
 SymbolKey = tuple[str, str, str]
 """Family of the language, qualified name, and the path of a definition that only its own file sees."""
 
-_C_SOURCES: Final = (".c", ".cc", ".cpp", ".cxx", ".m", ".mm")
 _SEPARATORS: Final = ":.#/\\"
 
 
@@ -43,8 +43,8 @@ class SymbolPlaces(Struct, frozen=True):
 
 def symbol_key(row: SymbolRow) -> SymbolKey:
     """Returns what overloads, and a declaration and its definition, have in common and no other symbol has."""
-    is_private = row.signature.startswith("static ") and row.kind in FUNCTION_LIKE and row.path.endswith(_C_SOURCES)
-    return (*entity(row), row.path if is_private and row.parent_kind is None else "")
+    is_private = row.parent_kind is None and row.kind in FUNCTION_LIKE and is_of_own_file(row)
+    return (*entity(row), row.path if is_private else "")
 
 
 def one_symbol_each(rows: Sequence[SymbolRow]) -> list[SymbolPlaces]:
@@ -90,9 +90,10 @@ def _key_among(row: SymbolRow, keys: Iterable[SymbolKey]) -> SymbolKey:
 
 
 def _is_constructor(row: SymbolRow) -> bool:
-    """Whether a row has the name of the type that it belongs to; a struct of an Elixir module counts as one."""
-    if row.kind not in FUNCTION_LIKE and row.language != "elixir":
+    """Whether a row has the name of the type that it belongs to, or of the module that is made with it."""
+    constructs_modules = described(row.language).members.constructs_modules
+    if row.kind not in FUNCTION_LIKE and not constructs_modules:
         return False
     owner = entity(row)[1].removesuffix(row.name).rstrip(_SEPARATORS)
-    is_member = row.parent_kind in CLASS_LIKE or row.kind == "method" or row.language == "elixir"
+    is_member = row.parent_kind in CLASS_LIKE or row.kind == "method" or constructs_modules
     return is_member and owner != "" and owner.endswith(row.name) and not owner[: -len(row.name)][-1:].isalnum()

@@ -22,9 +22,6 @@ from codecompass.store.snapshot import Snapshot
 MAX_LINES: Final = 5
 """Lines of uses that are kept of one place."""
 
-_NEEDS_IMPORT: Final = frozenset({"python", "javascript", "rust"})
-"""Families in which a name of another file is visible only through an import."""
-
 
 class UserOfChange(Struct, frozen=True, kw_only=True):
     """A place that uses a definition. `around` is the definition that contains it, None outside definitions."""
@@ -136,7 +133,7 @@ class UsersOfChanges:
             # A module before a function: only if that module is, or contains, the file.
             rows = [] if is_member else names.imports.get(use.receiver.partition(".")[0], ())
             return "likely" if any(row.target and old.path.startswith(_module_path(row.target)) for row in rows) else None
-        needs_import = not is_member and names.rules.family in _NEEDS_IMPORT
+        needs_import = not is_member and names.traits.binding.files_share_no_names
         return None if needs_import and not names.everything_from else "likely"
 
 

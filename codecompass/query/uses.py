@@ -11,6 +11,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from codecompass.languages import described
 from codecompass.languages.records import CLASS_LIKE, Use
 from codecompass.languages.uses.lexical_rules import lexical_rules
 from codecompass.protocol.requests import Confidence, ReferenceRole
@@ -119,7 +120,7 @@ class Uses:
 
     def _renamed(self, target: SymbolRow) -> Iterator[tuple[str, IndexedFile, tuple[Use, ...]]]:
         """Yields the uses of other names that may mean a definition, with the name and the file."""
-        others = other_names(target, self._snapshot.facts, self.binder.definitions)
+        others = other_names(target, self._snapshot.facts, self.binder)
         by_name: dict[str, list[int]] = {}
         for file_id, names in others.by_file.items():
             for name in names - others.anywhere:
@@ -148,7 +149,7 @@ class Uses:
         family = family_of(language)
         found = [
             (file, uses)
-            for file, uses in self._snapshot.facts.uses(self._files_with(name, family) if among is None else among, name)
+            for file, uses in self._snapshot.facts.uses(self._files_with(name, language) if among is None else among, name)
             if (rules := lexical_rules(file.language)) is not None and rules.family == family
         ]
         found.sort(key=lambda item: item[0].path)
@@ -158,11 +159,12 @@ class Uses:
         """Returns how many files may use a name: the cost of finding its uses."""
         return len(self._files_with(name))
 
-    def _files_with(self, name: str, family: str = "") -> list[int]:
+    def _files_with(self, name: str, language: str = "") -> list[int]:
         plain = name.strip("$?!'@")
         pattern = rf"\b{re.escape(plain)}\b" if re.fullmatch(r"\w+", plain, re.ASCII) else ""
-        if family == "ecmascript" and (words := _PASCAL_CASE.findall(plain)) and len(words) > 1 and "".join(words) == plain:
-            # In a template of Vue the component MyPanel may be written <my-panel>.
+        words = _PASCAL_CASE.findall(plain)
+        if len(words) > 1 and "".join(words) == plain and described(language).binding.containers_are_components:
+            # In a template the component MyPanel may be written <my-panel>.
             pattern = rf"\b(?:{plain}|{'-'.join(words).lower()})\b"
         return sorted(self._snapshot.text.chunks_holding(regex_terms(pattern or ".")).file_ids)
 
@@ -185,9 +187,9 @@ class Uses:
         is_test = self._paths.role(file.path).is_test
         imports = [row for rows in file.imports.values() for row in rows if row.name in (name, local) or row.alias == local]
         for number, use in enumerate(uses):
-            is_called = file.language == "lua" and use.usage == "call"  # `require("m").run()` imports `run`, and calls it
+            is_called = use.usage == "call" and file.traits.binding.imports_are_calls
             taken = [row for row in imports if row.line_start <= use.line <= row.line_end and not is_called]
-            imported = asked.met_by([symbol for row in taken for symbol in self.binder.definitions.taken_by(row, file)])
+            imported = asked.met_by([symbol for row in taken for symbol in self.binder.modules.taken_by(row, file)])
             if imported:
                 around, is_in_test = code_around(file, use.line)
                 yield FoundUse(file, use.line, "import", "exact", around, is_test or is_in_test, imported)

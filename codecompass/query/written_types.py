@@ -1,11 +1,9 @@
-"""The types written in the head of a definition: what a class inherits from, what a function returns, what a field holds."""
+"""Reads a type as it is written: the names in it, the types of the elements of a collection, and of the items of a tuple."""
 
 import re
 from typing import Final
 
 from codecompass.languages.words import word_set
-from codecompass.query.definitions import family_of
-from codecompass.store.rows import SymbolRow
 
 MAX_ALTERNATIVES: Final = 4
 
@@ -65,7 +63,7 @@ def element_type(written: str) -> str:
     if text.startswith("[]"):
         return text[2:]
     if text.startswith("[") and text.endswith("]"):
-        return _split_at(text[1:-1].partition(";")[0], ":")[-1].strip()
+        return split_at(text[1:-1].partition(";")[0], ":")[-1].strip()
     text = re.sub(r"\s*\.\.\.$", "[]", text)
     if text.endswith("[]"):
         return text[:-2].strip("() ").removeprefix("readonly ")
@@ -73,7 +71,7 @@ def element_type(written: str) -> str:
     if head is None or text[head.end() : head.end() + 1] not in ("[", "<"):
         return ""
     name = re.split(r"\.|::", head[0])[-1]
-    arguments = [part.strip() for part in _split_at(text[head.end() + 1 : -1], ",")]
+    arguments = [part.strip() for part in split_at(text[head.end() + 1 : -1], ",")]
     if name in _WRAPPERS and arguments:
         return element_type(arguments[0])
     if name in _COLLECTIONS and arguments:
@@ -87,7 +85,7 @@ def only_argument(written: str) -> str:
     head = _HEAD.match(text)
     if head is None or text[head.end() : head.end() + 1] not in ("[", "<") or text[-1:] not in ("]", ">"):
         return ""
-    arguments = _split_at(text[head.end() + 1 : -1], ",")
+    arguments = split_at(text[head.end() + 1 : -1], ",")
     return arguments[0].strip() if len(arguments) == 1 else ""
 
 
@@ -97,7 +95,7 @@ def item_types(written: str) -> list[str]:
     head = _TUPLE.match(text)
     if head is None or text[-1:] not in (")", "]", ">"):
         return []
-    parts = [part.strip() for part in _split_at(text[head.end() : -1], ",")]
+    parts = [part.strip() for part in split_at(text[head.end() : -1], ",")]
     return parts if len(parts) > 1 and parts[-1] != "..." else []
 
 
@@ -116,9 +114,9 @@ def type_names(written: str) -> list[str]:
     pending = [written.strip().strip("\"'")]
     while pending and len(names) < MAX_ALTERNATIVES:
         text = pending.pop(0).strip().strip("\"'").strip()
-        parts = _split_at(text, "|")
+        parts = split_at(text, "|")
         if len(parts) == 1:
-            parts = _split_at(text, "&")
+            parts = split_at(text, "&")
         if len(parts) > 1:
             pending = parts + pending
             continue
@@ -138,18 +136,19 @@ def type_names(written: str) -> list[str]:
         if rest.startswith("[]"):
             continue
         if last in _WRAPPERS and rest[:1] in ("[", "<"):
-            inner = _split_at(rest[1:].rstrip("]>*& ") if rest[-1:] in "]>*& " else rest[1:], ",")
+            inner = split_at(rest[1:].rstrip("]>*& ") if rest[-1:] in "]>*& " else rest[1:], ",")
             pending = inner[:1] + pending
             continue
         if last == "Union" and rest[:1] == "[":
-            pending = _split_at(rest[1:-1], ",") + pending
+            pending = split_at(rest[1:-1], ",") + pending
             continue
         if name not in _NOT_TYPES:
             names.append(name)
     return names
 
 
-def _split_at(text: str, separator: str) -> list[str]:
+def split_at(text: str, separator: str) -> list[str]:
+    """Returns the parts of a text between separators outside of brackets, without blank ones."""
     parts: list[str] = []
     depth, start = 0, 0
     for index, character in enumerate(text):
@@ -164,296 +163,7 @@ def _split_at(text: str, separator: str) -> list[str]:
     return [part for part in parts if part.strip()]
 
 
-_VALUE: Final = re.compile(r"[={;]")
-
-
-def declared_type(row: SymbolRow) -> str:
-    """Returns the written type of a field or variable, or the return type of a function; `=` and the value if only that is
-    written; '' if nothing is."""
-    signature, name = row.signature, row.name
-    family = family_of(row.language)
-    if row.kind == "type":
-        _, _, value = signature.partition("=")
-        if family == "go":
-            return signature.partition(name)[2].strip(" =")
-        if family == "c" and signature.startswith("typedef"):
-            return signature.removeprefix("typedef").rpartition(name)[0].strip()
-        return value.strip()
-    if row.kind in ("fn", "method", "macro"):
-        return _returned(signature, name, family)
-    at = signature.find(name)
-    if family in ("c", "csharp", "php") or row.language == "java":  # `Job Job { get; }`: the type comes first
-        at = max((found.start() for found in re.finditer(rf"\b{re.escape(name)}\b", _VALUE.split(signature)[0])), default=at)
-    before, after = signature[:at], signature[at + len(name) :]
-    match family:
-        case "python" | "ecmascript" | "rust" | "swift" | "zig":
-            after = after.lstrip("?! ")
-            if after.startswith(":"):
-                return _split_at(after[1:], "=")[0].strip() if after[1:].strip() else ""
-            return "=" + after[1:] if after.startswith("=") and not after.startswith("==") else ""
-        case "go":
-            after = after.strip()
-            if after.startswith("="):
-                return "=" + after[1:]
-            return after.partition("=")[0].strip()
-        case "jvm" if row.language in ("kotlin", "scala"):
-            after = after.lstrip()
-            if after.startswith(":"):
-                return after[1:].partition("=")[0].strip()
-            return "=" + after[1:] if after.startswith("=") else ""
-        case "c" | "jvm" | "csharp" | "php":
-            words = re.sub(
-                r"\b(?:public|private|protected|static|final|const|volatile|transient|extern|inline|mutable|readonly)\b|@\w+",
-                " ",
-                before,
-            )
-            is_array = family == "c" and after.lstrip()[:1] == "["
-            return " ".join(words.split()) + "[]" * is_array
-    return ""
-
-
-def _returned(signature: str, name: str, family: str) -> str:
-    match family:
-        case "python":
-            _, arrow, type_ = signature.rpartition("->")
-            return type_.strip() if arrow else ""
-        case "rust" | "swift" | "zig":
-            _, arrow, type_ = signature.rpartition("->")
-            return type_.partition(" where ")[0].strip() if arrow else ""
-        case "ecmascript":
-            signature = signature.rstrip(" =>{")
-            found = re.search(r"\)\s*:\s*(?P<type>[^(){}=]+(?:<.*>)?)$", signature)
-            if found is None and re.search(r"^(?:export\s+)?(?:static\s+)?get\s", signature):
-                found = re.search(r":\s*(?P<type>.+)$", signature)
-            return found["type"].strip() if found is not None else ""
-        case "go":
-            depth = 0
-            text = signature
-            at = text.find(name)
-            at = text.find("(", at)
-            for index in range(at, len(text)):
-                depth += (text[index] == "(") - (text[index] == ")")
-                if depth == 0:
-                    return _results(text[index + 1 :].strip())
-            return ""
-        case "jvm" if ":" in (head := _split_at(signature, "=")[0]).rpartition(")")[2]:
-            return head.rpartition(")")[2].partition(":")[2].strip()
-        case "c" | "jvm" | "csharp":
-            before = signature[: max(signature.find(name + "("), 0)]
-            before = re.sub(r"\b(?:[\w~]+::)+$", "", before)
-            words = re.sub(
-                r"\b(?:public|private|protected|static|final|virtual|inline|constexpr|explicit|abstract|synchronized|extern|override|async|sealed|default|native)\b|@\w+(?:\([^)]*\))?|^\s*<[^>]*>|\btemplate\s*<[^>]*>",
-                " ",
-                before,
-            )
-            return " ".join(words.split())
-        case "php":
-            return signature.rpartition("):")[2].strip() if "):" in signature else ""
-    return ""
-
-
-MAX_HEAD: Final = 2_000
-"""Characters of the head of a definition that are searched for type parameters."""
-
-_BOUND: Final = (
-    r"\s*(?:(?:const|in|out|reified|final|@\w+)\s+)*[+-]?{name}\b(?:\[_\])?\s*(?:extends\b|<:|:(?!:)|(?<=\s)(?=[\w*\[~]))\s*"
-)
-_WHERE: Final = r"\bwhere\b(?:.*,)?\s*{name}\s*:(?!:)\s*"
-
-
-def type_parameters(row: SymbolRow) -> list[str]:
-    """Returns the type parameters of a definition as written, each with its bound: after its name, or before anything else."""
-    head = row.signature[:MAX_HEAD]
-    if "<" not in head and "[" not in head:
-        return []
-    after_name = re.search(rf"\b{re.escape(row.name)}\s*(?P<open>[<\[])", head) if row.name[:1].isalnum() else None
-    found = after_name or re.search(r"(?:^|[\s=(]|\bimpl|\bfun|\bfn)(?P<open><)", head)
-    if found is None or (found["open"] == "[" and family_of(row.language) not in _WITH_SQUARE_BRACKETS):
-        return []
-    at = found.end("open")
-    depth, end = 1, at
-    while end < len(head) and depth:
-        depth += (head[end] in "<[") - (head[end] in ">]" and head[end - 1] not in "=-")
-        end += 1
-    return _split_at(head[at : end - (not depth)], ",")
-
-
-_WITH_SQUARE_BRACKETS: Final = frozenset({"go", "jvm", "python"})
-"""Families with languages that write type parameters in square brackets."""
-
-
-def type_bound(name: str, row: SymbolRow) -> str:
-    """Returns the type that every value of a type parameter of `row` has, as written: the `Job` of `<T extends Job>`; '' if `row`
-    has no such parameter, or says nothing about it."""
-    if name not in row.signature:
-        return ""
-    parameters = type_parameters(row)
-    for position, parameter in enumerate(parameters):
-        found = re.match(_BOUND.format(name=re.escape(name)), parameter)
-        if found is not None:
-            return _first_type(parameter[found.end() :]).replace("+", "&")
-        if family_of(row.language) == "go" and parameter.strip() == name:  # `K, V Number`
-            later = [each.split(None, 1) for each in parameters[position + 1 :]]
-            return next((words[1] for words in later if len(words) > 1), "")
-    where = re.search(_WHERE.format(name=re.escape(name)), row.signature[:MAX_HEAD]) if parameters else None
-    return _first_type(row.signature[where.end() : MAX_HEAD]).replace("+", "&") if where is not None else ""
-
-
-def has_type_parameter(name: str, row: SymbolRow) -> bool:
-    """Whether a definition has a type parameter of this name."""
-    own = re.compile(rf"\s*(?:(?:const|in|out|reified|final)\s+)*[+-]?{re.escape(name)}\b")
-    return name in row.signature and any(own.match(each) for each in type_parameters(row))
-
-
-def _first_type(text: str) -> str:
-    """Returns the type at the beginning of `text`, up to what ends it outside of brackets."""
-    depth = 0
-    for index, character in enumerate(text):
-        if character in "<[(":
-            depth += 1
-        elif character in ">])" and text[index - 1 : index] not in ("-", "="):
-            depth -= 1
-        if depth < 0 or (depth == 0 and (character in ",={;" or text.startswith(" where ", index))):
-            return text[:index].strip()
-    return text.strip()
-
-
-def _results(written: str) -> str:
-    """Returns the results of a Go function without their names: `(*Job, error)` of `(job *Job, err error)`."""
-    if not written.startswith("("):
-        return (
-            written.split()[-1]
-            if written and not written.startswith(("func", "map", "interface", "struct", "chan", "<-"))
-            else written
-        )
-    parts = _split_at(written[1:].rpartition(")")[0], ",")
-    types: list[str] = []
-    are_named = any(" " in part.strip().replace("chan ", "") for part in parts)
-    for part in reversed(parts):
-        type_ = part.strip().partition(" ")[2]
-        types.insert(0, (type_ or (types[0] if types else "")) if are_named else part.strip())
-    return types[0] if len(types) == 1 else f"({', '.join(types)})"
-
-
-_GENERIC: Final = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
-
-
-def base_names(row: SymbolRow) -> list[str]:
-    """Returns the names of a type's supertypes as written in its head, without type arguments."""
-    signature = row.signature
-    family = family_of(row.language)
-    match family:
-        case "python":
-            at = signature.find("(")
-            if at < 0:
-                return []
-            inside = signature[at + 1 :].rpartition(")")[0] or signature[at + 1 :]
-            return [name for part in _split_at(inside, ",") if "=" not in part and (name := _bare(part))]
-        case "rust":
-            if row.kind == "impl":
-                found = re.search(r"^(?:unsafe )?impl\b(?:<.*?>)?\s+!?(?P<trait>.+?)\s+for\s", _without_arguments(signature))
-                return [_bare(found["trait"])] if found is not None else []
-            if row.kind == "trait":
-                _, colon, bounds = _without_arguments(signature).replace("::", "\0").partition(":")
-                bounds = bounds.partition(" where ")[0].replace("\0", "::")
-                return (
-                    [name for part in bounds.split("+") if (name := _bare(part)) and not part.strip().startswith(("'", "?"))]
-                    if colon
-                    else []
-                )
-            return []
-    text = _without_arguments(_without_wrappers(signature) if family == "ecmascript" else signature)
-    if family in ("ecmascript", "php") or row.language in ("java", "scala"):
-        names: list[str] = []
-        for clause in re.findall(
-            r"\b(?:extends|implements|with)\s+([^{]*?)(?=\b(?:extends|implements|with|permits)\b|$|\{)", text
-        ):
-            names += [name for part in clause.split(",") if (name := _bare(part))]
-        return names
-    if row.language == "ruby":
-        _, less, base = text.partition("<")
-        return [_bare(base)] if less and not base.startswith("<") else []
-    if family in ("c", "csharp", "swift") or row.language == "kotlin":
-        masked = text.replace("::", "\0")
-        head = re.sub(r"\([^()]*\)", "", masked)
-        _, colon, bases = head.partition(":")
-        bases = bases.partition(" where ")[0].replace("\0", "::")
-        if not colon:
-            return []
-        parts = [re.sub(r"\b(?:public|private|protected|virtual)\b|\bby\b.*", "", part) for part in bases.split(",")]
-        return [name for part in parts if (name := _bare(part))]
-    return []
-
-
-def go_arity(method: SymbolRow) -> tuple[int, int]:
-    """Returns how many parameters and how many results a Go method has."""
-    at = method.signature.find("(", method.signature.find(f"{method.name}("))
-    depth = 0
-    for index in range(at, len(method.signature)):
-        depth += (method.signature[index] in "([{") - (method.signature[index] in ")]}")
-        if depth == 0:
-            results = _results(method.signature[index + 1 :].strip())
-            n_parameters = len(_split_at(method.signature[at + 1 : index], ","))
-            return n_parameters, len(item_types(results)) or bool(results)
-    return -1, -1
-
-
-def numbered_fields(row: SymbolRow) -> list[str]:
-    """Returns the types of the fields without names of a struct of Rust: `A` and `B` of `struct Pair(A, B);`."""
-    found = re.search(r"\bstruct \w+(?:<.*?>)?\((?P<fields>.*)\)", row.signature)
-    fields = _split_at(found["fields"], ",") if found is not None and row.language == "rust" else []
-    return [re.sub(r"^\s*(?:#\[[^\]]*\]\s*)*(?:pub(?:\([^)]*\))?\s+)?", "", field).strip() for field in fields]
-
-
-def implementing_type(impl: SymbolRow) -> str:
-    """Returns the type that a Rust `impl` is for, as written, without type arguments; '' for references to a type."""
-    head = _without_arguments(impl.signature.partition(" where ")[0])
-    _, is_of_trait, written = head.rpartition(" for ")
-    written = (written if is_of_trait else re.sub(r"^(?:unsafe\s+)?impl\b", "", head)).strip()
-    return _bare(written) if not written.startswith(("&", "*", "(")) else ""
-
-
-_WRAPPER: Final = re.compile(r"\b(?:Omit|Partial|Required|Readonly|Pick|NonNullable|Exclude|Extract)<")
-MAX_WRAPPERS: Final = 8
-
-
-def _without_wrappers(text: str) -> str:
-    """Returns a head with `Omit<Base, ..>` and the like replaced by their first argument, whose members they have."""
-    for _ in range(MAX_WRAPPERS):
-        found = _WRAPPER.search(text)
-        if found is None:
-            break
-        end = _end_of_arguments(text, found.end())
-        inside = _split_at(text[found.end() : end], ",")
-        text = f"{text[: found.start()]}{inside[0].strip() if inside else ''}{text[end + 1 :]}"
-    return text
-
-
-def _end_of_arguments(text: str, at: int) -> int:
-    """Returns the index of the bracket that closes the type arguments that begin at `at`; the end of the text if none does."""
-    depth = 1
-    while at < len(text):
-        depth += (text[at] == "<") - (text[at] == ">" and text[at - 1] not in ("=", "-"))
-        if not depth:
-            break
-        at += 1
-    return at
-
-
-def is_for_all_types(impl: SymbolRow) -> bool:
-    """Whether a Rust `impl` is for a type parameter, or for references to a type, and so for no type of its own."""
-    written = implementing_type(impl)
-    head = re.match(r"(?:unsafe\s+)?impl\s*<", impl.signature)
-    parameters = impl.signature[head.end() : _end_of_arguments(impl.signature, head.end())] if head is not None else ""
-    return not written or written in (re.split(r"[:=]", part)[0].strip() for part in _split_at(parameters, ","))
-
-
-def _without_arguments(text: str) -> str:
-    while (shorter := _GENERIC.sub("", text)) != text:
-        text = shorter
-    return text.replace("…", "")
-
-
-def _bare(part: str) -> str:
-    found = _HEAD.search(part)
+def first_name(text: str) -> str:
+    """Returns the first name in a text, which may be qualified; empty if there is none."""
+    found = _HEAD.search(text)
     return found[0] if found is not None else ""

@@ -5,7 +5,7 @@ locked. So none runs in a server: here the kernel ends the process. A lexer is l
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -13,17 +13,17 @@ from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
 from pygments.token import Comment, Keyword, Name, Number, Operator, String, _TokenType
 
+from codecompass.languages import SYMBOL_LANGUAGES, described
 from codecompass.worker.messages import CodeText, Highlight, Highlighted, Span
 from codecompass.worker.parsing import ending_limit
 
-LEXERS: Final = {
-    "bash": "bash", "c": "c", "cmake": "cmake", "cpp": "cpp", "csharp": "csharp", "css": "css", "dockerfile": "docker",
-    "elixir": "elixir", "go": "go", "haskell": "haskell", "html": "html", "java": "java", "javascript": "javascript",
-    "json": "json", "kotlin": "kotlin", "lua": "lua", "make": "make", "php": "php", "python": "python", "ruby": "ruby",
-    "rust": "rust", "scala": "scala", "sql": "sql", "swift": "swift", "terraform": "terraform", "toml": "toml",
-    "tsx": "tsx", "typescript": "typescript", "xml": "xml", "yaml": "yaml", "zig": "zig",
+FORMATS: Final = {
+    "cmake": "cmake", "css": "css", "dockerfile": "docker", "html": "html", "json": "json", "make": "make",
+    "terraform": "terraform", "toml": "toml", "xml": "xml", "yaml": "yaml",
 }  # fmt: skip
-"""The lexers of the languages that are highlighted. The others, Markdown for one, are shown plain."""
+"""The lexers of the languages without symbols that are highlighted. The others, Markdown for one, are shown plain."""
+
+MAX_LEXERS: Final = 64
 
 CLASSES: Final[tuple[tuple[_TokenType, str], ...]] = (
     (Comment.Preproc, "p"),
@@ -120,13 +120,16 @@ def _class_of(token: _TokenType) -> str:
     return next((name for kind, name in CLASSES if token in kind), "")
 
 
-@lru_cache(maxsize=len(LEXERS) + 1)
+@lru_cache(maxsize=MAX_LEXERS)
 def lexer_of(language: str) -> Lexer | None:
-    """Returns the lexer of one of our languages; None for one that is shown plain."""
-    name = LEXERS.get(language)
+    """Returns the lexer of one of our languages; None for one that is shown plain, as those with code of another one are."""
+    name: str | None = FORMATS.get(language)
+    options: Mapping[str, bool] = {}
+    if language in SYMBOL_LANGUAGES and described(language).embedded is None:
+        display = described(language).display
+        name, options = language if display.lexer == "" else display.lexer, display.lexer_options
     if name is None:
         return None
     # The default options would strip the text and add a line end.
-    options = {"startinline": True} if name == "php" else {}
     lexer: Lexer = get_lexer_by_name(name, stripnl=False, ensurenl=False, **options)
     return lexer

@@ -10,6 +10,7 @@ from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
 from codecompass.errors import AmbiguousSymbol, InvalidInput, SymbolNotFound, error_body
+from codecompass.languages.table import PACKAGES
 from codecompass.projects.selection import SelectedProject
 from codecompass.protocol.encode import encode, one_line
 from codecompass.protocol.parts import PartRequest
@@ -24,7 +25,6 @@ from codecompass.protocol.replies import (
 from codecompass.protocol.requests import FindReferences, LocateSymbol, SearchCode
 from codecompass.query.chosen_symbol import MAX_SYMBOLS
 from codecompass.query.merging import MergedResults, WorkspacePart, in_turns, merged_page, merged_results
-from codecompass.query.references import FAMILIES
 from codecompass.transport.calls import CallOutcome
 from codecompass.transport.tools.call import ToolCall, ask_index
 from codecompass.transport.tools.merged_uses import Home, MergedUses
@@ -278,7 +278,7 @@ def _part(answer: ProjectAnswer, ids: frozenset[str]) -> AnswerPart:
 def _check(symbol: ImportedSymbol) -> None:
     packages = (*symbol.own, *symbol.others)
     texts = (symbol.name, symbol.kind, symbol.owner, *packages)
-    if symbol.family not in FAMILIES or len(packages) > MAX_PACKAGES or any(len(each) > MAX_IMPORTED_LENGTH for each in texts):
+    if symbol.family not in PACKAGES or len(packages) > MAX_PACKAGES or any(len(each) > MAX_IMPORTED_LENGTH for each in texts):
         raise InvalidInput(
             "the definition that the call is about is of no known language, or has too many packages. Leave it out.",
             field="imported",
