@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,46 +11,56 @@ import pytest
 import codecompass
 from codecompass import languages
 from codecompass.languages import detect, table
-from codecompass.languages.uses.lexical_rules import lexical_rules
+from codecompass.languages.uses.lexical_rules import known_rules, lexical_rules
 from codecompass.languages.uses.packed_uses import unpacked_all
 from codecompass.worker.messages import Batch, FileText
 from codecompass.worker.parsing import Parsers, parse_file
 
 PACKAGE = Path(codecompass.__file__).parent
 
-ENGINES = PACKAGE / "languages"
-"""Where no language is named, but for the paths below."""
+TABLES = ("languages/table.py", "languages/detect.py")
+"""Where languages are named besides their modules: how files of each are recognised."""
 
-NAMING = ("languages/detect.py", "languages/table.py", "languages/imports/", "languages/path_modules.py")
-"""Beginnings of the paths where languages may be named, besides the modules of languages."""
+SHARED = "__init__ binding chunk display ecosystems language module_paths moved_names nodes records unspaced words written_types"
+"""The modules of the package that are of no language; the others are those of languages, and of families of them."""
+
+OTHER_MEANINGS = {
+    ("cli/commands/installation.py", "bash"): "a shell whose completion is installed",
+    ("cli/interactive/preview.py", "c"): "the class of comments",
+    ("cluster/engine.py", "c"): "the beginning of a name that is sent to the search engine",
+    ("query/overloads.py", "c"): "a literal of one character",
+    ("store/schema.py", "c"): "the kind of a record",
+    ("worker/highlighting.py", "c"): "the class of comments",
+}
+"""The literals that are a language's name and mean something else, with what they mean."""
 
 
 def is_of_language(path: Path) -> bool:
-    """Whether the module is that of a language, or a helper beside it, whose name begins with that of the module."""
-    modules = {row.module for row in table.LANGUAGES.values() if row.module}
-    return path.parent == PACKAGE / "languages" and any(
-        path.stem == module or path.stem.startswith(f"{module}_") for module in modules
-    )
+    return path.parent == PACKAGE / "languages" and path.stem not in SHARED.split()
 
 
-def named_languages(path: Path) -> list[str]:
-    """Returns the place of each literal that is the name of a language with symbols."""
-    return [
-        f"{path.relative_to(PACKAGE)}:{node.lineno} {node.value}"
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.Constant) and node.value in languages.SYMBOL_LANGUAGES
-    ]
+def named_languages(path: Path) -> Iterator[tuple[str, str]]:
+    """Yields the place and the text of each literal that is the name of a language or of a family of them."""
+    names = {*table.MODULES, *(known_rules(language).family for language in languages.SYMBOL_LANGUAGES)}
+    tree = ast.parse(path.read_text("utf-8"))
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and id(node) not in docstrings and node.value in names:
+            yield path.relative_to(PACKAGE).as_posix(), node.value
 
 
-def test_no_engine_names_a_language():
-    paths = [
-        path
-        for path in sorted(ENGINES.rglob("*.py"))
-        if not is_of_language(path) and not str(path.relative_to(PACKAGE)).startswith(NAMING)
-    ]
+def test_only_the_table_and_its_own_modules_name_a_language():
+    paths = [path for path in PACKAGE.rglob("*.py") if not is_of_language(path)]
+    named = {each for path in paths for each in named_languages(path) if each[0] not in TABLES}
 
-    assert len(paths) > 20
-    assert [place for path in paths for place in named_languages(path)] == []
+    assert len(paths) > 400
+    assert sorted(named - set(OTHER_MEANINGS)) == []
+    assert sorted(set(OTHER_MEANINGS) - named) == []
+
+
+def test_the_table_names_the_grammars_of_languages_as_their_modules_do():
+    for language in languages.SYMBOL_LANGUAGES:
+        assert languages.load(language).grammar == (table.LANGUAGES[language].grammar or language)
 
 
 def test_no_module_of_a_language_loads_the_library_of_grammars():

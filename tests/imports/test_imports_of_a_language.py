@@ -1,15 +1,12 @@
-"""All that the imports of a language need stands in its own modules: the engine names no language."""
+"""All that the imports of a language need stands in its own modules."""
 
-import ast
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-import codecompass
 from codecompass.languages import SYMBOL_LANGUAGES, described, detect, ecosystems, table
 from codecompass.languages.detect import EXTENSIONS
 from codecompass.languages.ecosystems import ECOSYSTEMS, Ecosystem
@@ -31,22 +28,6 @@ from codecompass.languages.language import Language
 from codecompass.languages.moved_names import moved_name
 from codecompass.languages.records import Import
 from codecompass.store.facts import leading_to
-
-PACKAGE = Path(codecompass.__file__).parent
-ENGINE = [*sorted((PACKAGE / "languages" / "imports").glob("*.py")), PACKAGE / "store" / "facts.py"]
-ENGINE += [
-    PACKAGE / "store" / "import_edges.py",
-    PACKAGE / "store" / "known_content.py",
-    PACKAGE / "languages" / "moved_names.py",
-]
-
-
-@pytest.mark.parametrize("module", ENGINE, ids=lambda module: str(module.relative_to(PACKAGE)))
-def test_no_text_in_the_engine_is_the_name_of_a_language(module):
-    names = {*SYMBOL_LANGUAGES, "groovy"}
-    constants = [node for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))) if isinstance(node, ast.Constant)]
-
-    assert [(node.lineno, node.value) for node in constants if node.value in names] == []
 
 
 @pytest.mark.parametrize("language", SYMBOL_LANGUAGES)
