@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from codecompass.cluster.remote_refs import Listing, RemoteRef, listing_patterns, parse_listing
 from codecompass.errors import CodeCompassError
+from codecompass.nurseries import open_nursery
 from codecompass.scan.git_remotes import DEFAULT_PROTOCOLS, without_credentials
 from codecompass.scan.git_repository import GitRepository, repository_at
 from codecompass.settings import read_environment
@@ -214,7 +215,7 @@ async def _run(
     ended_for = ""
     try:
         with trio.CancelScope(deadline=trio.current_time() + seconds) as scope:
-            async with trio.open_nursery() as nursery:
+            async with open_nursery() as nursery:
 
                 def end(cause: str) -> None:
                     nonlocal ended_for
@@ -222,7 +223,7 @@ async def _run(
                     nursery.cancel_scope.cancel()
 
                 nursery.start_soon(_watch, progress, limits, size, end)
-                async with trio.open_nursery() as reading:
+                async with open_nursery() as reading:
                     reading.start_soon(_collect, process.stdout, progress.output, MAX_LISTING_BYTES, progress, end)
                     reading.start_soon(_collect, process.stderr, progress.errors, MAX_ERROR_BYTES, progress, None)
                 await process.wait()
