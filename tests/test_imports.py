@@ -7,7 +7,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).parent.parent / "codecompass"
 
 ORDER = (
-    *("base", "protocol", "languages", "scan", "worker", "store", "semantic", "query"),
+    *("base", "remote", "protocol", "languages", "scan", "worker", "store", "semantic", "query"),
     *("actors", "projects", "transport", "cluster", "cli"),
 )
 """The layers from lowest to highest; each may import those before it. `base` is the modules directly in the package."""
@@ -17,10 +17,10 @@ THIRD_PARTY = {
     "sqlite3": {"store"},
     "apsw": {"store"},
     "sqlite_vec": {"store"},
-    "httpx2": {"semantic", "transport"},
+    "httpx2": {"remote"},
     "tree_sitter": {"languages", "worker"},
     "tree_sitter_language_pack": {"languages", "worker"},
-    "trio": {"nurseries", "semantic", "actors", "projects", "transport", "cluster", "cli"},
+    "trio": {"nurseries", "remote", "semantic", "actors", "projects", "transport", "cluster", "cli"},
     "opensearchpy": {"cluster"},
     "asyncclick": {"cli"},
     "prompt_toolkit": {"cli"},

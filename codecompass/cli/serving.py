@@ -29,9 +29,9 @@ from codecompass.errors import InvalidInput, PermissionDenied
 from codecompass.memory import share_arenas
 from codecompass.nurseries import open_nursery
 from codecompass.projects.detection import RoutingRules, routing_rules
+from codecompass.remote.address import is_loopback
 from codecompass.settings import WEBHOOK_SECRET_VARIABLE, LogLevel, ServerSettings, Settings
 from codecompass.transport.deferred import DeferredServer
-from codecompass.transport.http.guards import is_loopback
 from codecompass.transport.http.server import bound_url, open_sockets
 from codecompass.transport.mcp.core import Core
 from codecompass.transport.product.product_surface import product_surface
