@@ -233,12 +233,15 @@ def reported(error: Exception) -> CodeCompassError:
 
 @contextmanager
 def collapse_groups() -> Iterator[None]:
-    """Replaces an exception group raised in the block by the CodeCompassError in it; a group without one propagates."""
+    """Replaces an exception group raised in the block by the CodeCompassError in it.
+
+    A group without one propagates, as does one with an interrupt. For nurseries see `nurseries.open_nursery`.
+    """
     try:
         yield
     except BaseException as error:
         cause = cause_of(error)
-        if cause is error or not isinstance(cause, CodeCompassError):
+        if cause is error or not isinstance(cause, CodeCompassError) or is_interrupt(error):
             raise
         raise cause from None
 

@@ -1,6 +1,7 @@
 """Of all that may go wrong at once, one error is reported; exception groups are taken apart here and nowhere else."""
 
 import ast
+from collections.abc import Callable
 
 import pytest
 
@@ -75,13 +76,41 @@ def test_an_interrupt_is_recognised_in_any_group():
     assert not is_interrupt(group(VALUE, OURS))
 
 
+def test_an_interrupt_leaves_a_block_though_it_came_with_an_error_of_ours():
+    interrupted = group(OURS, KeyboardInterrupt())
+
+    with pytest.raises(BaseExceptionGroup) as caught, collapse_groups():
+        raise interrupted
+    assert caught.value is interrupted
+
+
+# The modules.
+
+
+def modules_with(is_meant: Callable[[ast.AST], bool]) -> set[str]:
+    """Returns the modules of the program with such a node, as paths below the package."""
+    return {
+        str(path.relative_to(PACKAGE))
+        for path in PACKAGE.rglob("*.py")
+        if any(is_meant(node) for node in ast.walk(ast.parse(path.read_text("utf-8"))))
+    }
+
+
 def test_no_other_module_takes_groups_apart():
     """Four did, each in its own way, and what one of them forgot cost the answer of all projects."""
-    found = [
-        f"{path.relative_to(PACKAGE)}:{node.lineno}"
-        for path in sorted(PACKAGE.rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.Name) and node.id in ("BaseExceptionGroup", "ExceptionGroup")
-    ]
+    named = modules_with(lambda node: isinstance(node, ast.Name) and node.id in ("BaseExceptionGroup", "ExceptionGroup"))
+    caught = modules_with(lambda node: isinstance(node, ast.TryStar))
 
-    assert {place.partition(":")[0] for place in found} == {"errors.py"}
+    assert named == {"errors.py"}
+    assert caught == {"actors/supervisor.py"}, "the restart boundary, which logs the whole group"
+
+
+SUPERVISED = {"actors/supervisor.py", "actors/workspace.py"}
+"""An incarnation of a workspace and what starts it again: only defects end them."""
+
+
+def test_every_other_nursery_is_opened_by_the_helper():
+    opened = modules_with(lambda node: isinstance(node, ast.Attribute) and node.attr == "open_nursery")
+
+    # It still unwraps the group of its nursery by itself.
+    assert opened - {"transport/tools/call.py"} == {"nurseries.py", *SUPERVISED}

@@ -7,7 +7,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).parent.parent / "codecompass"
 
 ORDER = (
-    *("base", "protocol", "languages", "scan", "worker", "store", "semantic", "query"),
+    *("base", "remote", "protocol", "languages", "scan", "worker", "store", "semantic", "query"),
     *("actors", "projects", "transport", "cluster", "cli"),
 )
 """The layers from lowest to highest; each may import those before it. `base` is the modules directly in the package."""
@@ -17,15 +17,18 @@ THIRD_PARTY = {
     "sqlite3": {"store"},
     "apsw": {"store"},
     "sqlite_vec": {"store"},
-    "httpx2": {"semantic", "transport"},
+    "httpx2": {"remote"},
     "tree_sitter": {"languages", "worker"},
     "tree_sitter_language_pack": {"languages", "worker"},
-    "trio": {"semantic", "actors", "projects", "transport", "cluster", "cli"},
+    "trio": {"nurseries", "remote", "semantic", "actors", "projects", "transport", "cluster", "cli"},
     "opensearchpy": {"cluster"},
     "asyncclick": {"cli"},
     "prompt_toolkit": {"cli"},
 }
-"""The packages that may import a library. cli/doctor reads grammars through the worker's loader."""
+"""The packages, and modules of `base`, that may import a library. cli/doctor reads grammars through the worker's loader."""
+
+LOADED_BY = {"codecompass.nurseries": "trio"}
+"""Modules of `base` that load a library: whoever may not import that may not import them."""
 
 WORKER_NEVER = {"trio", "tantivy", "sqlite3", "asyncclick", "structlog"}
 
@@ -60,7 +63,9 @@ def violations(path: Path) -> Iterator[str]:
             target = rest[0] if (PACKAGE / rest[0]).is_dir() else "base"
             if ORDER.index(target) > ORDER.index(part) and not is_entry_point:
                 yield f"{path.relative_to(PACKAGE)} imports {name}"
-        elif part not in THIRD_PARTY.get(first, {part}):
+            if part not in THIRD_PARTY.get(LOADED_BY.get(name, ""), {part}):
+                yield f"{path.relative_to(PACKAGE)} imports {name}"
+        elif not {part, path.stem if part == "base" else part} & THIRD_PARTY.get(first, {part}):
             yield f"{path.relative_to(PACKAGE)} imports {name}"
 
 

@@ -22,6 +22,7 @@ from codecompass.actors.failures import panics_as_errors
 from codecompass.actors.messages import Query, QueryRequest
 from codecompass.actors.summaries import Summaries
 from codecompass.errors import CodeCompassError, IndexStale, reported
+from codecompass.nurseries import open_nursery
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import FindReferencesReply, LocateSymbolReply, Reply, SearchCodeReply, SearchEvidence
 from codecompass.protocol.requests import FindReferences, LocateSymbol, SearchCode
@@ -149,7 +150,7 @@ class ColdAnswers:
                 except Exception as error:  # noqa: BLE001 (a project that fails costs its own part)
                     found[each.project_id] = reported(error)
 
-        async with trio.open_nursery() as nursery:
+        async with open_nursery() as nursery:
             for _ in range(MAX_WAITING):
                 nursery.start_soon(read_in_turn)
 
@@ -167,7 +168,7 @@ async def open_cold_answers(
 ) -> AsyncIterator[ColdAnswers]:
     """Yields a ColdAnswers; its reader processes have ended when the block ends. Without `in_processes` it reads in threads."""
     readers = ColdReaders(prepared, in_processes=in_processes)
-    async with trio.open_nursery() as nursery:
+    async with open_nursery() as nursery:
         nursery.start_soon(readers.serve)
         answers = ColdAnswers(home, settings, limits, readers, git_roots)
         nursery.start_soon(answers.summaries.serve)

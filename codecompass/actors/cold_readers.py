@@ -18,6 +18,7 @@ import trio
 from codecompass.actors.blocking_calls import load_module
 from codecompass.actors.failures import run_again_after_failure
 from codecompass.errors import DeadlineExceeded, InternalError
+from codecompass.nurseries import open_nursery
 from codecompass.units import SECONDS
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ class ColdReaders:
             contexts = [
                 await stack.enter_async_context(trio_parallel.open_worker_context(idle_timeout=inf)) for _ in range(COLD_READERS)
             ]
-            self._nursery = nursery = await stack.enter_async_context(trio.open_nursery())
+            self._nursery = nursery = await stack.enter_async_context(open_nursery())
             for context in contexts:
                 nursery.start_soon(self._start, context)
             await self._idle()
@@ -199,7 +200,7 @@ class ColdReaders:
             nursery.cancel_scope.cancel()
 
         try:
-            async with trio.open_nursery() as nursery:
+            async with open_nursery() as nursery:
                 nursery.start_soon(watch)
                 is_whole = await self._in_process(reading, context)
                 nursery.cancel_scope.cancel()

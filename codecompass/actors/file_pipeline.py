@@ -18,9 +18,9 @@ import trio
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.job_state import JobReport, ProgressMeter
 from codecompass.actors.worker_pool import BatchResult, WorkerPool
-from codecompass.errors import collapse_groups
 from codecompass.identity import ObjectFormat
 from codecompass.jobs import JobMode, Stage
+from codecompass.nurseries import open_nursery
 from codecompass.scan.git_index import GitBlobs
 from codecompass.scan.walk import ScannedFile
 from codecompass.store.forks import ForkSource
@@ -161,13 +161,12 @@ class FilePipeline:
                         await self._give_way()
                     await results.send(await self._pool.run(self._batch(writer, filled, parse)))
 
-        with collapse_groups():
-            async with trio.open_nursery() as nursery:
-                with send:
-                    for _ in range(min(self._pool.size, len(tasks))):
-                        nursery.start_soon(work, send.clone())
-                with receive:
-                    await self._write_all(writer, receive, parse=parse, publish_slice=publish_slice)
+        async with open_nursery() as nursery:
+            with send:
+                for _ in range(min(self._pool.size, len(tasks))):
+                    nursery.start_soon(work, send.clone())
+            with receive:
+                await self._write_all(writer, receive, parse=parse, publish_slice=publish_slice)
 
     async def process_known(
         self,

@@ -26,8 +26,9 @@ from codecompass.actors.job_state import JobReport, ProgressMeter
 from codecompass.actors.starting_point import FindBases, KnownTree, StartingPoint, any_base
 from codecompass.actors.tree_scan import BareHead, JobMemory, ScannedTree, TreeScan
 from codecompass.actors.worker_pool import WorkerPool
-from codecompass.errors import IndexDamaged, IndexInProgress, StoreNewer, WorkspaceBusy, collapse_groups
+from codecompass.errors import IndexDamaged, IndexInProgress, StoreNewer, WorkspaceBusy
 from codecompass.jobs import Progress
+from codecompass.nurseries import open_nursery
 from codecompass.scan.checkout import Checkout
 from codecompass.scan.git_repository import Head
 from codecompass.scan.partial import PartialScan
@@ -326,11 +327,10 @@ class IndexJob:
 
         many_found = trio.Event()
         self._meter.advance(stage="discovery")
-        with collapse_groups():
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(warm_up)
-                tree = await self._tree.scan(on_found)
-                nursery.cancel_scope.cancel()
+        async with open_nursery() as nursery:
+            nursery.start_soon(warm_up)
+            tree = await self._tree.scan(on_found)
+            nursery.cancel_scope.cancel()
         for warning in tree.found.warnings:
             self._log.warning("scan_warning", warning=warning)
         if self._on_scanned is not None and isinstance(tree.found, ScanResult):

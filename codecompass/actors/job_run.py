@@ -16,8 +16,9 @@ from codecompass.actors.known_index import KnownIndex
 from codecompass.actors.tracking import ChangeTracker
 from codecompass.actors.watching.changes import PendingChanges
 from codecompass.actors.workbench import JobOrder, Workbench
-from codecompass.errors import Cancelled, CodeCompassError, IndexInProgress, collapse_groups, reported
+from codecompass.errors import Cancelled, CodeCompassError, IndexInProgress, reported
 from codecompass.jobs import FinalStatus, Progress
+from codecompass.nurseries import open_nursery
 from codecompass.units import MILLISECONDS
 
 CANCELLED: Final = "cancelled on request"
@@ -102,12 +103,11 @@ class JobRun:
         published = trio.Event()
         try:
             with self.scope:
-                with collapse_groups():
-                    async with trio.open_nursery() as nursery:
-                        nursery.start_soon(self._keep_record)
-                        nursery.start_soon(self._wait_first_index, published)
-                        report = await self._index_changes(published.set)
-                        nursery.cancel_scope.cancel()
+                async with open_nursery() as nursery:
+                    nursery.start_soon(self._keep_record)
+                    nursery.start_soon(self._wait_first_index, published)
+                    report = await self._index_changes(published.set)
+                    nursery.cancel_scope.cancel()
                 await self._index.inspect()
                 assert self.taken is not None
                 self._changes.landed(self.taken)

@@ -36,6 +36,7 @@ from codecompass.errors import (
     WorkspaceBusy,
     error_of,
 )
+from codecompass.nurseries import open_nursery
 from codecompass.protocol.metadata import FreshnessStatus, IndexingStatus
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import FreshnessPolicy, IndexStatus
@@ -197,7 +198,7 @@ class Questions:
                     await is_over.wait()
                 nursery.cancel_scope.cancel()
 
-        async with trio.open_nursery() as nursery:
+        async with open_nursery() as nursery:
             nursery.start_soon(read)
             try:
                 await self._wait_index(query, deadline)

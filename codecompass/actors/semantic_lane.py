@@ -12,13 +12,13 @@ from typing import Final
 import structlog
 import trio
 
+from codecompass.remote.breaker import Breaker
 from codecompass.semantic.endpoint import EmbeddingEndpoint, Vector
 from codecompass.semantic.target import SemanticTarget, SemanticUnavailable
 from codecompass.semantic.texts import vector_space
 from codecompass.units import MILLISECONDS, SECONDS
 
 FIRST_PAUSE_SECONDS: Final = 1 * SECONDS
-LONGEST_PAUSE_SECONDS: Final = 60 * SECONDS
 
 MAX_QUESTIONS: Final = 4
 """Questions that wait for their vectors at a time; further ones are answered by their words."""
@@ -27,32 +27,6 @@ KEPT_QUESTIONS: Final = 128
 """Cached vectors of questions: the same question gets the same answer, however the endpoint rounds."""
 
 PROBE_TEXT: Final = "codecompass asks for one vector"
-
-CLOSE_SECONDS: Final = 1 * SECONDS
-
-
-class _Breaker:
-    """A circuit breaker: whether a request may be sent, given the failures so far."""
-
-    def __init__(self) -> None:
-        self.failure: SemanticUnavailable | None = None
-        self._rests_until = float("-inf")
-        self._pause = FIRST_PAUSE_SECONDS
-
-    def require_awake(self) -> None:
-        """Raises the last failure again during the pause after it."""
-        if self.failure is not None and trio.current_time() < self._rests_until:
-            raise SemanticUnavailable(self.failure.code, self.failure.hint)
-
-    def succeeded(self) -> None:
-        self.failure, self._pause = None, FIRST_PAUSE_SECONDS
-
-    def failed(self, failure: SemanticUnavailable) -> None:
-        self.failure = failure
-        if trio.current_time() < self._rests_until:
-            return  # sent before the pause began, like the request whose failure began it
-        self._rests_until = trio.current_time() + self._pause
-        self._pause = min(2 * self._pause, LONGEST_PAUSE_SECONDS)
 
 
 class SemanticLane:
@@ -63,15 +37,13 @@ class SemanticLane:
         self.settings: Final = target.settings
         self.space: Final = vector_space(target.settings)
         self._endpoint = EmbeddingEndpoint(target)
-        self._of_questions = _Breaker()
-        self._of_texts = _Breaker()
+        self._of_questions = Breaker[SemanticUnavailable](FIRST_PAUSE_SECONDS)
+        self._of_texts = Breaker[SemanticUnavailable](FIRST_PAUSE_SECONDS)
         self._sending = trio.Lock()
         """Held while one batch of texts is sent, over all workspaces; questions do not wait for it."""
         self._waiting = trio.CapacityLimiter(MAX_QUESTIONS)
         self._kept: OrderedDict[str, Vector] = OrderedDict()
         self._next_request = float("-inf")
-        self._is_prepared = False
-        self._preparing = trio.CapacityLimiter(1)
         self._log = structlog.get_logger(__name__)
 
     async def question_vector(self, question: str) -> Vector:
@@ -80,7 +52,7 @@ class SemanticLane:
         if kept is not None:
             self._kept.move_to_end(question)
             return kept
-        self._of_questions.require_awake()
+        _require_awake(self._of_questions)
         try:
             self._waiting.acquire_nowait()
         except trio.WouldBlock:
@@ -101,7 +73,7 @@ class SemanticLane:
     async def text_vectors(self, texts: Sequence[str]) -> list[Vector]:
         """Returns the vectors of a batch, once the rate allows it. Raises SemanticUnavailable, at once during a pause."""
         async with self._sending:
-            self._of_texts.require_awake()
+            _require_awake(self._of_texts)
             await trio.sleep_until(self._next_request)
             self._next_request = trio.current_time() + 1 * SECONDS / self.settings.requests_per_second
             try:
@@ -124,25 +96,27 @@ class SemanticLane:
 
     async def close(self) -> None:
         """Closes the connections to the endpoint."""
-        with trio.move_on_after(CLOSE_SECONDS, shield=True):
-            await self._endpoint.close()
+        await self._endpoint.close()
 
     async def _within(self, milliseconds: int, texts: Sequence[str]) -> list[Vector]:
-        if not self._is_prepared:
-            # Loading the client must not count as the endpoint's time, nor block the event loop.
-            await trio.to_thread.run_sync(self._endpoint.prepare, limiter=self._preparing)
-            self._is_prepared = True
+        await self._endpoint.ready()  # before the time begins: it is not the endpoint's
         with trio.move_on_after(milliseconds * MILLISECONDS):
             return await self._endpoint.embed(texts)
         raise SemanticUnavailable("timeout", f"{milliseconds:,} ms")
 
-    def _note(self, breaker: _Breaker, error: SemanticUnavailable, what: str) -> None:
+    def _note(self, breaker: Breaker[SemanticUnavailable], error: SemanticUnavailable, what: str) -> None:
         is_new = breaker.failure is None or breaker.failure.code != error.code
         breaker.failed(error)
         if is_new:
             # An answer itself says why it was not by meaning.
             log = self._log.info if what == "question" else self._log.warning
             log("embedding_failed", endpoint=self.target.host, of=what, cause=str(error))
+
+
+def _require_awake(breaker: Breaker[SemanticUnavailable]) -> None:
+    """Raises the last failure again during the pause after it."""
+    if breaker.failure is not None and breaker.seconds_left > 0:
+        raise SemanticUnavailable(breaker.failure.code, breaker.failure.hint)
 
 
 @asynccontextmanager

@@ -17,6 +17,7 @@ from codecompass.actors.job_state import WatchList
 from codecompass.actors.watching.changes import ChangeLog
 from codecompass.actors.workbench import Workbench
 from codecompass.errors import FileSystemUnresponsive
+from codecompass.nurseries import open_nursery
 from codecompass.units import MILLISECONDS, MINUTES, SECONDS
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ class ChangeTracker(ChangeLog):
         while True:
             began = trio.current_time()
             try:
-                async with self._bench.watch() as watcher, trio.open_nursery() as nursery:
+                async with self._bench.watch() as watcher, open_nursery() as nursery:
                     self._watcher = watcher
                     self._is_due = self._watch_list is not None
                     nursery.start_soon(follow)

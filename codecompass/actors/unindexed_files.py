@@ -23,9 +23,9 @@ from codecompass.actors.job_state import ProgressMeter
 from codecompass.actors.tree_comparison import TreeComparison
 from codecompass.actors.tree_scan import SCAN_PATIENCE_SECONDS
 from codecompass.actors.worker_pool import WorkerPool, default_pool_size
-from codecompass.errors import collapse_groups
 from codecompass.languages.detect import language_of
 from codecompass.languages.imports import is_configuration
+from codecompass.nurseries import open_nursery
 from codecompass.query.sought import Sought, order_of_reading, sought_with_name
 from codecompass.scan.files import Stamp
 from codecompass.scan.git_repository import read_head
@@ -221,10 +221,9 @@ class UnindexedFiles:
 
     async def _listed_and_warm(self) -> _Tree:
         """Returns the files of the tree, and starts the workers meanwhile."""
-        with collapse_groups():
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._pool.warm_up)
-                return await self._listed()
+        async with open_nursery() as nursery:
+            nursery.start_soon(self._pool.warm_up)
+            return await self._listed()
 
     async def _listed(self) -> _Tree:
         """Returns the files of the tree: those that the job has listed, if it has."""
@@ -293,10 +292,9 @@ class UnindexedFiles:
                 if trio.current_time() > ends:
                     return
 
-        with collapse_groups():
-            async with trio.open_nursery() as nursery:
-                for _ in range(self._pool.size):
-                    nursery.start_soon(work)
+        async with open_nursery() as nursery:
+            for _ in range(self._pool.size):
+                nursery.start_soon(work)
         return levels
 
     async def _write(self, tree: _Tree, levels: dict[int, bytes] | None, chosen: Sequence[ScannedFile], ends: float) -> int:

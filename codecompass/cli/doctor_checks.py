@@ -22,11 +22,12 @@ from codecompass.cli.json_output import Check, Status
 from codecompass.cli.organisation import organisation_check
 from codecompass.cli.semantic import semantic_check, sent_texts_check
 from codecompass.errors import CodeCompassError, IndexDamaged
+from codecompass.scan.git_process import GitError, git_command, run_process
 from codecompass.store.filesystem import disk_usage, filesystem_of
 from codecompass.store.housekeeping import over_quota
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project, open_registry
-from codecompass.units import GIB, MIB
+from codecompass.units import GIB, KIB, MIB
 from codecompass.worker.messages import Batch, FileSymbols, FileTask, decode_answers, encode_frame
 
 LIBRARIES: Final = ("asyncclick", "blake3", "google-re2", "msgspec", "structlog", "tantivy", "tree-sitter", "trio")
@@ -39,6 +40,7 @@ MIN_WATCHES: Final = 65_536
 MIN_WATCH_INSTANCES: Final = 128
 MIN_OPEN_FILES: Final = 1024
 PROBE_DEADLINE_SECONDS: Final = 20.0
+MAX_VERSION_BYTES: Final = 1 * KIB
 INOTIFY: Final = Path("/proc/sys/fs/inotify")
 
 
@@ -163,15 +165,17 @@ def _worker() -> Check:
 
 def _git() -> Check:
     try:
-        done = subprocess.run(["git", "--version"], capture_output=True, text=True, timeout=PROBE_DEADLINE_SECONDS, check=True)
-    except (OSError, subprocess.SubprocessError):
+        output = run_process(
+            git_command("--version"), deadline_seconds=PROBE_DEADLINE_SECONDS, max_output_bytes=MAX_VERSION_BYTES
+        )
+    except GitError:
         return Check(
             "git",
             "warn",
             "git cannot be run, so files that git tracks but a rule ignores are left out",
             "install git and have it on the PATH",
         )
-    return Check("git", "ok", done.stdout.strip().removeprefix("git version "))
+    return Check("git", "ok", output.decode("utf-8", "replace").strip().removeprefix("git version "))
 
 
 def _data_directory(home: HomeLayout) -> Check:

@@ -27,10 +27,11 @@ from codecompass.cli.shutdown import run_until_signal
 from codecompass.cli.terminal import working_directory
 from codecompass.errors import InvalidInput, PermissionDenied
 from codecompass.memory import share_arenas
+from codecompass.nurseries import open_nursery
 from codecompass.projects.detection import RoutingRules, routing_rules
+from codecompass.remote.address import is_loopback
 from codecompass.settings import WEBHOOK_SECRET_VARIABLE, LogLevel, ServerSettings, Settings
 from codecompass.transport.deferred import DeferredServer
-from codecompass.transport.http.guards import is_loopback
 from codecompass.transport.http.server import bound_url, open_sockets
 from codecompass.transport.mcp.core import Core
 from codecompass.transport.product.product_surface import product_surface
@@ -272,7 +273,7 @@ async def _serve(invocation: Invocation, settings: Settings, rules: RoutingRules
 
     server = DeferredServer(launch)
     core = Core(product_surface(server, settings.server.tools, settings.server.answers))
-    async with trio.open_nursery() as nursery:
+    async with open_nursery() as nursery:
         nursery.start_soon(server.run)
         await _until_signal(partial(serve_stdio, core, pipes, after_frame=server.answered), core)
         nursery.cancel_scope.cancel()

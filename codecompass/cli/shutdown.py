@@ -14,6 +14,7 @@ from typing import Final
 import trio
 
 from codecompass.cli import failure
+from codecompass.nurseries import open_nursery
 
 _STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _STDERR: Final = 2
@@ -28,7 +29,7 @@ async def run_until_signal(
         await wait_for_signal(seconds, message, task_status=task_status)
         stop()
 
-    async with trio.open_nursery() as nursery:
+    async with open_nursery() as nursery:
         await nursery.start(stop_on_signal)
         await run()
         end_in_time(seconds, message)

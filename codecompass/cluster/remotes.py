@@ -10,7 +10,7 @@ import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -20,9 +20,10 @@ from msgspec import Struct
 
 from codecompass.cluster.remote_refs import Listing, RemoteRef, listing_patterns, parse_listing
 from codecompass.errors import CodeCompassError
+from codecompass.nurseries import open_nursery
+from codecompass.scan.git_process import GitCommand, git_command
 from codecompass.scan.git_remotes import DEFAULT_PROTOCOLS, without_credentials
 from codecompass.scan.git_repository import GitRepository, repository_at
-from codecompass.settings import read_environment
 from codecompass.store.filesystem import disk_usage
 from codecompass.store.layout import make_private_directory
 from codecompass.units import GIB, HOURS, KIB, MIB, MINUTES, SECONDS
@@ -147,37 +148,21 @@ async def list_remote(url: str, wanted: Sequence[str], limits: RemoteLimits) -> 
     return parse_listing(await _run(command, limits, url=url, seconds=limits.listing_seconds))
 
 
-class _Command(Struct, frozen=True):
-    arguments: tuple[str, ...]
-    environment: Mapping[str, str]
-    directory: str
-
-
-def _command(limits: RemoteLimits, directory: Path | None, *arguments: str) -> _Command:
-    given = (
-        *("git", "--no-pager"),
-        *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"),
-        *("-c", "maintenance.auto=false", "-c", "gc.auto=0", "-c", "fetch.unpackLimit=1", "-c", "fetch.writeCommitGraph=false"),
-        *("-c", "submodule.recurse=false", "-c", "fetch.recurseSubmodules=false"),
-        *("-c", "http.lowSpeedLimit=1000", "-c", f"http.lowSpeedTime={limits.silence_seconds:.0f}"),
-        *arguments,
+def _command(limits: RemoteLimits, directory: Path | None, *command: str) -> GitCommand:
+    """Returns a command that is run in a mirror's `directory`; None for one without a repository."""
+    place = Path("/") if directory is None else directory
+    return git_command(
+        *command,
+        ceiling=str(place.parent),
+        options=("-C", str(place)),
+        settings=(
+            *("maintenance.auto=false", "gc.auto=0", "fetch.unpackLimit=1", "fetch.writeCommitGraph=false"),
+            *("submodule.recurse=false", "fetch.recurseSubmodules=false"),
+            *("http.lowSpeedLimit=1000", f"http.lowSpeedTime={limits.silence_seconds:.0f}"),
+        ),
+        protocols=limits.protocols,
+        inherited=_ALLOWED_VARIABLES,
     )
-    return _Command(given, _environment(limits, directory), "/" if directory is None else str(directory))
-
-
-def _environment(limits: RemoteLimits, directory: Path | None) -> dict[str, str]:
-    given = read_environment()
-    kept = {name: value for name, value in given.items() if not name.startswith("GIT_") or _ALLOWED_VARIABLES.fullmatch(name)}
-    return {
-        **kept,
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_ALLOW_PROTOCOL": ":".join(limits.protocols),
-        "GIT_OPTIONAL_LOCKS": "0",
-        "GIT_NO_REPLACE_OBJECTS": "1",
-        # If a mirror is damaged, git must not fall back to a repository in a parent directory.
-        "GIT_CEILING_DIRECTORIES": "/" if directory is None else str(directory.parent),
-        "LC_ALL": "C",
-    }
 
 
 class _Progress:
@@ -190,7 +175,7 @@ class _Progress:
 
 
 async def _run(
-    command: _Command, limits: RemoteLimits, *, url: str, seconds: float, size: Callable[[], int] | None = None
+    command: GitCommand, limits: RemoteLimits, *, url: str, seconds: float, size: Callable[[], int] | None = None
 ) -> bytes:
     """Runs git and returns its output. `size` returns the bytes that it has stored so far. Raises RemoteError.
 
@@ -203,7 +188,7 @@ async def _run(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=command.environment,
-            cwd=command.directory,
+            cwd="/",
             start_new_session=True,
         )
     except OSError as error:
@@ -214,7 +199,7 @@ async def _run(
     ended_for = ""
     try:
         with trio.CancelScope(deadline=trio.current_time() + seconds) as scope:
-            async with trio.open_nursery() as nursery:
+            async with open_nursery() as nursery:
 
                 def end(cause: str) -> None:
                     nonlocal ended_for
@@ -222,7 +207,7 @@ async def _run(
                     nursery.cancel_scope.cancel()
 
                 nursery.start_soon(_watch, progress, limits, size, end)
-                async with trio.open_nursery() as reading:
+                async with open_nursery() as reading:
                     reading.start_soon(_collect, process.stdout, progress.output, MAX_LISTING_BYTES, progress, end)
                     reading.start_soon(_collect, process.stderr, progress.errors, MAX_ERROR_BYTES, progress, None)
                 await process.wait()

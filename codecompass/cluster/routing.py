@@ -30,7 +30,7 @@ from codecompass.projects.router import Routed
 from codecompass.projects.selection import SelectedProject
 from codecompass.protocol.decode import several_projects
 from codecompass.protocol.requests import ALL_PROJECTS, IndexRepo, IndexRepository, Request, SyncRepo
-from codecompass.scan.git_remotes import parse_url
+from codecompass.scan.git_remotes import address_key
 from codecompass.store.registry import Project
 
 MAX_SELECTED: Final = 10_000
@@ -38,8 +38,6 @@ MAX_SELECTED: Final = 10_000
 
 SHOWN_NAMES: Final = 20
 """Names that an error lists."""
-
-_PROTOCOLS: Final = ("https", "http", "ssh", "git", "file")
 
 
 class IndexedElsewhere(CodeCompassError):
@@ -181,14 +179,6 @@ def project_of(repository: Repository, label: str, now: float) -> Project:
         created_at=repository.added_at,
         last_used_at=now,
     )
-
-
-def address_key(text: str) -> str:
-    """Returns `host/path` of an address, the same for all addresses of one repository; other text is returned trimmed."""
-    try:
-        return parse_url(text, _PROTOCOLS).key.strip("/")
-    except InvalidInput:
-        return text.strip().strip("/").removesuffix(".git")
 
 
 @lru_cache(maxsize=MAX_SELECTED)

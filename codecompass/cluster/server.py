@@ -39,6 +39,7 @@ from codecompass.cluster.routing import LibraryRouter
 from codecompass.cluster.scoring import EngineRarities
 from codecompass.cluster.webhook import SIGNATURE_HEADERS, is_genuine, note_pushed, pushed_urls
 from codecompass.log import get_logger
+from codecompass.nurseries import open_nursery
 from codecompass.projects.caller import Caller
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import bare_metadata
@@ -173,7 +174,7 @@ async def open_library_server(launch: LibraryLaunch) -> AsyncIterator[LibrarySer
     try:
         async with open_generations(engine, launch.cache, settings.server.cache_bytes) as generations:
             server = LibraryServer(launch, engine, generations)
-            async with trio.open_nursery() as nursery:
+            async with open_nursery() as nursery:
                 nursery.start_soon(run_again_after_failure, "engine watch", server.monitor.work)
                 try:
                     yield server

@@ -36,6 +36,7 @@ from codecompass.cluster.schedule import Action, Schedule, Times
 from codecompass.cluster.sweeping import add_tombstones
 from codecompass.cluster.worker_home import WorkerHome
 from codecompass.errors import CodeCompassError, DeadlineExceeded, InternalError
+from codecompass.nurseries import open_nursery
 from codecompass.settings import Settings
 from codecompass.store.layout import HomeLayout
 from codecompass.units import HOURS, MINUTES, SECONDS
@@ -126,10 +127,10 @@ class _Worker:
     async def run(self, stop: trio.Event) -> None:
         """Works until `stop` is set and running work has ended."""
         self._log.info("worker_started", owner=self._resources.owner, jobs=self._options.jobs)
-        async with trio.open_nursery() as background:
+        async with open_nursery() as background:
             background.start_soon(self._keep_house)
             background.start_soon(self._look_for_orphans)
-            async with trio.open_nursery() as nursery:
+            async with open_nursery() as nursery:
                 background.start_soon(self._wake_at, stop)
                 failures = 0
                 while not stop.is_set():
@@ -209,7 +210,7 @@ class _Worker:
         turn = Turn(self._resources, held)
         ending: Change = turn.unfinished
         try:
-            async with trio.open_nursery() as nursery:
+            async with open_nursery() as nursery:
                 nursery.start_soon(self._renew, held, action, nursery.cancel_scope)
                 ending = await self._end_of(turn, held, action)
                 nursery.cancel_scope.cancel()

@@ -7,6 +7,7 @@ import trio
 
 from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.errors import FileSystemUnresponsive
+from codecompass.nurseries import open_nursery
 from codecompass.scan.git_remotes import RepositoryUrl, checked_out_repositories
 from codecompass.scan.git_roots import GitRoots
 from codecompass.store.registry import Project
@@ -47,7 +48,7 @@ class Checkouts:
 
         if missing:
             with trio.move_on_after(READ_SECONDS):
-                async with trio.open_nursery() as nursery:
+                async with open_nursery() as nursery:
                     for each in missing:
                         nursery.start_soon(read, each)
         told: dict[str, Sequence[RepositoryUrl]] = {

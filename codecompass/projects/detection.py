@@ -25,13 +25,13 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, get_args
-from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from codecompass.errors import InvalidInput
 from codecompass.identity import canonical_root
 from codecompass.protocol.requests import MAX_PATH_LENGTH
+from codecompass.remote.address import parse_address
 from codecompass.scan.git_roots import ANYWHERE, GitRoots
 from codecompass.settings import DEFAULT_UNMARKED_FILES, ServerSettings
 
@@ -235,21 +235,14 @@ def _active_project_peer(settings: ServerSettings) -> ActiveProjectPeer | None:
     url = settings.active_project_url.strip()
     if not url:
         return None
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
-        # Some host names are valid in a URL, but would make the resolver raise this error.
-        (host or "").encode("idna")
-    except ValueError:
-        raise _no_peer(url) from None
-    is_plain = url.isascii() and url.isprintable() and not set(url) & set(" @?#")
-    if parts.scheme != "http" or not host or port == 0 or not is_plain:
+    address = parse_address(url, ("http",))
+    if address is None:
         raise _no_peer(url)
     return ActiveProjectPeer(
-        host=host,
-        port=port or _HTTP_PORT,
-        authority=parts.netloc,
-        target=parts.path.rstrip("/") + ACTIVE_PROJECT_ENDPOINT,
+        host=address.host,
+        port=address.port or _HTTP_PORT,
+        authority=address.authority,
+        target=address.path + ACTIVE_PROJECT_ENDPOINT,
         timeout_seconds=settings.active_project_timeout_ms / 1000,
         cache_seconds=settings.active_project_cache_seconds,
     )

@@ -1,12 +1,17 @@
-"""Runs one git process: with a deadline, a limit of its output, and an end when nobody waits for it any longer."""
+"""How git is started, everywhere in the program, and one process of it: with a deadline, a limit of its output, and an end when
+nobody waits for it any longer.
+"""
 
 import os
+import re
 import selectors
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
+
+from msgspec import Struct
 
 from codecompass.units import KIB, MIB, SECONDS
 
@@ -35,17 +40,60 @@ class GitCancelled(Exception):
     """`is_cancelled` returned true while git was running."""
 
 
+class GitCommand(Struct, frozen=True):
+    """A command line of git with the whole environment of its process. `name` is that of the command, for messages."""
+
+    name: str
+    arguments: tuple[str, ...]
+    environment: Mapping[str, str]
+
+
+_NOTHING_IS_RUN: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+
+
+def git_command(
+    *command: str,
+    ceiling: str = "/",
+    options: Sequence[str] = (),
+    settings: Sequence[str] = (),
+    protocols: Sequence[str] = (),
+    inherited: re.Pattern[str] | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> GitCommand:
+    """Returns how a git command is started, so that it asks nobody and runs no hook or monitor that a repository configures.
+
+    It may connect with `protocols` alone. Of git's own variables it inherits those that match `inherited`: a hook's name another
+    repository. If it rejects the one that it is started in, it searches no directory above `ceiling`. `settings` are `key=value`.
+    """
+    given = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GIT_") or (inherited is not None and inherited.fullmatch(name))
+    }
+    configured = (part for setting in settings for part in ("-c", setting))
+    environment = {
+        **given,
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_ALLOW_PROTOCOL": ":".join(protocols) or "none",
+        # An id must always name the same content and the same parents, which `git replace` would break.
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_CEILING_DIRECTORIES": ceiling,
+        "LC_ALL": "C",
+        **(variables or {}),
+    }
+    return GitCommand(command[0], ("git", "--no-pager", *_NOTHING_IS_RUN, *configured, *options, *command), environment)
+
+
 def run_process(
-    options: Sequence[str],
-    arguments: Sequence[str],
-    environment: Mapping[str, str],
+    command: GitCommand,
     *,
-    is_cancelled: Callable[[], bool] | None,
+    is_cancelled: Callable[[], bool] | None = None,
     deadline_seconds: float,
-    standard_input: bytes,
+    standard_input: bytes = b"",
     max_output_bytes: int,
 ) -> bytes:
-    """Returns the standard output of `git options arguments`. The first of `arguments` is the command.
+    """Returns the standard output of a command.
 
     Raises:
         GitError: git is missing, failed (GitFailed), took too long or wrote too much (GitOutputTooLarge).
@@ -58,11 +106,11 @@ def run_process(
             given.seek(0)
         try:
             process = subprocess.Popen(
-                ["git", *options, *arguments],
+                command.arguments,
                 stdin=given,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=environment,
+                env=command.environment,
             )
         except OSError as error:
             raise GitError(f"git could not be started: {error.strerror}") from error
@@ -74,7 +122,7 @@ def run_process(
             raise
     if process.returncode != 0:
         message = errors.decode("utf-8", "replace").strip().partition("\n")[0]
-        raise GitFailed(arguments[0], process.returncode, message)
+        raise GitFailed(command.name, process.returncode, message)
     return output
 
 

@@ -99,11 +99,16 @@ def parse_url(text: str, protocols: Collection[str] = DEFAULT_PROTOCOLS) -> Repo
 
 def is_named(text: str, repository: RepositoryUrl) -> bool:
     """Whether `text` is an address of the repository or a suffix of one: `flask`, `pallets/flask`, `github.com/pallets/flask`."""
-    try:
-        key = parse_url(text, tuple(_PORTS)).key
-    except InvalidInput:
-        key = text.strip().strip("/").removesuffix(".git")
+    key = address_key(text, tuple(_PORTS))
     return bool(key) and f"/{repository.key}".endswith(f"/{key}")
+
+
+def address_key(text: str, protocols: Collection[str] = get_args(GitProtocol)) -> str:
+    """Returns `host/path` of an address, the same for all addresses of one repository; other text is returned trimmed."""
+    try:
+        return parse_url(text, protocols).key.strip("/")
+    except InvalidInput:
+        return text.strip().strip("/").removesuffix(".git")
 
 
 def without_credentials(text: str) -> str:

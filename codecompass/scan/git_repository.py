@@ -16,10 +16,10 @@ from msgspec import Struct
 from codecompass.identity import ObjectFormat
 from codecompass.scan.git_bounds import ChangesError, LeadsOutError, Places, kept_inside, leads_out
 from codecompass.scan.git_process import GitCancelled as GitCancelled
+from codecompass.scan.git_process import GitCommand, git_command, run_process
 from codecompass.scan.git_process import GitError as GitError
 from codecompass.scan.git_process import GitFailed as GitFailed
 from codecompass.scan.git_process import GitOutputTooLarge as GitOutputTooLarge
-from codecompass.scan.git_process import run_process
 from codecompass.scan.git_roots import ANYWHERE, GitRoots, open_inside, read_inside
 from codecompass.scan.git_safety import unsafe_file
 from codecompass.units import KIB, MIB, SECONDS
@@ -223,6 +223,13 @@ def head_of(repository: GitRepository) -> Head:
     return Head(_short_ref(symbolic[1]), _resolve_ref(repository, symbolic[1]))
 
 
+def head_reference(repository: GitRepository) -> str | None:
+    """Returns the full name of what HEAD names, such as `refs/heads/main`; None if it is a commit, or cannot be read."""
+    content = _read_small_file(os.path.join(repository.git_directory, "HEAD"), repository.roots)
+    symbolic = None if content is None else _SYMBOLIC_REF.fullmatch(content.rstrip())
+    return symbolic[1] if symbolic is not None and _is_reference(symbolic[1]) else None
+
+
 def _short_ref(reference: str) -> str:
     return reference.removeprefix("refs/heads/").removeprefix("refs/")
 
@@ -302,11 +309,9 @@ def run_git(
         GitCancelled: `is_cancelled` returned true.
     """
 
-    def run(*options: str, command: Sequence[str], pinned: bool = True) -> bytes:
+    def run(place: str, command: Sequence[str], *, pinned: bool = True) -> bytes:
         return run_process(
-            ("--no-pager", *_OPTIONS, *options),
-            command,
-            _environment(repository, pinned=pinned),
+            _command(repository, place, command, pinned=pinned),
             is_cancelled=is_cancelled,
             deadline_seconds=deadline_seconds,
             standard_input=standard_input if pinned else b"",
@@ -319,20 +324,15 @@ def run_git(
             raise GitError(f"git was not started: {unsafe}")
         if not _is_own(repository):
             # Git checks owners only where it finds the repository by itself, and knows which ones its user trusts.
-            found = os.fsdecode(run("-C", repository.top, command=("rev-parse", "--absolute-git-dir"), pinned=False).strip())
+            found = os.fsdecode(run(repository.top, ("rev-parse", "--absolute-git-dir"), pinned=False).strip())
             if os.path.realpath(found) != os.path.realpath(repository.git_directory):
                 raise GitError("git was not started: its owner is another user, and git takes another directory for it")
-        # A pack list may name packs in any directory.
-        bounded = ("-c", "core.multiPackIndex=false") if repository.roots.directories else ()
-        return run(*bounded, "-C", directory, command=arguments)
+        return run(directory, arguments)
 
     try:
         return kept_inside(_places(repository), repository.roots, read)
     except (LeadsOutError, ChangesError) as error:
         raise GitError(f"git was not started: {error}") from error
-
-
-_OPTIONS: Final = ("--literal-pathspecs", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 
 
 def _is_own(repository: GitRepository) -> bool:
@@ -347,23 +347,20 @@ def _is_own(repository: GitRepository) -> bool:
     return True
 
 
-def _environment(repository: GitRepository, *, pinned: bool) -> dict[str, str]:
-    # GIT_DIR and others are set inside a hook and would make git use another repository.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    return environment | {
-        "GIT_OPTIONAL_LOCKS": "0",
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_NO_LAZY_FETCH": "1",
-        "GIT_ALLOW_PROTOCOL": "none",
-        # An id must always name the same content and the same parents, which `git replace` and grafts would break.
-        "GIT_NO_REPLACE_OBJECTS": "1",
-        "GIT_GRAFT_FILE": os.devnull,
-        # If git rejects this `.git`, it must not fall back to an enclosing repository.
-        "GIT_CEILING_DIRECTORIES": os.path.dirname(repository.top),
-        "LC_ALL": "C",
-        **(_pinned_environment(repository) if pinned else {}),
-        **(_scratch_environment(repository) if repository.scratch and pinned else {}),
-    }
+def _command(repository: GitRepository, directory: str, command: Sequence[str], *, pinned: bool) -> GitCommand:
+    variables = {"GIT_NO_LAZY_FETCH": "1", "GIT_GRAFT_FILE": os.devnull}
+    if pinned:
+        variables |= _pinned_environment(repository)
+        if repository.scratch:
+            variables |= _scratch_environment(repository)
+    return git_command(
+        *command,
+        ceiling=os.path.dirname(repository.top),
+        options=("--literal-pathspecs", "-C", directory),
+        # A pack list may name packs in any directory.
+        settings=("core.multiPackIndex=false",) if repository.roots.directories else (),
+        variables=variables,
+    )
 
 
 def _pinned_environment(repository: GitRepository) -> dict[str, str]:

@@ -4,15 +4,14 @@ Nothing is sent unless `semantic.endpoint` is set, and never over plain http to 
 read from the variable that the settings name; it appears in no file, log, status or error.
 """
 
-import ipaddress
 import re
 from collections.abc import Mapping
 from typing import Final, Literal
-from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from codecompass.errors import InvalidInput
+from codecompass.remote.address import Secret, parse_address, without_user
 from codecompass.settings import EmbeddingApi, SemanticSettings
 
 _PATHS: Final[Mapping[EmbeddingApi, str]] = {"openai": "/v1/embeddings", "ollama": "/api/embed"}
@@ -57,22 +56,6 @@ class SemanticUnavailable(Exception):
         return f"semantic: unavailable ({self})"
 
 
-class Secret:
-    """A key that is not shown by logs and errors."""
-
-    __slots__ = ("_value",)
-
-    def __init__(self, value: str = "") -> None:
-        self._value = value
-
-    def reveal(self) -> str:
-        """Returns the key, empty if there is none. Only for the header of a request."""
-        return self._value
-
-    def __repr__(self) -> str:
-        return "Secret(***)" if self._value else "Secret()"
-
-
 class SemanticTarget(Struct, frozen=True, kw_only=True):
     """A validated endpoint."""
 
@@ -96,13 +79,8 @@ def semantic_target(settings: SemanticSettings, environment: Mapping[str, str]) 
     url = settings.endpoint.strip()
     if not url:
         return None
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port
-    except ValueError:
-        raise _no_endpoint(url) from None
-    is_plain = url.isascii() and url.isprintable() and not set(url) & set(" ?#")
-    if parts.scheme not in ("http", "https") or not host or port == 0 or not is_plain or "@" in parts.netloc:
+    address = parse_address(url)
+    if address is None:
         raise _no_endpoint(url)
     for key, value in (("model", settings.model.strip()), ("dimensions", settings.dimensions)):
         if not value:
@@ -118,47 +96,35 @@ def semantic_target(settings: SemanticSettings, environment: Mapping[str, str]) 
             "itself belongs into no file: put it into a variable.",
             key="semantic.api_key_env",
         )
-    is_loopback = _is_loopback(host)
-    if parts.scheme == "http" and not is_loopback and not settings.allow_plain_http:
+    if address.scheme == "http" and not address.is_loopback and not settings.allow_plain_http:
         raise InvalidInput(
-            f"semantic.endpoint: text and key would go to {parts.netloc} over http://, where everybody on the way can read them. "
-            "Use https://, or set semantic.allow_plain_http = true for a network that you trust.",
+            f"semantic.endpoint: text and key would go to {address.authority} over http://, where everybody on the way can "
+            "read them. Use https://, or set semantic.allow_plain_http = true for a network that you trust.",
             key="semantic.endpoint",
         )
     key_text = environment.get(settings.api_key_env, "").strip() if settings.api_key_env else ""
     is_usable = bool(key_text) and key_text.isascii() and key_text.isprintable()
     return SemanticTarget(
         settings=settings,
-        url=f"{parts.scheme}://{parts.netloc}{_base_path(parts.path)}{_PATHS[settings.api]}",
-        host=parts.netloc,
-        is_loopback=is_loopback,
+        url=address.with_path(_base_path(address.path) + _PATHS[settings.api]),
+        host=address.authority,
+        is_loopback=address.is_loopback,
         key=Secret(key_text if is_usable else ""),
         lacks_key=bool(settings.api_key_env) and not is_usable,
     )
 
 
 def _base_path(path: str) -> str:
-    path = path.rstrip("/")
     for end in sorted(_KEPT_ENDS, key=len, reverse=True):
         if path.endswith(end):
             return path.removesuffix(end)
     return path
 
 
-def _is_loopback(host: str) -> bool:
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 def _no_endpoint(url: str) -> InvalidInput:
-    # The user part is not repeated, because it may hold a password.
-    shown = url.rpartition("@")[2] if "@" in url else url
     return InvalidInput(
-        f"semantic.endpoint must be a URL such as http://127.0.0.1:11434, without user, query or fragment, not {shown!r}. "
+        "semantic.endpoint must be a URL such as http://127.0.0.1:11434, without user, query or fragment, not "
+        f"{without_user(url)!r}. "
         "Correct it, or leave it empty. A key belongs into the variable that semantic.api_key_env names.",
         key="semantic.endpoint",
         constraint="http:// or https:// URL",

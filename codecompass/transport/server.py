@@ -32,6 +32,7 @@ from codecompass.actors.workbench import IndexWorkbench, Workbench
 from codecompass.actors.worker_pool import WorkerPool, default_pool_size, open_worker_pool
 from codecompass.actors.workspace import WorkspaceSettings
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive
+from codecompass.nurseries import open_nursery
 from codecompass.projects.commit_workspaces import CommitWorkspaces
 from codecompass.projects.detection import RoutingRules
 from codecompass.projects.eviction import AutoWorkspaces
@@ -238,7 +239,7 @@ class Server:
     async def work_in_background(self) -> None:
         """Runs until cancelled. No failure in here stops the server from answering."""
         await run_again_after_failure("start", self._begin)
-        async with trio.open_nursery() as nursery:
+        async with open_nursery() as nursery:
             if self._prewarm_status == "pending":
                 nursery.start_soon(run_again_after_failure, "prewarm", self._prewarm)
             nursery.start_soon(run_again_after_failure, "storage care", self.storage_cleanup.work)
@@ -363,7 +364,7 @@ async def open_server(launch: ServerOptions) -> AsyncIterator[Server]:
                 open_cold_answers(
                     launch.home, settings, limits, launch.rules.git_roots, in_processes=launch.has_upkeep
                 ) as cold_answers,
-                trio.open_nursery() as nursery,
+                open_nursery() as nursery,
             ):
                 server = Server(launch, registry, supervisor, limits.blocking, cold_answers, page_workers, organisation)
                 if launch.has_upkeep:

@@ -4,7 +4,6 @@ Corresponds to what a scan (`scan/rules.py`) and `read_head` read. Reads a handf
 """
 
 import os
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
@@ -12,17 +11,13 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.scan import git_repository
-from codecompass.scan.git_roots import ANYWHERE, GitRoots, read_inside
+from codecompass.scan.git_roots import ANYWHERE, GitRoots
 from codecompass.scan.rules import GIT_IGNORE_FILE, OWN_IGNORE_FILE
 from codecompass.settings import project_file
-from codecompass.units import KIB
 
 RULE_NAMES: Final = frozenset({GIT_IGNORE_FILE, OWN_IGNORE_FILE, ".git", "pyvenv.cfg", "CACHEDIR.TAG", "HEAD", "objects", "refs"})
 """Names in any scanned directory that affect other files: rules, the start of a repository, and markers of virtual environments,
 caches and bare repositories."""
-
-_HEAD: Final = re.compile(rb"ref:\s*(refs/\S.*?)\s*")
-_MAX_HEAD_BYTES: Final = 4 * KIB
 
 
 class WatchPoint(Struct, frozen=True):
@@ -90,16 +85,8 @@ def _index_points(top: str, roots: GitRoots) -> Iterator[WatchPoint]:
 def _branch_points(repository: git_repository.GitRepository) -> Iterator[WatchPoint]:
     """Yields each directory on the path to the file of the current branch, watched for the next name on that path: git removes
     empty directories when it packs references, and creates them again."""
-    try:
-        content = read_inside(os.path.join(repository.git_directory, "HEAD"), _MAX_HEAD_BYTES, repository.roots)
-    except OSError:
-        return
-    symbolic = _HEAD.fullmatch(content)
-    if symbolic is None:
-        return
+    reference = git_repository.head_reference(repository)
     directory = repository.common_directory
-    for name in os.fsdecode(symbolic[1]).split("/"):
-        if name in ("", ".", ".."):
-            return
+    for name in reference.split("/") if reference else ():
         yield WatchPoint(directory, head=frozenset({name}))
         directory = os.path.join(directory, name)

@@ -12,6 +12,7 @@ from codecompass.cli import failure
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.tool_options import comma_separated
 from codecompass.errors import InvalidInput
+from codecompass.nurseries import open_nursery
 from codecompass.settings import Settings
 from codecompass.units import MINUTES, SECONDS
 
@@ -99,7 +100,7 @@ def run_worker_process(invocation: Invocation, engine: "Engine", settings: Setti
         engine.stop_waiting()
 
     async def work() -> None:
-        async with trio.open_nursery() as nursery:
+        async with open_nursery() as nursery:
             await nursery.start(stop_on_signal)
             await run_worker(engine, settings, invocation.home, stop, WorkerOptions(jobs=jobs))
             nursery.cancel_scope.cancel()

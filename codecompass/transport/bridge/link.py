@@ -16,6 +16,7 @@ from wsproto.utilities import LocalProtocolError
 
 from codecompass.errors import cause_of
 from codecompass.log import get_logger
+from codecompass.nurseries import open_nursery
 from codecompass.transport.bridge.failures import LinkFailure, lost, unreachable
 from codecompass.transport.bridge.target import BridgeTarget
 from codecompass.transport.mcp.protocol import WEBSOCKET_SUBPROTOCOL
@@ -174,7 +175,7 @@ class BridgeLink:
             try:
                 if isinstance(stream, trio.SSLStream):
                     await stream.do_handshake()  # the library would wait forever if the certificate is refused
-                async with trio.open_nursery() as reader:
+                async with open_nursery() as reader:
                     socket = await wrap_client_stream(
                         reader,
                         stream,
@@ -210,7 +211,7 @@ class BridgeLink:
         self._changed = trio.Event()
 
     async def _use(self, socket: WebSocketConnection) -> None:
-        async with trio.open_nursery() as nursery:
+        async with open_nursery() as nursery:
             nursery.start_soon(self._watch, socket, nursery)
             try:
                 while True:

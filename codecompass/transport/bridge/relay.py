@@ -16,6 +16,7 @@ import trio
 from msgspec import UNSET, Raw, Struct, UnsetType
 from trio_websocket import WebSocketConnection
 
+from codecompass.nurseries import open_nursery
 from codecompass.transport.bridge.failures import LinkFailure, changed_revision
 from codecompass.transport.bridge.link import BridgeLink, LinkLimits, Refused
 from codecompass.transport.bridge.session import BridgeSession, revision_of
@@ -116,10 +117,10 @@ class Bridge:
     async def serve(self, pipes: Pipes) -> None:
         """Serves until the input ends, the client no longer reads, or `stop` is called. Leaves the descriptors open."""
         limits = self._limits
-        async with open_frames(pipes, limits.frame_bytes) as (receive, write), trio.open_nursery() as everything:
+        async with open_frames(pipes, limits.frame_bytes) as (receive, write), open_nursery() as everything:
             self._writer = FrameWriter(write, capacity=limits.queued_frames, deadline_seconds=limits.write_seconds)
             everything.start_soon(self._write, everything.cancel_scope)
-            async with trio.open_nursery() as server_side:
+            async with open_nursery() as server_side:
                 server_side.start_soon(self._link.run)
                 server_side.start_soon(self._forward)
                 await self._read(receive)

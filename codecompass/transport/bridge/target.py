@@ -6,18 +6,18 @@ separate: the server requests them from the client through the bridge.
 
 import os
 from typing import Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from msgspec import Struct
 
 from codecompass.errors import InvalidInput
 from codecompass.projects.detection import RoutingRules, project_root
+from codecompass.remote.address import is_loopback, parse_address
 from codecompass.scan.roots import marked_root
 
 _PORTS: Final = {"http": 80, "ws": 80, "https": 443, "wss": 443}
 _WEBSOCKET: Final = "/ws"
 _STANDARD: Final = "/mcp"
-_LOCAL_HOSTS: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class BridgeTarget(Struct, frozen=True, kw_only=True):
@@ -50,27 +50,22 @@ class BridgeTarget(Struct, frozen=True, kw_only=True):
     @property
     def is_local(self) -> bool:
         """Whether the server is on this machine, or is reached through one of its ports."""
-        return self.host in _LOCAL_HOSTS
+        return is_loopback(self.host)
 
 
 def bridge_target(address: str, rules: RoutingRules) -> BridgeTarget:
     """Returns the target of `--connect address`. Blocking. Raises InvalidInput for an invalid address."""
-    try:
-        parts = urlsplit(address if "://" in address else f"http://{address}")
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        raise _no_address(address) from None
-    is_plain = not (parts.query or parts.fragment or "@" in parts.netloc)
-    if parts.scheme not in _PORTS or not host or not is_plain:
+    server = parse_address(address if "://" in address else f"http://{address}", _PORTS, is_ascii=False)
+    if server is None:
         raise _no_address(address)
-    scheme = "https" if parts.scheme in ("https", "wss") else "http"
-    base = parts.path.rstrip("/").removesuffix(_WEBSOCKET).removesuffix(_STANDARD).rstrip("/")
+    scheme = "https" if server.scheme in ("https", "wss") else "http"
+    base = server.path.removesuffix(_WEBSOCKET).removesuffix(_STANDARD).rstrip("/")
     project, source = _project(rules)
-    shown_host = f"[{host}]" if ":" in host else host
+    shown_host = f"[{server.host}]" if ":" in server.host else server.host
     return BridgeTarget(
-        url=f"{scheme}://{shown_host}{f':{port}' if port else ''}{base}",
-        host=host,
-        port=port or _PORTS[scheme],
+        url=f"{scheme}://{shown_host}{f':{server.port}' if server.port else ''}{base}",
+        host=server.host,
+        port=server.port or _PORTS[scheme],
         is_encrypted=scheme == "https",
         path=base + _WEBSOCKET,
         project=project,

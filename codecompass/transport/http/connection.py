@@ -17,6 +17,7 @@ from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import AppWrapper
 
 from codecompass.log import get_logger
+from codecompass.nurseries import open_nursery
 from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.http.protocol import ConnectionTasks, Http11
 from codecompass.units import KIB, MIB
@@ -59,8 +60,8 @@ class HttpConnection:
         """Serves requests until the connection is closed. If cancelled, closes at once."""
         self._enter("idle", self._limits.head)
         try:
-            async with trio.open_nursery() as helpers:
-                async with trio.open_nursery() as handlers:
+            async with open_nursery() as helpers:
+                async with open_nursery() as handlers:
                     tasks = ConnectionTasks(handlers, helpers)
                     self._protocol = Http11(self._app, self._config, self._context, tasks, self._send, _peer_of(self._stream))
                     await self._read()

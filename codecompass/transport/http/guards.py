@@ -2,12 +2,12 @@
 user has allowed. Pure.
 """
 
-import ipaddress
 import re
 from typing import Final, Literal
 
 from msgspec import Struct
 
+from codecompass.remote.address import is_loopback
 from codecompass.transport.http.request import NO_CONTENT, Header, Heading, HttpRequest
 
 LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -82,16 +82,6 @@ def _name(authority: re.Match[str] | None) -> str | None:
     if authority is None or int(authority["port"] or 0) > _MAX_PORT:
         return None
     return (authority["address"] or authority["name"]).lower()
-
-
-def is_loopback(name: str) -> bool:
-    """Returns whether a name or an address is a loopback one."""
-    if name == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False
 
 
 MAX_AGE_SECONDS: Final = 600

@@ -8,6 +8,7 @@ from typing import Final
 
 import trio
 
+from codecompass.nurseries import open_nursery
 from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.http.outgoing import COMMENT, event
 from codecompass.transport.http.request import ACCEPTED, NOT_FOUND, UNAVAILABLE, HttpRefusal, HttpRequest
@@ -59,7 +60,7 @@ class LegacySse:
         try:
             await request.begin_stream()
             await request.write(f"event: endpoint\ndata: {request.path}?{SESSION_PARAMETER}={id_}\n\n".encode("ascii"))
-            async with trio.open_nursery() as nursery:
+            async with open_nursery() as nursery:
                 nursery.start_soon(watch)
                 nursery.start_soon(comment)
                 await serve_connection(self._core, "sse", receive=receive, write=write, project_path=project_path)

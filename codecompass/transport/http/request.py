@@ -10,6 +10,7 @@ from urllib.parse import parse_qs
 import trio
 from hypercorn.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope, WebsocketScope
 
+from codecompass.nurseries import open_nursery
 from codecompass.projects.caller import Identity
 from codecompass.transport.http.limits import HEADER_LENGTHS, PARAMETER_LENGTHS, HttpLimits
 from codecompass.transport.mcp.jsonrpc import Fault, encode_fault
@@ -184,7 +185,7 @@ class HttpRequest(Heading):
     async def cancelled_when_gone(self) -> AsyncIterator[trio.Nursery]:
         """Cancels the block, and the tasks in the nursery that it yields, when the client has closed the connection or the block
         ends. May only be used after the body has been read."""
-        async with trio.open_nursery() as nursery:
+        async with open_nursery() as nursery:
 
             async def watch() -> None:
                 await self.wait_gone()

@@ -17,6 +17,7 @@ from hypercorn.typing import AppWrapper
 
 from codecompass.errors import InvalidInput
 from codecompass.log import get_logger
+from codecompass.nurseries import open_nursery
 from codecompass.transport.http.connection import HttpConnection
 from codecompass.transport.http.limits import HttpLimits
 from codecompass.units import SECONDS
@@ -125,8 +126,8 @@ class HttpServer:
     ) -> None:
         """Serves until `stopping` returns, and then at most `HttpLimits.stop` seconds. Closes the sockets."""
         listeners = [trio.SocketListener(trio.socket.from_stdlib_socket(each)) for each in sockets]
-        async with trio.open_nursery() as connections:
-            async with trio.open_nursery() as accepting:
+        async with open_nursery() as connections:
+            async with open_nursery() as accepting:
                 serve = partial(trio.serve_listeners, self._serve_one, listeners, handler_nursery=connections)
                 accepting.start_soon(serve)
                 task_status.started()

@@ -8,6 +8,7 @@ from typing import Final
 import trio
 
 from codecompass.log import get_logger
+from codecompass.nurseries import open_nursery
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import bare_metadata
 from codecompass.settings import ServerSettings
@@ -91,7 +92,7 @@ class HttpTransport:
         self, sockets: Sequence[socket.socket], *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> None:
         """Serves until `core.stop` is called, and for a bounded time after it. Closes the sockets."""
-        async with trio.open_nursery() as nursery:
+        async with open_nursery() as nursery:
             await nursery.start(self._sessions.run)
             await nursery.start(self._server.serve, sockets, self._core.stopping.wait)
             task_status.started()

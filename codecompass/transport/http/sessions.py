@@ -11,6 +11,7 @@ from typing import Final
 import trio
 
 from codecompass.log import get_logger
+from codecompass.nurseries import open_nursery
 from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.http.outgoing import HttpOutgoing
 from codecompass.transport.mcp.core import Core
@@ -85,7 +86,7 @@ class HttpSessions:
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Runs the sessions until the server stops, and for a moment after it for requests in flight."""
-        async with trio.open_nursery() as nursery:
+        async with open_nursery() as nursery:
             self._nursery = nursery
             task_status.started()
             await self._core.stopping.wait()
@@ -123,7 +124,7 @@ class HttpSessions:
         self.end(min(idle, key=lambda session: session.used_at))
 
     async def _hold(self, *, task_status: trio.TaskStatus[HttpSession]) -> None:
-        async with trio.open_nursery() as requests:
+        async with open_nursery() as requests:
             # The nursery of the session's requests, which come from many connections.
             session = HttpSession(
                 secrets.token_urlsafe(_ID_BYTES),

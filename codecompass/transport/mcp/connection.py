@@ -14,6 +14,7 @@ import trio
 from msgspec import Struct
 
 from codecompass.log import get_logger
+from codecompass.nurseries import open_nursery
 from codecompass.projects.caller import Identity, TransportName
 from codecompass.transport.mcp.core import Core
 from codecompass.transport.mcp.jsonrpc import Malformed
@@ -51,9 +52,9 @@ async def serve_connection(
     limits = core.limits
     writer = FrameWriter(write, capacity=limits.queued_frames, deadline_seconds=limits.write_seconds)
     end: ConnectionEnd = "client_gone"
-    async with trio.open_nursery() as connection:
+    async with open_nursery() as connection:
         connection.start_soon(_run_writer, writer, connection.cancel_scope)
-        async with trio.open_nursery() as requests:
+        async with open_nursery() as requests:
             session = ClientSession(core, transport, nursery=requests, stream=writer)
             delivery = Delivery(out=writer, project_path=project_path, identity=identity)
             end = await _read(core, session, receive, delivery)
@@ -85,7 +86,7 @@ async def _read(core: Core, session: ClientSession, receive: Receive, delivery: 
 @asynccontextmanager
 async def cancelled_when_set(event: trio.Event) -> AsyncIterator[None]:
     """Cancels the block when the event is set."""
-    async with trio.open_nursery() as nursery:
+    async with open_nursery() as nursery:
 
         async def wait() -> None:
             await event.wait()

@@ -9,6 +9,7 @@ import msgspec
 import trio
 from msgspec import UNSET, Struct, field
 
+from codecompass.nurseries import open_nursery
 from codecompass.transport.mcp.core import Core
 from codecompass.transport.mcp.envelope import missing_capability
 from codecompass.transport.mcp.exchange import Exchange
@@ -121,7 +122,7 @@ async def _tell_all(watches: list[tuple[Watch, Callable[[], Awaitable[None]]]], 
         except OutgoingClosed:
             nursery.cancel_scope.cancel()
 
-    async with trio.open_nursery() as nursery:
+    async with open_nursery() as nursery:
         for watch, tell in watches:
             nursery.start_soon(run, watch, tell)
         await stopping.wait()

@@ -1,12 +1,10 @@
 """The client of the organisation's server: one tool call, one answer of bounded size.
 
-Uses the modern revision of the protocol, so no session: any server behind the address may answer the next call. Does not follow
-redirects or use proxies of the environment, so that questions and token reach the named server alone.
+Uses the modern revision of the protocol, so no session: any server behind the address may answer the next call.
 """
 
-import threading
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 import structlog
@@ -15,6 +13,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType, field
 
 from codecompass import __version__
 from codecompass.protocol.parts import PartRequest, WrongReply
+from codecompass.remote.client import RemoteClient, RequestFailed
 from codecompass.settings import ORGANISATION_TOKEN_VARIABLE
 from codecompass.transport.mcp.protocol import (
     META_CAPABILITIES,
@@ -24,22 +23,12 @@ from codecompass.transport.mcp.protocol import (
     MODERN_REVISION,
     TOOLS_CALL,
 )
-from codecompass.transport.organisation.failures import Breaker, OrganisationUnavailable
+from codecompass.transport.organisation.failures import OrganisationUnavailable, QuestionBreaker
 from codecompass.transport.organisation.target import OrganisationTarget
-from codecompass.units import MIB, SECONDS
-
-if TYPE_CHECKING:
-    import httpx2
+from codecompass.units import MIB
 
 MAX_ANSWER_BYTES: Final = 8 * MIB
 """Maximum size of one answer: the parts of six repositories have at most 0.4 MB, unless the server's settings allow more."""
-
-MAX_CONNECTIONS: Final = 8
-
-KEPT_SECONDS: Final = 4 * SECONDS
-"""How long an idle connection is kept. Servers and load balancers close theirs too, and a question sent at that moment fails."""
-
-CLOSE_SECONDS: Final = 1 * SECONDS
 
 ReadT = TypeVar("ReadT")
 
@@ -71,9 +60,9 @@ class OrganisationLink:
 
     def __init__(self, target: OrganisationTarget) -> None:
         self.target: Final = target
-        self._breaker = Breaker(target.usual_seconds)
-        self._client: httpx2.AsyncClient | None = None
-        self._preparing = threading.Lock()
+        self._breaker = QuestionBreaker(target.usual_seconds)
+        # Organisations often have certificates of their own.
+        self._client = RemoteClient(target.url, heeds_ssl_cert_file=True)
         self._log = structlog.get_logger(__name__)
 
     async def call(
@@ -103,99 +92,59 @@ class OrganisationLink:
 
     async def close(self) -> None:
         """Closes its connections."""
-        client, self._client = self._client, None
-        if client is not None:
-            with trio.move_on_after(CLOSE_SECONDS, shield=True):
-                await client.aclose()
-
-    def prepare(self) -> "httpx2.AsyncClient":
-        """Returns the HTTP client. The first call takes 0.2 s, so it is made in a thread. Raises OrganisationUnavailable."""
-        with self._preparing:
-            if self._client is None:
-                try:
-                    import httpx2
-                except ImportError as error:
-                    raise OrganisationUnavailable(
-                        "not_installed",
-                        "the library that asks it is not installed; whoever runs this program installs it: "
-                        "pip install 'codecompass[organisation]'",
-                    ) from error
-                import ssl
-
-                self._client = httpx2.AsyncClient(
-                    timeout=None,  # each question has a deadline
-                    trust_env=False,
-                    follow_redirects=False,
-                    limits=httpx2.Limits(max_connections=MAX_CONNECTIONS, keepalive_expiry=KEPT_SECONDS),
-                    # The system's certificates, or those in SSL_CERT_FILE: organisations often have their own.
-                    verify=ssl.create_default_context()
-                    if self.target.url.startswith("https:")
-                    else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
-                )
-            return self._client
+        await self._client.close()
 
     async def _call(self, tool: str, arguments: Mapping[str, object], part: PartRequest, seconds: float) -> Replied:
+        headers = {
+            "MCP-Protocol-Version": MODERN_REVISION,
+            "Mcp-Method": TOOLS_CALL,
+            "Mcp-Name": tool,
+            "User-Agent": f"codecompass/{__version__}",
+        }
+        content, key = _request(tool, arguments, part), self.target.token.reveal()
         with trio.move_on_after(seconds):
-            client = self._client
-            if client is None:
-                client = await trio.to_thread.run_sync(self.prepare, abandon_on_cancel=True)
-            return _read(await self._post(client, tool, _request(tool, arguments, part)))
+            try:
+                return _read(await self._client.post(content, headers, key=key, max_bytes=MAX_ANSWER_BYTES))
+            except RequestFailed as error:
+                raise self._unavailable(error) from error
         raise OrganisationUnavailable(
             "timeout",
             f"it did not answer within {seconds:.1f} s; call again, or pass a larger timeout_ms. The setting "
             "organisation.timeout_ms says how long it is waited for",
         )
 
-    async def _post(self, client: "httpx2.AsyncClient", tool: str, content: bytes) -> bytes:
-        import httpx2
-
-        headers = {
-            "Content-Type": "application/json",
-            "Accept": "application/json",
-            "Accept-Encoding": "identity",
-            "MCP-Protocol-Version": MODERN_REVISION,
-            "Mcp-Method": TOOLS_CALL,
-            "Mcp-Name": tool,
-            "User-Agent": f"codecompass/{__version__}",
-        }
-        if token := self.target.token.reveal():
-            headers["Authorization"] = f"Bearer {token}"
-        body = bytearray()
-        try:
-            async with client.stream("POST", self.target.url, content=content, headers=headers) as response:
-                self._require_success(response.status_code)
-                if response.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
-                    raise _not_understood("it is compressed, which was not asked for")
-                # Cancelled rather than left early: nothing would close the client's unexhausted generators.
-                with trio.CancelScope() as reading:
-                    async for piece in response.aiter_raw():
-                        body += piece
-                        if len(body) > MAX_ANSWER_BYTES:
-                            reading.cancel()
-                            body.clear()
-                if reading.cancel_called:
-                    raise OrganisationUnavailable(
-                        "too_large", f"its answer is larger than {MAX_ANSWER_BYTES // MIB} MiB; ask for less: a smaller limit"
-                    )
-        except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, OSError) as error:
-            if isinstance(error, httpx2.RemoteProtocolError):
-                raise _not_understood("it ends early, or is not HTTP") from error
-            if _is_certificate_refused(error):
-                raise OrganisationUnavailable(
+    def _unavailable(self, error: RequestFailed) -> OrganisationUnavailable:
+        match error.kind:
+            case "not_installed":
+                return OrganisationUnavailable(
+                    "not_installed",
+                    "the library that asks it is not installed; whoever runs this program installs it: "
+                    "pip install 'codecompass[organisation]'",
+                )
+            case "status":
+                return self._refused(error.status)
+            case "compressed":
+                return _not_understood("it is compressed, which was not asked for")
+            case "too_large":
+                return OrganisationUnavailable(
+                    "too_large", f"its answer is larger than {MAX_ANSWER_BYTES // MIB} MiB; ask for less: a smaller limit"
+                )
+            case "not_http":
+                return _not_understood("it ends early, or is not HTTP")
+            case "certificate_refused":
+                return OrganisationUnavailable(
                     "certificate_refused",
                     "its certificate is not trusted here; whoever runs this program sets SSL_CERT_FILE to the organisation's "
                     "certificates, or adds them to the system's",
-                ) from error
-            # The text of the error is not shown: it could contain what the server wrote.
-            raise OrganisationUnavailable(
-                "unreachable",
-                "it cannot be reached; whoever runs this program checks organisation.url and the network (codecompass doctor)",
-            ) from error
-        return bytes(body)
+                )
+            case "unreachable":
+                return OrganisationUnavailable(
+                    "unreachable",
+                    "it cannot be reached; whoever runs this program checks organisation.url and the network "
+                    "(codecompass doctor)",
+                )
 
-    def _require_success(self, status: int) -> None:
-        if status == 200:
-            return
+    def _refused(self, status: int) -> OrganisationUnavailable:
         match status:
             case 401:
                 variable = ORGANISATION_TOKEN_VARIABLE
@@ -205,19 +154,19 @@ class OrganisationLink:
                     if self.target.token.reveal() or not self.target.is_token_set
                     else f"what is in {variable} can be none"
                 )
-                raise OrganisationUnavailable("token_refused", f"{cause}; {remedy}")
+                return OrganisationUnavailable("token_refused", f"{cause}; {remedy}")
             case 403:
-                raise OrganisationUnavailable("forbidden", "it refuses this machine (status 403); ask whoever runs that server")
+                return OrganisationUnavailable("forbidden", "it refuses this machine (status 403); ask whoever runs that server")
             case 404 | 405:
-                raise OrganisationUnavailable(
+                return OrganisationUnavailable(
                     "not_found", f"there is no such server at organisation.url (status {status}); correct the setting"
                 )
             case 429 | 503:
-                raise OrganisationUnavailable("busy", f"it is busy or about to end (status {status}); call again later")
+                return OrganisationUnavailable("busy", f"it is busy or about to end (status {status}); call again later")
             case _ if status >= 500:
-                raise OrganisationUnavailable("server_error", f"it failed (status {status}); call again later")
+                return OrganisationUnavailable("server_error", f"it failed (status {status}); call again later")
             case _:
-                raise OrganisationUnavailable(
+                return OrganisationUnavailable(
                     "refused", f"it answered with status {status}; organisation.url must be its own address: none is followed"
                 )
 
@@ -241,16 +190,6 @@ def _read(body: bytes) -> Replied:
     if result.structured_content is UNSET:
         raise _not_understood("it answers without structured content")
     return Replied(bytes(result.structured_content), result.is_error, result.meta.knows_parts)
-
-
-def _is_certificate_refused(error: BaseException | None) -> bool:
-    import ssl
-
-    while error is not None:
-        if isinstance(error, ssl.SSLCertVerificationError):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
 
 
 def _not_understood(cause: str) -> OrganisationUnavailable:

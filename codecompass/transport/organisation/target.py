@@ -6,14 +6,12 @@ environment variable; no file, log, answer or error contains it.
 
 from collections.abc import Mapping
 from typing import Final
-from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from codecompass.errors import InvalidInput
-from codecompass.semantic.target import Secret
+from codecompass.remote.address import Secret, parse_address, without_user
 from codecompass.settings import ORGANISATION_TOKEN_VARIABLE, OrganisationSettings
-from codecompass.transport.http.guards import is_loopback
 from codecompass.units import MILLISECONDS
 
 ON_THE_WAY: Final = 0.1
@@ -47,25 +45,20 @@ def organisation_target(settings: OrganisationSettings, environment: Mapping[str
     url = settings.url.strip()
     if not url:
         return None
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port
-    except ValueError:
-        raise _no_server(url) from None
-    is_plain = url.isascii() and url.isprintable() and not set(url) & set(" ?#")
-    if parts.scheme not in ("http", "https") or not host or port == 0 or not is_plain or "@" in parts.netloc:
+    address = parse_address(url)
+    if address is None:
         raise _no_server(url)
-    if parts.scheme == "http" and not is_loopback(host):
+    if address.scheme == "http" and not address.is_loopback:
         raise InvalidInput(
-            f"organisation.url: questions and your token would go to {parts.netloc} over http://, where everybody on the way can "
-            "read them. Use https://.",
+            f"organisation.url: questions and your token would go to {address.authority} over http://, where everybody on the "
+            "way can read them. Use https://.",
             key="organisation.url",
         )
     written = environment.get(ORGANISATION_TOKEN_VARIABLE, "").strip()
     is_usable = written.isascii() and written.isprintable() and " " not in written
     return OrganisationTarget(
-        url=f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/').removesuffix(_ENDPOINT)}{_ENDPOINT}",
-        host=parts.netloc,
+        url=address.with_path(address.path.removesuffix(_ENDPOINT) + _ENDPOINT),
+        host=address.authority,
         timeout_ms=settings.timeout_ms,
         token=Secret(written if is_usable else ""),
         is_token_set=bool(written),
@@ -73,11 +66,10 @@ def organisation_target(settings: OrganisationSettings, environment: Mapping[str
 
 
 def _no_server(url: str) -> InvalidInput:
-    # Shown without its user part, which may contain a password.
-    shown = url.rpartition("@")[2] if "@" in url else url
     return InvalidInput(
         f"organisation.url must be the URL of a server such as https://code.example.com, without user, query or fragment, not "
-        f"{shown[:200]!r}. Correct it, or leave it empty. A token belongs into the variable {ORGANISATION_TOKEN_VARIABLE}.",
+        f"{without_user(url)[:200]!r}. Correct it, or leave it empty. A token belongs into the variable "
+        f"{ORGANISATION_TOKEN_VARIABLE}.",
         key="organisation.url",
         constraint="https:// URL",
     )

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from codecompass.actors.messages import Query, Settle
 from codecompass.errors import CodeCompassError, DeadlineExceeded, InternalError, InvalidInput, reported
 from codecompass.log import get_logger
+from codecompass.nurseries import open_nursery
 from codecompass.projects.selection import SelectedProject
 from codecompass.protocol.decode import asked_elsewhere
 from codecompass.protocol.replies import ImportedSymbol, SearchEvidence
@@ -104,7 +105,7 @@ async def ask_everybody(
         return Answers(tuple(await ask_all(call, request, asked.here, deadline, imported)))
     here: list[ProjectAnswer] = []
     other = OtherAnswers()
-    async with trio.open_nursery() as nursery:
+    async with open_nursery() as nursery:
 
         async def ask_here() -> None:
             here.extend(await ask_all(call, request, asked.here, deadline, imported))
@@ -163,7 +164,7 @@ async def ask_all(
             query = Query(request=own, n_merged=len(ready), imported=imported)
             ready = await _concerned(call, query, ready, states, deadline, answers)
         waiting, page = iter(ready), PageFill(limit)
-        async with trio.open_nursery() as nursery:
+        async with open_nursery() as nursery:
             for _ in range(min(MAX_AT_ONCE, len(ready))):
                 nursery.start_soon(ask_in_turn, waiting, page)
     late = DeadlineExceeded("it did not answer in time")
@@ -214,7 +215,7 @@ async def _prepared(
             answers[project.project_id] = ProjectAnswer(each, failure=_failure(call, error))
 
     with trio.move_on_after(seconds):
-        async with trio.open_nursery() as nursery:
+        async with open_nursery() as nursery:
             for each in selected:
                 nursery.start_soon(prepare, each)
     return states

@@ -2,7 +2,7 @@
 
 import pytest
 
-from codecompass.transport.http.guards import guard, host_name, is_loopback
+from codecompass.transport.http.guards import guard, host_name
 
 LOCAL = guard(bound=("127.0.0.1",), hosts=(), origins=())
 PUBLIC = guard(bound=("0.0.0.0",), hosts=(), origins=())
@@ -106,8 +106,8 @@ def test_only_loopback_is_local():
     assert not PUBLIC.is_local
     assert not guard(bound=("127.0.0.1", "192.168.0.7"), hosts=(), origins=()).is_local
     assert not guard(bound=("::",), hosts=(), origins=()).is_local
-    assert is_loopback("127.8.8.8")
-    assert not is_loopback("127.0.0.1.evil.example")
+    assert guard(bound=("127.8.8.8",), hosts=(), origins=()).is_local
+    assert not guard(bound=("127.0.0.1.evil.example",), hosts=(), origins=()).is_local
 
 
 def test_a_host_has_one_name():

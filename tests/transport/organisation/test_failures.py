@@ -11,9 +11,9 @@ import trio.testing
 
 from codecompass.errors import InvalidInput
 from codecompass.protocol.parts import PartRequest
+from codecompass.remote.breaker import LONGEST_PAUSE_SECONDS
 from codecompass.settings import OrganisationSettings
-from codecompass.transport.organisation import failures
-from codecompass.transport.organisation.failures import Breaker, OrganisationUnavailable
+from codecompass.transport.organisation.failures import FIRST_PAUSE_SECONDS, OrganisationUnavailable, QuestionBreaker
 from codecompass.transport.organisation.link import OrganisationLink
 from codecompass.transport.organisation.target import organisation_target
 from tests.support.waiting import until
@@ -182,12 +182,12 @@ async def test_a_question_that_is_given_up_leaves_nothing_behind(peer):
 # the pauses
 
 
-def fail(gate: Breaker, seconds: float = 3.0, reason: str = "server_error") -> None:
+def fail(gate: QuestionBreaker, seconds: float = 3.0, reason: str = "server_error") -> None:
     with gate.asking(seconds):
         raise OrganisationUnavailable(reason, "it failed")
 
 
-def is_asked(gate: Breaker) -> bool:
+def is_asked(gate: QuestionBreaker) -> bool:
     try:
         with gate.asking(3.0):
             return True
@@ -196,29 +196,29 @@ def is_asked(gate: Breaker) -> bool:
 
 
 async def test_pauses_grow_to_a_bound_and_end_with_an_answer(mock_clock):
-    gate = Breaker()
-    pause = failures.FIRST_PAUSE_SECONDS
+    gate = QuestionBreaker()
+    pause = FIRST_PAUSE_SECONDS
     for _ in range(8):
         with pytest.raises(OrganisationUnavailable, match=r"it failed$"):
             fail(gate)
         mock_clock.jump(pause - 0.5)
         assert not is_asked(gate)
         mock_clock.jump(0.5)
-        pause = min(2 * pause, failures.LONGEST_PAUSE_SECONDS)
-    assert pause == failures.LONGEST_PAUSE_SECONDS
+        pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+    assert pause == LONGEST_PAUSE_SECONDS
 
     assert is_asked(gate)
     with pytest.raises(OrganisationUnavailable, match=r"it failed$"):
         fail(gate)
-    mock_clock.jump(failures.FIRST_PAUSE_SECONDS)
+    mock_clock.jump(FIRST_PAUSE_SECONDS)
     assert is_asked(gate)
 
 
 async def test_after_a_pause_one_question_tries_it_and_the_others_do_not_wait(mock_clock):
-    gate = Breaker()
+    gate = QuestionBreaker()
     with pytest.raises(OrganisationUnavailable):
         fail(gate)
-    mock_clock.jump(failures.FIRST_PAUSE_SECONDS)
+    mock_clock.jump(FIRST_PAUSE_SECONDS)
 
     with gate.asking(3.0):
         assert not is_asked(gate)
@@ -228,10 +228,10 @@ async def test_after_a_pause_one_question_tries_it_and_the_others_do_not_wait(mo
 
 
 async def test_a_trial_that_is_given_up_lets_the_next_question_try(mock_clock):
-    gate = Breaker()
+    gate = QuestionBreaker()
     with pytest.raises(OrganisationUnavailable):
         fail(gate)
-    mock_clock.jump(failures.FIRST_PAUSE_SECONDS)
+    mock_clock.jump(FIRST_PAUSE_SECONDS)
 
     with trio.CancelScope() as scope, gate.asking(3.0):
         scope.cancel()
@@ -242,7 +242,7 @@ async def test_a_trial_that_is_given_up_lets_the_next_question_try(mock_clock):
 
 @pytest.mark.parametrize(("seconds", "reason"), [(0.1, "timeout"), (3.0, "too_large")])
 async def test_what_says_nothing_of_the_next_question_begins_no_pause(seconds, reason):
-    gate = Breaker()
+    gate = QuestionBreaker()
     with pytest.raises(OrganisationUnavailable):
         fail(gate, seconds, reason)
 
