@@ -3,21 +3,20 @@
 Nothing here reads the working tree: a commit is never stale, and every line of an answer comes from the index of that commit.
 """
 
-import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
-from math import inf
 from typing import TYPE_CHECKING, TypeVar
 
 import trio
 
-from codecompass.actors.answering import asked_ref, options_for, query, query_settings, search_seconds
+from codecompass.actors.answering import asked_ref
+from codecompass.actors.asking import Standing, StoredIndex, TimeLimit, ask, options_for, query_settings
 from codecompass.actors.blocking_calls import Limits
 from codecompass.actors.commit_indexing import CommitJob
 from codecompass.actors.commits import fitting
 from codecompass.actors.differences import COMPARISON_PATIENCE_SECONDS, IsCancelled, with_differences
 from codecompass.actors.failures import panics_as_errors
-from codecompass.actors.index_answers import AnswerContext, IndexOnDisk, thread_time_limit
+from codecompass.actors.index_answers import AnswerContext, IndexOnDisk, search_limit
 from codecompass.actors.index_limits import index_limits
 from codecompass.actors.job_state import JobReport, JobState
 from codecompass.actors.messages import Query
@@ -29,11 +28,10 @@ from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import IndexDamaged
 from codecompass.jobs import Progress
 from codecompass.log import get_logger
-from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import IndexStatus
 from codecompass.query.options import QueryOptions
-from codecompass.query.status import JobsState, active_job, index_status
+from codecompass.query.status import JobsState, active_job
 from codecompass.scan.files import Stamp
 from codecompass.scan.git_revisions import NamedCommit
 from codecompass.scan.git_roots import ANYWHERE, GitRoots
@@ -44,7 +42,6 @@ from codecompass.store.index import WorkspaceIndex
 from codecompass.store.layout import HomeLayout
 from codecompass.store.mapped_files import MappedFiles
 from codecompass.store.registry import Project
-from codecompass.store.schema import SCHEMA_VERSION
 from codecompass.units import MILLISECONDS
 
 if TYPE_CHECKING:
@@ -111,44 +108,33 @@ class CommitWorkbench:
         workers, own = nullcontext(self._pool), options_for(query, self._options)
         root, limits = self._project.root, self._index_limits
         options = await with_differences(own, query.request, root, limits, lambda: workers, run, self._commit)
+        limit = search_limit(query, context, self._timeout)
         answer = panics_as_errors(self._answer)
-        ends = inf
-        if context.ends_at != inf:
-            ends = time.monotonic() + search_seconds(query.request, context.ends_at, trio.current_time())
-        return await trio.to_thread.run_sync(answer, query, context, options, ends, limiter=self._limits.queries)
+        return await trio.to_thread.run_sync(answer, query, context, options, limit, limiter=self._limits.queries)
 
     async def answer_unindexed(self, query: Query, context: AnswerContext, deadline: float) -> UnindexedAnswer | None:
         """Returns None: the files of a commit are not on disk."""
         return None
 
-    def _answer(self, asked: Query, context: AnswerContext, options: QueryOptions, search_ends: float) -> Reply:
-        name, _field = asked_ref(asked.request) or (self._commit.name, "")
-        state = AnswerState(
-            workspace=str(self._project.root),
-            project_id=self._project.name,
-            ref=name,
-            commit=self._commit.commit,
-            indexing_status=context.indexing if context.index.meta is None else "ready",
-            schema_status=context.index.schema_status,
-            schema_name=self._project.schema_name if asked.names_project else "",
-            warnings=asked.warnings,
-            hint=asked.hint,
-        )
-        if isinstance(asked.request, IndexStatus):
-            return self._status(asked.request, state, context)
-        with self._index.snapshot() as snapshot:
-            seconds = self._timeout if search_ends == inf else search_ends - time.monotonic()
-            reply = query(snapshot, asked.request, state, options, thread_time_limit(seconds))
-        note_use(self._layout)
+    def _answer(self, asked: Query, context: AnswerContext, options: QueryOptions, limit: TimeLimit) -> Reply:
+        reply = ask(self._asked_index(asked, context), asked, options, limit)
+        if not isinstance(asked.request, IndexStatus):
+            note_use(self._layout)
         return reply
 
-    def _status(self, request: IndexStatus, state: AnswerState, context: AnswerContext) -> Reply:
-        jobs = JobsState(active_job=None if context.active_job is None else active_job(context.active_job))
-        versions = {"current_schema_version": context.index.schema_version, "required_schema_version": SCHEMA_VERSION}
-        if context.index.meta is None:
-            return index_status(None, request, state, jobs, **versions)
-        with self._index.snapshot() as snapshot:
-            return index_status(snapshot, request, state, jobs, **versions)
+    def _asked_index(self, asked: Query, context: AnswerContext) -> StoredIndex:
+        name, _field = asked_ref(asked.request) or (self._commit.name, "")
+        has_index = context.index.meta is not None
+        known = Standing(
+            ref=name,
+            commit=self._commit.commit,
+            indexing="ready" if has_index else context.indexing,
+            schema_status=context.index.schema_status,
+            schema_version=context.index.schema_version,
+            jobs=JobsState(active_job=None if context.active_job is None else active_job(context.active_job)),
+        )
+        is_open = has_index or not isinstance(asked.request, IndexStatus)
+        return StoredIndex(project=self._project, open=self._index.snapshot if is_open else nullcontext, known=known)
 
     async def index(
         self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Callable[[], None]

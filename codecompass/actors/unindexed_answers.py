@@ -3,12 +3,13 @@ marked as partial, with a warning that says what it rests on.
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
+from codecompass.actors.question import Question
 from codecompass.actors.unindexed_files import Coverage, UnindexedFiles
 from codecompass.errors import (
     AmbiguousSymbol,
@@ -26,9 +27,6 @@ from codecompass.query.options import QueryOptions
 from codecompass.query.sought import Sought, sought_for
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.registry import Project
-
-if TYPE_CHECKING:
-    from codecompass.actors.messages import Query
 
 _FAILURES: Final = (FileSystemUnresponsive, IndexDamaged, IndexIncompatible, IndexNotReady, InternalError, PermissionDenied)
 """Errors that say nothing of the question."""
@@ -50,15 +48,15 @@ class UnindexedAnswer(Struct, frozen=True):
 class Answering(Protocol):
     """How a server or the command line answers from an index."""
 
-    async def options(self, asked: "Query") -> QueryOptions:
+    async def options(self, asked: Question) -> QueryOptions:
         """Returns the options of a question, with the differences that it is about, if it is about any."""
 
-    async def answer(self, index: WorkspaceIndex, asked: "Query", options: QueryOptions) -> Reply:
+    async def answer(self, index: WorkspaceIndex, asked: Question, options: QueryOptions) -> Reply:
         """Answers a question from `index`, marked as partial. Raises the errors of the functions of `query`."""
 
 
 async def answer_unindexed(
-    project: Project, files: UnindexedFiles, answering: Answering, query: "Query", deadline: float
+    project: Project, files: UnindexedFiles, answering: Answering, query: Question, deadline: float
 ) -> UnindexedAnswer | None:
     """Returns the answer from what can be read of the files before `deadline`; see `Workbench.answer_unindexed`."""
     try:
@@ -68,7 +66,7 @@ async def answer_unindexed(
 
 
 async def _answered(
-    project: Project, files: UnindexedFiles, answering: Answering, query: "Query", deadline: float
+    project: Project, files: UnindexedFiles, answering: Answering, query: Question, deadline: float
 ) -> UnindexedAnswer | None:
     options = await answering.options(query)
     # In a thread: reading a question of the greatest length takes tens of milliseconds.
@@ -86,7 +84,7 @@ async def _answered(
 
 
 async def _answer(
-    answering: Answering, index: WorkspaceIndex, coverage: Coverage, query: "Query", options: QueryOptions, sought: Sought
+    answering: Answering, index: WorkspaceIndex, coverage: Coverage, query: Question, options: QueryOptions, sought: Sought
 ) -> UnindexedAnswer | None:
     asked = replace(query, warnings=(*query.warnings, coverage.warning))
     try:

@@ -7,8 +7,9 @@ nothing can be written     -> answer from what is published, and warn why it is 
 """
 
 import time
-from collections.abc import Callable, Collection, Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -18,15 +19,16 @@ from msgspec.structs import replace
 from codecompass.actors.answering import (
     asked_ref,
     freshness_policy,
+    is_about_differences,
     is_touch_due,
     needs_symbols,
     not_ready,
-    query_settings,
-    time_limit,
     timeout_seconds,
 )
+from codecompass.actors.asking import QueryContext, Standing, StoredIndex, TimeLimit, ask, query_settings
 from codecompass.actors.commits import named_commit
 from codecompass.actors.index_limits import index_limits
+from codecompass.actors.question import QueryRequest, Question
 from codecompass.cli.commit_index import commit_index
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.jobs import OTHERS_POLL_SECONDS, run_job, summary
@@ -37,8 +39,8 @@ from codecompass.errors import IndexInProgress, IndexNotReady, InvalidInput, Per
 from codecompass.protocol.decode import decode
 from codecompass.protocol.metadata import AnswerState, FreshnessStatus
 from codecompass.protocol.replies import ErrorReply, Reply
-from codecompass.protocol.requests import AnyRequest, DiffContext, FreshnessPolicy
-from codecompass.query.metadata import cannot_update, errors_with_metadata, mark_stale, stale_warning
+from codecompass.protocol.requests import FreshnessPolicy
+from codecompass.query.metadata import cannot_update
 from codecompass.query.options import QueryOptions
 from codecompass.scan.git_revisions import NamedCommit
 from codecompass.settings import Settings
@@ -52,28 +54,11 @@ from codecompass.store.snapshot import Snapshot
 from codecompass.units import MILLISECONDS
 
 if TYPE_CHECKING:
-    from codecompass.actors.differences import IsCancelled
     from codecompass.actors.job_state import JobView
     from codecompass.projects.caller import TransportName
 
-RequestT = TypeVar("RequestT", bound=AnyRequest)
+RequestT = TypeVar("RequestT", bound=QueryRequest)
 ReplyT = TypeVar("ReplyT", bound=Reply)
-
-T = TypeVar("T")
-
-
-class QueryContext(Struct, frozen=True):
-    """What a query function gets besides the request. `changed` are paths that have changed since they were indexed."""
-
-    snapshot: Snapshot
-    state: AnswerState
-    settings: QueryOptions
-    is_expired: Callable[[], bool]
-    changed: Collection[str] = ()
-
-    def marked(self, reply: ReplyT) -> ReplyT:
-        """Returns the reply with hits in changed files marked as stale."""
-        return mark_stale(reply, self.changed) if self.changed else reply
 
 
 class Answer(Struct, Generic[ReplyT], frozen=True):
@@ -104,8 +89,9 @@ def answer(
         settings = invocation.settings_for(project.root)
         named = asked_ref(request)
         commit = None if named is None else named_commit(project.root, *named)
+        question = Question(request=request, warnings=decoded.warnings, names_project=options.project_id is not None)
         if commit is not None:
-            return _answer_about(invocation, project, commit, settings, decoded.warnings, request, query)
+            return Answer(_reply_about(invocation, project, commit, settings, question, partial(query, request)), project)
         index = WorkspaceIndex(invocation.home.project(project.project_id), project.project_id)
         policy = freshness_policy(request, settings.query.freshness_policy)
 
@@ -120,67 +106,40 @@ def answer(
                 raise
             from codecompass.cli.unindexed import reply_from_files  # loads the event loop and what runs workers
 
-            reply = reply_from_files(invocation, project, settings, request, decoded.warnings, query, whole)
+            reply = reply_from_files(invocation, project, settings, question, partial(query, request), whole)
             if reply is not None:
                 return Answer(reply, project)
             found = ready(whole)
-        drift, status, refusal = found.drift, found.status, found.refusal
         if is_touch_due(project, time.time()):
             # Only eviction reads the time of use: a full disk must not fail the question.
             with suppress(PermissionDenied):
                 registry.touch(project.project_id)
     try:
         meaning = meaning_of(invocation, index, request)
-        with index.snapshot() as snapshot:
-            # No file differs, so the index is that of the current branch, even if it was built on another one.
-            ref = drift.head.ref if drift is not None and drift.is_fresh else snapshot.meta.ref
-            changed = () if drift is None or snapshot.meta.completeness == "partial" else drift.paths
-            state = AnswerState(
-                workspace=str(project.root),
-                project_id=project.name,
-                ref=ref,
-                freshness_status=status,
-                indexing_status="indexing" if is_locked(index.layout) else "ready",
-                schema_name="" if options.project_id is None else project.schema_name,
-                warnings=tuple(filter(None, (*decoded.warnings, stale_warning(changed) if changed else "", refusal))),
-            )
-            tunables = query_settings(settings, "json" if options.as_json else "text")
-            if meaning is not None:
-                tunables = replace(tunables, meaning=meaning)
-            tunables = _with_differences(tunables, request, project.root, settings)
-            question = QueryContext(snapshot, state, tunables, deadline(request, settings), frozenset(changed))
-            with errors_with_metadata(snapshot, state):
-                return Answer(query(request, question), project)
+        tunables = options_here(invocation, question, project.root, settings)
+        if meaning is not None:
+            tunables = replace(tunables, meaning=meaning)
+        tree = _TreeIndex(project, index, found)
+        return Answer(ask(tree, question, tunables, time_for(request, settings), partial(query, request)), project)
     finally:
         index.close()
 
 
-def _answer_about(
+def _reply_about(
     invocation: Invocation,
     project: Project,
     commit: NamedCommit,
     settings: Settings,
-    warnings: tuple[str, ...],
-    request: RequestT,
-    query: Callable[[RequestT, QueryContext], ReplyT],
-) -> Answer[ReplyT]:
+    question: Question,
+    query: Callable[[QueryContext], ReplyT],
+) -> ReplyT:
     """Answers from the index of a commit, which is never stale."""
     index = commit_index(invocation, project, commit, settings)
-    state = AnswerState(
-        workspace=str(project.root),
-        project_id=project.name,
-        ref=commit.name,
-        commit=commit.commit,
-        schema_name="" if invocation.options.project_id is None else project.schema_name,
-        warnings=warnings,
-    )
-    tunables = query_settings(settings, "json" if invocation.options.as_json else "text")
-    tunables = _with_differences(tunables, request, project.root, settings, commit)
+    known = Standing(ref=commit.name, commit=commit.commit)
     try:
-        with index.snapshot() as snapshot:
-            question = QueryContext(snapshot, state, tunables, deadline(request, settings))
-            with errors_with_metadata(snapshot, state):
-                return Answer(query(request, question), project)
+        tunables = options_here(invocation, question, project.root, settings, commit)
+        stored = StoredIndex(project=project, open=index.snapshot, known=known)
+        return ask(stored, question, tunables, time_for(question.request, settings), query)
     finally:
         index.close()
 
@@ -193,10 +152,10 @@ def print_answer(
 ) -> ReplyT:
     """Prints the reply of `query`, as JSON or as the text that agents get, and returns it. Raises what `answer` raises."""
 
-    def marked(request: RequestT, question: QueryContext) -> ReplyT:
-        return question.marked(query(question.snapshot, request, question.state, question.is_expired))
+    def run(request: RequestT, context: QueryContext) -> ReplyT:
+        return query(context.snapshot, request, context.state, context.is_expired)
 
-    reply = answer(invocation, request_type, arguments, marked).reply
+    reply = answer(invocation, request_type, arguments, run).reply
     invocation.print_reply(reply)
     return reply
 
@@ -278,8 +237,33 @@ class _Ready(Struct, frozen=True):
     be updated, empty if it can."""
 
     drift: Drift | None
-    status: FreshnessStatus
+    freshness: FreshnessStatus
     refusal: str = ""
+
+
+class _TreeIndex(Struct, frozen=True):
+    """The index of a working tree that this command has compared with it. An `asking.Backend`."""
+
+    project: Project
+    index: WorkspaceIndex
+    found: _Ready
+
+    def open(self) -> AbstractContextManager[Snapshot]:
+        """See `Backend`."""
+        return self.index.snapshot()
+
+    def standing(self, _question: Question, snapshot: Snapshot | None) -> Standing:
+        """See `Backend`."""
+        assert snapshot is not None
+        drift = self.found.drift
+        known = Standing(
+            # No file differs, so the index is that of the current branch, even if it was built on another one.
+            ref=drift.head.ref if drift is not None and drift.is_fresh else None,
+            freshness=self.found.freshness,
+            indexing="indexing" if is_locked(self.index.layout) else "ready",
+        )
+        is_whole = snapshot.meta.completeness == "complete"
+        return known.lacking(drift.paths if drift is not None and is_whole else ()).warned(self.found.refusal)
 
 
 def _ready(
@@ -288,7 +272,7 @@ def _ready(
     project: Project,
     index: WorkspaceIndex,
     settings: Settings,
-    request: AnyRequest,
+    request: QueryRequest,
     policy: FreshnessPolicy,
     seconds: float,
 ) -> _Ready:
@@ -338,26 +322,21 @@ def _occasion(found: Compatibility) -> str:
     return f"anew: its index is of an older format (codecompass {printable(found.current.program_version)})"
 
 
-def _with_differences(
-    options: QueryOptions, request: AnyRequest, root: Path, settings: Settings, commit: NamedCommit | None = None
+def options_here(
+    invocation: Invocation, question: Question, root: Path, settings: Settings, commit: NamedCommit | None = None
 ) -> QueryOptions:
-    """Returns the options with the differences of the working tree, or of `commit`, if the request needs them; else unchanged.
+    """Returns the options of a question, with the differences of the working tree, or of `commit`, if it is about them.
 
-    Runs git and worker processes. Raises what `with_differences` raises.
+    Runs git and worker processes for these. Raises what `with_differences` raises.
     """
-    if not isinstance(request, DiffContext) and getattr(request, "changed_since", None) is None:
+    options = query_settings(settings, "json" if invocation.options.as_json else "text")
+    if not is_about_differences(question.request):
         return options
     import trio
 
-    from codecompass.actors.differences import with_differences
-    from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
+    from codecompass.cli.unindexed import with_differences_here
 
-    async def here(work: "Callable[[IsCancelled], T]") -> T:
-        return work(lambda: False)
-
-    n_workers = settings.index.workers or default_pool_size()
-    limits = index_limits(settings.index)
-    return trio.run(with_differences, options, request, root, limits, lambda: open_worker_pool(n_workers), here, commit)
+    return trio.run(with_differences_here, options, question.request, root, settings, commit)
 
 
 class _NotWritable(Exception):
@@ -375,7 +354,7 @@ def _fresh_enough(
     project: Project,
     index: WorkspaceIndex,
     settings: Settings,
-    request: AnyRequest,
+    request: QueryRequest,
     policy: FreshnessPolicy,
     seconds: float,
 ) -> tuple[Drift | None, FreshnessStatus]:
@@ -413,6 +392,6 @@ def _fresh_enough(
             return None, "fresh"
 
 
-def deadline(request: AnyRequest, settings: Settings) -> Callable[[], bool]:
-    """Returns a function that says whether the request's time limit, which starts now, has passed."""
-    return time_limit(timeout_seconds(request, settings.query.timeout_ms * MILLISECONDS))
+def time_for(request: QueryRequest, settings: Settings) -> TimeLimit:
+    """Returns how long the search for a request may take."""
+    return TimeLimit(seconds=timeout_seconds(request, settings.query.timeout_ms * MILLISECONDS))

@@ -12,7 +12,7 @@ import pytest
 import trio
 from msgspec import Struct
 
-from codecompass.actors.answering import query
+from codecompass.actors.asking import QueryContext, run_query
 from codecompass.errors import DeadlineExceeded, IndexDamaged, IndexIncompatible, IndexNotReady, PermissionDenied, StoreNewer
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import AnswerState
@@ -84,7 +84,7 @@ def answers_of(index: WorkspaceIndex) -> tuple[bytes, ...]:
     found = []
     for request in QUESTIONS:
         with index.snapshot() as snapshot:
-            found.append(encode(query(snapshot, request, state, QueryOptions(), lambda: False)))
+            found.append(encode(run_query(request, QueryContext(snapshot, state, QueryOptions(), lambda: False))))
     with index.snapshot() as snapshot:
         versions = {"current_schema_version": 1, "required_schema_version": 1}
         found.append(encode(index_status(snapshot, IndexStatus(), state, JobsState(), **versions)))

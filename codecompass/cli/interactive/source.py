@@ -9,21 +9,21 @@ from contextlib import ExitStack, suppress
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from codecompass.actors.answering import asked_ref, freshness_policy, is_touch_due, query_settings
+from codecompass.actors.answering import asked_ref, freshness_policy, is_touch_due
+from codecompass.actors.asking import QueryContext, Standing, StoredIndex, ask, query_settings, run_query
 from codecompass.actors.commits import named_commit
-from codecompass.cli.answering import deadline, first_answer_seconds, index_first
+from codecompass.actors.question import Question
+from codecompass.cli.answering import first_answer_seconds, index_first, time_for
 from codecompass.cli.commit_index import commit_index
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.workspace import choose, forgotten_if_unfinished, project_for_question
 from codecompass.errors import InvalidInput, PermissionDenied
 from codecompass.protocol.decode import decode
-from codecompass.protocol.metadata import AnswerState
-from codecompass.protocol.replies import LocateSymbolReply, Result, SearchCodeReply
+from codecompass.protocol.replies import LocateSymbolReply, Reply, Result, SearchCodeReply
 from codecompass.protocol.requests import FreshnessPolicy, LocateSymbol, SearchCode, SearchMode
-from codecompass.query.locate import locate_symbol
 from codecompass.query.query_language import NOTHING_SOUGHT, ParsedQuery, parse_query
-from codecompass.query.search import search_code
 from codecompass.query.source_lines import lines_of
 from codecompass.scan.git_revisions import NamedCommit
 from codecompass.settings import Settings
@@ -134,14 +134,21 @@ class LiveIndex:
     def search(self, query: str, mode: SearchMode, is_dropped: Callable[[], bool]) -> ShownHits:
         """Returns the hits for `query`, fewer once `is_dropped` returns True."""
         request = self._request(parse_query(query, mode))
-        is_late = deadline(request, self.source.settings)
+        limit = replace(time_for(request, self.source.settings), is_dropped=is_dropped)
+        # `upkeep.py` determines the freshness independently of the answer.
+        known = Standing(freshness="stale")
+        if self.source.commit is not None:
+            known = Standing(ref=self.source.commit.name)
+        version: Version = (0, 0.0)
 
-        def is_expired() -> bool:
-            return is_dropped() or is_late()
+        def run(context: QueryContext) -> Reply:
+            nonlocal version
+            version = version_of(context.snapshot)
+            return run_query(request, context)
 
-        with self._index.snapshot() as snapshot:
-            reply = self._reply(snapshot, request, is_expired)
-            version = version_of(snapshot)
+        index = StoredIndex(project=self.source.project, open=self._index.snapshot, known=known)
+        reply = ask(index, Question(request=request), query_settings(self.source.settings, "text"), limit, run)
+        assert isinstance(reply, SearchCodeReply | LocateSymbolReply)
         by_line = isinstance(reply, SearchCodeReply) and reply.unit == "line"
         hits = tuple(_hit(result, by_line=by_line) for result in reply.results)
         return ShownHits(hits, reply.total_candidates, reply.notice, reply.metadata.warnings, version)
@@ -170,22 +177,6 @@ class LiveIndex:
         request = decode(parsed.tool, parsed.arguments(self.source.arguments)).request
         assert isinstance(request, SearchCode | LocateSymbol)
         return request
-
-    def _reply(
-        self, snapshot: Snapshot, request: SearchCode | LocateSymbol, is_expired: Callable[[], bool]
-    ) -> SearchCodeReply | LocateSymbolReply:
-        project, commit = self.source.project, self.source.commit
-        state = AnswerState(
-            workspace=str(project.root),
-            project_id=project.name,
-            ref=snapshot.meta.ref if commit is None else commit.name,
-            # `upkeep.py` determines the freshness independently of the answer.
-            freshness_status="stale" if commit is None else "fresh",
-        )
-        settings = query_settings(self.source.settings, "text")
-        if isinstance(request, LocateSymbol):
-            return locate_symbol(snapshot, request, state, settings, is_expired)
-        return search_code(snapshot, request, state, settings, is_expired)
 
 
 def version_of(snapshot: Snapshot) -> Version:
