@@ -3,28 +3,26 @@
 Nothing here reads the working tree: a commit is never stale, and every line of an answer comes from the index of that commit.
 """
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import TypeVar
 
 import trio
+from msgspec.structs import replace
 
 from codecompass.actors.answering import asked_ref
 from codecompass.actors.asking import Standing, StoredIndex, TimeLimit, ask, options_for, query_settings
-from codecompass.actors.blocking_calls import Limits
 from codecompass.actors.commit_indexing import CommitJob
 from codecompass.actors.commits import fitting
 from codecompass.actors.differences import COMPARISON_PATIENCE_SECONDS, IsCancelled, with_differences
 from codecompass.actors.failures import panics_as_errors
 from codecompass.actors.index_answers import AnswerContext, IndexOnDisk, search_limit
 from codecompass.actors.index_limits import index_limits
-from codecompass.actors.job_state import JobReport, JobState
+from codecompass.actors.job_context import JobContext, JobOrder
+from codecompass.actors.job_state import JobReport
 from codecompass.actors.messages import Query
-from codecompass.actors.starting_point import FindBases, any_base
-from codecompass.actors.unindexed_answers import UnindexedAnswer
-from codecompass.actors.watching.changes import WatchedChanges
-from codecompass.actors.workbench import JobOrder, wait_unlocked
-from codecompass.actors.worker_pool import WorkerPool
+from codecompass.actors.tools import Tools
+from codecompass.actors.workbench import wait_unlocked
 from codecompass.errors import IndexDamaged
 from codecompass.jobs import Progress
 from codecompass.log import get_logger
@@ -32,20 +30,14 @@ from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import IndexStatus
 from codecompass.query.options import QueryOptions
 from codecompass.query.status import JobsState, active_job
-from codecompass.scan.files import Stamp
 from codecompass.scan.git_revisions import NamedCommit
-from codecompass.scan.git_roots import ANYWHERE, GitRoots
-from codecompass.settings import AnswerForm, Settings
+from codecompass.scan.git_roots import GitRoots
+from codecompass.settings import Settings
 from codecompass.store.commit_indexes import note_use
 from codecompass.store.epochs import compatibility
 from codecompass.store.index import WorkspaceIndex
-from codecompass.store.layout import HomeLayout
-from codecompass.store.mapped_files import MappedFiles
 from codecompass.store.registry import Project
 from codecompass.units import MILLISECONDS
-
-if TYPE_CHECKING:
-    from codecompass.actors.watching.watcher import TreeWatcher
 
 T = TypeVar("T")
 
@@ -53,31 +45,19 @@ T = TypeVar("T")
 class CommitWorkbench:
     """A `Workbench` for the index of one commit. Its jobs are not recorded in the registry: they concern only those who wait."""
 
-    def __init__(
-        self,
-        *,
-        project: Project,
-        commit: NamedCommit,
-        home: HomeLayout,
-        settings: Settings,
-        pool: WorkerPool,
-        limits: Limits,
-        mapped_files: MappedFiles | None = None,
-        answers: AnswerForm = "json",
-        git_roots: GitRoots = ANYWHERE,
-        bases: FindBases = any_base,
-    ) -> None:
+    tree: None = None
+
+    def __init__(self, tools: Tools, project: Project, commit: NamedCommit, settings: Settings, git_roots: GitRoots) -> None:
+        self._tools = tools
         self._project = project
         self._commit = commit
-        self._home = home.project(project.project_id)
+        self._home = tools.home.project(project.project_id)
         self._layout = self._home.commit(commit.commit)
-        self._pool = pool
-        self._limits = limits
-        self._bases = bases
+        self._limits = tools.limits
         self._index_limits = index_limits(settings.index, git_roots)
         self._timeout = settings.query.timeout_ms * MILLISECONDS
-        self._options = query_settings(settings, answers)
-        self._index = WorkspaceIndex(self._layout, project.project_id, mapped_files)
+        self._options = query_settings(settings, tools.answers)
+        self._index = WorkspaceIndex(self._layout, project.project_id, tools.mapped_files)
 
     async def inspect_index(self) -> IndexOnDisk:
         """Returns the state of the index on disk; an index built by other rules counts as none."""
@@ -105,16 +85,12 @@ class CommitWorkbench:
             root = self._project.root
             return await self._limits.blocking.run(lambda call: work(call.is_over), root, patience=COMPARISON_PATIENCE_SECONDS)
 
-        workers, own = nullcontext(self._pool), options_for(query, self._options)
+        workers, own = nullcontext(self._tools.pool), options_for(query, self._options)
         root, limits = self._project.root, self._index_limits
         options = await with_differences(own, query.request, root, limits, lambda: workers, run, self._commit)
         limit = search_limit(query, context, self._timeout)
         answer = panics_as_errors(self._answer)
         return await trio.to_thread.run_sync(answer, query, context, options, limit, limiter=self._limits.queries)
-
-    async def answer_unindexed(self, query: Query, context: AnswerContext, deadline: float) -> UnindexedAnswer | None:
-        """Returns None: the files of a commit are not on disk."""
-        return None
 
     def _answer(self, asked: Query, context: AnswerContext, options: QueryOptions, limit: TimeLimit) -> Reply:
         reply = ask(self._asked_index(asked, context), asked, options, limit)
@@ -142,61 +118,21 @@ class CommitWorkbench:
         """Builds the index, unless it exists. Raises the same errors as `CommitJob.run`."""
         async with self._limits.writers:
             has_faults = await trio.to_thread.run_sync(lambda: self._index.has_faults, limiter=self._limits.checks)
-            return await CommitJob(
+            context = JobContext(
                 root=self._project.root,
                 layout=self._home,
-                commit=self._commit,
-                pool=self._pool,
+                pool=self._tools.pool,
                 limits=self._index_limits,
-                job_id=order.job_id,
-                force=order.force or has_faults,
                 blocking=self._limits.blocking,
-                bases=self._bases,
+                bases=self._tools.bases,
                 on_progress=on_progress,
                 on_published=on_published,
-            ).run()
+            )
+            return await CommitJob(context, replace(order, force=order.force or has_faults), self._commit).run()
 
     async def wait_unlocked(self) -> None:
         """Waits until no process writes this index."""
         await wait_unlocked(self._layout, self._limits)
-
-    async def differs(self) -> bool:
-        """Returns False: a commit does not change."""
-        return False
-
-    async def written_links(self, linked: Mapping[str, Stamp]) -> frozenset[str]:
-        """Returns the empty set: nobody writes the files of a commit."""
-        return frozenset()
-
-    async def drain(self, watcher: "TreeWatcher") -> WatchedChanges:
-        """Returns no changes."""
-        return WatchedChanges()
-
-    def watch(self) -> AbstractAsyncContextManager["TreeWatcher"]:
-        """Raises AssertionError: the actor of a commit watches nothing."""
-        raise AssertionError("a commit is not watched")
-
-    async def record_queued(self, job: JobState) -> None:
-        """Does nothing: jobs of commits are not recorded."""
-
-    async def record_running(self, job: JobState) -> None:
-        """Does nothing, as `record_queued`."""
-
-    async def record_progress(self, job: JobState) -> bool:
-        """Does nothing, as `record_queued`. Returns False."""
-        return False
-
-    async def record_end(self, job: JobState) -> None:
-        """Does nothing, as `record_queued`."""
-
-    @property
-    def makes_vectors(self) -> bool:
-        """False: search by meaning covers the working tree alone."""
-        return False
-
-    async def make_vectors(self) -> bool:
-        """Makes none, and returns False."""
-        return False
 
     async def close(self) -> None:
         """Closes the index."""

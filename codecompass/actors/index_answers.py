@@ -14,14 +14,13 @@ from msgspec.structs import replace
 
 from codecompass.actors.answering import require_ref, search_seconds, timeout_seconds, waits_until
 from codecompass.actors.asking import Standing, TimeLimit, ask, ask_status, options_for, query_settings
-from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.differences import COMPARISON_PATIENCE_SECONDS, IsCancelled, with_differences
 from codecompass.actors.failures import panics_as_errors
 from codecompass.actors.job_state import JobState
 from codecompass.actors.messages import Query
 from codecompass.actors.question import Question
+from codecompass.actors.tools import Tools
 from codecompass.actors.tree_comparison import Comparison, TreeComparison
-from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import DeadlineExceeded
 from codecompass.jobs import Interruption
 from codecompass.protocol.metadata import FreshnessStatus, IndexingStatus, SchemaStatus
@@ -31,7 +30,7 @@ from codecompass.query.metadata import CHANGED_SOMEWHERE, HEAD_HAS_MOVED
 from codecompass.query.options import QueryOptions
 from codecompass.query.status import JobsState, active_job, jobs_state
 from codecompass.scan.git_repository import read_head
-from codecompass.settings import AnswerForm, Settings
+from codecompass.settings import Settings
 from codecompass.store.drift import stale_error
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.job_log import JobLog
@@ -90,34 +89,28 @@ class AnswerContext(Struct, frozen=True, kw_only=True):
 
 
 class IndexAnswers:
-    """Answers any number of questions at a time. `form` is the form of the replies."""
+    """Answers any number of questions at a time."""
 
     def __init__(
         self,
+        tools: Tools,
         project: Project,
         index: WorkspaceIndex,
         comparison: TreeComparison,
-        registry: AsyncRegistry,
         settings: Settings,
-        form: AnswerForm,
-        limiter: trio.CapacityLimiter,
-        pool: WorkerPool,
         vectors: "VectorUpkeep | None" = None,
     ) -> None:
-        self._vectors = vectors
-        self._pool = pool
+        self._tools = tools
         self._project = project
         self._index = index
         self._comparison = comparison
-        self._registry = registry
-        self._form: AnswerForm = form
-        self._limiter = limiter
+        self._vectors = vectors
         self.use(settings)
 
     def use(self, settings: Settings) -> None:
         """Applies new settings to the following answers."""
         self._timeout = settings.query.timeout_ms * MILLISECONDS
-        self._query_settings = query_settings(settings, self._form)
+        self._query_settings = query_settings(settings, self._tools.answers)
 
     async def answer(self, asked: Query, context: AnswerContext) -> Reply:
         """Answers a question from the newest generation. If that is not known to be fresh, it is compared with the tree first.
@@ -148,7 +141,7 @@ class IndexAnswers:
         late = max(LATE_SECONDS, LATE_SHARE * timeout_seconds(asked.request, 0.0))
         with trio.move_on_after(inf if limit.ends_at == inf else max(0.0, limit.ends_at - time.monotonic()) + late):
             return await trio.to_thread.run_sync(
-                panics_as_errors(ask), tree, asked, options, limit, limiter=self._limiter, abandon_on_cancel=True
+                panics_as_errors(ask), tree, asked, options, limit, limiter=self._tools.limits.queries, abandon_on_cancel=True
             )
         raise DeadlineExceeded("the search had found nothing yet when its time was up. Raise timeout_ms, or shorten the query.")
 
@@ -160,10 +153,12 @@ class IndexAnswers:
             return await self._comparison.run_on_tree(lambda call: work(call.is_over), patience=COMPARISON_PATIENCE_SECONDS)
 
         limits = self._comparison.limits
-        return await with_differences(options, asked.request, self._project.root, limits, lambda: nullcontext(self._pool), run)
+        return await with_differences(
+            options, asked.request, self._project.root, limits, lambda: nullcontext(self._tools.pool), run
+        )
 
     async def _answer_status(self, asked: Query, request: IndexStatus, context: AnswerContext) -> Reply:
-        jobs = await self._registry.run(_jobs_of, self._project.project_id)
+        jobs = await self._tools.registry.run(_jobs_of, self._project.project_id)
         is_waiting_for_other = (
             jobs.active_job is not None
             and jobs.active_job.status == "running"
@@ -188,7 +183,9 @@ class IndexAnswers:
             jobs=jobs,
             vectors=self._vectors,
         )
-        return await trio.to_thread.run_sync(panics_as_errors(ask_status), tree, asked, request, limiter=self._limiter)
+        return await trio.to_thread.run_sync(
+            panics_as_errors(ask_status), tree, asked, request, limiter=self._tools.limits.queries
+        )
 
 
 class AnswersFromFiles:

@@ -78,15 +78,15 @@ async def _run(
     show: ShowProgress,
 ) -> "JobReport":
     from codecompass.actors.commit_indexing import CommitJob
+    from codecompass.actors.job_context import JobContext, JobOrder
     from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
 
     async with open_worker_pool(settings.index.workers or default_pool_size()) as pool:
-        return await CommitJob(
+        context = JobContext(
             root=project.root,
             layout=invocation.home.project(project.project_id),
-            commit=commit,
             pool=pool,
             limits=limits,
-            job_id=new_job_id(),
             on_progress=show,
-        ).run()
+        )
+        return await CommitJob(context, JobOrder(job_id=new_job_id()), commit).run()

@@ -263,6 +263,7 @@ async def _run(
     force: bool,
 ) -> "JobReport":
     from codecompass.actors.indexing import IndexJob
+    from codecompass.actors.job_context import JobContext, JobOrder
     from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
 
     def watch(progress: Progress) -> None:
@@ -271,15 +272,14 @@ async def _run(
 
     with stop.watched():
         async with open_worker_pool(settings.workers or default_pool_size()) as pool:
-            return await IndexJob(
+            context = JobContext(
                 root=Path(project.root),
                 layout=invocation.home.project(project.project_id),
                 pool=pool,
                 limits=index_limits(settings),
-                job_id=entry.job_id,
-                force=force,
                 on_progress=watch,
-            ).run()
+            )
+            return await IndexJob(context, JobOrder(job_id=entry.job_id, force=force)).run()
 
 
 def _finished(project: Project, job: JobRecord, report: "JobReport") -> FinishedJob:

@@ -26,11 +26,12 @@ from codecompass.actors.commit_workbench import CommitWorkbench
 from codecompass.actors.failures import run_again_after_failure
 from codecompass.actors.job_state import JobView
 from codecompass.actors.messages import CancelJob, Query
+from codecompass.actors.questions import WorkspaceSettings
 from codecompass.actors.supervisor import SupervisorSettings, WorkspaceSupervisor, open_supervisor
+from codecompass.actors.tools import Tools
 from codecompass.actors.verifying import Verifier
 from codecompass.actors.workbench import IndexWorkbench, Workbench
 from codecompass.actors.worker_pool import WorkerPool, default_pool_size, open_worker_pool
-from codecompass.actors.workspace import WorkspaceSettings
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive
 from codecompass.projects.commit_workspaces import CommitWorkspaces
 from codecompass.projects.detection import RoutingRules
@@ -321,38 +322,27 @@ async def open_server(launch: ServerOptions) -> AsyncIterator[Server]:
             async def bases() -> Bases:
                 return await visible_bases(registry, launch.rules)
 
+            tools = Tools(
+                home=launch.home,
+                pool=pool,
+                limits=limits,
+                registry=registry,
+                mapped_files=mapped_files,
+                answers=settings.server.answers,
+                lane=lane,
+                bases=bases,
+            )
+
             async def make_commit_workbench(project: Project, commit: NamedCommit) -> Workbench:
                 own = await settings_of(project)
-                return CommitWorkbench(
-                    project=project,
-                    commit=commit,
-                    home=launch.home,
-                    settings=own,
-                    pool=pool,
-                    limits=limits,
-                    mapped_files=mapped_files,
-                    answers=settings.server.answers,
-                    git_roots=launch.rules.git_roots.and_root(str(project.root)),
-                    bases=bases,
-                )
+                git_roots = launch.rules.git_roots.and_root(str(project.root))
+                return CommitWorkbench(tools, project, commit, own, git_roots)
 
             async def make_workbench(project: Project) -> Workbench:
                 own = await settings_of(project)
+                git_roots = launch.rules.git_roots.and_root(str(project.root))
                 return await trio.to_thread.run_sync(
-                    lambda: IndexWorkbench(
-                        project=project,
-                        home=launch.home,
-                        settings=own,
-                        load_settings=lambda: _settings_of(launch, project.root),
-                        pool=pool,
-                        limits=limits,
-                        registry=registry,
-                        mapped_files=mapped_files,
-                        answers=settings.server.answers,
-                        lane=lane,
-                        git_roots=launch.rules.git_roots.and_root(str(project.root)),
-                        bases=bases,
-                    ),
+                    lambda: IndexWorkbench(tools, project, own, lambda: _settings_of(launch, project.root), git_roots),
                     limiter=limits.checks,
                 )
 

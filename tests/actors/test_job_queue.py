@@ -8,8 +8,8 @@ import trio
 
 from codecompass.actors import job_queue
 from codecompass.actors.messages import CancelJob, Query, StartJob
+from codecompass.actors.questions import WorkspaceSettings
 from codecompass.actors.supervisor import SupervisorSettings, open_supervisor
-from codecompass.actors.workspace import WorkspaceSettings
 from codecompass.errors import IndexInProgress, PermissionDenied
 from codecompass.protocol.requests import LocateSymbol
 from codecompass.store.registry import Project

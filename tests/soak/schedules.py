@@ -12,8 +12,8 @@ import trio.testing
 from trio import _core
 
 from codecompass.actors.messages import CancelJob, Query, StartJob
+from codecompass.actors.questions import WorkspaceSettings
 from codecompass.actors.supervisor import SupervisorSettings, WorkspaceSupervisor, open_supervisor
-from codecompass.actors.workspace import WorkspaceSettings
 from codecompass.errors import CodeCompassError
 from codecompass.protocol.requests import FreshnessPolicy, LocateSymbol
 from codecompass.store.registry import Project
