@@ -5,10 +5,12 @@ how long it waits for that, and the errors of an index that is not ready. Pure, 
 from math import inf
 from typing import Final
 
+from msgspec import Struct
+
 from codecompass import hints
 from codecompass.errors import CodeCompassError, IndexNotReady, RefNotIndexed, WorkspaceBusy
 from codecompass.jobs import Job
-from codecompass.protocol.metadata import SchemaStatus
+from codecompass.protocol.metadata import FreshnessStatus, SchemaStatus
 from codecompass.protocol.requests import (
     DiffContext,
     FreshnessPolicy,
@@ -19,6 +21,7 @@ from codecompass.protocol.requests import (
     Request,
     SearchCode,
 )
+from codecompass.settings import Settings
 from codecompass.store.registry import Project
 from codecompass.units import MILLISECONDS, MINUTES
 
@@ -92,6 +95,34 @@ def require_ref(wanted: str | None, current: str) -> None:
             f"search_code with ref {wanted!r} indexes that ref by itself (on the command line: codecompass search --ref).",
             ref=wanted,
         )
+
+
+class Patience(Struct, frozen=True, kw_only=True):
+    """How current an answer has to be, and how long a question waits for that, in seconds, unless it says otherwise itself."""
+
+    policy: FreshnessPolicy = "balanced"
+    freshness_wait: float = 5.0
+    """How long a question waits for changes to land."""
+    first_answer_wait: float = 25.0
+    """How long a question waits for a first index."""
+    files_answer_after: float = 2.5
+    """How long a question waits for a first index before the files themselves may answer it."""
+
+
+def patience_of(settings: Settings) -> Patience:
+    """Returns the patience that the settings ask for."""
+    query = settings.query
+    return Patience(
+        policy=query.freshness_policy,
+        freshness_wait=query.freshness_wait_ms * MILLISECONDS,
+        first_answer_wait=query.first_answer_wait_ms * MILLISECONDS,
+        files_answer_after=query.files_answer_after_ms * MILLISECONDS,
+    )
+
+
+def told_freshness(policy: FreshnessPolicy, found: FreshnessStatus) -> FreshnessStatus:
+    """Returns the freshness that an answer reports: one that has waited for changes is stale, even if a job still runs."""
+    return "stale" if policy != "best_effort" and found != "fresh" else found
 
 
 TOUCH_SECONDS: Final = 1 * MINUTES

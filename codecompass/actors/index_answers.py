@@ -33,8 +33,7 @@ from codecompass.scan.git_repository import read_head
 from codecompass.settings import Settings
 from codecompass.store.drift import stale_error
 from codecompass.store.index import WorkspaceIndex
-from codecompass.store.job_log import JobLog
-from codecompass.store.registry import Project, Registry
+from codecompass.store.registry import Project
 from codecompass.store.schema import SCHEMA_VERSION
 from codecompass.store.snapshot import IndexMeta, Snapshot
 from codecompass.units import MILLISECONDS
@@ -49,9 +48,6 @@ LATE_SHARE: Final = 0.1
 
 LATE_SECONDS: Final = 50 * MILLISECONDS
 """And at least so much."""
-
-RECENT_JOBS: Final = 5
-"""Ended jobs that `index_status` shows."""
 
 
 class IndexOnDisk(Struct, frozen=True, kw_only=True):
@@ -158,7 +154,7 @@ class IndexAnswers:
         )
 
     async def _answer_status(self, asked: Query, request: IndexStatus, context: AnswerContext) -> Reply:
-        jobs = await self._tools.registry.run(_jobs_of, self._project.project_id)
+        jobs = await self._tools.registry.run_jobs(jobs_state, self._project.project_id)
         is_waiting_for_other = (
             jobs.active_job is not None
             and jobs.active_job.status == "running"
@@ -305,11 +301,6 @@ def _needs_comparison(context: AnswerContext) -> bool:
     meta = context.index.meta
     is_whole = meta is None or meta.completeness == "complete"
     return context.policy == "strict" or (context.policy == "balanced" and not context.is_first and is_whole)
-
-
-def _jobs_of(registry: Registry, project_id: str) -> JobsState:
-    jobs = JobLog(registry)
-    return jobs_state(jobs.active(project_id), jobs.recent(project_id, RECENT_JOBS), jobs.interruption(project_id))
 
 
 def search_limit(asked: Question, context: AnswerContext, seconds: float) -> TimeLimit:

@@ -43,7 +43,7 @@ class JobContext(Struct, frozen=True, kw_only=True):
     blocking: BlockingCalls = msgspec.field(default_factory=BlockingCalls)
     """Runs what touches the tree or git."""
     turns: trio.CapacityLimiter | None = None
-    """The limiter of which the caller holds a token while the job runs; it gets one more while the file system is unresponsive."""
+    """The limiter of which the caller holds a token while the job runs. It gets another while the file system is unresponsive."""
     bases: FindBases = any_base
     """Says which other projects' indexes may be forked."""
     on_progress: Callable[[Progress], None] | None = None

@@ -15,9 +15,16 @@ from typing import Final
 
 import structlog
 import trio
-from msgspec import Struct
 
-from codecompass.actors.answering import freshness_policy, needs_symbols, not_ready, timeout_seconds, waits_until
+from codecompass.actors.answering import (
+    Patience,
+    freshness_policy,
+    needs_symbols,
+    not_ready,
+    timeout_seconds,
+    told_freshness,
+    waits_until,
+)
 from codecompass.actors.freshness import Freshness
 from codecompass.actors.index_answers import AnswerContext
 from codecompass.actors.job_queue import JobQueue
@@ -42,7 +49,7 @@ from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import FreshnessPolicy, IndexStatus
 from codecompass.query.metadata import cannot_update
 from codecompass.store.registry import Project
-from codecompass.units import MILLISECONDS, MINUTES, SECONDS
+from codecompass.units import MILLISECONDS, SECONDS
 
 SYMBOLS_WAIT_SECONDS: Final = 2 * SECONDS
 """How long an answer that text alone can give waits for the symbols of a first index, which rank definitions first."""
@@ -69,20 +76,6 @@ GRACE_SECONDS: Final = 5 * SECONDS
 """How much longer files may be read than the question waits for the index, at most as long as it waits."""
 
 
-class WorkspaceSettings(Struct, frozen=True, kw_only=True):
-    """Tunables of a workspace. Times in seconds."""
-
-    freshness_policy: FreshnessPolicy = "balanced"
-    freshness_wait: float = 5.0
-    """How long a question waits for changes to land."""
-    first_answer_wait: float = 25.0
-    """How long a question waits for a first index."""
-    files_answer_after: float = 2.5
-    """How long a question waits for a first index before the files themselves may answer it."""
-    idle: float = 15 * MINUTES
-    """Time without a message after which an idle workspace is retired."""
-
-
 class Questions:
     """Answers any number of questions at a time. `opened` is set once the index has been inspected."""
 
@@ -94,7 +87,7 @@ class Questions:
         freshness: Freshness,
         *,
         project: Callable[[], Project],
-        settings: WorkspaceSettings,
+        patience: Patience,
         opened: trio.Event,
     ) -> None:
         self._bench: Final = bench
@@ -102,7 +95,7 @@ class Questions:
         self._jobs: Final = jobs
         self._freshness: Final = freshness
         self._project: Final = project
-        self._settings: Final = settings
+        self._patience: Final = patience
         self._opened: Final = opened
         self._lacking_since = float("inf")
         self._log: Final = structlog.get_logger(__name__)
@@ -122,10 +115,10 @@ class Questions:
         began = trio.current_time()
         await self._opened.wait()
         if isinstance(query.request, IndexStatus):
-            freshness = await self._freshness.settle("best_effort", began + self._settings.freshness_wait)
+            freshness = await self._freshness.settle("best_effort", began + self._patience.freshness_wait)
             return await self._bench.answer(query, self._context(freshness, "best_effort"))
         ends_at = began + timeout_seconds(query.request, inf)
-        deadline = min(began + self._settings.first_answer_wait, waits_until(query.request, ends_at))
+        deadline = min(began + self._patience.first_answer_wait, waits_until(query.request, ends_at))
         found = await self._ready(query, deadline, ends_at)
         if not isinstance(found, AnswerContext):
             return found
@@ -144,8 +137,8 @@ class Questions:
             raise not_ready(self._jobs.active, has_text=False, schema_status=self._index.on_disk.schema_status)
         if self._index.lacks_symbols:
             return Settled("syncing")
-        wait = min(asked.seconds, self._settings.freshness_wait)
-        return Settled(await self._freshness.settle(asked.policy or self._settings.freshness_policy, trio.current_time() + wait))
+        wait = min(asked.seconds, self._patience.freshness_wait)
+        return Settled(await self._freshness.settle(asked.policy or self._patience.policy, trio.current_time() + wait))
 
     async def _ready(self, query: Query, deadline: float, ends_at: float) -> AnswerContext | Reply:
         """Waits for an index until `deadline`, and then for changes; returns what is known of both. Returns the reply instead if
@@ -154,7 +147,7 @@ class Questions:
         Raises the error that the question is answered with if there is no index in time, and nothing could be read.
         """
         jobs, request = self._jobs, query.request
-        policy = freshness_policy(request, self._settings.freshness_policy)
+        policy = freshness_policy(request, self._patience.policy)
         is_bootstrap = self._index.meta is None
         if is_bootstrap or (self._index.lacks_symbols and needs_symbols(request)):
             reply = await self._wait_or_read(query, deadline, ends_at, policy)
@@ -166,10 +159,8 @@ class Questions:
             await self._wait_symbols_briefly(deadline)
         freshness: FreshnessStatus = "syncing"
         if policy == "strict" or not (is_first or self._index.lacks_symbols):
-            until = trio.current_time() + self._settings.freshness_wait if ends_at == inf else waits_until(request, ends_at)
-            freshness = await self._freshness.settle(policy, until)
-            if policy != "best_effort" and freshness != "fresh":
-                freshness = "stale"
+            until = trio.current_time() + self._patience.freshness_wait if ends_at == inf else waits_until(request, ends_at)
+            freshness = told_freshness(policy, await self._freshness.settle(policy, until))
         else:
             jobs.ensure_job("question")
         return self._context(freshness, policy, ends_at, is_first=is_first)
@@ -186,9 +177,9 @@ class Questions:
         now = trio.current_time()
         self._lacking_since = min(self._lacking_since, now)
         wait = max(0.0, deadline - now)
-        reading_begins = min(self._lacking_since + PATIENCE * self._settings.files_answer_after, now + PATIENCE_SHARE * wait)
-        least_patience = self._lacking_since + LEAST_PATIENCE * self._settings.files_answer_after
-        answers_from = min(self._lacking_since + self._settings.files_answer_after, deadline)
+        reading_begins = min(self._lacking_since + PATIENCE * self._patience.files_answer_after, now + PATIENCE_SHARE * wait)
+        least_patience = self._lacking_since + LEAST_PATIENCE * self._patience.files_answer_after
+        answers_from = min(self._lacking_since + self._patience.files_answer_after, deadline)
         is_over = trio.Event()
         failure: CodeCompassError | None = None
         found: UnindexedAnswer | None = None

@@ -32,9 +32,8 @@ from codecompass.actors.child_lifecycle import (
 from codecompass.actors.job_state import JobView
 from codecompass.actors.messages import CancelJob, MailboxClosed, Query, Settle, Settled, StartJob, WorkspaceMessage
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
-from codecompass.actors.questions import WorkspaceSettings
 from codecompass.actors.workbench import Workbench
-from codecompass.actors.workspace import ActorContext, crashed_error, run_workspace
+from codecompass.actors.workspace import ActorContext, WorkspaceSettings, crashed_error, run_workspace
 from codecompass.errors import WorkspaceBusy, WorkspaceFailed, cause_of
 from codecompass.protocol.replies import Reply
 from codecompass.scan.git_revisions import NamedCommit

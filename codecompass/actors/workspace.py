@@ -25,24 +25,34 @@ import structlog
 import trio
 from msgspec import Struct
 
+from codecompass.actors.answering import Patience
 from codecompass.actors.freshness import CommitFreshness, Freshness
 from codecompass.actors.job_queue import JobQueue
 from codecompass.actors.job_state import JobView
 from codecompass.actors.known_index import KnownIndex
 from codecompass.actors.messages import CancelJob, Envelope, Mailbox, Query, Settle, StartJob
 from codecompass.actors.observation import WorkspaceObservation
-from codecompass.actors.questions import Questions, WorkspaceSettings
+from codecompass.actors.questions import Questions
 from codecompass.actors.tracking import ChangeTracker
 from codecompass.actors.workbench import Workbench
 from codecompass.errors import Cancelled, CodeCompassError, InternalError
 from codecompass.scan.git_revisions import NamedCommit
 from codecompass.store.registry import Project
+from codecompass.units import MINUTES
 
 if TYPE_CHECKING:
     from codecompass.actors.vector_upkeep import Embedding
 
 CRASH_RETRY_MS = 1000
 """Recommended wait after a question was lost in a crash: a restart takes a twentieth of it."""
+
+
+class WorkspaceSettings(Struct, frozen=True, kw_only=True):
+    """Tunables of a workspace."""
+
+    patience: Patience = Patience()
+    idle: float = 15 * MINUTES
+    """Seconds without a message after which an idle workspace is retired."""
 
 
 class ActorContext(Struct, frozen=True, kw_only=True):
@@ -117,7 +127,7 @@ class _WorkspaceActor:
             self._jobs,
             self._freshness,
             project=context.project,
-            settings=settings,
+            patience=settings.patience,
             opened=self._opened,
         )
 

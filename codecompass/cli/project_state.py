@@ -21,8 +21,7 @@ from codecompass.formatting import count
 from codecompass.protocol.metadata import FreshnessStatus, IndexingStatus
 from codecompass.protocol.requests import IndexStatus
 from codecompass.protocol.state_replies import IndexStatusReply
-from codecompass.query.status import JobsState
-from codecompass.query.status import jobs_state as logged_jobs
+from codecompass.query.status import jobs_state
 from codecompass.scan.git_repository import read_head
 from codecompass.scan.git_revisions import NamedCommit
 from codecompass.settings import Settings
@@ -100,17 +99,13 @@ def _commit_status(
         index.close()
 
 
-RECENT_JOBS = 5
-"""Finished jobs that `status` lists."""
-
-
 def index_status_reply(
     invocation: Invocation, registry: Registry, choice: Choice, settings: Settings, request: IndexStatus
 ) -> IndexStatusReply:
     """Returns the reply of the tool `index_status` for the project of `choice`. Raises RefNotIndexed."""
     layout = invocation.home.project(choice.project_id)
     found = compatibility(layout)
-    jobs = jobs_state(registry, choice.project_id)
+    jobs = jobs_state(JobLog(registry), choice.project_id)
     full = over_quota(disk_usage(invocation.home.root), settings.storage.max_size, ())
     ref = read_head(str(choice.root)).ref
     commit = None if request.ref is None else named_commit(choice.root, request.ref)
@@ -152,9 +147,3 @@ def index_status_reply(
         return without_index(known("stale", "failed", error.message))
     finally:
         index.close()
-
-
-def jobs_state(registry: Registry, project_id: str) -> JobsState:
-    """Returns the jobs of a project in the job log, as `index_status` reports them."""
-    log = JobLog(registry)
-    return logged_jobs(log.active(project_id), log.recent(project_id, RECENT_JOBS), log.interruption(project_id))

@@ -18,6 +18,7 @@ import structlog
 import trio
 from msgspec import Struct
 
+from codecompass.actors.answering import patience_of
 from codecompass.actors.async_registry import AsyncRegistry, open_async_registry
 from codecompass.actors.blocking_calls import BlockingCalls, Limits
 from codecompass.actors.child_lifecycle import affordable
@@ -26,12 +27,12 @@ from codecompass.actors.commit_workbench import CommitWorkbench
 from codecompass.actors.failures import run_again_after_failure
 from codecompass.actors.job_state import JobView
 from codecompass.actors.messages import CancelJob, Query
-from codecompass.actors.questions import WorkspaceSettings
 from codecompass.actors.supervisor import SupervisorSettings, WorkspaceSupervisor, open_supervisor
 from codecompass.actors.tools import Tools
 from codecompass.actors.verifying import Verifier
 from codecompass.actors.workbench import IndexWorkbench, Workbench
 from codecompass.actors.worker_pool import WorkerPool, default_pool_size, open_worker_pool
+from codecompass.actors.workspace import WorkspaceSettings
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive
 from codecompass.projects.commit_workspaces import CommitWorkspaces
 from codecompass.projects.detection import RoutingRules
@@ -58,7 +59,7 @@ from codecompass.transport.product.product_surface import product_surface
 from codecompass.transport.tools.catalog import Catalog
 from codecompass.transport.tools.listing import listed_names
 from codecompass.transport.tools.services import Elsewhere, Services
-from codecompass.units import MILLISECONDS, SECONDS
+from codecompass.units import SECONDS
 
 if TYPE_CHECKING:
     from codecompass.actors.semantic_lane import SemanticLane
@@ -289,15 +290,8 @@ async def open_server(launch: ServerOptions) -> AsyncIterator[Server]:
     """
     settings = launch.settings
     limits = Limits()
-    query = settings.query
     supervision = SupervisorSettings(
-        workspace=WorkspaceSettings(
-            freshness_policy=query.freshness_policy,
-            freshness_wait=query.freshness_wait_ms * MILLISECONDS,
-            first_answer_wait=query.first_answer_wait_ms * MILLISECONDS,
-            files_answer_after=query.files_answer_after_ms * MILLISECONDS,
-            idle=settings.server.idle_seconds * SECONDS,
-        ),
+        workspace=WorkspaceSettings(patience=patience_of(settings), idle=settings.server.idle_seconds * SECONDS),
         max_live=affordable(settings.server.max_live_workspaces, n_handles=file_limit(), n_watchers=watcher_limit()),
         max_memory=settings.server.max_memory,
     )

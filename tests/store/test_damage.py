@@ -233,9 +233,7 @@ def test_damage_to_the_registry_is_told_or_costs_what_it_holds_and_never_a_proje
                 log.recover(home)
                 found = registry.projects()
                 for project in found:
-                    jobs_state(
-                        log.active(project.project_id), log.recent(project.project_id, 5), log.interruption(project.project_id)
-                    )
+                    jobs_state(log, project.project_id)
                 assert {project.root for project in found} <= roots, f"case {seed}"
         except (IndexDamaged, StoreNewer, DeadlineExceeded, PermissionDenied):
             told += 1
