@@ -12,8 +12,8 @@ from codecompass.actors.asking import Standing, StoredIndex, ask_status
 from codecompass.actors.commits import built_index, named_commit
 from codecompass.actors.index_limits import index_limits
 from codecompass.actors.question import Question
-from codecompass.cli.answering import drift_of
 from codecompass.cli.invocation import Invocation
+from codecompass.cli.readiness import drift_of
 from codecompass.cli.semantic import semantic_report_of
 from codecompass.cli.workspace import Choice
 from codecompass.errors import CodeCompassError

@@ -3,23 +3,19 @@
 Each query takes a snapshot of its own, so a publication is seen by the next query, and no read transaction outlives a query.
 """
 
-import time
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, suppress
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.actors.answering import asked_ref, freshness_policy, is_touch_due
 from codecompass.actors.asking import QueryContext, Standing, StoredIndex, ask, query_settings, run_query
-from codecompass.actors.commits import named_commit
 from codecompass.actors.question import Question
-from codecompass.cli.answering import first_answer_seconds, index_first, time_for
+from codecompass.cli.answering import time_for
 from codecompass.cli.commit_index import commit_index
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.workspace import choose, forgotten_if_unfinished, project_for_question
-from codecompass.errors import InvalidInput, PermissionDenied
+from codecompass.cli.readiness import asked_project, index_first
+from codecompass.errors import InvalidInput
 from codecompass.protocol.decode import decode
 from codecompass.protocol.replies import LocateSymbolReply, Reply, Result, SearchCodeReply
 from codecompass.protocol.requests import FreshnessPolicy, LocateSymbol, SearchCode, SearchMode
@@ -94,33 +90,24 @@ def open_source(invocation: Invocation, arguments: Mapping[str, object]) -> Sour
     """
     request = decode(SearchCode.tool, {"query": "any", **arguments}).request
     assert isinstance(request, SearchCode)
-    options = invocation.options
-    with invocation.registry() as registry, ExitStack() as stack:
-        choice = choose(registry, options)
-        stack.enter_context(forgotten_if_unfinished(invocation, registry, choice))
-        project = project_for_question(invocation, registry, choice)
-        settings = invocation.settings_for(project.root)
-        layout = invocation.home.project(project.project_id)
-        named = asked_ref(request)
-        commit = None if named is None else named_commit(project.root, *named)
-        if commit is not None:
-            index = commit_index(invocation, project, commit, settings)
+    with asked_project(invocation, request) as asked:
+        layout = asked.layout
+        if asked.commit is not None:
+            index = commit_index(invocation, asked.project, asked.commit, asked.settings)
             layout = index.layout
             index.close()
         elif compatibility(layout).needs_build:
-            index_first(invocation, registry, project, layout, first_answer_seconds(settings))
-        if is_touch_due(project, time.time()):
-            with suppress(PermissionDenied):
-                registry.touch(project.project_id)
+            index_first(asked, asked.patience.first_answer_wait)
+        asked.note_use()
     rest = {name: value for name, value in arguments.items() if name not in ("query", "mode", "limit")}
     return Source(
-        project,
-        settings,
+        asked.project,
+        asked.settings,
         layout,
         {**rest, "limit": request.limit or SHOWN_HITS},
         request.mode,
-        freshness_policy(request, settings.query.freshness_policy),
-        commit,
+        asked.policy,
+        asked.commit,
     )
 
 
