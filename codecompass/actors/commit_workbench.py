@@ -16,16 +16,14 @@ from codecompass.actors.commit_indexing import CommitJob
 from codecompass.actors.commits import fitting
 from codecompass.actors.differences import COMPARISON_PATIENCE_SECONDS, IsCancelled, with_differences
 from codecompass.actors.failures import panics_as_errors
-from codecompass.actors.index_answers import AnswerContext, IndexOnDisk, search_limit
+from codecompass.actors.index_answers import AnswerContext, IndexOnDisk, inspected, search_limit
 from codecompass.actors.index_limits import index_limits
 from codecompass.actors.job_context import JobContext, JobOrder
 from codecompass.actors.job_state import JobReport
 from codecompass.actors.messages import Query
 from codecompass.actors.tools import Tools
 from codecompass.actors.workbench import wait_unlocked
-from codecompass.errors import IndexDamaged
 from codecompass.jobs import Progress
-from codecompass.log import get_logger
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import IndexStatus
 from codecompass.query.options import QueryOptions
@@ -34,7 +32,6 @@ from codecompass.scan.git_revisions import NamedCommit
 from codecompass.scan.git_roots import GitRoots
 from codecompass.settings import Settings
 from codecompass.store.commit_indexes import note_use
-from codecompass.store.epochs import compatibility
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.registry import Project
 from codecompass.units import MILLISECONDS
@@ -64,19 +61,13 @@ class CommitWorkbench:
         return await trio.to_thread.run_sync(self._inspect, limiter=self._limits.checks)
 
     def _inspect(self) -> IndexOnDisk:
-        found = compatibility(self._layout)
-        if found.status != "compatible":
-            version = found.current_schema_version
-            return IndexOnDisk(schema_status=found.status, schema_version=version, is_newer=found.is_newer)
-        try:
-            with self._index.snapshot() as snapshot:
-                meta = fitting(snapshot.meta, self._commit, self._index_limits)
-        except IndexDamaged as error:
-            get_logger(__name__).error("index_damaged", workspace=str(self._project.root), cause=error.message)
-            return IndexOnDisk(schema_status="corrupt_manifest", damage=error.message)
-        if meta is not None:
-            note_use(self._layout)
-        return IndexOnDisk(schema_status="not_indexed" if meta is None else "compatible", meta=meta)
+        found = inspected(self._index, self._project.root)
+        if found.meta is None:
+            return found
+        if fitting(found.meta, self._commit, self._index_limits) is None:
+            return IndexOnDisk(schema_status="not_indexed")
+        note_use(self._layout)
+        return found
 
     async def answer(self, query: Query, context: AnswerContext) -> Reply:
         """Answers a question from the commit's index."""

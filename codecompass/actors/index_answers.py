@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from math import inf
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import trio
@@ -21,8 +22,9 @@ from codecompass.actors.messages import Query
 from codecompass.actors.question import Question
 from codecompass.actors.tools import Tools
 from codecompass.actors.tree_comparison import Comparison, TreeComparison
-from codecompass.errors import DeadlineExceeded
+from codecompass.errors import DeadlineExceeded, IndexDamaged
 from codecompass.jobs import Interruption
+from codecompass.log import get_logger
 from codecompass.protocol.metadata import FreshnessStatus, IndexingStatus, SchemaStatus
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import FreshnessPolicy, IndexStatus
@@ -32,6 +34,7 @@ from codecompass.query.status import JobsState, active_job, jobs_state
 from codecompass.scan.git_repository import read_head
 from codecompass.settings import Settings
 from codecompass.store.drift import stale_error
+from codecompass.store.epochs import compatibility
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.registry import Project
 from codecompass.store.schema import SCHEMA_VERSION
@@ -63,6 +66,21 @@ class IndexOnDisk(Struct, frozen=True, kw_only=True):
     """Why it cannot be read although its versions fit; empty without damage."""
     interruption: Interruption | None = None
     """Jobs that were lost with their process since the last success, from the registry."""
+
+
+def inspected(index: WorkspaceIndex, root: Path) -> IndexOnDisk:
+    """Returns the state of the index of a workspace on disk, without interruptions. Opens it, so that the first question finds it
+    warm. In a thread."""
+    found = compatibility(index.layout)
+    on_disk = IndexOnDisk(schema_status=found.status, schema_version=found.current_schema_version, is_newer=found.is_newer)
+    if found.status != "compatible":
+        return on_disk
+    try:
+        with index.snapshot() as snapshot:
+            return replace(on_disk, meta=snapshot.meta)
+    except IndexDamaged as error:
+        get_logger(__name__).error("index_damaged", workspace=str(root), cause=error.message)
+        return replace(on_disk, schema_status="corrupt_manifest", damage=error.message)
 
 
 class AnswerContext(Struct, frozen=True, kw_only=True):
@@ -182,22 +200,6 @@ class IndexAnswers:
         return await trio.to_thread.run_sync(
             panics_as_errors(ask_status), tree, asked, request, limiter=self._tools.limits.queries
         )
-
-
-class AnswersFromFiles:
-    """How a workspace answers from another index than its own. An `unindexed_answers.Answering`."""
-
-    def __init__(self, answers: IndexAnswers, context: AnswerContext) -> None:
-        self._answers = answers
-        self._context = context
-
-    async def options(self, asked: Question) -> QueryOptions:
-        """See `Answering`."""
-        return await self._answers.options(asked)
-
-    async def answer(self, index: WorkspaceIndex, asked: Question, options: QueryOptions) -> Reply:
-        """See `Answering`."""
-        return await self._answers.answer_from(index, asked, self._context, options)
 
 
 class TreeIndex(Struct, frozen=True, kw_only=True):

@@ -13,27 +13,27 @@ import trio
 from msgspec.structs import replace
 
 from codecompass.actors.blocking_calls import Limits, load_module
-from codecompass.actors.index_answers import AnswerContext, AnswersFromFiles, IndexAnswers, IndexOnDisk
+from codecompass.actors.index_answers import AnswerContext, IndexAnswers, IndexOnDisk, inspected
 from codecompass.actors.index_limits import index_limits
 from codecompass.actors.indexing import IndexJob
 from codecompass.actors.job_context import JobContext, JobOrder
 from codecompass.actors.job_state import JobReport, JobState
 from codecompass.actors.messages import Query
+from codecompass.actors.question import Question
 from codecompass.actors.tools import Tools
 from codecompass.actors.tree_comparison import TreeComparison
 from codecompass.actors.tree_scan import SCAN_PATIENCE_SECONDS, JobMemory
 from codecompass.actors.unindexed_answers import UnindexedAnswer, answer_unindexed
 from codecompass.actors.unindexed_files import UnindexedFiles
 from codecompass.actors.watching.changes import WatchedChanges
-from codecompass.errors import IndexDamaged, IndexInProgress
+from codecompass.errors import IndexInProgress
 from codecompass.jobs import Progress
-from codecompass.log import get_logger
 from codecompass.memory import release_memory
 from codecompass.protocol.replies import Reply
+from codecompass.query.options import QueryOptions
 from codecompass.scan.files import Stamp
 from codecompass.scan.git_roots import GitRoots
 from codecompass.settings import Settings
-from codecompass.store.epochs import compatibility
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.job_log import JobLog
 from codecompass.store.layout import ProjectLayout
@@ -122,20 +122,8 @@ class IndexWorkbench:
     async def inspect_index(self) -> IndexOnDisk:
         """Returns the state of the index on disk. Opens the index, so that the first question finds it warm."""
         interruption = await self._registry.run_jobs(JobLog.interruption, self._project.project_id)
-        index = await trio.to_thread.run_sync(self._inspect, limiter=self._limits.checks)
+        index = await trio.to_thread.run_sync(inspected, self._index, self._project.root, limiter=self._limits.checks)
         return replace(index, interruption=interruption)
-
-    def _inspect(self) -> IndexOnDisk:
-        found = compatibility(self._layout)
-        index = IndexOnDisk(schema_status=found.status, schema_version=found.current_schema_version, is_newer=found.is_newer)
-        if found.status != "compatible":
-            return index
-        try:
-            with self._index.snapshot() as snapshot:
-                return replace(index, meta=snapshot.meta)
-        except IndexDamaged as error:
-            get_logger(__name__).error("index_damaged", workspace=str(self._project.root), cause=error.message)
-            return replace(index, schema_status="corrupt_manifest", damage=error.message)
 
     async def answer(self, query: Query, context: AnswerContext) -> Reply:
         """Answers a question from the newest generation. Raises the same errors as `IndexAnswers.answer`."""
@@ -147,8 +135,12 @@ class IndexWorkbench:
         Returns None if nothing could be read, or nothing that answers. Raises InvalidInput if the question cannot be read,
         FileSystemUnresponsive, PermissionDenied or InternalError if the files cannot. Safe to cancel.
         """
-        answering = AnswersFromFiles(self._answers, context)
-        return await answer_unindexed(self._project, self._unindexed, answering, query, deadline)
+        answers = self._answers
+
+        async def ask_files(index: WorkspaceIndex, asked: Question, options: QueryOptions) -> Reply:
+            return await answers.answer_from(index, asked, context, options)
+
+        return await answer_unindexed(self._project, self._unindexed, query, deadline, answers.options, ask_files)
 
     async def index(
         self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Callable[[], None]

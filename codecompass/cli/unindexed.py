@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Generic, TypeVar, cast
+from typing import TypeVar, cast
 
 import trio
 from msgspec.structs import replace
@@ -14,7 +14,7 @@ from codecompass.actors.differences import IsCancelled, with_differences
 from codecompass.actors.index_limits import index_limits
 from codecompass.actors.question import QueryRequest, Question
 from codecompass.actors.tree_comparison import TreeComparison
-from codecompass.actors.unindexed_answers import answer_unindexed
+from codecompass.actors.unindexed_answers import UnindexedAnswer, answer_unindexed
 from codecompass.actors.unindexed_files import UnindexedFiles
 from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
 from codecompass.cli.answering import ReplyT, time_for
@@ -43,36 +43,35 @@ def reply_from_files(
 
     Raises the error that is the answer, and FileSystemUnresponsive, PermissionDenied or InternalError if they cannot be read.
     """
-    found = trio.run(_read, _Answering(invocation, project, settings, query), question, seconds)
-    if isinstance(found, CodeCompassError):
-        raise found
-    return cast("ReplyT | None", found)
 
+    async def options_of(asked: Question) -> QueryOptions:
+        options = query_settings(settings, "json" if invocation.options.as_json else "text")
+        return await with_differences_here(options, asked.request, project.root, settings)
 
-class _Answering(Generic[ReplyT]):
-    """How the command line answers from an index. An `unindexed_answers.Answering`."""
-
-    def __init__(
-        self, invocation: Invocation, project: Project, settings: Settings, query: Callable[[QueryContext], ReplyT]
-    ) -> None:
-        self.own_index = WorkspaceIndex(invocation.home.project(project.project_id), project.project_id)
-        self.project = project
-        self.settings = settings
-        self._invocation = invocation
-        self._query = query
-
-    async def options(self, asked: Question) -> QueryOptions:
-        """See `Answering`."""
-        options = query_settings(self.settings, "json" if self._invocation.options.as_json else "text")
-        return await with_differences_here(options, asked.request, self.project.root, self.settings)
-
-    async def answer(self, index: WorkspaceIndex, asked: Question, options: QueryOptions) -> Reply:
-        """See `Answering`."""
+    async def ask_files(index: WorkspaceIndex, asked: Question, options: QueryOptions) -> Reply:
         known = Standing(is_partial=True, freshness="syncing", indexing="indexing")
         with index.snapshot() as snapshot:
             # Generations are numbered in the project's own index.
-            files = StoredIndex(project=self.project, open=lambda: nullcontext(replace(snapshot, generation=0)), known=known)
-            return ask(files, asked, options, time_for(asked.request, self.settings), self._query)
+            unnumbered = replace(snapshot, generation=0)
+            files = StoredIndex(project=project, open=lambda: nullcontext(unnumbered), known=known)
+            return ask(files, asked, options, time_for(asked.request, settings), query)
+
+    async def read() -> UnindexedAnswer | None:
+        own_index = WorkspaceIndex(invocation.home.project(project.project_id), project.project_id)
+        comparison = TreeComparison(project.root, own_index, index_limits(settings.index), BlockingCalls())
+        files = UnindexedFiles(project, comparison)
+        try:
+            files.note_scan(await comparison.run_on_tree(lambda call: _listed(project.root, call, settings)))
+            return await answer_unindexed(project, files, question, trio.current_time() + seconds, options_of, ask_files)
+        finally:
+            await files.close()
+
+    found = trio.run(read)
+    if found is None or not found.is_sure:
+        return None
+    if isinstance(found.reply, CodeCompassError):
+        raise found.reply
+    return cast("ReplyT", found.reply)
 
 
 async def with_differences_here(
@@ -86,18 +85,6 @@ async def with_differences_here(
     n_workers = settings.index.workers or default_pool_size()
     limits = index_limits(settings.index)
     return await with_differences(options, request, root, limits, lambda: open_worker_pool(n_workers), here, commit)
-
-
-async def _read(answering: _Answering[ReplyT], question: Question, seconds: float) -> Reply | CodeCompassError | None:
-    root, limits = answering.project.root, index_limits(answering.settings.index)
-    comparison = TreeComparison(root, answering.own_index, limits, BlockingCalls())
-    files = UnindexedFiles(answering.project, comparison)
-    try:
-        files.note_scan(await comparison.run_on_tree(lambda call: _listed(root, call, answering.settings)))
-        found = await answer_unindexed(answering.project, files, answering, question, trio.current_time() + seconds)
-    finally:
-        await files.close()
-    return found.reply if found is not None and found.is_sure else None
 
 
 def _listed(root: Path, call: BlockingCall, settings: Settings) -> ScanResult:
