@@ -11,10 +11,10 @@ import trio
 from msgspec.structs import replace
 
 from codecompass.actors.answering import asked_ref
-from codecompass.actors.asking import Standing, StoredIndex, TimeLimit, ask, options_for, query_settings
+from codecompass.actors.asking import Standing, StoredIndex, TimeLimit, ask, query_settings
 from codecompass.actors.commit_indexing import CommitJob
 from codecompass.actors.commits import fitting
-from codecompass.actors.differences import COMPARISON_PATIENCE_SECONDS, IsCancelled, with_differences
+from codecompass.actors.differences import prepared_options
 from codecompass.actors.failures import panics_as_errors
 from codecompass.actors.index_answers import AnswerContext, IndexOnDisk, inspected, search_limit
 from codecompass.actors.index_limits import index_limits
@@ -71,14 +71,8 @@ class CommitWorkbench:
 
     async def answer(self, query: Query, context: AnswerContext) -> Reply:
         """Answers a question from the commit's index."""
-
-        async def run(work: Callable[[IsCancelled], T]) -> T:
-            root = self._project.root
-            return await self._limits.blocking.run(lambda call: work(call.is_over), root, patience=COMPARISON_PATIENCE_SECONDS)
-
-        workers, own = nullcontext(self._tools.pool), options_for(query, self._options)
         root, limits = self._project.root, self._index_limits
-        options = await with_differences(own, query.request, root, limits, lambda: workers, run, self._commit)
+        options = await prepared_options(self._tools, query, self._options, root, limits, self._commit)
         limit = search_limit(query, context, self._timeout)
         answer = panics_as_errors(self._answer)
         return await trio.to_thread.run_sync(answer, query, context, options, limit, limiter=self._limits.queries)

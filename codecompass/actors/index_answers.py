@@ -3,8 +3,8 @@ that is not fresh names the files that have changed.
 """
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -14,8 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codecompass.actors.answering import require_ref, search_seconds, timeout_seconds, waits_until
-from codecompass.actors.asking import Standing, TimeLimit, ask, ask_status, options_for, query_settings
-from codecompass.actors.differences import COMPARISON_PATIENCE_SECONDS, IsCancelled, with_differences
+from codecompass.actors.asking import Standing, TimeLimit, ask, ask_status, query_settings
+from codecompass.actors.differences import prepared_options
 from codecompass.actors.failures import panics_as_errors
 from codecompass.actors.job_state import JobState
 from codecompass.actors.messages import Query
@@ -161,15 +161,7 @@ class IndexAnswers:
 
     async def options(self, asked: Question) -> QueryOptions:
         """Returns the options of a question, with the differences that it is about, if it is about any."""
-        options = options_for(asked, self._query_settings)
-
-        async def run(work: Callable[[IsCancelled], T]) -> T:
-            return await self._comparison.run_on_tree(lambda call: work(call.is_over), patience=COMPARISON_PATIENCE_SECONDS)
-
-        limits = self._comparison.limits
-        return await with_differences(
-            options, asked.request, self._project.root, limits, lambda: nullcontext(self._tools.pool), run
-        )
+        return await prepared_options(self._tools, asked, self._query_settings, self._project.root, self._comparison.limits)
 
     async def _answer_status(self, asked: Query, request: IndexStatus, context: AnswerContext) -> Reply:
         jobs = await self._tools.registry.run_jobs(jobs_state, self._project.project_id)
