@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass import hints
-from codecompass.errors import CodeCompassError, IndexNotReady, RefNotIndexed, WorkspaceBusy
+from codecompass.errors import Cancelled, CodeCompassError, IndexNotReady, RefNotIndexed, WorkspaceBusy, error_of
 from codecompass.jobs import Job
 from codecompass.protocol.metadata import FreshnessStatus, SchemaStatus
 from codecompass.protocol.requests import (
@@ -75,6 +75,24 @@ def not_ready(job: Job | None, *, has_text: bool, schema_status: SchemaStatus = 
         retry_after_ms=RETRY_AFTER_MS,
         files_indexed=None if counted is None else counted.files_indexed,
         files_total=None if counted is None else counted.files_total,
+    )
+
+
+def failed_error(job: Job, failure: CodeCompassError) -> CodeCompassError:
+    """Returns the error for a question whose index is not there because the last job failed: why, and when the next one runs."""
+    commit: str = getattr(job, "commit", "")
+    # A cancelled job does not mean that the question was cancelled.
+    code = IndexNotReady.code if isinstance(failure, Cancelled) else failure.code
+    cause = failure.message if failure.message.endswith(".") else f"{failure.message}."
+    what = f"commit {commit[:12]}" if commit else "this workspace"
+    if isinstance(failure, Cancelled):
+        again = "The next question starts a new job."
+    else:
+        again = f"It will be retried {'by a later question.' if commit else 'automatically; call index_repo to retry now.'}"
+    return error_of(
+        code,
+        f"{what} could not be indexed: {cause} {again}",
+        **{**failure.data, "job_id": job.job_id, "cause": failure.message},
     )
 
 

@@ -18,6 +18,7 @@ import trio
 
 from codecompass.actors.answering import (
     Patience,
+    failed_error,
     freshness_policy,
     needs_symbols,
     not_ready,
@@ -28,13 +29,11 @@ from codecompass.actors.answering import (
 from codecompass.actors.freshness import Freshness
 from codecompass.actors.index_answers import AnswerContext
 from codecompass.actors.job_queue import JobQueue
-from codecompass.actors.job_state import JobState
 from codecompass.actors.known_index import KnownIndex
 from codecompass.actors.messages import Query, Settle, Settled
 from codecompass.actors.unindexed_answers import UnindexedAnswer
 from codecompass.actors.workbench import Workbench
 from codecompass.errors import (
-    Cancelled,
     CodeCompassError,
     IndexDamaged,
     IndexIncompatible,
@@ -42,7 +41,6 @@ from codecompass.errors import (
     PermissionDenied,
     StoreNewer,
     WorkspaceBusy,
-    error_of,
 )
 from codecompass.protocol.metadata import FreshnessStatus, IndexingStatus
 from codecompass.protocol.replies import Reply
@@ -322,7 +320,7 @@ class Questions:
         """Returns the error for an index that was not ready in time: how far its job is, or why the last one failed."""
         jobs = self._jobs
         if not jobs.is_running and jobs.last is not None and jobs.failure is not None:
-            return _failed_error(jobs.last, jobs.failure)
+            return failed_error(jobs.last, jobs.failure)
         return not_ready(jobs.active, has_text=has_text, schema_status=self._index.on_disk.schema_status)
 
     def _context(
@@ -340,19 +338,3 @@ class Questions:
             changed_files=self._freshness.changed_files,
             refusal=cannot_update(self._jobs.failure) if isinstance(self._jobs.failure, PermissionDenied) else "",
         )
-
-
-def _failed_error(job: JobState, failure: CodeCompassError) -> CodeCompassError:
-    # A cancelled job does not mean that the question was cancelled.
-    code = IndexNotReady.code if isinstance(failure, Cancelled) else failure.code
-    cause = failure.message if failure.message.endswith(".") else f"{failure.message}."
-    what = f"commit {job.commit[:12]}" if job.commit else "this workspace"
-    if isinstance(failure, Cancelled):
-        again = "The next question starts a new job."
-    else:
-        again = f"It will be retried {'by a later question.' if job.commit else 'automatically; call index_repo to retry now.'}"
-    return error_of(
-        code,
-        f"{what} could not be indexed: {cause} {again}",
-        **{**failure.data, "job_id": job.job_id, "cause": failure.message},
-    )
