@@ -5,7 +5,6 @@ Nothing here reads the working tree: a commit is never stale, and every line of 
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import TypeVar
 
 import trio
 from msgspec.structs import replace
@@ -35,8 +34,6 @@ from codecompass.store.commit_indexes import note_use
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.registry import Project
 from codecompass.units import MILLISECONDS
-
-T = TypeVar("T")
 
 
 class CommitWorkbench:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import trio
 from msgspec import Struct
@@ -44,7 +44,6 @@ from codecompass.units import MILLISECONDS
 if TYPE_CHECKING:
     from codecompass.actors.vector_upkeep import VectorUpkeep
 
-T = TypeVar("T")
 
 LATE_SHARE: Final = 0.1
 """How much longer than its own time a question is waited for, as a share of it: what was found by then is written down."""
