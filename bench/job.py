@@ -22,6 +22,7 @@ from bench.edits import Edit, edit_files, undo
 from bench.measure import cpu_seconds_of
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.indexing import IndexJob
+from codecompass.actors.job_context import JobContext, JobOrder
 from codecompass.actors.job_state import JobReport
 from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
 from codecompass.identity import canonical_root, project_id
@@ -127,12 +128,17 @@ async def _run(options: argparse.Namespace) -> JobRun:
 
         async def update() -> UpdateRun:
             cpu, began = _cpu_seconds(), time.monotonic()
-            report = await IndexJob(root=root, layout=layout, pool=pool, limits=limits, job_id="bench").run()
+            report = await IndexJob(
+                JobContext(root=root, layout=layout, pool=pool, limits=limits), JobOrder(job_id="bench")
+            ).run()
             wall, cpu_after = time.monotonic() - began, _cpu_seconds()
             spent = None if cpu is None or cpu_after is None else cpu_after - cpu
             return UpdateRun(wall_seconds=wall, cpu_seconds=spent, report=report_of(report))
 
-        job = IndexJob(root=root, layout=layout, pool=pool, limits=limits, job_id="bench", force=options.force, on_step=on_step)
+        job = IndexJob(
+            JobContext(root=root, layout=layout, pool=pool, limits=limits, on_step=on_step),
+            JobOrder(job_id="bench", force=options.force),
+        )
         report = await job.run()
         updates: tuple[UpdateRun, ...] = ()
         checks: tuple[UpdateRun, ...] = ()

@@ -1,103 +1,42 @@
-"""Steps between a question and its answer that the server and the command line share: dispatch to the query core, options,
-time limits, errors for an index that is not ready. Pure, without an event loop.
+"""Decisions about a question before its index is asked, shared by the server and the command line: what it needs of the index,
+how long it waits for that, and the errors of an index that is not ready. Pure, without an event loop.
 """
 
-import time
-from collections.abc import Callable
 from math import inf
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-import msgspec
+from msgspec import Struct
 
 from codecompass import hints
-from codecompass import query as core
-from codecompass.errors import CodeCompassError, IndexNotReady, RefNotIndexed, WorkspaceBusy
+from codecompass.errors import Cancelled, CodeCompassError, IndexNotReady, RefNotIndexed, WorkspaceBusy, error_of
 from codecompass.jobs import Job
-from codecompass.protocol.metadata import AnswerState, SchemaStatus
-from codecompass.protocol.replies import Reply
+from codecompass.protocol.metadata import FreshnessStatus, SchemaStatus
 from codecompass.protocol.requests import (
     DiffContext,
-    FindReferences,
-    FindRelatedSymbols,
     FreshnessPolicy,
-    GetCallGraph,
     GetCodeContext,
-    GetFileOutline,
-    GetSymbolHierarchy,
     IndexStatus,
     ListDirectory,
-    LocateSymbol,
     ReadFile,
     Request,
     SearchCode,
 )
-from codecompass.query.metadata import errors_with_metadata
-from codecompass.query.options import QueryOptions
-from codecompass.settings import AnswerForm, Settings
+from codecompass.settings import Settings
 from codecompass.store.registry import Project
-from codecompass.store.snapshot import Snapshot
 from codecompass.units import MILLISECONDS, MINUTES
-
-if TYPE_CHECKING:
-    # The command line answers without an event loop.
-    from codecompass.actors.messages import Query, QueryRequest
 
 RETRY_AFTER_MS = 1000
 """Recommended wait before the next call while a first index is built; that call waits as long as this one did."""
 
 
-def query(
-    snapshot: Snapshot,
-    request: "QueryRequest",
-    state: AnswerState,
-    options: QueryOptions,
-    is_expired: Callable[[], bool],
-) -> Reply:
-    """Answers `request` from a snapshot. Raises the same errors as the functions of `query`, with the metadata of an answer."""
-    with errors_with_metadata(snapshot, state):
-        return _answer(snapshot, request, state, options, is_expired)
-
-
-def _answer(
-    snapshot: Snapshot,
-    request: "QueryRequest",
-    state: AnswerState,
-    options: QueryOptions,
-    is_expired: Callable[[], bool],
-) -> Reply:
-    match request:
-        case SearchCode():
-            return core.search_code(snapshot, request, state, options, is_expired)
-        case LocateSymbol():
-            return core.locate_symbol(snapshot, request, state, options, is_expired)
-        case GetFileOutline():
-            return core.get_file_outline(snapshot, request, state, options)
-        case GetSymbolHierarchy():
-            return core.get_symbol_hierarchy(snapshot, request, state, is_expired)
-        case FindReferences():
-            if options.imported is not None:
-                return core.find_package_references(snapshot, request, state, options.imported, is_expired)
-            return core.find_relation(snapshot, request, state, is_expired, options)
-        case GetCallGraph():
-            return core.get_call_graph(snapshot, request, state, is_expired)
-        case FindRelatedSymbols():
-            return core.find_related_symbols(snapshot, request, state, is_expired)
-        case GetCodeContext():
-            return core.get_code_context(snapshot, request, state, options, is_expired)
-        case DiffContext():
-            assert options.difference is not None, "computed before the query: see differences.py"
-            return core.diff_context(snapshot, request, options.difference, state, options, is_expired)
-        case ReadFile():
-            return core.read_file(snapshot, request, state)
-        case ListDirectory():
-            return core.list_directory(snapshot, request, state)
-        case IndexStatus():
-            raise AssertionError("index_status needs the log of jobs: see query.status.index_status")
-
-
 def needs_symbols(request: Request) -> bool:
     """Whether the request can be answered from symbols alone; the others also use the text index."""
     return not isinstance(request, SearchCode | GetCodeContext | ReadFile | ListDirectory | IndexStatus)
+
+
+def is_about_differences(request: Request) -> bool:
+    """Whether git's comparison of two versions is needed before the index is asked (see `differences.py`)."""
+    return isinstance(request, DiffContext) or getattr(request, "changed_since", None) is not None
 
 
 def not_ready(job: Job | None, *, has_text: bool, schema_status: SchemaStatus = "not_indexed") -> CodeCompassError:
@@ -139,6 +78,24 @@ def not_ready(job: Job | None, *, has_text: bool, schema_status: SchemaStatus = 
     )
 
 
+def failed_error(job: Job, failure: CodeCompassError) -> CodeCompassError:
+    """Returns the error for a question whose index is not there because the last job failed: why, and when the next one runs."""
+    commit: str = getattr(job, "commit", "")
+    # A cancelled job does not mean that the question was cancelled.
+    code = IndexNotReady.code if isinstance(failure, Cancelled) else failure.code
+    cause = failure.message if failure.message.endswith(".") else f"{failure.message}."
+    what = f"commit {commit[:12]}" if commit else "this workspace"
+    if isinstance(failure, Cancelled):
+        again = "The next question starts a new job."
+    else:
+        again = f"It will be retried {'by a later question.' if commit else 'automatically; call index_repo to retry now.'}"
+    return error_of(
+        code,
+        f"{what} could not be indexed: {cause} {again}",
+        **{**failure.data, "job_id": job.job_id, "cause": failure.message},
+    )
+
+
 def asked_ref(request: Request) -> tuple[str, str] | None:
     """Returns the ref that a question is about (of a comparison: its head) and the argument that names it; None for the working
     tree.
@@ -158,25 +115,32 @@ def require_ref(wanted: str | None, current: str) -> None:
         )
 
 
-def query_settings(settings: Settings, answers: AnswerForm) -> QueryOptions:
-    """Returns the query core's options for replies of the form `answers`."""
-    return QueryOptions(
-        default_limit=settings.query.default_limit,
-        ranking_explain_level=settings.query.ranking_explain_level,
-        max_result_bytes=settings.query.max_response_bytes,
-        answers=answers,
-        # A model that gets text wants code; the documents that JSON follows want signatures.
-        default_strategy="depth" if answers == "text" else "breadth",
+class Patience(Struct, frozen=True, kw_only=True):
+    """How current an answer has to be, and how long a question waits for that, in seconds, unless it says otherwise itself."""
+
+    policy: FreshnessPolicy = "balanced"
+    freshness_wait: float = 5.0
+    """How long a question waits for changes to land."""
+    first_answer_wait: float = 25.0
+    """How long a question waits for a first index."""
+    files_answer_after: float = 2.5
+    """How long a question waits for a first index before the files themselves may answer it."""
+
+
+def patience_of(settings: Settings) -> Patience:
+    """Returns the patience that the settings ask for."""
+    query = settings.query
+    return Patience(
+        policy=query.freshness_policy,
+        freshness_wait=query.freshness_wait_ms * MILLISECONDS,
+        first_answer_wait=query.first_answer_wait_ms * MILLISECONDS,
+        files_answer_after=query.files_answer_after_ms * MILLISECONDS,
     )
 
 
-def options_for(query: "Query", options: QueryOptions) -> QueryOptions:
-    """Returns `options` adapted to a question: whether its answer will be merged with others, and its own reply form."""
-    if query.n_merged:
-        options = msgspec.structs.replace(
-            options, n_merged=query.n_merged, imported=query.imported, is_name_exact=query.is_name_exact
-        )
-    return options if query.answers is None else msgspec.structs.replace(options, answers=query.answers)
+def told_freshness(policy: FreshnessPolicy, found: FreshnessStatus) -> FreshnessStatus:
+    """Returns the freshness that an answer reports: one that has waited for changes is stale, even if a job still runs."""
+    return "stale" if policy != "best_effort" and found != "fresh" else found
 
 
 TOUCH_SECONDS: Final = 1 * MINUTES
@@ -192,12 +156,6 @@ def freshness_policy(request: Request, default: FreshnessPolicy) -> FreshnessPol
     """Returns the freshness policy of the request, else the default."""
     policy: FreshnessPolicy | None = getattr(request, "freshness_policy", None)
     return policy or default
-
-
-def time_limit(seconds: float) -> Callable[[], bool]:
-    """Returns a function that says whether `seconds` have passed since this call."""
-    ends = time.monotonic() + seconds
-    return lambda: time.monotonic() > ends
 
 
 WAIT_SHARE: Final = 0.8

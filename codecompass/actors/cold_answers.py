@@ -8,22 +8,23 @@ A server reads in reader processes (`cold_readers.py`).
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from functools import partial
 from typing import Final, TypeVar
 
 import trio
 from msgspec import Struct
 
-from codecompass.actors.answering import freshness_policy, options_for, query, query_settings, time_limit
+from codecompass.actors.answering import freshness_policy
+from codecompass.actors.asking import Standing, StoredIndex, TimeLimit, ask, options_for, query_settings
 from codecompass.actors.blocking_calls import Limits
 from codecompass.actors.cold_readers import ColdReaders, ReaderEnded
 from codecompass.actors.failures import panics_as_errors
-from codecompass.actors.messages import Query, QueryRequest
+from codecompass.actors.messages import Query
+from codecompass.actors.question import QueryRequest, Question
 from codecompass.actors.summaries import Summaries
 from codecompass.errors import CodeCompassError, IndexStale, reported
 from codecompass.nurseries import open_nursery
-from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import FindReferencesReply, LocateSymbolReply, Reply, SearchCodeReply, SearchEvidence
 from codecompass.protocol.requests import FindReferences, LocateSymbol, SearchCode
 from codecompass.query.merging import sample_evidence
@@ -223,15 +224,10 @@ def answer_cold(
     With `is_fresh` the index is known to hold the current tree. Raises IndexNotReady, IndexIncompatible, IndexDamaged, and the
     errors of the query.
     """
+    standing = Standing(freshness="fresh" if is_fresh else "stale")
     with _opened(home, project) as snapshot:
-        state = AnswerState(
-            workspace=str(project.root),
-            project_id=project.name,
-            ref=snapshot.meta.ref,
-            freshness_status="fresh" if is_fresh else "stale",
-        )
-        asked = panics_as_errors(query)
-        reply = asked(snapshot, request, state, options, time_limit(seconds))
+        index = StoredIndex(project=project, open=lambda: nullcontext(snapshot), known=standing)
+        reply = panics_as_errors(ask)(index, Question(request=request), options, TimeLimit(seconds=seconds))
         shown: Shown = {}
         for path in () if is_fresh else _paths(reply):
             row = snapshot.facts.file(path)

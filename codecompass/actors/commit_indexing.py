@@ -8,9 +8,8 @@ commit's own directory; cancelled or killed, it leaves nothing that a reader see
 
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from pathlib import Path
 from typing import Final
 
 import trio
@@ -19,13 +18,10 @@ from msgspec.structs import replace
 from codecompass.actors.blocking_calls import BlockingCall, BlockingCalls
 from codecompass.actors.commits import NO_REPOSITORY, built_index, unreadable
 from codecompass.actors.file_pipeline import FilePipeline, Fill, grouped, in_threads, open_writer, unparsed
-from codecompass.actors.index_limits import IndexLimits
+from codecompass.actors.job_context import JobContext, JobOrder
 from codecompass.actors.job_state import JobReport, ProgressMeter
-from codecompass.actors.starting_point import FindBases, any_base
-from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import IndexInProgress, RefNotIndexed, StoreNewer
 from codecompass.identity import ObjectFormat
-from codecompass.jobs import Progress
 from codecompass.scan.commit_tree import CommitFile, CommitTree, incomplete, read_commit_tree
 from codecompass.scan.git_objects import GROUP_BYTES, Blob, read_blobs
 from codecompass.scan.git_repository import (
@@ -45,7 +41,6 @@ from codecompass.store.layout import HomeLayout, ProjectLayout, commit_layouts
 from codecompass.store.lock import LockHeld, lock_for_reading, writer_lock
 from codecompass.store.manifest import STAT_REASONS, ChangeSet, ManifestEntry
 from codecompass.store.nearest import Bases, nearest_source, sources_of
-from codecompass.store.publication import Step
 from codecompass.store.snapshot import IndexMeta
 from codecompass.store.writer import IndexWriter, WriteCounts
 from codecompass.worker.messages import FileTask
@@ -55,44 +50,24 @@ MAX_GROUP_FILES: Final = 20_000
 
 
 class CommitJob:
-    """One run for one commit of the workspace at `root`. Create it, `await run()` once.
+    """One run for one commit of a workspace. Create it, `await run()` once.
 
-    `layout` is the project's, `limits` are those of its working tree. `force` rebuilds an existing index. With `branch`
-    the index is the project's own: that of a bare repository, which has no working tree, on this branch. `bases` says which other
-    projects' indexes may be forked.
+    The order's `force` rebuilds an existing index. With `branch` the index is the project's own: that of a bare repository, which
+    has no working tree, on this branch.
     """
 
-    def __init__(
-        self,
-        *,
-        root: Path,
-        layout: ProjectLayout,
-        commit: NamedCommit,
-        pool: WorkerPool,
-        limits: IndexLimits,
-        job_id: str,
-        force: bool = False,
-        branch: str | None = None,
-        blocking: BlockingCalls | None = None,
-        bases: FindBases = any_base,
-        on_progress: Callable[[Progress], None] | None = None,
-        on_published: Callable[[], None] | None = None,
-        on_step: Callable[[Step], None] | None = None,
-    ) -> None:
-        self._root = root
-        self._project = layout
-        self._layout = layout.commit(commit.commit) if branch is None else layout
+    def __init__(self, context: JobContext, order: JobOrder, commit: NamedCommit, branch: str | None = None) -> None:
+        self._context = context
+        self._order = order
+        self._root = context.root
+        self._project = context.layout
+        self._layout = context.layout.commit(commit.commit) if branch is None else context.layout
         self._ref = branch or commit.commit[:DETACHED_REF_LENGTH]
         self._commit = commit
-        self._limits = limits
-        self._job_id = job_id
-        self._force = force
-        self._blocking = blocking or BlockingCalls()
-        self._bases = bases
-        self._on_published = on_published
-        self._on_step = on_step
-        self._meter = ProgressMeter(on_progress)
-        self._files = FilePipeline(root, self._layout, pool, limits, self._meter)
+        self._limits = context.limits
+        self._blocking = context.blocking
+        self._meter = ProgressMeter(context.on_progress)
+        self._files = FilePipeline(context.root, self._layout, context.pool, context.limits, self._meter)
 
     async def run(self) -> JobReport:
         """Builds the index of the commit, unless it exists.
@@ -103,7 +78,7 @@ class CommitJob:
         """
         started = time.monotonic()
         try:
-            lock = writer_lock(self._layout, f"job {self._job_id} pid {os.getpid()}")
+            lock = writer_lock(self._layout, f"job {self._order.job_id} pid {os.getpid()}")
             async with in_threads(self._kept()), in_threads(lock):
                 return await self._run_locked(started)
         except LockHeld as error:
@@ -124,13 +99,15 @@ class CommitJob:
 
     async def _run_locked(self, started: float) -> JobReport:
         await trio.to_thread.run_sync(_require_writable, self._layout)
-        built = None if self._force else await trio.to_thread.run_sync(built_index, self._layout, self._commit, self._limits)
+        built = (
+            None if self._order.force else await trio.to_thread.run_sync(built_index, self._layout, self._commit, self._limits)
+        )
         if built is not None:
             return self._files.report(built, WriteCounts(), mode="full", files_scanned=0, started=started)
         self._meter.advance(stage="discovery")
         repository, tree, self._files.object_format = await self._read_tree()
         ids = {file.path: bytes.fromhex(file.object_id) for file in tree.files}
-        source = await trio.to_thread.run_sync(self._nearest, ids, await self._bases())
+        source = await trio.to_thread.run_sync(self._nearest, ids, await self._context.bases())
         async with self._writing(source) as writer:
             changes = await trio.to_thread.run_sync(_changes, writer.manifest, tree, ids)
             self._meter.advance(stage="parsing", files_scanned=len(tree.files), files_total=len(changes.tasks))
@@ -141,8 +118,8 @@ class CommitJob:
                 raise unreadable(self._commit, error) from error
             self._meter.advance(stage="finalizing")
             meta = await trio.to_thread.run_sync(self._publish, writer)
-            if self._on_published is not None:
-                self._on_published()
+            if self._context.on_published is not None:
+                self._context.on_published()
             report = self._files.report(meta, writer.counts, mode="full", files_scanned=len(tree.files), started=started)
             return replace(report, warnings=tree.warnings)
 
@@ -164,7 +141,7 @@ class CommitJob:
 
     def _nearest(self, ids: Mapping[str, bytes], bases: Bases) -> ForkSource | None:
         """Returns the index in the home that is nearest to the commit, preferring the working tree's; None if none is near."""
-        if self._force or len(ids) < self._limits.fork_from_files:
+        if self._order.force or len(ids) < self._limits.fork_from_files:
             return None
         home = HomeLayout(self._project.root.parents[1])
         found = nearest_source(home, ids, own=self._project, rules_fingerprint=self._limits.fingerprint, bases=bases)
@@ -198,7 +175,7 @@ class CommitJob:
             return KnownContent((*own, *sources_of(self._project), *others), wanted)
 
         rest: Sequence[FileTask] = tasks
-        if not self._force:
+        if not self._order.force:
             rest = await self._files.process_known(writer, tasks, ids, open_contents, fill=fill)
         await self._files.process(writer, rest, parse=True, fill=fill(rest))
         left = await trio.to_thread.run_sync(unparsed, writer)
@@ -209,11 +186,11 @@ class CommitJob:
         async with AsyncExitStack() as stack:
             try:
                 writer = await stack.enter_async_context(
-                    open_writer(self._layout, fresh=True, source=source, on_step=self._on_step)
+                    open_writer(self._layout, fresh=True, source=source, on_step=self._context.on_step)
                 )
             except NotForkable:
                 # The source was removed or replaced after it was found.
-                writer = await stack.enter_async_context(open_writer(self._layout, fresh=True, on_step=self._on_step))
+                writer = await stack.enter_async_context(open_writer(self._layout, fresh=True, on_step=self._context.on_step))
             yield writer
 
     def _publish(self, writer: IndexWriter) -> IndexMeta:

@@ -4,15 +4,18 @@ files as the worker processes parse them. The server and the command line each s
 
 import os
 from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
 from msgspec.structs import replace
 
 from codecompass import hints
+from codecompass.actors.asking import options_for
 from codecompass.actors.file_pipeline import grouped
 from codecompass.actors.index_limits import IndexLimits
+from codecompass.actors.question import Question
+from codecompass.actors.tools import Tools
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import InvalidInput
 from codecompass.protocol.requests import DiffContext, LocateSymbol, SearchCode
@@ -63,6 +66,21 @@ async def with_differences(
         changed = await run(lambda is_cancelled: read_changed_since(root, since, limits, is_cancelled, commit))
         return replace(options, changed=changed)
     return options
+
+
+async def prepared_options(
+    tools: Tools, question: Question, defaults: QueryOptions, root: Path, limits: IndexLimits, commit: NamedCommit | None = None
+) -> QueryOptions:
+    """Returns the options of a question to a server, with the differences that it is about, if it is about any.
+
+    Raises the same errors as `with_differences`, and FileSystemUnresponsive.
+    """
+
+    async def run(work: Callable[[IsCancelled], T]) -> T:
+        return await tools.limits.blocking.run(lambda call: work(call.is_over), root, patience=COMPARISON_PATIENCE_SECONDS)
+
+    options = options_for(question, defaults)
+    return await with_differences(options, question.request, root, limits, lambda: nullcontext(tools.pool), run, commit)
 
 
 async def read_difference(

@@ -9,8 +9,6 @@ holds the writer lock and the writer from beginning to end; cancelling it drops 
 
 import os
 import time
-from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Final, Literal
 
 import structlog
@@ -18,16 +16,13 @@ import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.actors.commit_indexing import CommitJob
 from codecompass.actors.file_pipeline import FilePipeline, in_threads, open_writer, unparsed
-from codecompass.actors.index_limits import IndexLimits
+from codecompass.actors.job_context import JobContext, JobOrder
 from codecompass.actors.job_state import JobReport, ProgressMeter
-from codecompass.actors.starting_point import FindBases, KnownTree, StartingPoint, any_base
+from codecompass.actors.starting_point import KnownTree, StartingPoint
 from codecompass.actors.tree_scan import BareHead, JobMemory, ScannedTree, TreeScan
-from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import IndexDamaged, IndexInProgress, StoreNewer, WorkspaceBusy
-from codecompass.jobs import Progress
 from codecompass.nurseries import open_nursery
 from codecompass.scan.checkout import Checkout
 from codecompass.scan.git_repository import Head
@@ -36,11 +31,10 @@ from codecompass.scan.walk import ScanResult
 from codecompass.store.epochs import compatibility, require_compatible
 from codecompass.store.forks import ForkSource, NotForkable
 from codecompass.store.known_content import KnownContent
-from codecompass.store.layout import HomeLayout, ProjectLayout
+from codecompass.store.layout import HomeLayout
 from codecompass.store.lock import LockHeld, writer_lock
 from codecompass.store.manifest import ChangeSet, without_known
 from codecompass.store.nearest import sources_of
-from codecompass.store.publication import Step
 from codecompass.store.snapshot import IndexMeta
 from codecompass.store.writer import IndexWriter
 from codecompass.units import SECONDS
@@ -71,68 +65,35 @@ class _Beginning(Struct, frozen=True, kw_only=True):
 class IndexJob:
     """One run over one workspace. Create it, `await run()` once.
 
-    `changed_directories` and `memory` make the job cheaper without changing its result: see TreeScan. If they cannot be trusted,
-    everything is scanned. Afterwards the attribute `memory` is what this job left for the next, None unless it succeeded.
-    `changed_files` are read even if their times are unchanged.
-
-    `text_first` publishes the text of a first build separately, however small it is. `on_published` is called after each
-    publication, `on_scanned` after each scan of the whole tree. `blocking` runs what touches the tree; `turns` is the limiter of
-    which the caller holds a token while the job runs, and which gets one more while the file system does not answer. `give_way`
-    is awaited between batches, so that questions can go first. `bases` says which other projects' indexes may be forked.
+    The order's directories and `memory`, what the last job left, make the job cheaper without changing its result: see TreeScan.
+    If they cannot be trusted, everything is scanned. Afterwards the attribute `memory` is what this job left for the next, None
+    unless it succeeded.
     """
 
-    def __init__(
-        self,
-        *,
-        root: Path,
-        layout: ProjectLayout,
-        pool: WorkerPool,
-        limits: IndexLimits,
-        job_id: str,
-        force: bool = False,
-        changed_directories: frozenset[str] | None = None,
-        changed_files: frozenset[str] = frozenset(),
-        memory: JobMemory | None = None,
-        text_first: bool = False,
-        blocking: BlockingCalls | None = None,
-        turns: trio.CapacityLimiter | None = None,
-        bases: FindBases = any_base,
-        on_progress: Callable[[Progress], None] | None = None,
-        on_published: Callable[[], None] | None = None,
-        on_scanned: Callable[[ScanResult], None] | None = None,
-        on_step: Callable[[Step], None] | None = None,
-        give_way: Callable[[], Awaitable[None]] | None = None,
-    ) -> None:
-        self._root = root
-        self._layout = layout
-        self._blocking = blocking or BlockingCalls()
-        self._on_progress = on_progress
-        self._pool = pool
-        self._limits = limits
-        self._job_id = job_id
-        self._force = force
-        self._text_first = text_first
-        self._on_published = on_published
-        self._on_scanned = on_scanned
-        self._on_step = on_step
+    def __init__(self, context: JobContext, order: JobOrder, memory: JobMemory | None = None) -> None:
+        self._context = context
+        self._order = order
+        self._root = context.root
+        self._layout = context.layout
+        self._pool = context.pool
+        self._limits = limits = context.limits
         self._tree = TreeScan(
-            root,
+            context.root,
             limits,
-            self._blocking,
+            context.blocking,
             previous=memory,
-            changed_directories=changed_directories,
-            changed_files=changed_files,
-            lend=() if turns is None else (turns,),
+            changed_directories=order.directories,
+            changed_files=order.files,
+            lend=() if context.turns is None else (context.turns,),
         )
-        self._meter = ProgressMeter(on_progress)
-        self._files = FilePipeline(root, layout, pool, limits, self._meter, give_way)
+        self._meter = ProgressMeter(context.on_progress)
+        self._files = FilePipeline(context.root, context.layout, context.pool, limits, self._meter, context.give_way)
         self._checkout = Checkout(head=Head(ref="live", commit=None))
         self._scanned: ScannedTree | None = None
-        home = HomeLayout(layout.root.parents[1])
-        self._bases = bases
-        self._starting_point = StartingPoint(layout, home, self._tree, limits, bases)
+        home = HomeLayout(context.layout.root.parents[1])
+        self._starting_point = StartingPoint(context.layout, home, self._tree, limits, context.bases)
         self._known = KnownTree()
-        self._log = structlog.get_logger(__name__).bind(job_id=job_id, root=str(root))
+        self._log = structlog.get_logger(__name__).bind(job_id=order.job_id, root=str(context.root))
         self.memory: JobMemory | None = None
 
     async def run(self) -> JobReport:
@@ -149,7 +110,7 @@ class IndexJob:
         if bare is not None:
             return await self._run_of_commit(bare)
         try:
-            async with in_threads(writer_lock(self._layout, f"job {self._job_id} pid {os.getpid()}")):
+            async with in_threads(writer_lock(self._layout, f"job {self._order.job_id} pid {os.getpid()}")):
                 return await self._run_locked(started)
         except LockHeld as error:
             raise IndexInProgress(
@@ -159,22 +120,7 @@ class IndexJob:
 
     async def _run_of_commit(self, head: BareHead) -> JobReport:
         """Brings the index of a bare repository up to its HEAD. Raises the errors of `CommitJob.run`."""
-        job = CommitJob(
-            root=self._root,
-            layout=self._layout,
-            commit=head.commit,
-            branch=head.branch,
-            pool=self._pool,
-            limits=self._limits,
-            job_id=self._job_id,
-            force=self._force,
-            blocking=self._blocking,
-            bases=self._bases,
-            on_progress=self._on_progress,
-            on_published=self._on_published,
-            on_step=self._on_step,
-        )
-        return await job.run()
+        return await CommitJob(self._context, self._order, head.commit, branch=head.branch).run()
 
     async def _run_locked(self, started: float) -> JobReport:
         found = await trio.to_thread.run_sync(compatibility, self._layout)
@@ -183,7 +129,7 @@ class IndexJob:
             raise StoreNewer("the index was written by a newer codecompass. Upgrade this program.")
         gives_up_at = time.monotonic() + SWITCHING_SECONDS
         while True:
-            is_fresh = self._force or found.status != "compatible"
+            is_fresh = self._order.force or found.status != "compatible"
             try:
                 return await self._run_on_checkout(is_fresh=is_fresh, is_first=found.status == "not_indexed", started=started)
             except _Switched:
@@ -204,9 +150,9 @@ class IndexJob:
         self._checkout = await self._tree.checkout()
         self._known = KnownTree()
         self._files.object_format = await self._tree.object_format()
-        may_fork = is_fresh and not self._force and await self._starting_point.can_be_fork()
+        may_fork = is_fresh and not self._order.force and await self._starting_point.can_be_fork()
         tree = None if self._tree.knows_changes and not is_fresh else await self._scan(warms_up=is_fresh and not may_fork)
-        begin = _Beginning(is_fresh=is_fresh, is_first=is_first, is_rebuild=self._force)
+        begin = _Beginning(is_fresh=is_fresh, is_first=is_first, is_rebuild=self._order.force)
         if tree is not None and is_fresh:
             self._known = await self._starting_point.read_known(tree)
             if may_fork:
@@ -223,7 +169,7 @@ class IndexJob:
     async def _build(self, tree: ScannedTree | None, begin: "_Beginning", *, started: float) -> JobReport:
         try:
             async with open_writer(
-                self._layout, fresh=begin.is_fresh, source=begin.source, parks=begin.parks, on_step=self._on_step
+                self._layout, fresh=begin.is_fresh, source=begin.source, parks=begin.parks, on_step=self._context.on_step
             ) as writer:
                 self._scanned = tree = tree or await self._scan_changed(writer) or await self._scan()
                 changes = await trio.to_thread.run_sync(self._tree.compare, writer, tree)
@@ -306,7 +252,7 @@ class IndexJob:
         async def publish_slice() -> None:
             await self._publish(writer, "partial")
 
-        if is_first and (self._text_first or changes.bytes_to_read >= self._limits.text_first_bytes):
+        if is_first and (self._order.text_first or changes.bytes_to_read >= self._limits.text_first_bytes):
             await self._files.process(writer, changes.tasks, parse=False)
             await self._publish(writer, "partial")
             left = await trio.to_thread.run_sync(unparsed, writer)
@@ -333,8 +279,8 @@ class IndexJob:
             nursery.cancel_scope.cancel()
         for warning in tree.found.warnings:
             self._log.warning("scan_warning", warning=warning)
-        if self._on_scanned is not None and isinstance(tree.found, ScanResult):
-            self._on_scanned(tree.found)
+        if self._context.on_scanned is not None and isinstance(tree.found, ScanResult):
+            self._context.on_scanned(tree.found)
         return tree
 
     async def _scan_changed(self, writer: IndexWriter) -> ScannedTree | None:
@@ -362,6 +308,6 @@ class IndexJob:
             )
 
         meta = await trio.to_thread.run_sync(publish)
-        if self._on_published is not None:
-            self._on_published()
+        if self._context.on_published is not None:
+            self._context.on_published()
         return meta

@@ -11,11 +11,12 @@ import structlog
 import trio
 from msgspec.structs import replace
 
+from codecompass.actors.job_context import JobOrder
 from codecompass.actors.job_state import JobReport, JobState, OwnedJob
 from codecompass.actors.known_index import KnownIndex
 from codecompass.actors.tracking import ChangeTracker
 from codecompass.actors.watching.changes import PendingChanges
-from codecompass.actors.workbench import JobOrder, Workbench
+from codecompass.actors.workbench import Workbench
 from codecompass.errors import Cancelled, CodeCompassError, IndexInProgress, reported
 from codecompass.jobs import FinalStatus, Progress
 from codecompass.nurseries import open_nursery
@@ -178,29 +179,33 @@ class JobRun:
 
     async def _keep_record(self) -> None:
         """Updates the record until cancelled. A registry that cannot be written must not stop the job."""
+        record = self._bench.tree
+        if record is None:
+            return  # Jobs of commits are not recorded.
         await self._shown.wait()
         try:
-            await self._bench.record_queued(self.job.state)
+            await record.record_queued(self.job.state)
             self._is_recorded = True
             # The job runs once it has the writer lock. Until then another process's job may be running, which must not be
             # recorded as lost.
             while (state := self.job.state).status == "queued":
                 await self.job.wait_change(state)
-            await self._bench.record_running(self.job.state)
+            await record.record_running(self.job.state)
             while True:
                 await trio.sleep(RECORD_SECONDS)
-                if await self._bench.record_progress(self.job.state):
+                if await record.record_progress(self.job.state):
                     self.scope.cancel()
         except CodeCompassError as error:
             self._log.warning("job_not_recorded", job_id=self.job.state.job_id, error=error.message)
 
     async def record_end(self, ending: JobState) -> None:
         """Records the end of a visible job. Never fails."""
-        if not self.is_visible:
+        record = self._bench.tree
+        if record is None or not self.is_visible:
             return
         try:
             if not self._is_recorded:
-                await self._bench.record_queued(self.job.state)
-            await self._bench.record_end(ending)
+                await record.record_queued(self.job.state)
+            await record.record_end(ending)
         except Exception as error:  # noqa: BLE001 (the registry must not stop a job)
             self._log.warning("job_not_recorded", job_id=ending.job_id, error=str(error))

@@ -21,25 +21,11 @@ import trio
 from msgspec import Struct
 
 from codecompass.actors.job_state import JobView
+from codecompass.actors.question import Question
 from codecompass.errors import Cancelled, CodeCompassError, WorkspaceBusy
 from codecompass.protocol.metadata import FreshnessStatus
-from codecompass.protocol.replies import ImportedSymbol, Reply
-from codecompass.protocol.requests import (
-    DiffContext,
-    FindReferences,
-    FindRelatedSymbols,
-    FreshnessPolicy,
-    GetCallGraph,
-    GetCodeContext,
-    GetFileOutline,
-    GetSymbolHierarchy,
-    IndexStatus,
-    ListDirectory,
-    LocateSymbol,
-    ReadFile,
-    SearchCode,
-)
-from codecompass.settings import AnswerForm
+from codecompass.protocol.replies import Reply
+from codecompass.protocol.requests import FreshnessPolicy
 
 MAILBOX_CAPACITY: Final = 64
 """Requests of one workspace at a time, queued or in work. More are refused at once, so that clients know and can wait."""
@@ -47,44 +33,14 @@ MAILBOX_CAPACITY: Final = 64
 RETRY_AFTER_MS: Final = 250
 """Recommended wait for a refused caller: most answers take a tenth of it."""
 
-QueryRequest = (
-    SearchCode
-    | LocateSymbol
-    | GetFileOutline
-    | GetSymbolHierarchy
-    | FindReferences
-    | GetCallGraph
-    | FindRelatedSymbols
-    | GetCodeContext
-    | DiffContext
-    | ReadFile
-    | ListDirectory
-    | IndexStatus
-)
-"""The requests that an index answers."""
 
+class Query(Question, frozen=True, kw_only=True):
+    """A question to the index of a workspace."""
 
-class Query(Struct, frozen=True, kw_only=True):
-    """A question to the index."""
-
-    request: QueryRequest
-    warnings: tuple[str, ...] = ()
-    """From decoding and routing, for the answer's metadata; `hint` likewise."""
-    hint: str = ""
-    names_project: bool = False
-    """Whether the caller named a project: the answer then carries the name of its store."""
     tell_job: Callable[[JobView], None] | None = None
     """Called from another task with the job that the question has to wait for, if any; it must not block."""
     is_internal: bool = False
     """Whether the server itself asks, to have work done: nothing of the question leaves the machine."""
-    n_merged: int = 0
-    """How many workspaces' answers are to be merged, this one among them; 0 if it stands alone."""
-    is_name_exact: bool = False
-    """Whether only the name as it is written is asked for: similar ones of other workspaces fill the page already."""
-    imported: ImportedSymbol | None = None
-    """A definition of another workspace whose uses are asked for."""
-    answers: AnswerForm | None = None
-    """The form of the reply, None for the server's."""
 
 
 class Settle(Struct, frozen=True, kw_only=True):

@@ -16,17 +16,24 @@ from typing import Final
 import structlog
 import trio
 
-from codecompass.actors.answering import freshness_policy, needs_symbols, not_ready, timeout_seconds, waits_until
+from codecompass.actors.answering import (
+    Patience,
+    failed_error,
+    freshness_policy,
+    needs_symbols,
+    not_ready,
+    timeout_seconds,
+    told_freshness,
+    waits_until,
+)
 from codecompass.actors.freshness import Freshness
 from codecompass.actors.index_answers import AnswerContext
 from codecompass.actors.job_queue import JobQueue
-from codecompass.actors.job_state import JobState
 from codecompass.actors.known_index import KnownIndex
 from codecompass.actors.messages import Query, Settle, Settled
 from codecompass.actors.unindexed_answers import UnindexedAnswer
 from codecompass.actors.workbench import Workbench
 from codecompass.errors import (
-    Cancelled,
     CodeCompassError,
     IndexDamaged,
     IndexIncompatible,
@@ -34,7 +41,6 @@ from codecompass.errors import (
     PermissionDenied,
     StoreNewer,
     WorkspaceBusy,
-    error_of,
 )
 from codecompass.nurseries import open_nursery
 from codecompass.protocol.metadata import FreshnessStatus, IndexingStatus
@@ -70,7 +76,7 @@ GRACE_SECONDS: Final = 5 * SECONDS
 
 
 class Questions:
-    """Answers any number of questions at a time. Waits are in seconds; `opened` is set once the index has been inspected."""
+    """Answers any number of questions at a time. `opened` is set once the index has been inspected."""
 
     def __init__(
         self,
@@ -80,10 +86,7 @@ class Questions:
         freshness: Freshness,
         *,
         project: Callable[[], Project],
-        policy: FreshnessPolicy,
-        freshness_wait: float,
-        first_answer_wait: float,
-        files_answer_after: float,
+        patience: Patience,
         opened: trio.Event,
     ) -> None:
         self._bench: Final = bench
@@ -91,10 +94,7 @@ class Questions:
         self._jobs: Final = jobs
         self._freshness: Final = freshness
         self._project: Final = project
-        self._policy: Final[FreshnessPolicy] = policy
-        self._freshness_wait: Final = freshness_wait
-        self._first_answer_wait: Final = first_answer_wait
-        self._files_answer_after: Final = files_answer_after
+        self._patience: Final = patience
         self._opened: Final = opened
         self._lacking_since = float("inf")
         self._log: Final = structlog.get_logger(__name__)
@@ -114,10 +114,10 @@ class Questions:
         began = trio.current_time()
         await self._opened.wait()
         if isinstance(query.request, IndexStatus):
-            freshness = await self._freshness.settle("best_effort", began + self._freshness_wait)
+            freshness = await self._freshness.settle("best_effort", began + self._patience.freshness_wait)
             return await self._bench.answer(query, self._context(freshness, "best_effort"))
         ends_at = began + timeout_seconds(query.request, inf)
-        deadline = min(began + self._first_answer_wait, waits_until(query.request, ends_at))
+        deadline = min(began + self._patience.first_answer_wait, waits_until(query.request, ends_at))
         found = await self._ready(query, deadline, ends_at)
         if not isinstance(found, AnswerContext):
             return found
@@ -136,8 +136,8 @@ class Questions:
             raise not_ready(self._jobs.active, has_text=False, schema_status=self._index.on_disk.schema_status)
         if self._index.lacks_symbols:
             return Settled("syncing")
-        wait = min(asked.seconds, self._freshness_wait)
-        return Settled(await self._freshness.settle(asked.policy or self._policy, trio.current_time() + wait))
+        wait = min(asked.seconds, self._patience.freshness_wait)
+        return Settled(await self._freshness.settle(asked.policy or self._patience.policy, trio.current_time() + wait))
 
     async def _ready(self, query: Query, deadline: float, ends_at: float) -> AnswerContext | Reply:
         """Waits for an index until `deadline`, and then for changes; returns what is known of both. Returns the reply instead if
@@ -146,7 +146,7 @@ class Questions:
         Raises the error that the question is answered with if there is no index in time, and nothing could be read.
         """
         jobs, request = self._jobs, query.request
-        policy = freshness_policy(request, self._policy)
+        policy = freshness_policy(request, self._patience.policy)
         is_bootstrap = self._index.meta is None
         if is_bootstrap or (self._index.lacks_symbols and needs_symbols(request)):
             reply = await self._wait_or_read(query, deadline, ends_at, policy)
@@ -158,10 +158,8 @@ class Questions:
             await self._wait_symbols_briefly(deadline)
         freshness: FreshnessStatus = "syncing"
         if policy == "strict" or not (is_first or self._index.lacks_symbols):
-            until = trio.current_time() + self._freshness_wait if ends_at == inf else waits_until(request, ends_at)
-            freshness = await self._freshness.settle(policy, until)
-            if policy != "best_effort" and freshness != "fresh":
-                freshness = "stale"
+            until = trio.current_time() + self._patience.freshness_wait if ends_at == inf else waits_until(request, ends_at)
+            freshness = told_freshness(policy, await self._freshness.settle(policy, until))
         else:
             jobs.ensure_job("question")
         return self._context(freshness, policy, ends_at, is_first=is_first)
@@ -178,9 +176,9 @@ class Questions:
         now = trio.current_time()
         self._lacking_since = min(self._lacking_since, now)
         wait = max(0.0, deadline - now)
-        reading_begins = min(self._lacking_since + PATIENCE * self._files_answer_after, now + PATIENCE_SHARE * wait)
-        least_patience = self._lacking_since + LEAST_PATIENCE * self._files_answer_after
-        answers_from = min(self._lacking_since + self._files_answer_after, deadline)
+        reading_begins = min(self._lacking_since + PATIENCE * self._patience.files_answer_after, now + PATIENCE_SHARE * wait)
+        least_patience = self._lacking_since + LEAST_PATIENCE * self._patience.files_answer_after
+        answers_from = min(self._lacking_since + self._patience.files_answer_after, deadline)
         is_over = trio.Event()
         failure: CodeCompassError | None = None
         found: UnindexedAnswer | None = None
@@ -222,9 +220,12 @@ class Questions:
 
     async def _read(self, query: Query, policy: FreshnessPolicy, deadline: float, ends_at: float) -> UnindexedAnswer | None:
         """Returns the answer of the files themselves; None if they cannot be read. The wait for the index then goes on."""
+        tree = self._bench.tree
+        if tree is None:
+            return None  # The files of a commit are not on disk.
         context = self._context("syncing", policy, ends_at, is_first=True)
         try:
-            return await self._bench.answer_unindexed(query, context, deadline)
+            return await tree.answer_unindexed(query, context, deadline)
         except CodeCompassError as error:
             self._log.warning("files_not_read", error=error.message)
         except Exception:  # noqa: BLE001 (the index answers later)
@@ -320,7 +321,7 @@ class Questions:
         """Returns the error for an index that was not ready in time: how far its job is, or why the last one failed."""
         jobs = self._jobs
         if not jobs.is_running and jobs.last is not None and jobs.failure is not None:
-            return _failed_error(jobs.last, jobs.failure)
+            return failed_error(jobs.last, jobs.failure)
         return not_ready(jobs.active, has_text=has_text, schema_status=self._index.on_disk.schema_status)
 
     def _context(
@@ -338,19 +339,3 @@ class Questions:
             changed_files=self._freshness.changed_files,
             refusal=cannot_update(self._jobs.failure) if isinstance(self._jobs.failure, PermissionDenied) else "",
         )
-
-
-def _failed_error(job: JobState, failure: CodeCompassError) -> CodeCompassError:
-    # A cancelled job does not mean that the question was cancelled.
-    code = IndexNotReady.code if isinstance(failure, Cancelled) else failure.code
-    cause = failure.message if failure.message.endswith(".") else f"{failure.message}."
-    what = f"commit {job.commit[:12]}" if job.commit else "this workspace"
-    if isinstance(failure, Cancelled):
-        again = "The next question starts a new job."
-    else:
-        again = f"It will be retried {'by a later question.' if job.commit else 'automatically; call index_repo to retry now.'}"
-    return error_of(
-        code,
-        f"{what} could not be indexed: {cause} {again}",
-        **{**failure.data, "job_id": job.job_id, "cause": failure.message},
-    )

@@ -15,7 +15,7 @@ import trio
 
 from codecompass.actors.job_state import WatchList
 from codecompass.actors.watching.changes import ChangeLog
-from codecompass.actors.workbench import Workbench
+from codecompass.actors.workbench import TreeWork
 from codecompass.errors import FileSystemUnresponsive
 from codecompass.nurseries import open_nursery
 from codecompass.units import MILLISECONDS, MINUTES, SECONDS
@@ -52,12 +52,13 @@ class _Comparison:
 class ChangeTracker(ChangeLog):
     """The change log of one workspace, which its watcher or comparisons keep up to date.
 
-    `nursery` is the incarnation's; `announce` is called when watching begins or ends.
+    `tree` is None for a commit, which never changes. `nursery` is the incarnation's; `announce` is called when watching begins or
+    ends.
     """
 
-    def __init__(self, bench: Workbench, nursery: trio.Nursery, announce: Callable[[], None]) -> None:
+    def __init__(self, tree: TreeWork | None, nursery: trio.Nursery, announce: Callable[[], None]) -> None:
         super().__init__()
-        self._bench = bench
+        self._tree = tree
         self._nursery = nursery
         self._announce = announce
         self._log = structlog.get_logger(__name__)
@@ -72,6 +73,11 @@ class ChangeTracker(ChangeLog):
         self._next_drain: trio.Event | None = None
         self._pause = REPLACE_WATCHER_SECONDS
         self._is_silent = False
+
+    @property
+    def _work(self) -> TreeWork:
+        assert self._tree is not None, "the tree of a commit is neither watched nor compared"
+        return self._tree
 
     @property
     def is_exact(self) -> bool:
@@ -124,7 +130,7 @@ class ChangeTracker(ChangeLog):
             try:
                 if watcher is not None:
                     try:
-                        changes = await self._bench.drain(watcher) if watcher.touches_tree else watcher.drain()
+                        changes = await self._work.drain(watcher) if watcher.touches_tree else watcher.drain()
                     except Exception as error:  # noqa: BLE001 (without a watcher each question compares every file)
                         self._lose_watcher(error)
                     else:
@@ -144,7 +150,7 @@ class ChangeTracker(ChangeLog):
             await self.drain()
             if self._watch_list is not None and self._watch_list.linked:
                 # These files can be written through a name that is not watched.
-                written = await self._bench.written_links(self._watch_list.linked)
+                written = await self._work.written_links(self._watch_list.linked)
                 self.note(frozenset(path.rpartition("/")[0] for path in written), written)
             return "watched"
         if self.is_current:
@@ -162,7 +168,7 @@ class ChangeTracker(ChangeLog):
 
     async def _compare(self, comparison: _Comparison) -> None:
         try:
-            if await self._bench.differs():
+            if await self._work.differs():
                 self.note(None)
             else:
                 comparison.found_unchanged = True
@@ -181,7 +187,7 @@ class ChangeTracker(ChangeLog):
         while True:
             began = trio.current_time()
             try:
-                async with self._bench.watch() as watcher, open_nursery() as nursery:
+                async with self._work.watch() as watcher, open_nursery() as nursery:
                     self._watcher = watcher
                     self._is_due = self._watch_list is not None
                     nursery.start_soon(follow)

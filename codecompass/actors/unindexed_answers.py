@@ -2,13 +2,14 @@
 marked as partial, with a warning that says what it rests on.
 """
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final, Protocol
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final
 
 import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
+from codecompass.actors.question import Question
 from codecompass.actors.unindexed_files import Coverage, UnindexedFiles
 from codecompass.errors import (
     AmbiguousSymbol,
@@ -27,9 +28,6 @@ from codecompass.query.sought import Sought, sought_for
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.registry import Project
 
-if TYPE_CHECKING:
-    from codecompass.actors.messages import Query
-
 _FAILURES: Final = (FileSystemUnresponsive, IndexDamaged, IndexIncompatible, IndexNotReady, InternalError, PermissionDenied)
 """Errors that say nothing of the question."""
 
@@ -47,50 +45,39 @@ class UnindexedAnswer(Struct, frozen=True):
     is_sure: bool
 
 
-class Answering(Protocol):
-    """How a server or the command line answers from an index."""
+OptionsOf = Callable[[Question], Awaitable[QueryOptions]]
+"""Returns the options of a question, with the differences that it is about, if it is about any."""
 
-    async def options(self, asked: "Query") -> QueryOptions:
-        """Returns the options of a question, with the differences that it is about, if it is about any."""
-
-    async def answer(self, index: WorkspaceIndex, asked: "Query", options: QueryOptions) -> Reply:
-        """Answers a question from `index`, marked as partial. Raises the errors of the functions of `query`."""
+AskFiles = Callable[[WorkspaceIndex, Question, QueryOptions], Awaitable[Reply]]
+"""Answers a question from an index, marked as partial. Raises the errors of the functions of `query`."""
 
 
 async def answer_unindexed(
-    project: Project, files: UnindexedFiles, answering: Answering, query: "Query", deadline: float
+    project: Project, files: UnindexedFiles, question: Question, deadline: float, options_of: OptionsOf, ask_files: AskFiles
 ) -> UnindexedAnswer | None:
-    """Returns the answer from what can be read of the files before `deadline`; see `Workbench.answer_unindexed`."""
-    try:
-        return await _answered(project, files, answering, query, deadline)
-    except InvalidInput as error:
-        return UnindexedAnswer(error, is_sure=True)
-
-
-async def _answered(
-    project: Project, files: UnindexedFiles, answering: Answering, query: "Query", deadline: float
-) -> UnindexedAnswer | None:
-    options = await answering.options(query)
-    # In a thread: reading a question of the greatest length takes tens of milliseconds.
-    sought = await trio.to_thread.run_sync(sought_for, query.request, str(project.root), _changed(options))
+    """Returns the answer from what can be read of the files before `deadline`; see `IndexWorkbench.answer_unindexed`."""
     found: UnindexedAnswer | None = None
     known: Coverage | None = None
-    async with files:
-        # What is read stays, so that reading again gets further than a time that was too short.
-        while (read := await files.read(sought, deadline)) is not None and read[1] != known:
-            index, known = read
-            found = await _answer(answering, index, known, query, options, sought)
-            if known.is_whole or (found is not None and found.is_sure):
-                break
+    try:
+        options = await options_of(question)
+        # In a thread: reading a question of the greatest length takes tens of milliseconds.
+        sought = await trio.to_thread.run_sync(sought_for, question.request, str(project.root), _changed(options))
+        async with files:
+            # What is read stays, so that reading again gets further than a time that was too short.
+            while (read := await files.read(sought, deadline)) is not None and read[1] != known:
+                index, known = read
+                asked = replace(question, warnings=(*question.warnings, known.warning))
+                found = await _answer(ask_files(index, asked, options), known, sought)
+                if known.is_whole or (found is not None and found.is_sure):
+                    break
+    except InvalidInput as error:
+        return UnindexedAnswer(error, is_sure=True)
     return found
 
 
-async def _answer(
-    answering: Answering, index: WorkspaceIndex, coverage: Coverage, query: "Query", options: QueryOptions, sought: Sought
-) -> UnindexedAnswer | None:
-    asked = replace(query, warnings=(*query.warnings, coverage.warning))
+async def _answer(answering: Awaitable[Reply], coverage: Coverage, sought: Sought) -> UnindexedAnswer | None:
     try:
-        reply = await answering.answer(index, asked, options)
+        reply = await answering
     except (InvalidInput, *_FAILURES):
         raise
     except CodeCompassError as error:

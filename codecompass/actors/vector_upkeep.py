@@ -51,7 +51,7 @@ from codecompass.units import SECONDS
 if TYPE_CHECKING:
     # The command line makes vectors without a workspace.
     from codecompass.actors.known_index import KnownIndex
-    from codecompass.actors.workbench import Workbench
+    from codecompass.actors.workbench import TreeWork
 
 SLICE_FILES: Final = 64
 
@@ -73,9 +73,9 @@ T = TypeVar("T")
 class Embedding:
     """Keeps a workspace's vectors up to date. `is_working`: texts are being read or sent. All but `keep_up` is synchronous."""
 
-    def __init__(self, bench: "Workbench", index: "KnownIndex", announce: Callable[[], None]) -> None:
+    def __init__(self, tree: "TreeWork", index: "KnownIndex", announce: Callable[[], None]) -> None:
         self.is_working = False
-        self._bench = bench
+        self._tree = tree
         self._index = index
         self._announce = announce
         self._done: float | None = None
@@ -110,7 +110,7 @@ class Embedding:
             self.is_working = True
             wait = 0.0
             try:
-                if await self._bench.make_vectors():
+                if await self._tree.make_vectors():
                     self._done, self._failure, pause = published_at, "", FIRST_PAUSE_SECONDS
                 else:
                     wait = OTHERS_SECONDS

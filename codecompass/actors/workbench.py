@@ -1,7 +1,8 @@
 """The work that a workspace's actor orders: threads, disk, worker processes. The actor decides when; the workbench does it.
 
 Each method is one piece of work that can be cancelled; apart from open files and the last job's memory it keeps no state of the
-workspace. The actor knows it as the Protocol `Workbench`, so that its schedules can be tested with work in virtual time.
+workspace. The actor knows it as two Protocols, `Workbench` for the index and `TreeWork` for the tree, so that its schedules can
+be tested with work in virtual time.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -9,42 +10,38 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 import trio
-from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.blocking_calls import Limits, load_module
-from codecompass.actors.index_answers import AnswerContext, AnswersFromFiles, IndexAnswers, IndexOnDisk
+from codecompass.actors.index_answers import AnswerContext, IndexAnswers, IndexOnDisk, inspected
 from codecompass.actors.index_limits import index_limits
 from codecompass.actors.indexing import IndexJob
+from codecompass.actors.job_context import JobContext, JobOrder
 from codecompass.actors.job_state import JobReport, JobState
 from codecompass.actors.messages import Query
-from codecompass.actors.starting_point import FindBases, any_base
+from codecompass.actors.question import Question
+from codecompass.actors.tools import Tools
 from codecompass.actors.tree_comparison import TreeComparison
 from codecompass.actors.tree_scan import SCAN_PATIENCE_SECONDS, JobMemory
 from codecompass.actors.unindexed_answers import UnindexedAnswer, answer_unindexed
 from codecompass.actors.unindexed_files import UnindexedFiles
 from codecompass.actors.watching.changes import WatchedChanges
-from codecompass.actors.worker_pool import WorkerPool
-from codecompass.errors import IndexDamaged, IndexInProgress
+from codecompass.errors import IndexInProgress
 from codecompass.jobs import Progress
-from codecompass.log import get_logger
 from codecompass.memory import release_memory
 from codecompass.protocol.replies import Reply
+from codecompass.query.options import QueryOptions
 from codecompass.scan.files import Stamp
-from codecompass.scan.git_roots import ANYWHERE, GitRoots
-from codecompass.settings import AnswerForm, Settings
-from codecompass.store.epochs import compatibility
+from codecompass.scan.git_roots import GitRoots
+from codecompass.settings import Settings
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.job_log import JobLog
-from codecompass.store.layout import HomeLayout, ProjectLayout
+from codecompass.store.layout import ProjectLayout
 from codecompass.store.lock import is_locked
-from codecompass.store.mapped_files import MappedFiles
 from codecompass.store.registry import Project
 from codecompass.units import MINUTES, SECONDS
 
 if TYPE_CHECKING:
-    from codecompass.actors.semantic_lane import SemanticLane
     from codecompass.actors.vector_upkeep import VectorUpkeep
     from codecompass.actors.watching.watcher import TreeWatcher
 
@@ -57,32 +54,28 @@ LOCK_POLL_SECONDS: Final = 0.05 * SECONDS
 LOCK_DEADLINE_SECONDS: Final = 10 * MINUTES
 
 
-class JobOrder(Struct, frozen=True, kw_only=True):
-    """What a job is to do."""
-
-    job_id: str
-    force: bool
-    """Build the index from nothing."""
-    directories: frozenset[str] | None
-    """Directories that changed; None scans the whole tree."""
-    files: frozenset[str] = frozenset()
-    """Files to be read even if their times are unchanged."""
-    text_first: bool = False
-    """Publish the text of a first index separately, however small it is."""
-
-
 class Workbench(Protocol):
-    """The work that an actor needs; IndexWorkbench documents each method."""
+    """The work on one index that an actor needs. IndexWorkbench documents each method."""
+
+    @property
+    def tree(self) -> "TreeWork | None":
+        """The work on the tree that the index is of; None for a commit, which never changes."""
 
     async def inspect_index(self) -> IndexOnDisk: ...
     async def answer(self, query: Query, context: AnswerContext) -> Reply: ...
-    async def answer_unindexed(self, query: Query, context: AnswerContext, deadline: float) -> UnindexedAnswer | None: ...
     async def index(
         self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Callable[[], None]
     ) -> JobReport: ...
+    async def wait_unlocked(self) -> None: ...
+    async def close(self) -> None: ...
+
+
+class TreeWork(Protocol):
+    """The work on a working tree that its actor needs besides: watching, comparing and reading it, and the record of its jobs."""
+
+    async def answer_unindexed(self, query: Query, context: AnswerContext, deadline: float) -> UnindexedAnswer | None: ...
     async def differs(self) -> bool: ...
     async def written_links(self, linked: Mapping[str, Stamp]) -> frozenset[str]: ...
-    async def wait_unlocked(self) -> None: ...
     async def drain(self, watcher: "TreeWatcher") -> WatchedChanges: ...
     def watch(self) -> AbstractAsyncContextManager["TreeWatcher"]: ...
     async def record_queued(self, job: JobState) -> None: ...
@@ -92,78 +85,45 @@ class Workbench(Protocol):
     @property
     def makes_vectors(self) -> bool: ...
     async def make_vectors(self) -> bool: ...
-    async def close(self) -> None: ...
 
 
 class IndexWorkbench:
-    """The workbench of one project's working tree."""
+    """The workbench of one project's working tree: a `Workbench` and its `TreeWork`."""
 
     def __init__(
-        self,
-        *,
-        project: Project,
-        home: HomeLayout,
-        settings: Settings,
-        load_settings: Callable[[], Settings],
-        pool: WorkerPool,
-        limits: Limits,
-        registry: AsyncRegistry,
-        mapped_files: MappedFiles | None = None,
-        answers: AnswerForm = "json",
-        lane: "SemanticLane | None" = None,
-        git_roots: GitRoots = ANYWHERE,
-        bases: FindBases = any_base,
+        self, tools: Tools, project: Project, settings: Settings, load_settings: Callable[[], Settings], git_roots: GitRoots
     ) -> None:
-        """`settings` are the project's; `load_settings` reads them again before each job that scans the whole tree. `answers` is
-        the form of the replies; `lane` is None if search by meaning is off. A repository that leads out of `git_roots` counts as
-        none; `bases` says which other projects' indexes may be forked."""
+        """`settings` are the project's; `load_settings` reads them again before each job that scans the whole tree. A repository
+        that leads out of `git_roots` counts as none."""
+        self._tools = tools
         self._project = project
-        self._layout = home.project(project.project_id)
+        self._layout = tools.home.project(project.project_id)
         self._load_settings = load_settings
-        self._pool = pool
-        self._limits = limits
-        self._registry = registry
+        self._limits = limits = tools.limits
+        self._registry = tools.registry
         self._memory: JobMemory | None = None
-        self._index = WorkspaceIndex(self._layout, project.project_id, mapped_files)
+        self._index = WorkspaceIndex(self._layout, project.project_id, tools.mapped_files)
         self._git_roots = git_roots
-        self._bases = bases
         own = index_limits(settings.index, git_roots)
         self._comparison = TreeComparison(project.root, self._index, own, limits.blocking)
         self._unindexed = UnindexedFiles(project, self._comparison)
         self._vectors: VectorUpkeep | None = None
-        if lane is not None:
+        if tools.lane is not None:
             from codecompass.actors import vector_upkeep  # only where search by meaning is on
 
-            self._vectors = vector_upkeep.VectorUpkeep(lane, self._layout, self._index, limits)
-        self._answers = IndexAnswers(
-            project,
-            self._index,
-            self._comparison,
-            registry,
-            settings,
-            answers,
-            limiter=limits.queries,
-            vectors=self._vectors,
-            pool=pool,
-        )
+            self._vectors = vector_upkeep.VectorUpkeep(tools.lane, self._layout, self._index, limits)
+        self._answers = IndexAnswers(tools, project, self._index, self._comparison, settings, self._vectors)
+
+    @property
+    def tree(self) -> TreeWork:
+        """Itself."""
+        return self
 
     async def inspect_index(self) -> IndexOnDisk:
         """Returns the state of the index on disk. Opens the index, so that the first question finds it warm."""
         interruption = await self._registry.run_jobs(JobLog.interruption, self._project.project_id)
-        index = await trio.to_thread.run_sync(self._inspect, limiter=self._limits.checks)
+        index = await trio.to_thread.run_sync(inspected, self._index, self._project.root, limiter=self._limits.checks)
         return replace(index, interruption=interruption)
-
-    def _inspect(self) -> IndexOnDisk:
-        found = compatibility(self._layout)
-        index = IndexOnDisk(schema_status=found.status, schema_version=found.current_schema_version, is_newer=found.is_newer)
-        if found.status != "compatible":
-            return index
-        try:
-            with self._index.snapshot() as snapshot:
-                return replace(index, meta=snapshot.meta)
-        except IndexDamaged as error:
-            get_logger(__name__).error("index_damaged", workspace=str(self._project.root), cause=error.message)
-            return replace(index, schema_status="corrupt_manifest", damage=error.message)
 
     async def answer(self, query: Query, context: AnswerContext) -> Reply:
         """Answers a question from the newest generation. Raises the same errors as `IndexAnswers.answer`."""
@@ -175,8 +135,12 @@ class IndexWorkbench:
         Returns None if nothing could be read, or nothing that answers. Raises InvalidInput if the question cannot be read,
         FileSystemUnresponsive, PermissionDenied or InternalError if the files cannot. Safe to cancel.
         """
-        answering = AnswersFromFiles(self._answers, context)
-        return await answer_unindexed(self._project, self._unindexed, answering, query, deadline)
+        answers = self._answers
+
+        async def ask_files(index: WorkspaceIndex, asked: Question, options: QueryOptions) -> Reply:
+            return await answers.answer_from(index, asked, context, options)
+
+        return await answer_unindexed(self._project, self._unindexed, query, deadline, answers.options, ask_files)
 
     async def index(
         self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Callable[[], None]
@@ -202,25 +166,20 @@ class IndexWorkbench:
                 self._comparison.limits = index_limits(settings.index, self._git_roots)
                 self._answers.use(settings)
             has_faults = await trio.to_thread.run_sync(lambda: self._index.has_faults, limiter=self._limits.checks)
-            job = IndexJob(
+            context = JobContext(
                 root=self._project.root,
                 layout=self._layout,
-                pool=self._pool,
+                pool=self._tools.pool,
                 limits=self._comparison.limits,
-                job_id=order.job_id,
-                force=order.force or has_faults,
-                changed_directories=order.directories,
-                changed_files=order.files,
-                memory=self._memory,
-                text_first=order.text_first,
                 blocking=self._limits.blocking,
                 turns=self._limits.writers,
-                bases=self._bases,
+                bases=self._tools.bases,
                 on_progress=on_progress,
                 on_published=on_published,
                 on_scanned=self._unindexed.note_scan,
                 give_way=self._unindexed.give_way,
             )
+            job = IndexJob(context, replace(order, force=order.force or has_faults), self._memory)
             report = await job.run()
             self._memory = job.memory
             if report.files_changed >= LARGE_JOB_FILES:

@@ -25,6 +25,7 @@ import structlog
 import trio
 from msgspec import Struct
 
+from codecompass.actors.answering import Patience
 from codecompass.actors.freshness import CommitFreshness, Freshness
 from codecompass.actors.job_queue import JobQueue
 from codecompass.actors.job_state import JobView
@@ -35,7 +36,6 @@ from codecompass.actors.questions import Questions
 from codecompass.actors.tracking import ChangeTracker
 from codecompass.actors.workbench import Workbench
 from codecompass.errors import Cancelled, CodeCompassError, InternalError
-from codecompass.protocol.requests import FreshnessPolicy
 from codecompass.scan.git_revisions import NamedCommit
 from codecompass.store.registry import Project
 from codecompass.units import MINUTES
@@ -48,17 +48,11 @@ CRASH_RETRY_MS = 1000
 
 
 class WorkspaceSettings(Struct, frozen=True, kw_only=True):
-    """Tunables of a workspace. Times in seconds."""
+    """Tunables of a workspace."""
 
-    freshness_policy: FreshnessPolicy = "balanced"
-    freshness_wait: float = 5.0
-    """How long a question waits for changes to land."""
-    first_answer_wait: float = 25.0
-    """How long a question waits for a first index."""
-    files_answer_after: float = 2.5
-    """How long a question waits for a first index before the files themselves may answer it."""
+    patience: Patience = Patience()
     idle: float = 15 * MINUTES
-    """Time without a message after which an idle workspace is retired."""
+    """Seconds without a message after which an idle workspace is retired."""
 
 
 class ActorContext(Struct, frozen=True, kw_only=True):
@@ -108,8 +102,9 @@ class _WorkspaceActor:
         self._opened = trio.Event()
         self._in_flight = 0
         self._answered = trio.Event()
+        self._tree = bench.tree
         self._index = KnownIndex(bench)
-        self._changes = ChangeTracker(bench, nursery, self._announce)
+        self._changes = ChangeTracker(bench.tree, nursery, self._announce)
         self._jobs = JobQueue(
             project=context.project,
             bench=bench,
@@ -120,30 +115,26 @@ class _WorkspaceActor:
             announce=self._announce,
             commit=context.commit,
         )
-        self._is_of_commit = context.commit is not None
         self._embedding: Embedding | None = None
-        if bench.makes_vectors:
+        if bench.tree is not None and bench.tree.makes_vectors:
             from codecompass.actors import vector_upkeep  # only where search by meaning is on
 
-            self._embedding = vector_upkeep.Embedding(bench, self._index, self._announce)
-        self._freshness = (CommitFreshness if self._is_of_commit else Freshness)(self._changes, self._jobs)
+            self._embedding = vector_upkeep.Embedding(bench.tree, self._index, self._announce)
+        self._freshness = (CommitFreshness if bench.tree is None else Freshness)(self._changes, self._jobs)
         self._questions = Questions(
             bench,
             self._index,
             self._jobs,
             self._freshness,
             project=context.project,
-            policy=settings.freshness_policy,
-            freshness_wait=settings.freshness_wait,
-            first_answer_wait=settings.first_answer_wait,
-            files_answer_after=settings.files_answer_after,
+            patience=settings.patience,
             opened=self._opened,
         )
 
     async def run(self) -> None:
         """Serves the mailbox until it is closed, then waits until every received message is answered."""
         self._nursery.start_soon(self._open)
-        if not self._is_of_commit:
+        if self._tree is not None:
             self._nursery.start_soon(self._changes.keep_watch, self._freshness.follow)
         if self._embedding is not None:
             self._nursery.start_soon(self._embedding.keep_up)

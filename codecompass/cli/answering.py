@@ -1,79 +1,41 @@
-"""Answers a question on the command line: finds the project and its index, checks the freshness, then runs the query.
+"""Answers a question on the command line: of one project, once its index is ready (`readiness.py`), or of several.
 
-not indexed                -> index it first; while another process does, answer from the files themselves (unindexed.py)
-files have changed         -> balanced: update the index first; strict: refuse; best_effort: answer, and name what is stale
-another process is writing -> wait for it as long as a server's query does, then answer from what is published
-nothing can be written     -> answer from what is published, and warn why it is not updated
+While another process makes a first index, the files themselves answer (`unindexed.py`).
 """
 
-import time
-from collections.abc import Callable, Collection, Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.actors.answering import (
-    asked_ref,
-    freshness_policy,
-    is_touch_due,
-    needs_symbols,
-    not_ready,
-    query_settings,
-    time_limit,
-    timeout_seconds,
-)
-from codecompass.actors.commits import named_commit
-from codecompass.actors.index_limits import index_limits
+from codecompass.actors.answering import is_about_differences, timeout_seconds
+from codecompass.actors.asking import QueryContext, Standing, StoredIndex, TimeLimit, ask, query_settings
+from codecompass.actors.question import QueryRequest, Question
 from codecompass.cli.commit_index import commit_index
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.jobs import OTHERS_POLL_SECONDS, run_job, summary
+from codecompass.cli.readiness import asked_project, ready_index
 from codecompass.cli.semantic import meaning_of
-from codecompass.cli.terminal import printable
-from codecompass.cli.workspace import choose, forgotten_if_unfinished, project_for_question
-from codecompass.errors import IndexInProgress, IndexNotReady, InvalidInput, PermissionDenied, error_of
+from codecompass.errors import IndexNotReady, InvalidInput, error_of
 from codecompass.protocol.decode import decode
-from codecompass.protocol.metadata import AnswerState, FreshnessStatus
+from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import ErrorReply, Reply
-from codecompass.protocol.requests import AnyRequest, DiffContext, FreshnessPolicy
-from codecompass.query.metadata import cannot_update, errors_with_metadata, mark_stale, stale_warning
 from codecompass.query.options import QueryOptions
 from codecompass.scan.git_revisions import NamedCommit
 from codecompass.settings import Settings
-from codecompass.store.drift import Drift, find_drift, stale_error
-from codecompass.store.epochs import Compatibility, compatibility
 from codecompass.store.index import WorkspaceIndex
-from codecompass.store.layout import ProjectLayout
-from codecompass.store.lock import is_locked
-from codecompass.store.registry import Project, Registry
+from codecompass.store.registry import Project
 from codecompass.store.snapshot import Snapshot
 from codecompass.units import MILLISECONDS
 
 if TYPE_CHECKING:
-    from codecompass.actors.differences import IsCancelled
     from codecompass.actors.job_state import JobView
     from codecompass.projects.caller import TransportName
 
-RequestT = TypeVar("RequestT", bound=AnyRequest)
+RequestT = TypeVar("RequestT", bound=QueryRequest)
 ReplyT = TypeVar("ReplyT", bound=Reply)
-
-T = TypeVar("T")
-
-
-class QueryContext(Struct, frozen=True):
-    """What a query function gets besides the request. `changed` are paths that have changed since they were indexed."""
-
-    snapshot: Snapshot
-    state: AnswerState
-    settings: QueryOptions
-    is_expired: Callable[[], bool]
-    changed: Collection[str] = ()
-
-    def marked(self, reply: ReplyT) -> ReplyT:
-        """Returns the reply with hits in changed files marked as stale."""
-        return mark_stale(reply, self.changed) if self.changed else reply
 
 
 class Answer(Struct, Generic[ReplyT], frozen=True):
@@ -91,96 +53,59 @@ def answer(
 ) -> Answer[ReplyT]:
     """Returns the reply of `query` to the request that `arguments` decode to.
 
-    Raises InvalidInput for arguments that do not decode, before anything is indexed, and what `choose` and `query` raise.
+    Raises InvalidInput for arguments that do not decode, before anything is indexed, and what `asked_project`, `ready_index` and
+    `query` raise.
     """
     options = invocation.options
     decoded = decode(request_type.tool, {**arguments, "project_id": options.project_id})
     request = decoded.request
     assert isinstance(request, request_type)
-    with invocation.registry() as registry, ExitStack() as stack:
-        choice = choose(registry, options)
-        stack.enter_context(forgotten_if_unfinished(invocation, registry, choice))
-        project = project_for_question(invocation, registry, choice)
-        settings = invocation.settings_for(project.root)
-        named = asked_ref(request)
-        commit = None if named is None else named_commit(project.root, *named)
-        if commit is not None:
-            return _answer_about(invocation, project, commit, settings, decoded.warnings, request, query)
-        index = WorkspaceIndex(invocation.home.project(project.project_id), project.project_id)
-        policy = freshness_policy(request, settings.query.freshness_policy)
-
-        def ready(seconds: float) -> _Ready:
-            return _ready(invocation, registry, project, index, settings, request, policy, seconds)
-
-        whole = first_answer_seconds(settings)
+    question = Question(request=request, warnings=decoded.warnings, names_project=options.project_id is not None)
+    run = partial(query, request)
+    with asked_project(invocation, request) as asked:
+        project, settings = asked.project, asked.settings
+        if asked.commit is not None:
+            return Answer(_reply_about(invocation, project, asked.commit, settings, question, run), project)
+        index = WorkspaceIndex(asked.layout, project.project_id)
+        patience, is_strict = asked.patience, asked.policy == "strict"
+        whole = patience.first_answer_wait
         try:
-            found = ready(whole if policy == "strict" else min(whole, settings.query.files_answer_after_ms * MILLISECONDS))
+            tree = ready_index(asked, index, whole if is_strict else min(whole, patience.files_answer_after))
         except IndexNotReady:
-            if policy == "strict":
+            if is_strict:
                 raise
             from codecompass.cli.unindexed import reply_from_files  # loads the event loop and what runs workers
 
-            reply = reply_from_files(invocation, project, settings, request, decoded.warnings, query, whole)
+            reply = reply_from_files(invocation, project, settings, question, run, whole)
             if reply is not None:
                 return Answer(reply, project)
-            found = ready(whole)
-        drift, status, refusal = found.drift, found.status, found.refusal
-        if is_touch_due(project, time.time()):
-            # Only eviction reads the time of use: a full disk must not fail the question.
-            with suppress(PermissionDenied):
-                registry.touch(project.project_id)
+            tree = ready_index(asked, index, whole)
+        asked.note_use()
     try:
         meaning = meaning_of(invocation, index, request)
-        with index.snapshot() as snapshot:
-            # No file differs, so the index is that of the current branch, even if it was built on another one.
-            ref = drift.head.ref if drift is not None and drift.is_fresh else snapshot.meta.ref
-            changed = () if drift is None or snapshot.meta.completeness == "partial" else drift.paths
-            state = AnswerState(
-                workspace=str(project.root),
-                project_id=project.name,
-                ref=ref,
-                freshness_status=status,
-                indexing_status="indexing" if is_locked(index.layout) else "ready",
-                schema_name="" if options.project_id is None else project.schema_name,
-                warnings=tuple(filter(None, (*decoded.warnings, stale_warning(changed) if changed else "", refusal))),
-            )
-            tunables = query_settings(settings, "json" if options.as_json else "text")
-            if meaning is not None:
-                tunables = replace(tunables, meaning=meaning)
-            tunables = _with_differences(tunables, request, project.root, settings)
-            question = QueryContext(snapshot, state, tunables, deadline(request, settings), frozenset(changed))
-            with errors_with_metadata(snapshot, state):
-                return Answer(query(request, question), project)
+        tunables = options_here(invocation, question, project.root, settings)
+        if meaning is not None:
+            tunables = replace(tunables, meaning=meaning)
+        return Answer(ask(tree, question, tunables, time_for(request, settings), run), project)
     finally:
         index.close()
 
 
-def _answer_about(
+def _reply_about(
     invocation: Invocation,
     project: Project,
     commit: NamedCommit,
     settings: Settings,
-    warnings: tuple[str, ...],
-    request: RequestT,
-    query: Callable[[RequestT, QueryContext], ReplyT],
-) -> Answer[ReplyT]:
+    question: Question,
+    query: Callable[[QueryContext], ReplyT],
+) -> ReplyT:
     """Answers from the index of a commit, which is never stale."""
     index = commit_index(invocation, project, commit, settings)
-    state = AnswerState(
-        workspace=str(project.root),
-        project_id=project.name,
-        ref=commit.name,
-        commit=commit.commit,
-        schema_name="" if invocation.options.project_id is None else project.schema_name,
-        warnings=warnings,
-    )
-    tunables = query_settings(settings, "json" if invocation.options.as_json else "text")
-    tunables = _with_differences(tunables, request, project.root, settings, commit)
+    known = Standing(ref=commit.name, commit=commit.commit)
     try:
-        with index.snapshot() as snapshot:
-            question = QueryContext(snapshot, state, tunables, deadline(request, settings))
-            with errors_with_metadata(snapshot, state):
-                return Answer(query(request, question), project)
+        tunables = options_here(invocation, question, project.root, settings, commit)
+        stored = StoredIndex(project=project, open=index.snapshot, known=known)
+        return ask(stored, question, tunables, time_for(question.request, settings), query)
     finally:
         index.close()
 
@@ -193,10 +118,10 @@ def print_answer(
 ) -> ReplyT:
     """Prints the reply of `query`, as JSON or as the text that agents get, and returns it. Raises what `answer` raises."""
 
-    def marked(request: RequestT, question: QueryContext) -> ReplyT:
-        return question.marked(query(question.snapshot, request, question.state, question.is_expired))
+    def run(request: RequestT, context: QueryContext) -> ReplyT:
+        return query(context.snapshot, request, context.state, context.is_expired)
 
-    reply = answer(invocation, request_type, arguments, marked).reply
+    reply = answer(invocation, request_type, arguments, run).reply
     invocation.print_reply(reply)
     return reply
 
@@ -262,157 +187,23 @@ class _Person:
         """Does nothing: no job is waited for."""
 
 
-def drift_of(
-    snapshot: Snapshot, project_root: str, settings: Settings, *, is_cancelled: Callable[[], bool] | None = None
-) -> Drift:
-    """Returns how the tree differs from a snapshot under the project's settings.
-
-    Raises OSError if the root cannot be listed, ScanCancelled once `is_cancelled` returns True.
-    """
-    limits = index_limits(settings.index)
-    return find_drift(snapshot, project_root, limits.rules, limits.fingerprint, is_cancelled=is_cancelled)
-
-
-class _Ready(Struct, frozen=True):
-    """What is known of an index that can answer: how the tree differs from it, None after a job, its freshness, and why it cannot
-    be updated, empty if it can."""
-
-    drift: Drift | None
-    status: FreshnessStatus
-    refusal: str = ""
-
-
-def _ready(
-    invocation: Invocation,
-    registry: Registry,
-    project: Project,
-    index: WorkspaceIndex,
-    settings: Settings,
-    request: AnyRequest,
-    policy: FreshnessPolicy,
-    seconds: float,
-) -> _Ready:
-    """Makes the index ready to answer. Raises IndexNotReady if another process makes it, and takes longer than `seconds`."""
-    if compatibility(index.layout).needs_build:
-        index_first(invocation, registry, project, index.layout, seconds)
-    try:
-        return _Ready(*_fresh_enough(invocation, registry, project, index, settings, request, policy, seconds))
-    except _NotWritable as error:
-        return _Ready(error.drift, "stale", cannot_update(error.cause))
-
-
-def first_answer_seconds(settings: Settings) -> float:
-    """Returns how long a question may wait for a first index."""
-    return settings.query.first_answer_wait_ms * MILLISECONDS
-
-
-def index_first(invocation: Invocation, registry: Registry, project: Project, layout: ProjectLayout, seconds: float) -> None:
-    """Indexes a project without an index that this program can read, or waits for another process to do so.
-
-    Raises IndexNotReady if that takes longer than `seconds`.
-    """
-    terminal = invocation.terminal
-    terminal.note(f"indexing {printable(str(project.root))} {_occasion(compatibility(layout))}", "dim")
-    gives_up_at = time.monotonic() + seconds
-    while True:
-        try:
-            job = run_job(invocation, registry, project, cause="first question")
-        except IndexInProgress as error:
-            if time.monotonic() > gives_up_at:
-                raise not_ready(None, has_text=False) from error
-        else:
-            terminal.note(summary(job), "dim")
-            return
-        # Another process is indexing it. If that ends without an index, it is our turn.
-        while is_locked(layout) and compatibility(layout).needs_build and time.monotonic() < gives_up_at:
-            time.sleep(OTHERS_POLL_SECONDS)
-        if not compatibility(layout).needs_build:
-            return
-
-
-def _occasion(found: Compatibility) -> str:
-    if found.status == "not_indexed":
-        return "first"
-    if found.current is None or found.status != "reindex_required":
-        return "anew: its index cannot be read"
-    return f"anew: its index is of an older format (codecompass {printable(found.current.program_version)})"
-
-
-def _with_differences(
-    options: QueryOptions, request: AnyRequest, root: Path, settings: Settings, commit: NamedCommit | None = None
+def options_here(
+    invocation: Invocation, question: Question, root: Path, settings: Settings, commit: NamedCommit | None = None
 ) -> QueryOptions:
-    """Returns the options with the differences of the working tree, or of `commit`, if the request needs them; else unchanged.
+    """Returns the options of a question, with the differences of the working tree, or of `commit`, if it is about them.
 
-    Runs git and worker processes. Raises what `with_differences` raises.
+    Runs git and worker processes for these. Raises what `with_differences` raises.
     """
-    if not isinstance(request, DiffContext) and getattr(request, "changed_since", None) is None:
+    options = query_settings(settings, "json" if invocation.options.as_json else "text")
+    if not is_about_differences(question.request):
         return options
     import trio
 
-    from codecompass.actors.differences import with_differences
-    from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
+    from codecompass.cli.unindexed import with_differences_here
 
-    async def here(work: "Callable[[IsCancelled], T]") -> T:
-        return work(lambda: False)
-
-    n_workers = settings.index.workers or default_pool_size()
-    limits = index_limits(settings.index)
-    return trio.run(with_differences, options, request, root, limits, lambda: open_worker_pool(n_workers), here, commit)
+    return trio.run(with_differences_here, options, question.request, root, settings, commit)
 
 
-class _NotWritable(Exception):
-    """Files have changed, and the index cannot be written."""
-
-    def __init__(self, drift: Drift, cause: PermissionDenied) -> None:
-        super().__init__(cause.message)
-        self.drift = drift
-        self.cause = cause
-
-
-def _fresh_enough(
-    invocation: Invocation,
-    registry: Registry,
-    project: Project,
-    index: WorkspaceIndex,
-    settings: Settings,
-    request: AnyRequest,
-    policy: FreshnessPolicy,
-    seconds: float,
-) -> tuple[Drift | None, FreshnessStatus]:
-    """Updates the index as the policy says. Returns how the tree differs from it, None after a job, and the freshness.
-
-    Raises _NotWritable, IndexStale under `strict`, and IndexNotReady if symbols that the request needs are missing for longer
-    than `seconds`.
-    """
-    freshness_wait = timeout_seconds(request, settings.query.freshness_wait_ms * MILLISECONDS)
-    began = time.monotonic()
-    while True:
-        with index.snapshot() as snapshot:
-            drift = drift_of(snapshot, str(project.root), settings)
-            if drift.is_fresh:
-                return drift, "fresh"
-            if policy == "strict":
-                raise stale_error(snapshot, drift)
-            lacks_symbols = snapshot.meta.completeness == "partial" and needs_symbols(request)
-        gives_up_at = began + (seconds if lacks_symbols else freshness_wait)
-        if policy == "best_effort":
-            return drift, "syncing" if is_locked(index.layout) else "stale"
-        try:
-            run_job(invocation, registry, project, cause="question")
-        except PermissionDenied as error:
-            raise _NotWritable(drift, error) from error
-        except IndexInProgress:
-            # Another process is indexing changes, perhaps these: wait for it as long as the question may take.
-            while is_locked(index.layout):
-                if time.monotonic() > gives_up_at:
-                    if lacks_symbols:
-                        raise not_ready(None, has_text=True) from None
-                    return drift, "stale"
-                time.sleep(OTHERS_POLL_SECONDS)
-        else:
-            return None, "fresh"
-
-
-def deadline(request: AnyRequest, settings: Settings) -> Callable[[], bool]:
-    """Returns a function that says whether the request's time limit, which starts now, has passed."""
-    return time_limit(timeout_seconds(request, settings.query.timeout_ms * MILLISECONDS))
+def time_for(request: QueryRequest, settings: Settings) -> TimeLimit:
+    """Returns how long the search for a request may take."""
+    return TimeLimit(seconds=timeout_seconds(request, settings.query.timeout_ms * MILLISECONDS))

@@ -5,11 +5,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from codecompass import formatting
-from codecompass.actors.answering import not_ready
+from codecompass.actors.answering import not_ready, patience_of
 from codecompass.actors.commits import built_index
 from codecompass.actors.index_limits import IndexLimits, index_limits
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.jobs import OTHERS_POLL_SECONDS, ShowProgress, progress_bar
+from codecompass.cli.jobs import ShowProgress, progress_bar, wait_for_other
 from codecompass.cli.terminal import printable
 from codecompass.errors import IndexInProgress
 from codecompass.scan.git_revisions import NamedCommit
@@ -17,9 +17,7 @@ from codecompass.settings import Settings
 from codecompass.store.commit_indexes import note_use, remove_commit, remove_leftovers, surplus_commits
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.job_log import new_job_id
-from codecompass.store.lock import is_locked
 from codecompass.store.registry import Project
-from codecompass.units import MILLISECONDS
 
 if TYPE_CHECKING:
     from codecompass.actors.job_state import JobReport
@@ -33,7 +31,7 @@ def commit_index(invocation: Invocation, project: Project, commit: NamedCommit, 
     layout = invocation.home.project(project.project_id)
     limits = index_limits(settings.index)
     own = layout.commit(commit.commit)
-    gives_up_at = time.monotonic() + settings.query.first_answer_wait_ms * MILLISECONDS
+    gives_up_at = time.monotonic() + patience_of(settings).first_answer_wait
     while built_index(own, commit, limits) is None:
         try:
             _make_room(invocation, project, commit, settings.storage.max_refs)
@@ -41,8 +39,7 @@ def commit_index(invocation: Invocation, project: Project, commit: NamedCommit, 
         except IndexInProgress as error:
             if time.monotonic() > gives_up_at:
                 raise not_ready(None, has_text=False) from error
-            while is_locked(own) and time.monotonic() < gives_up_at:
-                time.sleep(OTHERS_POLL_SECONDS)
+            wait_for_other(own, gives_up_at)
     note_use(own)
     return WorkspaceIndex(own, project.project_id)
 
@@ -78,15 +75,15 @@ async def _run(
     show: ShowProgress,
 ) -> "JobReport":
     from codecompass.actors.commit_indexing import CommitJob
+    from codecompass.actors.job_context import JobContext, JobOrder
     from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
 
     async with open_worker_pool(settings.index.workers or default_pool_size()) as pool:
-        return await CommitJob(
+        context = JobContext(
             root=project.root,
             layout=invocation.home.project(project.project_id),
-            commit=commit,
             pool=pool,
             limits=limits,
-            job_id=new_job_id(),
             on_progress=show,
-        ).run()
+        )
+        return await CommitJob(context, JobOrder(job_id=new_job_id()), commit).run()

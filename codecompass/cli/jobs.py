@@ -24,6 +24,7 @@ from codecompass.units import MINUTES, SECONDS
 
 if TYPE_CHECKING:
     from codecompass.actors.job_state import JobReport
+    from codecompass.store.layout import ProjectLayout
 
 LOG_SECONDS: Final = 0.5
 """Interval at which progress is written to the job log; other processes poll it about as often."""
@@ -141,8 +142,6 @@ def run_job(
 
 def run_job_in_turn(invocation: Invocation, registry: Registry, project: Project, *, force: bool, cause: str) -> FinishedJob:
     """Calls `run_job` once no other process is writing the index. Raises IndexInProgress after OTHERS_DEADLINE_SECONDS."""
-    from codecompass.store.lock import is_locked
-
     layout = invocation.home.project(project.project_id)
     gives_up_at = time.monotonic() + OTHERS_DEADLINE_SECONDS
     is_said = False
@@ -157,8 +156,21 @@ def run_job_in_turn(invocation: Invocation, registry: Registry, project: Project
             by = f" ({owner})" if owner else ""
             invocation.terminal.note(f"another process is writing this index{by}; waiting for it, Ctrl-C gives up", "dim")
             is_said = True
-        while is_locked(layout) and time.monotonic() < gives_up_at:
-            time.sleep(OTHERS_POLL_SECONDS)
+        wait_for_other(layout, gives_up_at)
+
+
+def wait_for_other(layout: "ProjectLayout", gives_up_at: float, *, is_enough: Callable[[], bool] = lambda: False) -> bool:
+    """Waits while another process writes an index, at most until `gives_up_at` by `time.monotonic`, and until `is_enough`.
+
+    Returns whether it has ended, or has done enough, in time.
+    """
+    from codecompass.store.lock import is_locked
+
+    while is_locked(layout) and not is_enough():
+        if time.monotonic() > gives_up_at:
+            return False
+        time.sleep(OTHERS_POLL_SECONDS)
+    return True
 
 
 def summary(job: FinishedJob) -> str:
@@ -263,6 +275,7 @@ async def _run(
     force: bool,
 ) -> "JobReport":
     from codecompass.actors.indexing import IndexJob
+    from codecompass.actors.job_context import JobContext, JobOrder
     from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
 
     def watch(progress: Progress) -> None:
@@ -271,15 +284,14 @@ async def _run(
 
     with stop.watched():
         async with open_worker_pool(settings.workers or default_pool_size()) as pool:
-            return await IndexJob(
+            context = JobContext(
                 root=Path(project.root),
                 layout=invocation.home.project(project.project_id),
                 pool=pool,
                 limits=index_limits(settings),
-                job_id=entry.job_id,
-                force=force,
                 on_progress=watch,
-            ).run()
+            )
+            return await IndexJob(context, JobOrder(job_id=entry.job_id, force=force)).run()
 
 
 def _finished(project: Project, job: JobRecord, report: "JobReport") -> FinishedJob:

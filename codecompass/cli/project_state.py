@@ -2,24 +2,26 @@
 registered, not indexed or not readable.
 """
 
+from contextlib import nullcontext
 from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from codecompass.actors.asking import Standing, StoredIndex, ask_status
 from codecompass.actors.commits import built_index, named_commit
 from codecompass.actors.index_limits import index_limits
-from codecompass.cli.answering import drift_of
+from codecompass.actors.question import Question
 from codecompass.cli.invocation import Invocation
+from codecompass.cli.readiness import drift_of
 from codecompass.cli.semantic import semantic_report_of
 from codecompass.cli.workspace import Choice
 from codecompass.errors import CodeCompassError
 from codecompass.formatting import count
-from codecompass.protocol.metadata import AnswerState, FreshnessStatus, IndexingStatus
+from codecompass.protocol.metadata import FreshnessStatus, IndexingStatus
 from codecompass.protocol.requests import IndexStatus
 from codecompass.protocol.state_replies import IndexStatusReply
-from codecompass.query.status import JobsState, index_status
-from codecompass.query.status import jobs_state as logged_jobs
+from codecompass.query.status import jobs_state
 from codecompass.scan.git_repository import read_head
 from codecompass.scan.git_revisions import NamedCommit
 from codecompass.settings import Settings
@@ -31,7 +33,7 @@ from codecompass.store.job_log import JobLog
 from codecompass.store.layout import HomeLayout
 from codecompass.store.lock import is_locked
 from codecompass.store.registry import Project, Registry
-from codecompass.store.snapshot import IndexMeta, Snapshot
+from codecompass.store.snapshot import IndexMeta
 
 StateName = Literal["ready", "partial", "indexing", "not_indexed", "reindex_required", "damaged", "newer", "root_missing"]
 
@@ -82,30 +84,19 @@ def _commit_status(
     layout = invocation.home.project(choice.project_id).commit(commit.commit)
     found = compatibility(layout)
     is_built = built_index(layout, commit, index_limits(settings.index)) is not None
-    state = AnswerState(
-        workspace=str(choice.root),
-        project_id=choice.name,
+    known = Standing(
         ref=commit.name,
         commit=commit.commit,
-        indexing_status="ready" if is_built else "indexing" if is_locked(layout) else "not_indexed",
+        indexing="ready" if is_built else "indexing" if is_locked(layout) else "not_indexed",
         schema_status=found.status,
+        schema_version=found.current_schema_version,
     )
-    versions = {
-        "current_schema_version": found.current_schema_version,
-        "required_schema_version": found.required_schema_version,
-    }
-    if not is_built:
-        return index_status(None, request, state, JobsState(), **versions)
     index = WorkspaceIndex(layout, choice.project_id)
     try:
-        with index.snapshot() as snapshot:
-            return index_status(snapshot, request, state, JobsState(), **versions)
+        stored = StoredIndex(project=choice, open=index.snapshot if is_built else nullcontext, known=known)
+        return ask_status(stored, Question(request=request), request)
     finally:
         index.close()
-
-
-RECENT_JOBS = 5
-"""Finished jobs that `status` lists."""
 
 
 def index_status_reply(
@@ -114,57 +105,45 @@ def index_status_reply(
     """Returns the reply of the tool `index_status` for the project of `choice`. Raises RefNotIndexed."""
     layout = invocation.home.project(choice.project_id)
     found = compatibility(layout)
-    jobs = jobs_state(registry, choice.project_id)
-    index = WorkspaceIndex(layout, choice.project_id)
-    warnings: tuple[str, ...] = ()
+    jobs = jobs_state(JobLog(registry), choice.project_id)
     full = over_quota(disk_usage(invocation.home.root), settings.storage.max_size, ())
     ref = read_head(str(choice.root)).ref
     commit = None if request.ref is None else named_commit(choice.root, request.ref)
     if commit is not None:
         return _commit_status(invocation, choice, settings, request, commit)
+    question = Question(request=request, names_project=invocation.options.project_id is not None)
 
-    def reply(snapshot: Snapshot | None, freshness: FreshnessStatus, indexing: IndexingStatus) -> IndexStatusReply:
-        state = AnswerState(
-            workspace=str(choice.root),
-            project_id=choice.name,
+    def known(freshness: FreshnessStatus, indexing: IndexingStatus, warning: str = "") -> Standing:
+        is_busy = jobs.active_job is not None
+        return Standing(
             ref=ref,
-            freshness_status="syncing" if jobs.active_job is not None else freshness,
-            indexing_status="indexing" if jobs.active_job is not None else indexing,
+            freshness="syncing" if is_busy else freshness,
+            indexing="indexing" if is_busy else indexing,
             schema_status=found.status,
-            schema_name="" if invocation.options.project_id is None else f"project_{choice.name.replace('-', '_')}",
-            warnings=(*warnings, full) if full else warnings,
-        )
-        status = index_status(
-            snapshot,
-            request,
-            state,
-            jobs,
-            current_schema_version=found.current_schema_version,
-            required_schema_version=found.required_schema_version,
-        )
-        semantic = None if snapshot is None else semantic_report_of(invocation, snapshot, layout)
-        return status if semantic is None else replace(status, semantic=semantic)
+            schema_version=found.current_schema_version,
+            jobs=jobs,
+        ).warned(warning, full)
+
+    def without_index(known: Standing) -> IndexStatusReply:
+        return ask_status(StoredIndex(project=choice, open=nullcontext, known=known), question, request)
 
     if found.status != "compatible":
-        return reply(None, "stale", "not_indexed" if found.status == "not_indexed" else "failed")
+        return without_index(known("stale", "not_indexed" if found.status == "not_indexed" else "failed"))
+    index = WorkspaceIndex(layout, choice.project_id)
     try:
         with index.snapshot() as snapshot:
             drift = drift_of(snapshot, str(choice.root), settings)
-            freshness: FreshnessStatus = "fresh" if drift.is_fresh else "syncing" if is_locked(layout) else "stale"
+            warning = ""
             if snapshot.meta.completeness == "partial":
                 # A job counts files without symbols as changed, but the user has not changed them.
-                warnings = ("the index is not complete: the last run ended before all symbols were there",)
+                warning = "the index is not complete: the last run ended before all symbols were there"
             elif not drift.is_fresh:
-                warnings = (f"{count(drift.n_files, 'file')} changed since the index was built",)
-            return reply(snapshot, freshness, "ready")
+                warning = f"{count(drift.n_files, 'file')} changed since the index was built"
+            standing = known("fresh" if drift.is_fresh else "syncing" if is_locked(layout) else "stale", "ready", warning)
+            standing = replace(standing, semantic=semantic_report_of(invocation, snapshot, layout))
+            opened = StoredIndex(project=choice, open=lambda: nullcontext(snapshot), known=standing)
+            return ask_status(opened, question, request)
     except CodeCompassError as error:
-        warnings = (error.message,)
-        return reply(None, "stale", "failed")
+        return without_index(known("stale", "failed", error.message))
     finally:
         index.close()
-
-
-def jobs_state(registry: Registry, project_id: str) -> JobsState:
-    """Returns the jobs of a project in the job log, as `index_status` reports them."""
-    log = JobLog(registry)
-    return logged_jobs(log.active(project_id), log.recent(project_id, RECENT_JOBS), log.interruption(project_id))

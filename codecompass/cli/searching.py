@@ -9,7 +9,8 @@ from typing import Final, assert_never
 from msgspec.structs import replace
 
 from codecompass import formatting
-from codecompass.cli.answering import QueryContext, answer, answer_several
+from codecompass.actors.asking import QueryContext
+from codecompass.cli.answering import answer, answer_several
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.render import write_hits
 from codecompass.cli.terminal import cut, printable
@@ -102,14 +103,14 @@ def search(
     surroundings: dict[str, dict[int, str]] = {}
     searched: list[str] = []
 
-    def query(request: SearchCode, question: QueryContext) -> SearchCodeReply:
-        settings = replace(question.settings, shows_lines=True) if as_lines else question.settings
-        reply = search_code(question.snapshot, request, question.state, settings, question.is_expired)
+    def query(request: SearchCode, context: QueryContext) -> SearchCodeReply:
+        options = replace(context.options, shows_lines=True) if as_lines else context.options
+        reply = search_code(context.snapshot, request, context.state, options, context.is_expired)
         if not reply.results:
-            searched.append(searched_files(question.snapshot))
+            searched.append(searched_files(context.snapshot))
         if any(around):
-            surroundings.update(_lines_around(question.snapshot, reply.results, *around))
-        return question.marked(reply)
+            surroundings.update(_lines_around(context.snapshot, reply.results, *around))
+        return reply
 
     found = answer(invocation, SearchCode, arguments, query)
     is_as_typed = shown in ("", text)
@@ -154,11 +155,11 @@ def locate(invocation: Invocation, arguments: Mapping[str, object], several: tup
 
     searched: list[str] = []
 
-    def query(request: LocateSymbol, question: QueryContext) -> LocateSymbolReply:
-        reply = locate_symbol(question.snapshot, request, question.state, question.settings, question.is_expired)
+    def query(request: LocateSymbol, context: QueryContext) -> LocateSymbolReply:
+        reply = locate_symbol(context.snapshot, request, context.state, context.options, context.is_expired)
         if not reply.results:
-            searched.append(searched_files(question.snapshot))
-        return question.marked(reply)
+            searched.append(searched_files(context.snapshot))
+        return reply
 
     found = answer(invocation, LocateSymbol, arguments, query)
     return _write(invocation, {"": found.project.root}, found.reply, None, name, searched=searched)

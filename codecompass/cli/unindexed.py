@@ -1,27 +1,28 @@
 """Answers a question on the command line from the project's files, while another process makes its first index."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Generic, TypeVar, cast
+from typing import TypeVar, cast
 
 import trio
 from msgspec.structs import replace
 
-from codecompass.actors.answering import query_settings
+from codecompass.actors.asking import QueryContext, Standing, StoredIndex, ask, query_settings
 from codecompass.actors.blocking_calls import BlockingCall, BlockingCalls
 from codecompass.actors.differences import IsCancelled, with_differences
 from codecompass.actors.index_limits import index_limits
-from codecompass.actors.messages import Query, QueryRequest
+from codecompass.actors.question import QueryRequest, Question
 from codecompass.actors.tree_comparison import TreeComparison
-from codecompass.actors.unindexed_answers import answer_unindexed
+from codecompass.actors.unindexed_answers import UnindexedAnswer, answer_unindexed
 from codecompass.actors.unindexed_files import UnindexedFiles
 from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
-from codecompass.cli.answering import QueryContext, ReplyT, RequestT, deadline
+from codecompass.cli.answering import ReplyT, time_for
 from codecompass.cli.invocation import Invocation
 from codecompass.errors import CodeCompassError
-from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import Reply
 from codecompass.query.options import QueryOptions
+from codecompass.scan.git_revisions import NamedCommit
 from codecompass.scan.walk import ScanResult, scan
 from codecompass.settings import Settings
 from codecompass.store.index import WorkspaceIndex
@@ -34,83 +35,56 @@ def reply_from_files(
     invocation: Invocation,
     project: Project,
     settings: Settings,
-    request: RequestT,
-    warnings: tuple[str, ...],
-    query: Callable[[RequestT, QueryContext], ReplyT],
+    question: Question,
+    query: Callable[[QueryContext], ReplyT],
     seconds: float,
 ) -> ReplyT | None:
     """Returns the reply of `query` from the files themselves, read within `seconds`; None if they leave doubt.
 
     Raises the error that is the answer, and FileSystemUnresponsive, PermissionDenied or InternalError if they cannot be read.
     """
-    found = trio.run(_read, _Answering(invocation, project, settings, request, query), warnings, seconds)
-    if isinstance(found, CodeCompassError):
-        raise found
-    return cast("ReplyT | None", found)
 
+    async def options_of(asked: Question) -> QueryOptions:
+        options = query_settings(settings, "json" if invocation.options.as_json else "text")
+        return await with_differences_here(options, asked.request, project.root, settings)
 
-class _Answering(Generic[RequestT, ReplyT]):
-    """How the command line answers from an index. An `unindexed_answers.Answering`."""
-
-    def __init__(
-        self,
-        invocation: Invocation,
-        project: Project,
-        settings: Settings,
-        request: RequestT,
-        query: Callable[[RequestT, QueryContext], ReplyT],
-    ) -> None:
-        self.own_index = WorkspaceIndex(invocation.home.project(project.project_id), project.project_id)
-        self.project = project
-        self.settings = settings
-        self.request = request
-        self._invocation = invocation
-        self._query = query
-
-    async def options(self, _asked: Query) -> QueryOptions:
-        """See `Answering`."""
-
-        async def here(work: Callable[[IsCancelled], T]) -> T:
-            return work(lambda: False)
-
-        options = query_settings(self.settings, "json" if self._invocation.options.as_json else "text")
-        n_workers = self.settings.index.workers or default_pool_size()
-        limits = index_limits(self.settings.index)
-        return await with_differences(options, self.request, self.project.root, limits, lambda: open_worker_pool(n_workers), here)
-
-    async def answer(self, index: WorkspaceIndex, asked: Query, options: QueryOptions) -> Reply:
-        """See `Answering`."""
-        names_project = self._invocation.options.project_id is not None
+    async def ask_files(index: WorkspaceIndex, asked: Question, options: QueryOptions) -> Reply:
+        known = Standing(is_partial=True, freshness="syncing", indexing="indexing")
         with index.snapshot() as snapshot:
-            state = AnswerState(
-                workspace=str(self.project.root),
-                project_id=self.project.name,
-                ref=snapshot.meta.ref,
-                is_partial=True,
-                freshness_status="syncing",
-                indexing_status="indexing",
-                schema_name=self.project.schema_name if names_project else "",
-                warnings=asked.warnings,
-            )
             # Generations are numbered in the project's own index.
             unnumbered = replace(snapshot, generation=0)
-            question = QueryContext(unnumbered, state, options, deadline(self.request, self.settings))
-            return self._query(self.request, question)
+            files = StoredIndex(project=project, open=lambda: nullcontext(unnumbered), known=known)
+            return ask(files, asked, options, time_for(asked.request, settings), query)
+
+    async def read() -> UnindexedAnswer | None:
+        own_index = WorkspaceIndex(invocation.home.project(project.project_id), project.project_id)
+        comparison = TreeComparison(project.root, own_index, index_limits(settings.index), BlockingCalls())
+        files = UnindexedFiles(project, comparison)
+        try:
+            files.note_scan(await comparison.run_on_tree(lambda call: _listed(project.root, call, settings)))
+            return await answer_unindexed(project, files, question, trio.current_time() + seconds, options_of, ask_files)
+        finally:
+            await files.close()
+
+    found = trio.run(read)
+    if found is None or not found.is_sure:
+        return None
+    if isinstance(found.reply, CodeCompassError):
+        raise found.reply
+    return cast("ReplyT", found.reply)
 
 
-async def _read(
-    answering: _Answering[RequestT, ReplyT], warnings: tuple[str, ...], seconds: float
-) -> Reply | CodeCompassError | None:
-    root, limits = answering.project.root, index_limits(answering.settings.index)
-    comparison = TreeComparison(root, answering.own_index, limits, BlockingCalls())
-    files = UnindexedFiles(answering.project, comparison)
-    try:
-        files.note_scan(await comparison.run_on_tree(lambda call: _listed(root, call, answering.settings)))
-        asked = Query(request=cast("QueryRequest", answering.request), warnings=warnings)
-        found = await answer_unindexed(answering.project, files, answering, asked, trio.current_time() + seconds)
-    finally:
-        await files.close()
-    return found.reply if found is not None and found.is_sure else None
+async def with_differences_here(
+    options: QueryOptions, request: QueryRequest, root: Path, settings: Settings, commit: NamedCommit | None = None
+) -> QueryOptions:
+    """Returns the options with the differences that a request is about, if it is about any. Blocks on git and the disk."""
+
+    async def here(work: Callable[[IsCancelled], T]) -> T:
+        return work(lambda: False)
+
+    n_workers = settings.index.workers or default_pool_size()
+    limits = index_limits(settings.index)
+    return await with_differences(options, request, root, limits, lambda: open_worker_pool(n_workers), here, commit)
 
 
 def _listed(root: Path, call: BlockingCall, settings: Settings) -> ScanResult:

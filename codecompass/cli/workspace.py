@@ -29,7 +29,7 @@ from codecompass.store.index import WorkspaceIndex
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.lock import is_locked
 from codecompass.store.project_names import NAMELESS, normalised_name
-from codecompass.store.registry import Project, Registry
+from codecompass.store.registry import Project, Registry, schema_name
 
 
 class Choice(Struct, frozen=True):
@@ -47,6 +47,11 @@ class Choice(Struct, frozen=True):
     def name(self) -> str:
         """The name of the project; the one that it would probably get if it is not registered."""
         return normalised_name(self.root.name) or NAMELESS if self.project is None else self.project.name
+
+    @property
+    def schema_name(self) -> str:
+        """The name reported for the project's store."""
+        return schema_name(self.name)
 
 
 def choose(registry: Registry, options: GlobalOptions, *, may_be_empty: bool = False) -> Choice:

@@ -6,13 +6,15 @@ question to many repositories, one query of the engine first selects those that 
 """
 
 from collections.abc import Collection, Sequence
+from contextlib import nullcontext
 from typing import Final, overload
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.actors.answering import options_for, query, timeout_seconds
-from codecompass.actors.index_answers import thread_time_limit
+from codecompass.actors.answering import timeout_seconds
+from codecompass.actors.asking import Standing, StoredIndex, TimeLimit, ask, ask_status, options_for
+from codecompass.actors.index_answers import caller_has_left
 from codecompass.actors.job_state import JobView
 from codecompass.actors.messages import CancelJob, Query, Settle, Settled, StartJob
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
@@ -22,16 +24,14 @@ from codecompass.cluster.repositories import RefHead, Repository
 from codecompass.cluster.routing import indexed_by_workers, needs_clone, shown_names
 from codecompass.errors import CodeCompassError, IndexNotReady, RefNotIndexed
 from codecompass.formatting import iso_time
-from codecompass.protocol.metadata import AnswerState, BareMetadata
+from codecompass.protocol.metadata import BareMetadata
 from codecompass.protocol.replies import Reply, SearchEvidence
 from codecompass.protocol.requests import DiffContext, IndexStatus, ListRefs
 from codecompass.protocol.state_replies import IndexedRef, ListedRef, ListRefsReply, WorkingTree
 from codecompass.query.options import QueryOptions
-from codecompass.query.status import index_status
 from codecompass.scan.git_repository import NO_REF
 from codecompass.scan.git_revisions import NamedCommit
 from codecompass.store.registry import Project
-from codecompass.store.schema import SCHEMA_VERSION
 from codecompass.store.snapshot import Snapshot
 from codecompass.units import SECONDS
 
@@ -131,14 +131,10 @@ class RepositoryWorkspace:
             return self._without_index(asked, repository, ref)
         options = replace(options_for(asked, self._settings.options), saves_work=True)
         limit = timeout_seconds(request, self._settings.timeout)
-        state = self._state(asked, repository, ref, head)
+        search = TimeLimit(seconds=min(limit, seconds or limit), is_dropped=caller_has_left)
 
         def work(snapshot: Snapshot) -> Reply:
-            if isinstance(request, IndexStatus):
-                return index_status(
-                    snapshot, request, state, current_schema_version=SCHEMA_VERSION, required_schema_version=SCHEMA_VERSION
-                )
-            return query(snapshot, request, state, options, thread_time_limit(min(limit, seconds or limit)))
+            return ask(self._generation(snapshot, repository, ref, head), asked, options, search)
 
         # Scores of several repositories are hardly comparable anyway, and there is less time for each.
         is_exact = not asked.n_merged
@@ -147,8 +143,7 @@ class RepositoryWorkspace:
 
     def _without_index(self, asked: Query, repository: Repository, ref: str) -> Reply:
         if isinstance(asked.request, IndexStatus):
-            state = self._state(asked, repository, ref, None)
-            return index_status(None, asked.request, state, current_schema_version=0, required_schema_version=SCHEMA_VERSION)
+            return ask_status(self._generation(None, repository, ref, None), asked, asked.request)
         trouble = "" if repository.trouble is None else f" The last attempt failed: {repository.trouble.message.rstrip('.')}."
         raise IndexNotReady(
             f"{self._project.name} was added, and no worker has indexed it yet.{trouble} Call again in {RETRY_MS} ms; "
@@ -156,20 +151,15 @@ class RepositoryWorkspace:
             retry_after_ms=RETRY_MS,
         )
 
-    def _state(self, asked: Query, repository: Repository, ref: str, head: RefHead | None) -> AnswerState:
+    def _generation(self, snapshot: Snapshot | None, repository: Repository, ref: str, head: RefHead | None) -> StoredIndex:
+        """Returns the newest generation of a ref as what is asked; without a head there is none."""
         trouble = repository.trouble
-        troubles = () if trouble is None or not trouble.failures else (f"it could not be brought up to date: {trouble.message}",)
-        return AnswerState(
-            workspace=str(self._project.root),
-            project_id=self._project.name,
-            ref=ref,
-            commit="" if head is None else head.commit,
-            indexing_status="not_indexed" if head is None else "ready",
-            schema_status="not_indexed" if head is None else "compatible",
-            schema_name=self._project.schema_name if asked.names_project else "",
-            warnings=(*asked.warnings, *troubles),
-            hint=asked.hint,
-        )
+        known = Standing(ref=ref, indexing="not_indexed", schema_status="not_indexed", schema_version=0)
+        if head is not None:
+            known = Standing(ref=ref, commit=head.commit)
+        if trouble is not None and trouble.failures:
+            known = known.warned(f"it could not be brought up to date: {trouble.message}")
+        return StoredIndex(project=self._project, open=lambda: nullcontext(snapshot), known=known)
 
 
 class LibraryWorkspaces:

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.actors.commit_indexing import CommitJob
 from codecompass.actors.index_limits import IndexLimits
+from codecompass.actors.job_context import JobContext, JobOrder
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.cluster.engine import Engine, EngineUnavailable
 from codecompass.cluster.generations import Generations
@@ -152,16 +153,15 @@ class Turn:
         """Builds the index of a commit and writes it to the engine as a generation that is not visible yet."""
         resources, repo_id = self._resources, self._begun.repo_id
         began = time.monotonic()
-        report = await CommitJob(
+        context = JobContext(
             root=mirror.root,
             layout=resources.home.project(repo_id),
-            commit=commit,
             pool=resources.pool,
             limits=resources.limits,
-            job_id=f"{self._begun.name} {ref.name}",
-            force=self._is_rebuild,
             blocking=resources.blocking,
-        ).run()
+        )
+        order = JobOrder(job_id=f"{self._begun.name} {ref.name}", force=self._is_rebuild)
+        report = await CommitJob(context, order, commit).run()
         indexed = time.monotonic()
         generation = secrets.token_hex(8)
         self._attempt = generation

@@ -21,7 +21,7 @@ from typing import Final
 import trio
 from msgspec import Struct
 
-from codecompass.actors.answering import query_settings
+from codecompass.actors.asking import query_settings
 from codecompass.actors.failures import run_again_after_failure
 from codecompass.actors.job_state import JobView
 from codecompass.cluster import health

@@ -1,6 +1,6 @@
 """`index_status`: what an index contains, what was left out, and the recent jobs. Works without an index too."""
 
-from collections.abc import Sequence
+from typing import Final
 
 from msgspec import Struct
 
@@ -17,8 +17,11 @@ from codecompass.protocol.state_replies import (
 )
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.path_globs import plain_path, relative_to_root, without_lines
-from codecompass.store.job_log import JobRecord
+from codecompass.store.job_log import JobLog, JobRecord
 from codecompass.store.snapshot import Snapshot
+
+RECENT_JOBS: Final = 5
+"""Ended jobs that `index_status` shows."""
 
 
 class JobsState(Struct, frozen=True, kw_only=True):
@@ -84,11 +87,12 @@ def _file(snapshot: Snapshot, path: str, root: str) -> FileState:
     )
 
 
-def jobs_state(active: Job | None, recent: Sequence[JobRecord], interruption: Interruption | None) -> JobsState:
-    """Returns a project's jobs as the protocol shows them."""
+def jobs_state(log: JobLog, project_id: str) -> JobsState:
+    """Returns a project's jobs in the job log, as the protocol shows them."""
+    active, interruption = log.active(project_id), log.interruption(project_id)
     return JobsState(
         active_job=None if active is None else active_job(active),
-        recent_jobs=tuple(_recent(job) for job in recent),
+        recent_jobs=tuple(_recent(job) for job in log.recent(project_id, RECENT_JOBS)),
         interrupted_recovery_report=None if interruption is None else interrupted_report(interruption),
     )
 

@@ -61,7 +61,12 @@ class Project(Struct, frozen=True, kw_only=True):
     @property
     def schema_name(self) -> str:
         """The name reported for the project's store."""
-        return "project_" + self.name.replace("-", "_")
+        return schema_name(self.name)
+
+
+def schema_name(project: str) -> str:
+    """Returns the name reported for the store of a project with this name."""
+    return "project_" + project.replace("-", "_")
 
 
 class Registry(RegistryDatabase):

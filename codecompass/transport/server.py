@@ -18,6 +18,7 @@ import structlog
 import trio
 from msgspec import Struct
 
+from codecompass.actors.answering import patience_of
 from codecompass.actors.async_registry import AsyncRegistry, open_async_registry
 from codecompass.actors.blocking_calls import BlockingCalls, Limits
 from codecompass.actors.child_lifecycle import affordable
@@ -27,6 +28,7 @@ from codecompass.actors.failures import run_again_after_failure
 from codecompass.actors.job_state import JobView
 from codecompass.actors.messages import CancelJob, Query
 from codecompass.actors.supervisor import SupervisorSettings, WorkspaceSupervisor, open_supervisor
+from codecompass.actors.tools import Tools
 from codecompass.actors.verifying import Verifier
 from codecompass.actors.workbench import IndexWorkbench, Workbench
 from codecompass.actors.worker_pool import WorkerPool, default_pool_size, open_worker_pool
@@ -58,7 +60,7 @@ from codecompass.transport.product.product_surface import product_surface
 from codecompass.transport.tools.catalog import Catalog
 from codecompass.transport.tools.listing import listed_names
 from codecompass.transport.tools.services import Elsewhere, Services
-from codecompass.units import MILLISECONDS, SECONDS
+from codecompass.units import SECONDS
 
 if TYPE_CHECKING:
     from codecompass.actors.semantic_lane import SemanticLane
@@ -289,15 +291,8 @@ async def open_server(launch: ServerOptions) -> AsyncIterator[Server]:
     """
     settings = launch.settings
     limits = Limits()
-    query = settings.query
     supervision = SupervisorSettings(
-        workspace=WorkspaceSettings(
-            freshness_policy=query.freshness_policy,
-            freshness_wait=query.freshness_wait_ms * MILLISECONDS,
-            first_answer_wait=query.first_answer_wait_ms * MILLISECONDS,
-            files_answer_after=query.files_answer_after_ms * MILLISECONDS,
-            idle=settings.server.idle_seconds * SECONDS,
-        ),
+        workspace=WorkspaceSettings(patience=patience_of(settings), idle=settings.server.idle_seconds * SECONDS),
         max_live=affordable(settings.server.max_live_workspaces, n_handles=file_limit(), n_watchers=watcher_limit()),
         max_memory=settings.server.max_memory,
     )
@@ -322,38 +317,27 @@ async def open_server(launch: ServerOptions) -> AsyncIterator[Server]:
             async def bases() -> Bases:
                 return await visible_bases(registry, launch.rules)
 
+            tools = Tools(
+                home=launch.home,
+                pool=pool,
+                limits=limits,
+                registry=registry,
+                mapped_files=mapped_files,
+                answers=settings.server.answers,
+                lane=lane,
+                bases=bases,
+            )
+
             async def make_commit_workbench(project: Project, commit: NamedCommit) -> Workbench:
                 own = await settings_of(project)
-                return CommitWorkbench(
-                    project=project,
-                    commit=commit,
-                    home=launch.home,
-                    settings=own,
-                    pool=pool,
-                    limits=limits,
-                    mapped_files=mapped_files,
-                    answers=settings.server.answers,
-                    git_roots=launch.rules.git_roots.and_root(str(project.root)),
-                    bases=bases,
-                )
+                git_roots = launch.rules.git_roots.and_root(str(project.root))
+                return CommitWorkbench(tools, project, commit, own, git_roots)
 
             async def make_workbench(project: Project) -> Workbench:
                 own = await settings_of(project)
+                git_roots = launch.rules.git_roots.and_root(str(project.root))
                 return await trio.to_thread.run_sync(
-                    lambda: IndexWorkbench(
-                        project=project,
-                        home=launch.home,
-                        settings=own,
-                        load_settings=lambda: _settings_of(launch, project.root),
-                        pool=pool,
-                        limits=limits,
-                        registry=registry,
-                        mapped_files=mapped_files,
-                        answers=settings.server.answers,
-                        lane=lane,
-                        git_roots=launch.rules.git_roots.and_root(str(project.root)),
-                        bases=bases,
-                    ),
+                    lambda: IndexWorkbench(tools, project, own, lambda: _settings_of(launch, project.root), git_roots),
                     limiter=limits.checks,
                 )
 

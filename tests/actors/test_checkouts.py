@@ -8,6 +8,7 @@ import trio
 
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.indexing import IndexJob
+from codecompass.actors.job_context import JobContext, JobOrder
 from codecompass.actors.tree_scan import TreeScan
 from codecompass.actors.worker_pool import open_worker_pool
 from codecompass.errors import WorkspaceBusy
@@ -126,12 +127,14 @@ async def test_a_job_waits_for_the_lock_of_git_and_then_looks_at_everything(two,
     async with open_worker_pool(1) as pool, trio.open_nursery() as nursery:
         nursery.start_soon(release)
         job = IndexJob(
-            root=two.root,
-            layout=two.layout,
-            pool=pool,
-            limits=LIMITS,
-            job_id="test",
-            on_progress=lambda progress: began.append(time.monotonic()),
+            JobContext(
+                root=two.root,
+                layout=two.layout,
+                pool=pool,
+                limits=LIMITS,
+                on_progress=lambda progress: began.append(time.monotonic()),
+            ),
+            JobOrder(job_id="test"),
         )
         await job.run()
 

@@ -8,6 +8,7 @@ import trio
 
 from codecompass.actors.commit_indexing import CommitJob
 from codecompass.actors.commits import built_index
+from codecompass.actors.job_context import JobContext, JobOrder
 from codecompass.actors.worker_pool import open_worker_pool
 from codecompass.errors import IndexInProgress, RefNotIndexed
 from codecompass.scan.git_repository import find_repository
@@ -31,15 +32,11 @@ def named(workspace, name):
 async def build(workspace, name, *, limits=LIMITS, force=False, on_step=None, on_progress=None):
     async with open_worker_pool(1) as pool:
         return await CommitJob(
-            root=workspace.root,
-            layout=workspace.layout,
-            commit=named(workspace, name),
-            pool=pool,
-            limits=limits,
-            job_id="test",
-            force=force,
-            on_step=on_step,
-            on_progress=on_progress,
+            JobContext(
+                root=workspace.root, layout=workspace.layout, pool=pool, limits=limits, on_step=on_step, on_progress=on_progress
+            ),
+            JobOrder(job_id="test", force=force),
+            named(workspace, name),
         ).run()
 
 

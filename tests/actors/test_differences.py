@@ -8,7 +8,7 @@ import pytest
 import trio
 from msgspec.structs import replace
 
-from codecompass.actors.answering import query_settings
+from codecompass.actors.asking import query_settings
 from codecompass.actors.differences import IsCancelled, read_changed_since, read_difference
 from codecompass.actors.worker_pool import open_worker_pool
 from codecompass.errors import AmbiguousSymbol, InvalidInput, InvalidMaxTokens, RefNotIndexed, SymbolNotFound

@@ -10,11 +10,12 @@ from msgspec.structs import replace
 
 from codecompass.actors.answering import not_ready, search_seconds
 from codecompass.actors.index_answers import AnswerContext, IndexOnDisk
+from codecompass.actors.job_context import JobOrder
 from codecompass.actors.job_state import JobReport, JobState
-from codecompass.actors.messages import Query, QueryRequest
+from codecompass.actors.messages import Query
+from codecompass.actors.question import QueryRequest
 from codecompass.actors.supervisor import SupervisorSettings, open_supervisor
 from codecompass.actors.unindexed_answers import UnindexedAnswer
-from codecompass.actors.workbench import JobOrder
 from codecompass.errors import CodeCompassError, IndexNotReady, WorkspaceBusy
 from codecompass.jobs import Progress
 from codecompass.protocol.metadata import AnswerState

@@ -10,6 +10,7 @@ from codecompass.actors.async_registry import open_async_registry
 from codecompass.actors.blocking_calls import BlockingCalls, Limits
 from codecompass.actors.index_answers import AnswerContext, IndexAnswers, IndexOnDisk
 from codecompass.actors.messages import Query
+from codecompass.actors.tools import Tools
 from codecompass.actors.tree_comparison import TreeComparison
 from codecompass.actors.worker_pool import open_worker_pool
 from codecompass.errors import DeadlineExceeded
@@ -25,14 +26,16 @@ async def asked(tmp_path):
     """Yields a function that asks an index, and the limiter of its threads."""
     workspace = TestWorkspace(tmp_path / "tree", tmp_path / "home")
     workspace.write({"a.py": "def alpha(): pass\n"})
+    limits = Limits()
+    limits.queries = limiter = trio.CapacityLimiter(1)
     async with (
         open_worker_pool(1) as pool,
-        open_async_registry(HomeLayout(workspace.home), Limits(), busy_timeout_ms=5_000) as registry,
+        open_async_registry(HomeLayout(workspace.home), limits, busy_timeout_ms=5_000) as registry,
     ):
         await workspace.sync(pool=pool)
-        limiter = trio.CapacityLimiter(1)
         comparison = TreeComparison(workspace.root, workspace.index, LIMITS, BlockingCalls())
-        answers = IndexAnswers(project_of(workspace), workspace.index, comparison, registry, Settings(), "json", limiter, pool)
+        tools = Tools(home=HomeLayout(workspace.home), pool=pool, limits=limits, registry=registry)
+        answers = IndexAnswers(tools, project_of(workspace), workspace.index, comparison, Settings())
 
         async def ask(timeout_ms, ends_at):
             with workspace.index.snapshot() as snapshot:

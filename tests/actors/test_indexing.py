@@ -10,16 +10,17 @@ import msgspec
 import pytest
 import trio
 
-from codecompass.actors.answering import query
+from codecompass.actors.asking import StoredIndex, TimeLimit, ask
 from codecompass.actors.index_limits import IndexLimits
+from codecompass.actors.question import Question
 from codecompass.actors.worker_pool import open_worker_pool
 from codecompass.errors import IndexInProgress, StoreNewer, SymbolNotFound
 from codecompass.jobs import Progress
-from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import FindReferences, LocateSymbol
-from codecompass.query.options import QueryOptions, no_deadline
+from codecompass.query.options import QueryOptions
 from codecompass.scan.rules import ScanRules
 from codecompass.store import lock
+from tests.support.cold_reading import project_of
 from tests.support.dump import dump
 
 PYTHON = (
@@ -259,13 +260,15 @@ async def test_a_name_that_a_file_without_symbols_may_define_is_not_said_to_be_m
     workspace.write({"big.py": big, "a.py": "def before(): pass\n"})
     limits = IndexLimits(rules=ScanRules(max_file_bytes=8 << 20), parse_cpu_seconds=0.05)
     await workspace.sync(limits=limits)
-    state = AnswerState(workspace=str(workspace.root), project_id="p", ref="live", freshness_status="fresh")
+    index = StoredIndex(project=project_of(workspace), open=workspace.index.snapshot)
 
-    with workspace.index.snapshot() as snapshot:
-        known = query(snapshot, LocateSymbol(name="before"), state, QueryOptions(), no_deadline)
-        located = query(snapshot, LocateSymbol(name="function_77"), state, QueryOptions(), no_deadline)
-        with pytest.raises(SymbolNotFound) as missing:
-            query(snapshot, FindReferences(symbol_name="function_77"), state, QueryOptions(), no_deadline)
+    def answer(request):
+        return ask(index, Question(request=request), QueryOptions(), TimeLimit(seconds=60))
+
+    known = answer(LocateSymbol(name="before"))
+    located = answer(LocateSymbol(name="function_77"))
+    with pytest.raises(SymbolNotFound) as missing:
+        answer(FindReferences(symbol_name="function_77"))
 
     assert known.metadata.result_completeness == "complete"
     assert known.metadata.warnings == ()

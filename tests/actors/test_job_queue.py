@@ -7,6 +7,7 @@ import pytest
 import trio
 
 from codecompass.actors import job_queue
+from codecompass.actors.answering import Patience
 from codecompass.actors.messages import CancelJob, Query, StartJob
 from codecompass.actors.supervisor import SupervisorSettings, open_supervisor
 from codecompass.actors.workspace import WorkspaceSettings
@@ -67,7 +68,7 @@ async def workspace(bench):
     async def make(project):
         return bench
 
-    settings = SupervisorSettings(workspace=WorkspaceSettings(freshness_wait=60.0, first_answer_wait=60.0))
+    settings = SupervisorSettings(workspace=WorkspaceSettings(patience=Patience(freshness_wait=60.0, first_answer_wait=60.0)))
     async with open_supervisor(make, settings, stop_seconds=60.0) as supervisor:
         yield supervisor.route(PROJECT)
 
@@ -186,7 +187,7 @@ async def check_order(order, *, is_indexed, pause):
         return bench
 
     jobs, cancelled = [], set()
-    settings = SupervisorSettings(workspace=WorkspaceSettings(freshness_wait=600.0, first_answer_wait=600.0))
+    settings = SupervisorSettings(workspace=WorkspaceSettings(patience=Patience(freshness_wait=600.0, first_answer_wait=600.0)))
     async with open_supervisor(make, settings, stop_seconds=60.0) as supervisor:
         workspace = supervisor.route(PROJECT)
         if is_indexed:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from codecompass.actors.indexing import IndexJob
+from codecompass.actors.job_context import JobContext, JobOrder
 from codecompass.actors.job_state import JobReport
 from codecompass.actors.tree_scan import JobMemory
 from codecompass.actors.worker_pool import WorkerPool, open_worker_pool
@@ -54,12 +55,8 @@ class Watched:
     async def sync(self) -> JobReport:
         now = listing(self.workspace.root)
         job = IndexJob(
-            root=self.workspace.root,
-            layout=self.workspace.layout,
-            pool=self.pool,
-            limits=LIMITS,
-            job_id="test",
-            changed_directories=changed(self.seen, now, self.rng),
+            JobContext(root=self.workspace.root, layout=self.workspace.layout, pool=self.pool, limits=LIMITS),
+            JobOrder(job_id="test", directories=changed(self.seen, now, self.rng)),
             memory=self.memory,
         )
         report = await job.run()

@@ -7,8 +7,8 @@ import trio
 import trio.testing
 
 from codecompass.actors.blocking_calls import unresponsive
+from codecompass.actors.job_context import JobOrder
 from codecompass.actors.tracking import ChangeTracker
-from codecompass.actors.workbench import JobOrder
 from codecompass.identity import ProjectId
 from codecompass.store.registry import Project
 from tests.support.fake_workbench import World

@@ -262,11 +262,15 @@ async def _publish_text(tree: TestWorkspace, home: Path) -> None:
         raise Published
 
     from codecompass.actors.indexing import IndexJob
+    from codecompass.actors.job_context import JobContext, JobOrder
     from codecompass.actors.worker_pool import open_worker_pool
 
     layout = _layout(tree, home)
     async with open_worker_pool(1) as pool:
-        job = IndexJob(root=tree.root, layout=layout, pool=pool, limits=LIMITS, job_id="test", text_first=True, on_published=stop)
+        job = IndexJob(
+            JobContext(root=tree.root, layout=layout, pool=pool, limits=LIMITS, on_published=stop),
+            JobOrder(job_id="test", text_first=True),
+        )
         with pytest.raises(Published):
             await job.run()
 

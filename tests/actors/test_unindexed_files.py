@@ -89,18 +89,21 @@ def test_an_answer_says_what_it_rests_on(coverage, is_whole, said):
 async def test_a_job_tells_what_it_has_scanned(tmp_path, repository: TestWorkspace):
     """So that the tree is not scanned twice at the same time."""
     from codecompass.actors.indexing import IndexJob
+    from codecompass.actors.job_context import JobContext, JobOrder
     from codecompass.actors.worker_pool import open_worker_pool
 
     repository.write({"a.py": "x = 1\n", "b/c.py": "y = 2\n"})
     scanned = []
     async with open_worker_pool(1) as pool:
         await IndexJob(
-            root=repository.root,
-            layout=repository.layout,
-            pool=pool,
-            limits=IndexLimits(rules=ScanRules()),
-            job_id="test",
-            on_scanned=lambda found: scanned.append([file.path for file in found.files]),
+            JobContext(
+                root=repository.root,
+                layout=repository.layout,
+                pool=pool,
+                limits=IndexLimits(rules=ScanRules()),
+                on_scanned=lambda found: scanned.append([file.path for file in found.files]),
+            ),
+            JobOrder(job_id="test"),
         ).run()
 
     assert scanned[0] == ["a.py", "b/c.py"]

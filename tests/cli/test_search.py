@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from codecompass.actors.answering import query_settings
+from codecompass.actors.asking import query_settings
 from codecompass.errors import REBUILD
 from codecompass.hints import for_people
 from codecompass.identity import project_id

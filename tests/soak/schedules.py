@@ -11,6 +11,7 @@ import trio
 import trio.testing
 from trio import _core
 
+from codecompass.actors.answering import Patience
 from codecompass.actors.messages import CancelJob, Query, StartJob
 from codecompass.actors.supervisor import SupervisorSettings, WorkspaceSupervisor, open_supervisor
 from codecompass.actors.workspace import WorkspaceSettings
@@ -52,7 +53,9 @@ class Run:
         self.is_stopping = False
 
     async def go(self) -> None:
-        settings = SupervisorSettings(workspace=WorkspaceSettings(freshness_wait=0.3, idle=20.0), max_live=MAX_LIVE)
+        settings = SupervisorSettings(
+            workspace=WorkspaceSettings(patience=Patience(freshness_wait=0.3), idle=20.0), max_live=MAX_LIVE
+        )
         async with open_supervisor(self.world.make, settings, stop_seconds=5.0) as supervisor:
             async with trio.open_nursery() as nursery:
                 for _ in range(N_CLIENTS):

@@ -12,7 +12,7 @@ import pytest
 import trio
 from msgspec import Struct
 
-from codecompass.actors.answering import query
+from codecompass.actors.asking import QueryContext, run_query
 from codecompass.errors import DeadlineExceeded, IndexDamaged, IndexIncompatible, IndexNotReady, PermissionDenied, StoreNewer
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import AnswerState
@@ -84,7 +84,7 @@ def answers_of(index: WorkspaceIndex) -> tuple[bytes, ...]:
     found = []
     for request in QUESTIONS:
         with index.snapshot() as snapshot:
-            found.append(encode(query(snapshot, request, state, QueryOptions(), lambda: False)))
+            found.append(encode(run_query(request, QueryContext(snapshot, state, QueryOptions(), lambda: False))))
     with index.snapshot() as snapshot:
         versions = {"current_schema_version": 1, "required_schema_version": 1}
         found.append(encode(index_status(snapshot, IndexStatus(), state, JobsState(), **versions)))
@@ -233,9 +233,7 @@ def test_damage_to_the_registry_is_told_or_costs_what_it_holds_and_never_a_proje
                 log.recover(home)
                 found = registry.projects()
                 for project in found:
-                    jobs_state(
-                        log.active(project.project_id), log.recent(project.project_id, 5), log.interruption(project.project_id)
-                    )
+                    jobs_state(log, project.project_id)
                 assert {project.root for project in found} <= roots, f"case {seed}"
         except (IndexDamaged, StoreNewer, DeadlineExceeded, PermissionDenied):
             told += 1

@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 import trio
 
 from codecompass.actors.index_answers import AnswerContext, IndexOnDisk
+from codecompass.actors.job_context import JobOrder
 from codecompass.actors.job_state import JobReport, JobState, WatchList
 from codecompass.actors.messages import Query
 from codecompass.actors.unindexed_answers import UnindexedAnswer
 from codecompass.actors.watching.changes import WatchedChanges
 from codecompass.actors.watching.watcher import TreeWatcher
-from codecompass.actors.workbench import JobOrder
 from codecompass.errors import DeadlineExceeded, IndexStale, PermissionDenied
 from codecompass.jobs import Progress
 from codecompass.protocol.metadata import AnswerState
@@ -98,7 +98,7 @@ class FakeWatcher:
 
 
 class FakeWorkbench:
-    """See `codecompass.actors.workbench.Workbench`. Asserts that a project's index has one owner and one writer."""
+    """A `Workbench` with its `TreeWork`. Asserts that a project's index has one owner and one writer."""
 
     def __init__(self, world: World, project: Project) -> None:
         self._world = world
@@ -106,6 +106,10 @@ class FakeWorkbench:
         self._id = project.project_id
         self.watcher: FakeWatcher | None = None
         self._is_open = False
+
+    @property
+    def tree(self) -> "FakeWorkbench":
+        return self
 
     async def inspect_index(self) -> IndexOnDisk:
         self._own()

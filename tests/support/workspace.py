@@ -8,6 +8,7 @@ from pathlib import Path
 
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.indexing import IndexJob
+from codecompass.actors.job_context import JobContext, JobOrder
 from codecompass.actors.job_state import JobReport
 from codecompass.actors.starting_point import FindBases, any_base
 from codecompass.actors.worker_pool import WorkerPool, open_worker_pool
@@ -71,15 +72,16 @@ class TestWorkspace:
             if pool is None:
                 pool = await stack.enter_async_context(open_worker_pool(1))
             job = IndexJob(
-                root=self.root,
-                layout=self.layout,
-                pool=pool,
-                limits=limits,
-                job_id="test",
-                force=force,
-                bases=bases,
-                on_progress=on_progress,
-                on_step=on_step,
+                JobContext(
+                    root=self.root,
+                    layout=self.layout,
+                    pool=pool,
+                    limits=limits,
+                    bases=bases,
+                    on_progress=on_progress,
+                    on_step=on_step,
+                ),
+                JobOrder(job_id="test", force=force),
             )
             return await job.run()
 

@@ -70,19 +70,14 @@ def branches(invocation: Invocation, **arguments: Any) -> None:  # noqa: ANN401 
 @tool_options("diff_context", "base", "head")
 def diff(invocation: Invocation, base: str | None, **arguments: Any) -> int:  # noqa: ANN401 - passed to decode
     """Prints the differences."""
-    from codecompass.cli.answering import QueryContext, answer
+    from codecompass.actors.asking import run_query
+    from codecompass.cli.answering import answer
     from codecompass.cli.render import write_differences
     from codecompass.protocol.difference_replies import DiffContextReply
     from codecompass.protocol.requests import DiffContext
-    from codecompass.query.diff_context import diff_context
 
-    def query(request: DiffContext, question: QueryContext) -> DiffContextReply:
-        assert question.settings.difference is not None
-        return diff_context(
-            question.snapshot, request, question.settings.difference, question.state, question.settings, question.is_expired
-        )
-
-    reply = answer(invocation, DiffContext, given({"base": base, **arguments}), query).reply
+    reply = answer(invocation, DiffContext, given({"base": base, **arguments}), run_query).reply
+    assert isinstance(reply, DiffContextReply)
     if invocation.options.as_json:
         invocation.print_json(reply)
     else:

@@ -184,19 +184,20 @@ def locate(
 @tool_options("get_file_outline")
 def outline(invocation: Invocation, file: str, **arguments: Any) -> None:  # noqa: ANN401 - passed to decode
     """Prints the outline."""
-    from codecompass.cli.answering import QueryContext, answer
+    from codecompass.actors.asking import QueryContext
+    from codecompass.cli.answering import answer
     from codecompass.cli.render import write_outline
     from codecompass.protocol.replies import FileOutlineReply
     from codecompass.protocol.requests import GetFileOutline
     from codecompass.query.outline import get_file_outline
 
-    def query(request: GetFileOutline, question: QueryContext) -> FileOutlineReply:
-        asked = msgspec.structs.replace(request, path=path_in_project(request.path, Path(question.state.workspace)))
-        settings = question.settings
+    def query(request: GetFileOutline, context: QueryContext) -> FileOutlineReply:
+        asked = msgspec.structs.replace(request, path=path_in_project(request.path, Path(context.state.workspace)))
+        options = context.options
         if not invocation.options.as_json:
             # The limit saves agents' tokens; people get the whole outline.
-            settings = msgspec.structs.replace(settings, max_outline_bytes=sys.maxsize)
-        return get_file_outline(question.snapshot, asked, question.state, settings)
+            options = msgspec.structs.replace(options, max_outline_bytes=sys.maxsize)
+        return get_file_outline(context.snapshot, asked, context.state, options)
 
     found = answer(invocation, GetFileOutline, given({"path": file, **arguments}), query)
     if invocation.options.as_json:

@@ -3,27 +3,23 @@
 Each query takes a snapshot of its own, so a publication is seen by the next query, and no read transaction outlives a query.
 """
 
-import time
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, suppress
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from codecompass.actors.answering import asked_ref, freshness_policy, is_touch_due, query_settings
-from codecompass.actors.commits import named_commit
-from codecompass.cli.answering import deadline, first_answer_seconds, index_first
+from codecompass.actors.asking import QueryContext, Standing, StoredIndex, ask, query_settings, run_query
+from codecompass.actors.question import Question
+from codecompass.cli.answering import time_for
 from codecompass.cli.commit_index import commit_index
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.workspace import choose, forgotten_if_unfinished, project_for_question
-from codecompass.errors import InvalidInput, PermissionDenied
+from codecompass.cli.readiness import asked_project, index_first
+from codecompass.errors import InvalidInput
 from codecompass.protocol.decode import decode
-from codecompass.protocol.metadata import AnswerState
-from codecompass.protocol.replies import LocateSymbolReply, Result, SearchCodeReply
+from codecompass.protocol.replies import LocateSymbolReply, Reply, Result, SearchCodeReply
 from codecompass.protocol.requests import FreshnessPolicy, LocateSymbol, SearchCode, SearchMode
-from codecompass.query.locate import locate_symbol
 from codecompass.query.query_language import NOTHING_SOUGHT, ParsedQuery, parse_query
-from codecompass.query.search import search_code
 from codecompass.query.source_lines import lines_of
 from codecompass.scan.git_revisions import NamedCommit
 from codecompass.settings import Settings
@@ -94,33 +90,24 @@ def open_source(invocation: Invocation, arguments: Mapping[str, object]) -> Sour
     """
     request = decode(SearchCode.tool, {"query": "any", **arguments}).request
     assert isinstance(request, SearchCode)
-    options = invocation.options
-    with invocation.registry() as registry, ExitStack() as stack:
-        choice = choose(registry, options)
-        stack.enter_context(forgotten_if_unfinished(invocation, registry, choice))
-        project = project_for_question(invocation, registry, choice)
-        settings = invocation.settings_for(project.root)
-        layout = invocation.home.project(project.project_id)
-        named = asked_ref(request)
-        commit = None if named is None else named_commit(project.root, *named)
-        if commit is not None:
-            index = commit_index(invocation, project, commit, settings)
+    with asked_project(invocation, request) as asked:
+        layout = asked.layout
+        if asked.commit is not None:
+            index = commit_index(invocation, asked.project, asked.commit, asked.settings)
             layout = index.layout
             index.close()
         elif compatibility(layout).needs_build:
-            index_first(invocation, registry, project, layout, first_answer_seconds(settings))
-        if is_touch_due(project, time.time()):
-            with suppress(PermissionDenied):
-                registry.touch(project.project_id)
+            index_first(asked, asked.patience.first_answer_wait)
+        asked.note_use()
     rest = {name: value for name, value in arguments.items() if name not in ("query", "mode", "limit")}
     return Source(
-        project,
-        settings,
+        asked.project,
+        asked.settings,
         layout,
         {**rest, "limit": request.limit or SHOWN_HITS},
         request.mode,
-        freshness_policy(request, settings.query.freshness_policy),
-        commit,
+        asked.policy,
+        asked.commit,
     )
 
 
@@ -134,14 +121,21 @@ class LiveIndex:
     def search(self, query: str, mode: SearchMode, is_dropped: Callable[[], bool]) -> ShownHits:
         """Returns the hits for `query`, fewer once `is_dropped` returns True."""
         request = self._request(parse_query(query, mode))
-        is_late = deadline(request, self.source.settings)
+        limit = replace(time_for(request, self.source.settings), is_dropped=is_dropped)
+        # `upkeep.py` determines the freshness independently of the answer.
+        known = Standing(freshness="stale")
+        if self.source.commit is not None:
+            known = Standing(ref=self.source.commit.name)
+        version: Version = (0, 0.0)
 
-        def is_expired() -> bool:
-            return is_dropped() or is_late()
+        def run(context: QueryContext) -> Reply:
+            nonlocal version
+            version = version_of(context.snapshot)
+            return run_query(request, context)
 
-        with self._index.snapshot() as snapshot:
-            reply = self._reply(snapshot, request, is_expired)
-            version = version_of(snapshot)
+        index = StoredIndex(project=self.source.project, open=self._index.snapshot, known=known)
+        reply = ask(index, Question(request=request), query_settings(self.source.settings, "text"), limit, run)
+        assert isinstance(reply, SearchCodeReply | LocateSymbolReply)
         by_line = isinstance(reply, SearchCodeReply) and reply.unit == "line"
         hits = tuple(_hit(result, by_line=by_line) for result in reply.results)
         return ShownHits(hits, reply.total_candidates, reply.notice, reply.metadata.warnings, version)
@@ -170,22 +164,6 @@ class LiveIndex:
         request = decode(parsed.tool, parsed.arguments(self.source.arguments)).request
         assert isinstance(request, SearchCode | LocateSymbol)
         return request
-
-    def _reply(
-        self, snapshot: Snapshot, request: SearchCode | LocateSymbol, is_expired: Callable[[], bool]
-    ) -> SearchCodeReply | LocateSymbolReply:
-        project, commit = self.source.project, self.source.commit
-        state = AnswerState(
-            workspace=str(project.root),
-            project_id=project.name,
-            ref=snapshot.meta.ref if commit is None else commit.name,
-            # `upkeep.py` determines the freshness independently of the answer.
-            freshness_status="stale" if commit is None else "fresh",
-        )
-        settings = query_settings(self.source.settings, "text")
-        if isinstance(request, LocateSymbol):
-            return locate_symbol(snapshot, request, state, settings, is_expired)
-        return search_code(snapshot, request, state, settings, is_expired)
 
 
 def version_of(snapshot: Snapshot) -> Version:

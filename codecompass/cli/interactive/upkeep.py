@@ -19,11 +19,11 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from codecompass import formatting
-from codecompass.cli.answering import drift_of
 from codecompass.cli.interactive.finder import message_of
 from codecompass.cli.interactive.source import Source, Version, version_of
 from codecompass.cli.invocation import GlobalOptions, Invocation
 from codecompass.cli.jobs import OTHERS_POLL_SECONDS, JobStop, JobStopped, run_job
+from codecompass.cli.readiness import drift_of
 from codecompass.cli.terminal import Terminal
 from codecompass.errors import IndexInProgress, PermissionDenied
 from codecompass.query.metadata import cannot_update

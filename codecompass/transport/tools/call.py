@@ -6,8 +6,9 @@ import trio
 
 from codecompass.actors.answering import asked_ref, require_ref
 from codecompass.actors.job_state import JobView
-from codecompass.actors.messages import Query, QueryRequest
+from codecompass.actors.messages import Query
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
+from codecompass.actors.question import QueryRequest
 from codecompass.errors import collapse_groups
 from codecompass.projects.caller import Caller
 from codecompass.projects.router import Routed

@@ -1,0 +1,203 @@
+"""What a question on the command line is about, and making its index ready: there is one, and it is as fresh as the policy says.
+
+not indexed                -> index it first, or wait for the process that does
+files have changed         -> balanced: update the index first; strict: refuse; best_effort: answer, and name what is stale
+another process is writing -> wait for it as long as a server's query does, then answer from what is published
+nothing can be written     -> answer from what is published, and warn why it is not updated
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+
+from msgspec import Struct
+
+from codecompass.actors.answering import (
+    Patience,
+    asked_ref,
+    freshness_policy,
+    is_touch_due,
+    needs_symbols,
+    not_ready,
+    patience_of,
+    timeout_seconds,
+    told_freshness,
+)
+from codecompass.actors.asking import Standing
+from codecompass.actors.commits import named_commit
+from codecompass.actors.index_limits import index_limits
+from codecompass.actors.question import QueryRequest, Question
+from codecompass.cli.invocation import Invocation
+from codecompass.cli.jobs import run_job, summary, wait_for_other
+from codecompass.cli.terminal import printable
+from codecompass.cli.workspace import choose, forgotten_if_unfinished, project_for_question
+from codecompass.errors import IndexInProgress, PermissionDenied
+from codecompass.protocol.metadata import FreshnessStatus
+from codecompass.protocol.requests import FreshnessPolicy
+from codecompass.query.metadata import cannot_update
+from codecompass.scan.git_revisions import NamedCommit
+from codecompass.settings import Settings
+from codecompass.store.drift import Drift, find_drift, stale_error
+from codecompass.store.epochs import Compatibility, compatibility
+from codecompass.store.index import WorkspaceIndex
+from codecompass.store.layout import ProjectLayout
+from codecompass.store.lock import is_locked
+from codecompass.store.registry import Project, Registry
+from codecompass.store.snapshot import Snapshot
+
+
+class Asked(Struct, frozen=True):
+    """The project that a question is about, while the registry is open. `commit` is None for the working tree."""
+
+    invocation: Invocation
+    registry: Registry
+    request: QueryRequest
+    project: Project
+    settings: Settings
+    commit: NamedCommit | None
+
+    @property
+    def layout(self) -> ProjectLayout:
+        """The project's place on disk."""
+        return self.invocation.home.project(self.project.project_id)
+
+    @property
+    def patience(self) -> Patience:
+        """How long the question waits."""
+        return patience_of(self.settings)
+
+    @property
+    def policy(self) -> FreshnessPolicy:
+        """How fresh the answer has to be."""
+        return freshness_policy(self.request, self.patience.policy)
+
+    def note_use(self) -> None:
+        """Records that the project was used."""
+        if is_touch_due(self.project, time.time()):
+            # Only eviction reads the time of use: a full disk must not fail the question.
+            with suppress(PermissionDenied):
+                self.registry.touch(self.project.project_id)
+
+
+@contextmanager
+def asked_project(invocation: Invocation, request: QueryRequest) -> Iterator[Asked]:
+    """Finds what a request is about, and registers its project. One that gets no index in the block is forgotten.
+
+    Raises what `choose` and `named_commit` raise.
+    """
+    with invocation.registry() as registry:
+        choice = choose(registry, invocation.options)
+        with forgotten_if_unfinished(invocation, registry, choice):
+            project = project_for_question(invocation, registry, choice)
+            settings = invocation.settings_for(project.root)
+            named = asked_ref(request)
+            commit = None if named is None else named_commit(project.root, *named)
+            yield Asked(invocation, registry, request, project, settings, commit)
+
+
+class ComparedIndex(Struct, frozen=True):
+    """The index of a working tree that this command has compared with it. An `asking.Backend`.
+
+    `drift` is how the tree differs from it, None after a job; `refusal` is why it cannot be updated, empty if it can.
+    """
+
+    project: Project
+    index: WorkspaceIndex
+    drift: Drift | None
+    freshness: FreshnessStatus
+    refusal: str = ""
+
+    def open(self) -> AbstractContextManager[Snapshot]:
+        """See `Backend`."""
+        return self.index.snapshot()
+
+    def standing(self, _question: Question, snapshot: Snapshot | None) -> Standing:
+        """See `Backend`."""
+        assert snapshot is not None
+        drift = self.drift
+        known = Standing(
+            # No file differs, so the index is that of the current branch, even if it was built on another one.
+            ref=drift.head.ref if drift is not None and drift.is_fresh else None,
+            freshness=self.freshness,
+            indexing="indexing" if is_locked(self.index.layout) else "ready",
+        )
+        is_whole = snapshot.meta.completeness == "complete"
+        return known.lacking(drift.paths if drift is not None and is_whole else ()).warned(self.refusal)
+
+
+def ready_index(asked: Asked, index: WorkspaceIndex, seconds: float) -> ComparedIndex:
+    """Makes the index of a working tree ready to answer.
+
+    Raises IndexStale under `strict`, and IndexNotReady if another process makes the index, or the symbols that the request needs,
+    and takes longer than `seconds`.
+    """
+    if compatibility(index.layout).needs_build:
+        index_first(asked, seconds)
+    policy, began = asked.policy, time.monotonic()
+    freshness_wait = timeout_seconds(asked.request, asked.patience.freshness_wait)
+    while True:
+        with index.snapshot() as snapshot:
+            drift = drift_of(snapshot, str(asked.project.root), asked.settings)
+            if drift.is_fresh:
+                return ComparedIndex(asked.project, index, drift, "fresh")
+            if policy == "strict":
+                raise stale_error(snapshot, drift)
+            lacks_symbols = snapshot.meta.completeness == "partial" and needs_symbols(asked.request)
+        gives_up_at = began + (seconds if lacks_symbols else freshness_wait)
+        if policy == "best_effort":
+            found = told_freshness(policy, "syncing" if is_locked(index.layout) else "stale")
+            return ComparedIndex(asked.project, index, drift, found)
+        try:
+            run_job(asked.invocation, asked.registry, asked.project, cause="question")
+        except PermissionDenied as error:
+            return ComparedIndex(asked.project, index, drift, "stale", cannot_update(error))
+        except IndexInProgress:
+            # Another process is indexing changes, perhaps these: wait for it as long as the question may take.
+            if not wait_for_other(index.layout, gives_up_at):
+                if lacks_symbols:
+                    raise not_ready(None, has_text=True) from None
+                return ComparedIndex(asked.project, index, drift, "stale")
+        else:
+            return ComparedIndex(asked.project, index, None, "fresh")
+
+
+def index_first(asked: Asked, seconds: float) -> None:
+    """Indexes a project without an index that this program can read, or waits for another process to do so.
+
+    Raises IndexNotReady if that takes longer than `seconds`.
+    """
+    layout, terminal = asked.layout, asked.invocation.terminal
+    terminal.note(f"indexing {printable(str(asked.project.root))} {_occasion(compatibility(layout))}", "dim")
+    gives_up_at = time.monotonic() + seconds
+    while True:
+        try:
+            job = run_job(asked.invocation, asked.registry, asked.project, cause="first question")
+        except IndexInProgress as error:
+            if time.monotonic() > gives_up_at:
+                raise not_ready(None, has_text=False) from error
+        else:
+            terminal.note(summary(job), "dim")
+            return
+        # Another process is indexing it. If that ends without an index, it is our turn.
+        wait_for_other(layout, gives_up_at, is_enough=lambda: not compatibility(layout).needs_build)
+        if not compatibility(layout).needs_build:
+            return
+
+
+def _occasion(found: Compatibility) -> str:
+    if found.status == "not_indexed":
+        return "first"
+    if found.current is None or found.status != "reindex_required":
+        return "anew: its index cannot be read"
+    return f"anew: its index is of an older format (codecompass {printable(found.current.program_version)})"
+
+
+def drift_of(
+    snapshot: Snapshot, project_root: str, settings: Settings, *, is_cancelled: Callable[[], bool] | None = None
+) -> Drift:
+    """Returns how the tree differs from a snapshot under the project's settings.
+
+    Raises OSError if the root cannot be listed, ScanCancelled once `is_cancelled` returns True.
+    """
+    limits = index_limits(settings.index)
+    return find_drift(snapshot, project_root, limits.rules, limits.fingerprint, is_cancelled=is_cancelled)
