@@ -70,8 +70,6 @@ class _RouteKey(Struct, frozen=True):
 
     workspace: str | None
     project_id: str | None
-    is_detected: bool
-    """Whether neither of them is given, so that the sources decide."""
     is_ordered: bool
     """Whether the request is to index."""
     is_alone: bool
@@ -119,19 +117,20 @@ class Router:
         Raises ProjectNotFound, WorkspaceNotRegistered, WorkspaceNotAllowed, WorkspaceLimitExceeded, or InvalidInput if arguments
         contradict each other or a `?project_path=` is broken.
         """
-        key = await self._key(request, caller)
+        key = None if isinstance(request, IndexRepository) else await self._key(request, caller)
         while True:
             generation = await self._kept.generation()
-            routed = await self._kept.find(key, generation)
+            routed = None if key is None else await self._kept.find(key, generation)
             if routed is None:
                 trail = Trail()
                 routed = await self._found(request, caller, trail)
-                if not isinstance(request, IndexRepository):
+                if key is not None:
                     self._kept.keep(key, routed, trail, generation)
-            if routed.source in _HINTED and key.is_detected and caller.take_hint():
+            if routed.source in _HINTED and caller.take_hint():
                 routed = replace(routed, hint=HINT)
             if is_touch_due(routed.project, time.time()):
-                self._kept.drop(key)
+                if key is not None:
+                    self._kept.drop(key)
                 await self._touch(routed.project)
             # There is no checkpoint between here and the caller's question, and a workspace with a question is never evicted.
             if not self._auto.is_leaving(routed.project.project_id):
@@ -147,8 +146,7 @@ class Router:
         return _RouteKey(
             request.workspace,
             request.project_id,
-            is_detected=is_detected,
-            is_ordered=isinstance(request, IndexRepo | IndexRepository),
+            is_ordered=isinstance(request, IndexRepo),
             is_alone=caller.transport == "stdio",
             project_path=caller.project_path if is_detected else None,
             roots=await caller.roots() if is_rooted else (),

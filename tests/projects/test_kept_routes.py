@@ -193,3 +193,14 @@ async def test_routes_that_were_used_least_lately_make_room(world, inspected, mo
         await outcome(world, router, None, {"workspace": root})
 
     assert inspected == [str(roots[0])]
+
+
+async def test_an_order_to_index_a_directory_is_about_that_directory(world):
+    shop, other = await registered(world, "shop"), world.repository("other")
+    router, client = world.router(), Client(roots=[shop])
+    assert (await outcome(world, router, client, {}))[0] == shop
+
+    routed = await world.ask(router, client, tool="index_repository", repo_path=other)
+
+    assert routed.project.root == other
+    assert (await outcome(world, router, client, {}))[0] == shop

@@ -9,7 +9,7 @@ from codecompass.actors.job_state import JobView
 from codecompass.actors.messages import Query
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.actors.question import QueryRequest
-from codecompass.errors import collapse_groups
+from codecompass.nurseries import open_nursery
 from codecompass.projects.caller import Caller
 from codecompass.projects.router import Routed
 from codecompass.protocol.metadata import PROTOCOL_VERSION, BareMetadata, Metadata, bare_metadata
@@ -159,11 +159,10 @@ async def ask_index(call: ToolCall) -> CallOutcome:
         tell_job=awaited.tell,
         answers=call.answers,
     )
-    with collapse_groups():
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(_follow, awaited, call.caller)
-            reply = await workspace.ask(query, request_id=call.caller.request_id)
-            nursery.cancel_scope.cancel()
+    async with open_nursery() as nursery:
+        nursery.start_soon(_follow, awaited, call.caller)
+        reply = await workspace.ask(query, request_id=call.caller.request_id)
+        nursery.cancel_scope.cancel()
     return CallOutcome(reply)
 
 
