@@ -203,6 +203,17 @@ class CommitWorkbench:
     async def record_end(self, job: JobState) -> None:
         """Does nothing, as `record_queued`."""
 
+    async def forget(self, paused_until: float) -> bool:
+        """Forgets nothing: the project is that of the working tree. Returns False."""
+        return False
+
+    async def restore(self) -> None:
+        """Does nothing, as nothing was forgotten."""
+
+    def is_forgotten(self, project: Project) -> bool:
+        """Returns False."""
+        return False
+
     @property
     def makes_vectors(self) -> bool:
         """False: search by meaning covers the working tree alone."""

@@ -319,7 +319,7 @@ class Questions:
         """Returns the error for an index that was not ready in time: how far its job is, or why the last one failed."""
         jobs = self._jobs
         if not jobs.is_running and jobs.last is not None and jobs.failure is not None:
-            return _failed_error(jobs.last, jobs.failure)
+            return _failed_error(jobs.last, jobs.failure, is_forgotten=jobs.is_forgotten)
         return not_ready(jobs.active, has_text=has_text, schema_status=self._index.on_disk.schema_status)
 
     def _context(
@@ -331,6 +331,7 @@ class Questions:
             # The status when the text could be searched, even if a small workspace is complete by now.
             indexing="indexing" if is_first else self.indexing_status,
             active_job=self._jobs.active,
+            last_job=self._jobs.last,
             policy=policy,
             is_first=is_first,
             ends_at=ends_at,
@@ -339,15 +340,17 @@ class Questions:
         )
 
 
-def _failed_error(job: JobState, failure: CodeCompassError) -> CodeCompassError:
+def _failed_error(job: JobState, failure: CodeCompassError, *, is_forgotten: bool) -> CodeCompassError:
     # A cancelled job does not mean that the question was cancelled.
     code = IndexNotReady.code if isinstance(failure, Cancelled) else failure.code
     cause = failure.message if failure.message.endswith(".") else f"{failure.message}."
     what = f"commit {job.commit[:12]}" if job.commit else "this workspace"
     if isinstance(failure, Cancelled):
         again = "The next question starts a new job."
+    elif job.commit:
+        again = "It will be retried by a later question."
     else:
-        again = f"It will be retried {'by a later question.' if job.commit else 'automatically; call index_repo to retry now.'}"
+        again = f"It will be retried {'by a later question' if is_forgotten else 'automatically'}; call index_repo to retry now."
     return error_of(
         code,
         f"{what} could not be indexed: {cause} {again}",

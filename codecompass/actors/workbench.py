@@ -19,6 +19,7 @@ from codecompass.actors.index_limits import index_limits
 from codecompass.actors.indexing import IndexJob
 from codecompass.actors.job_state import JobReport, JobState
 from codecompass.actors.messages import Query
+from codecompass.actors.own_registrations import OwnRegistrations
 from codecompass.actors.starting_point import FindBases, any_base
 from codecompass.actors.tree_comparison import TreeComparison
 from codecompass.actors.tree_scan import SCAN_PATIENCE_SECONDS, JobMemory
@@ -89,6 +90,9 @@ class Workbench(Protocol):
     async def record_running(self, job: JobState) -> None: ...
     async def record_progress(self, job: JobState) -> bool: ...
     async def record_end(self, job: JobState) -> None: ...
+    async def forget(self, paused_until: float) -> bool: ...
+    async def restore(self) -> None: ...
+    def is_forgotten(self, project: Project) -> bool: ...
     @property
     def makes_vectors(self) -> bool: ...
     async def make_vectors(self) -> bool: ...
@@ -113,16 +117,19 @@ class IndexWorkbench:
         lane: "SemanticLane | None" = None,
         git_roots: GitRoots = ANYWHERE,
         bases: FindBases = any_base,
+        registrations: OwnRegistrations | None = None,
     ) -> None:
         """`settings` are the project's; `load_settings` reads them again before each job that scans the whole tree. `answers` is
         the form of the replies; `lane` is None if search by meaning is off. A repository that leads out of `git_roots` counts as
-        none; `bases` says which other projects' indexes may be forked."""
+        none; `bases` says which other projects' indexes may be forked. `registrations` forgets the project if its first index
+        comes to nothing; None keeps it."""
         self._project = project
         self._layout = home.project(project.project_id)
         self._load_settings = load_settings
         self._pool = pool
         self._limits = limits
         self._registry = registry
+        self._registrations = registrations
         self._memory: JobMemory | None = None
         self._index = WorkspaceIndex(self._layout, project.project_id, mapped_files)
         self._git_roots = git_roots
@@ -272,6 +279,19 @@ class IndexWorkbench:
         """Records the end of the job."""
         assert job.status in ("published", "failed", "cancelled")
         await self._registry.run_jobs(JobLog.finish, job.job_id, job.status, job.outcome)
+
+    async def forget(self, paused_until: float) -> bool:
+        """Forgets a project whose first index came to nothing; see `OwnRegistrations.forget`."""
+        return self._registrations is not None and await self._registrations.forget(self._project.project_id, paused_until)
+
+    async def restore(self) -> None:
+        """Registers the forgotten project again."""
+        assert self._registrations is not None
+        await self._registrations.restore(self._project.project_id)
+
+    def is_forgotten(self, project: Project) -> bool:
+        """Whether this entry of the project was removed by `forget`."""
+        return self._registrations is not None and self._registrations.is_forgotten(project)
 
     @property
     def makes_vectors(self) -> bool:

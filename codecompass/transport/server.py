@@ -26,6 +26,7 @@ from codecompass.actors.commit_workbench import CommitWorkbench
 from codecompass.actors.failures import run_again_after_failure
 from codecompass.actors.job_state import JobView
 from codecompass.actors.messages import CancelJob, Query
+from codecompass.actors.own_registrations import OwnRegistrations
 from codecompass.actors.supervisor import SupervisorSettings, WorkspaceSupervisor, open_supervisor
 from codecompass.actors.verifying import Verifier
 from codecompass.actors.workbench import IndexWorkbench, Workbench
@@ -107,6 +108,7 @@ class Server:
         self,
         launch: ServerOptions,
         registry: AsyncRegistry,
+        own: OwnRegistrations,
         supervisor: WorkspaceSupervisor,
         blocking: BlockingCalls,
         cold_answers: ColdAnswers,
@@ -118,8 +120,8 @@ class Server:
         self.registry: Final = registry
         self.supervisor: Final = supervisor
         self.page_workers: Final = page_workers
-        self.auto_workspaces: Final = AutoWorkspaces(launch.rules, registry, supervisor, launch.home)
-        self.router: Final = Router(launch.rules, registry, self.auto_workspaces, blocking)
+        self.auto_workspaces: Final = AutoWorkspaces(launch.rules, registry, own, supervisor, launch.home)
+        self.router: Final = Router(launch.rules, registry, own, self.auto_workspaces, blocking)
         served = launch.settings.server
         self.commits: Final = CommitWorkspaces(
             supervisor, launch.home, blocking, launch.rules.git_roots, max_refs=launch.settings.storage.max_refs
@@ -309,6 +311,7 @@ async def open_server(launch: ServerOptions) -> AsyncIterator[Server]:
             _semantic_lane(launch.semantic) as lane,
             _organisation_link(launch.organisation) as organisation,
         ):
+            own = OwnRegistrations(registry, launch.home)
 
             async def settings_of(project: Project) -> Settings:
                 try:
@@ -322,12 +325,12 @@ async def open_server(launch: ServerOptions) -> AsyncIterator[Server]:
                 return await visible_bases(registry, launch.rules)
 
             async def make_commit_workbench(project: Project, commit: NamedCommit) -> Workbench:
-                own = await settings_of(project)
+                project_settings = await settings_of(project)
                 return CommitWorkbench(
                     project=project,
                     commit=commit,
                     home=launch.home,
-                    settings=own,
+                    settings=project_settings,
                     pool=pool,
                     limits=limits,
                     mapped_files=mapped_files,
@@ -337,12 +340,12 @@ async def open_server(launch: ServerOptions) -> AsyncIterator[Server]:
                 )
 
             async def make_workbench(project: Project) -> Workbench:
-                own = await settings_of(project)
+                project_settings = await settings_of(project)
                 return await trio.to_thread.run_sync(
                     lambda: IndexWorkbench(
                         project=project,
                         home=launch.home,
-                        settings=own,
+                        settings=project_settings,
                         load_settings=lambda: _settings_of(launch, project.root),
                         pool=pool,
                         limits=limits,
@@ -352,11 +355,13 @@ async def open_server(launch: ServerOptions) -> AsyncIterator[Server]:
                         lane=lane,
                         git_roots=launch.rules.git_roots.and_root(str(project.root)),
                         bases=bases,
+                        registrations=own,
                     ),
                     limiter=limits.checks,
                 )
 
             async with (
+                _forgetting(own),
                 open_supervisor(
                     make_workbench, supervision, memory=resident_bytes, make_commit_workbench=make_commit_workbench
                 ) as supervisor,
@@ -365,7 +370,7 @@ async def open_server(launch: ServerOptions) -> AsyncIterator[Server]:
                 ) as cold_answers,
                 trio.open_nursery() as nursery,
             ):
-                server = Server(launch, registry, supervisor, limits.blocking, cold_answers, page_workers, organisation)
+                server = Server(launch, registry, own, supervisor, limits.blocking, cold_answers, page_workers, organisation)
                 if launch.has_upkeep:
                     nursery.start_soon(server.work_in_background)
                 try:
@@ -373,6 +378,16 @@ async def open_server(launch: ServerOptions) -> AsyncIterator[Server]:
                 finally:
                     server.core.stop()
                     nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def _forgetting(own: OwnRegistrations) -> AsyncIterator[None]:
+    """Forgets at the end the projects that were registered by the server and of which nothing was published."""
+    try:
+        yield
+    finally:
+        with trio.CancelScope(shield=True):
+            await own.forget_unfinished()
 
 
 @asynccontextmanager

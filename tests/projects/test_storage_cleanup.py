@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from codecompass.actors.blocking_calls import BlockingCalls
+from codecompass.actors.own_registrations import OwnRegistrations
 from codecompass.errors import WorkspaceLimitExceeded
 from codecompass.projects.eviction import FULL, AutoWorkspaces
 from codecompass.projects.storage_cleanup import GONE_SECONDS, HALF_MADE_SECONDS, StorageCleanup
@@ -52,7 +53,7 @@ def age_project(registry, project_id, age):
 
 
 def care(world, *, max_bytes: int = 0) -> StorageCleanup:
-    auto = AutoWorkspaces(world.rules, world.registry, world.workspaces, world.home)
+    auto = AutoWorkspaces(world.rules, world.registry, OwnRegistrations(world.registry, world.home), world.workspaces, world.home)
     return StorageCleanup(world.registry, auto, world.home, world.rules, max_bytes=max_bytes, blocking=BlockingCalls())
 
 
