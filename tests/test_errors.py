@@ -75,6 +75,7 @@ def test_an_interrupt_is_recognised_in_any_group():
     assert not is_interrupt(group(VALUE, OURS))
 
 
+@pytest.mark.invariant("Exception groups are taken apart in `errors.py` alone")
 def test_no_other_module_takes_groups_apart():
     """Four did, each in its own way, and what one of them forgot cost the answer of all projects."""
     found = [

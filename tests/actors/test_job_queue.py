@@ -15,6 +15,11 @@ from codecompass.protocol.requests import LocateSymbol
 from codecompass.store.registry import Project
 from tests.support.fake_workbench import FakeWorkbench, World
 
+pytestmark = pytest.mark.invariant(
+    "A job that is being cancelled is joined by nobody and refuses nobody: what is requested meanwhile starts after "
+    "it, without a pause"
+)
+
 PROJECT = Project(
     project_id=f"{2:016x}",
     alias=None,

@@ -9,6 +9,8 @@ from codecompass.store.lock import writer_lock
 from codecompass.store.registry import Registry, set_project_group
 from tests.support.routing import open_world
 
+pytestmark = pytest.mark.invariant(of="test_a_first_index_that_fails_leaves_nothing_registered_and_the_next_question_begins_anew")
+
 
 @pytest.fixture
 async def world(tmp_path):

@@ -49,6 +49,7 @@ class CountingPaths(InMemoryPaths):
         return counted
 
 
+@pytest.mark.invariant("The number of queries per import and of imports per file is bounded in the server's process")
 @pytest.mark.slow
 @pytest.mark.parametrize("language", sorted(RULES))
 @pytest.mark.parametrize("configured", [False, True])

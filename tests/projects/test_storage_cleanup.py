@@ -57,6 +57,7 @@ def care(world, *, max_bytes: int = 0) -> StorageCleanup:
     return StorageCleanup(world.registry, auto, world.home, world.rules, max_bytes=max_bytes, blocking=BlockingCalls())
 
 
+@pytest.mark.invariant(of="test_a_project_with_a_name_is_refused_any_other_in_the_same_words")
 async def test_the_report_of_a_full_store_names_no_project_outside_of_the_allowed_roots(world):
     shop = await taken_up(world, "shop", is_discovered=False)
     vault = await world.registry.run(Registry.register, world.repository("outside/vault"))

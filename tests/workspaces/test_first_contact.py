@@ -62,6 +62,7 @@ async def test_a_failed_first_index_is_told_and_tried_again(machine, tool):
     assert ready.names == {word(root)}
 
 
+@pytest.mark.invariant("A first index that comes to nothing leaves nothing registered that no person has registered")
 @pytest.mark.parametrize("flags", [("--auto-workspace", "--allowed-root"), ()], ids=["added", "registered"])
 async def test_a_first_index_that_fails_leaves_nothing_registered_and_the_next_question_begins_anew(machine, flags):
     root = machine.project("shop")
@@ -82,6 +83,7 @@ async def test_a_first_index_that_fails_leaves_nothing_registered_and_the_next_q
     assert ready.names == {word(root)}
 
 
+@pytest.mark.invariant(of="test_a_first_index_that_fails_leaves_nothing_registered_and_the_next_question_begins_anew")
 async def test_a_first_index_that_somebody_ends_leaves_nothing_registered_until_the_next_question(machine):
     root = machine.project("shop", {"held.py": "x = 1\n"})
     answers = []
@@ -112,6 +114,7 @@ async def test_a_first_index_that_somebody_ends_leaves_nothing_registered_until_
     assert ready.names == {word(root)}
 
 
+@pytest.mark.invariant(of="test_a_first_index_that_fails_leaves_nothing_registered_and_the_next_question_begins_anew")
 async def test_what_a_person_registered_stays_registered_when_its_first_index_fails(machine):
     root = machine.project("shop")
     machine.register(root)
@@ -122,6 +125,7 @@ async def test_what_a_person_registered_stays_registered_when_its_first_index_fa
     assert list(machine.projects()) == [root]
 
 
+@pytest.mark.invariant(of="test_a_first_index_that_fails_leaves_nothing_registered_and_the_next_question_begins_anew")
 async def test_a_server_that_ends_during_a_first_index_leaves_nothing_registered(machine):
     root = machine.project("shop", {"held.py": "x = 1\n"})
     async with machine.serve("--auto-workspace", "--allowed-root", machine.dev, **holding(machine.base)) as desk:
