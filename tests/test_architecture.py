@@ -1,30 +1,61 @@
-"""`docs/architecture.md` matches the code: tests that guard invariants, files and decisions exist."""
+"""`docs/architecture.md` and `docs/invariants.md` match the code: what they name exists, and every invariant is listed."""
 
 import re
 from pathlib import Path
 
+import pytest
+
+from tests.support import invariants
+
 ROOT = Path(__file__).parent.parent
 DOCUMENT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-TESTS = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
 
-NAMED_TEST = re.compile(r"`(test_\w+)`")
 NAMED_FILE = re.compile(
     r"`((?:codecompass|tests|bench|docs|actors|cli|languages|projects|protocol|query|scan|store|transport|worker)/[\w/]+\.py)`"
 )
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 
 
-def test_every_invariant_is_guarded_by_a_test_that_exists():
-    named = NAMED_TEST.findall(DOCUMENT)
+def test_the_page_of_invariants_is_what_the_tests_declare():
+    written = (ROOT / invariants.PAGE).read_text(encoding="utf-8")
 
-    assert len(named) > 30
-    assert [name for name in named if f"def {name}(" not in TESTS] == []
+    assert written == invariants.page(ROOT), f"run {invariants.COMMAND} and commit {invariants.PAGE}"
 
 
-def test_every_invariant_names_what_guards_it():
-    rows = DOCUMENT.split("| invariant | guarded by |\n|---|---|\n")[1].split("\n\n")[0].splitlines()
+def test_every_invariant_is_a_short_sentence():
+    sentences = [each.sentence for each in invariants.invariants(ROOT)]
 
-    assert [row for row in rows if not re.search(r"`test_\w+`|`tests/[\w/.]+`|the same test", row)] == []
+    assert len(sentences) > 140
+    assert [each for each in sentences if len(each) > invariants.MAX_LENGTH or each.endswith(".") or "|" in each] == []
+
+
+@pytest.mark.parametrize(
+    ("modules", "fault"),
+    [
+        ({"test_a.py": 'pytestmark = pytest.mark.invariant(of="test_gone")\n'}, "which declares nothing"),
+        ({f"test_{name}.py": 'pytestmark = pytest.mark.invariant("It holds")\n' for name in "ab"}, "is there twice"),
+    ],
+)
+def test_what_is_declared_twice_or_nowhere_is_refused(tmp_path, modules, fault):
+    (tmp_path / "tests").mkdir()
+    for name, source in modules.items():
+        (tmp_path / "tests" / name).write_text(source)
+
+    with pytest.raises(ValueError, match=fault):
+        invariants.invariants(tmp_path)
+
+
+def test_an_invariant_is_listed_with_all_tests_that_guard_it(tmp_path):
+    (tmp_path / "tests" / "deep").mkdir(parents=True)
+    (tmp_path / "tests" / "deep" / "test_a.py").write_text(
+        '@pytest.mark.invariant("It " "holds")\n@pytest.mark.slow\nasync def test_it():\n    pass\n'
+    )
+    (tmp_path / "tests" / "test_b.py").write_text('pytestmark = [pytest.mark.slow, pytest.mark.invariant(of="test_it")]\n')
+
+    page = invariants.page(tmp_path)
+
+    assert "## tests/deep\n" in page
+    assert "| It holds | [`test_it`](../tests/deep/test_a.py), [`test_b.py`](../tests/test_b.py) |\n" in page
 
 
 def test_links_between_documents_lead_somewhere():

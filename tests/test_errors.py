@@ -96,6 +96,7 @@ def modules_with(is_meant: Callable[[ast.AST], bool]) -> set[str]:
     }
 
 
+@pytest.mark.invariant("Exception groups are taken apart in `errors.py` alone")
 def test_no_other_module_takes_groups_apart():
     """Four did, each in its own way, and what one of them forgot cost the answer of all projects."""
     named = modules_with(lambda node: isinstance(node, ast.Name) and node.id in ("BaseExceptionGroup", "ExceptionGroup"))

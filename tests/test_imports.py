@@ -4,6 +4,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 PACKAGE = Path(__file__).parent.parent / "codecompass"
 
 ORDER = (
@@ -50,6 +52,7 @@ def imported_modules(path: Path) -> Iterator[str]:
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
+@pytest.mark.invariant("Each layer imports only what it may")
 def test_a_module_imports_only_what_its_layer_may():
     assert [violation for path in MODULES for violation in violations(path)] == []
 
@@ -69,6 +72,7 @@ def violations(path: Path) -> Iterator[str]:
             yield f"{path.relative_to(PACKAGE)} imports {name}"
 
 
+@pytest.mark.invariant("The worker loads neither the event loop nor a store")
 def test_the_worker_process_loads_neither_the_event_loop_nor_the_stores():
     import subprocess
     import sys

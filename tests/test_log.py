@@ -100,6 +100,7 @@ def test_verbosity_only_ever_shows_more(level, verbosity, expected):
     assert log.level_for(level, verbosity) == expected
 
 
+@pytest.mark.invariant("stdout carries only answers; logs go to stderr")
 def test_nothing_ever_goes_to_stdout():
     """structlog prints to stdout by default, which would mix with protocol frames."""
     code = (

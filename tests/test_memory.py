@@ -57,6 +57,7 @@ with tempfile.TemporaryDirectory() as home:
 """
 
 
+@pytest.mark.invariant("A server's memory does not grow with requests, connections and sessions")
 @pytest.mark.skipif(sys.platform != "linux" or not hasattr(ctypes.CDLL(None), "malloc_info"), reason="glibc has arenas")
 def test_the_threads_of_a_server_share_the_memory_that_they_free():
     """With an arena for each thread, 2,400 requests left a server 40 MB larger, and it went on growing (glibc 2.36)."""

@@ -30,6 +30,7 @@ def test_every_possessive_or_atomic_group_that_is_written_belongs_to_a_pattern_t
     assert [(place, text) for place, text in possessive_texts() if not any(text in each for each in texts)] == []
 
 
+@pytest.mark.invariant("Regular expressions mean the same on every supported interpreter")
 def test_no_pattern_has_a_possessive_group_that_old_interpreters_misread():
     misread = {place: problems for place, pattern in collected().items() if (problems := misread_groups(pattern))}
 

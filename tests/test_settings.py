@@ -353,6 +353,7 @@ LOWERED = {
 """For each limit: a repository's value, the default, and the resulting value."""
 
 
+@pytest.mark.invariant("A repository cannot raise a limit")
 @pytest.mark.parametrize("key", sorted(LOWERED))
 def test_a_projects_own_file_may_only_lower_a_limit(tmp_path, key):
     wanted, default, allowed = LOWERED[key]
@@ -380,6 +381,7 @@ def test_what_the_user_says_is_the_bound_of_what_a_project_says(tmp_path, key):
     assert value_of(by_flag, key).value == wanted
 
 
+@pytest.mark.invariant(of="test_a_projects_own_file_may_only_lower_a_limit")
 def test_every_setting_is_decided_to_be_a_projects_or_not():
     """Each new limit must be classified, so that no repository can raise one by oversight."""
     of_taste = {"query.freshness_policy", "query.ranking_explain_level", "query.default_limit", EXCLUDE, INCLUDE}
@@ -402,6 +404,7 @@ def test_the_users_patterns_come_after_a_projects_own(tmp_path):
     assert (alone.settings.index.exclude, alone.settings.index.include) == (("a",), ("b",))
 
 
+@pytest.mark.invariant("No file of a repository can include what the user's settings exclude")
 def test_what_the_user_leaves_out_no_project_takes_in(tmp_path):
     root = tmp_path / "project"
     for path in ("private/a.py", "vendor/b.py", "src/c.py"):

@@ -4,6 +4,8 @@ import ast
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 import codecompass
 
 PACKAGE = Path(codecompass.__file__).parent
@@ -23,6 +25,7 @@ def called(node: ast.Call) -> str:
     return target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", "")
 
 
+@pytest.mark.invariant("Every queue is bounded; a full one refuses at once")
 def test_every_channel_between_tasks_is_bounded():
     channels = [
         (name, ast.unparse(node))
@@ -35,6 +38,7 @@ def test_every_channel_between_tasks_is_bounded():
     assert [each for each in channels if "inf" in each[1]] == []
 
 
+@pytest.mark.invariant("No module has state, so that two servers can run in one process")
 def test_no_module_has_state():
     """Module-level names are declared Final, and nothing is declared global."""
     found = []

@@ -78,8 +78,11 @@ def not_ready(job: Job | None, *, has_text: bool, schema_status: SchemaStatus = 
     )
 
 
-def failed_error(job: Job, failure: CodeCompassError) -> CodeCompassError:
-    """Returns the error for a question whose index is not there because the last job failed: why, and when the next one runs."""
+def failed_error(job: Job, failure: CodeCompassError, *, is_forgotten: bool = False) -> CodeCompassError:
+    """Returns the error for a question whose index is not there because the last job failed: why, and when the next one runs.
+
+    `is_forgotten`: its project is registered no longer, so that only a question starts another one.
+    """
     commit: str = getattr(job, "commit", "")
     # A cancelled job does not mean that the question was cancelled.
     code = IndexNotReady.code if isinstance(failure, Cancelled) else failure.code
@@ -87,8 +90,10 @@ def failed_error(job: Job, failure: CodeCompassError) -> CodeCompassError:
     what = f"commit {commit[:12]}" if commit else "this workspace"
     if isinstance(failure, Cancelled):
         again = "The next question starts a new job."
+    elif commit:
+        again = "It will be retried by a later question."
     else:
-        again = f"It will be retried {'by a later question.' if commit else 'automatically; call index_repo to retry now.'}"
+        again = f"It will be retried {'by a later question' if is_forgotten else 'automatically'}; call index_repo to retry now."
     return error_of(
         code,
         f"{what} could not be indexed: {cause} {again}",

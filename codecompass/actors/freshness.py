@@ -6,7 +6,7 @@ from typing import Final
 
 import trio
 
-from codecompass.actors.job_queue import JobQueue
+from codecompass.actors.job_queue import FILES_CHANGED, JobQueue
 from codecompass.actors.tracking import DEBOUNCE_SECONDS, ChangeTracker, CheckResult
 from codecompass.protocol.metadata import FreshnessStatus
 from codecompass.protocol.requests import FreshnessPolicy
@@ -82,7 +82,7 @@ class Freshness:
         pause = DEBOUNCE_SECONDS
         while True:
             await self._changes.wait_noted()
-            self._jobs.ensure_job("files changed")
+            self._jobs.ensure_job(FILES_CHANGED)
             while self._jobs.is_running:
                 await self._jobs.wait_progress()
             if self._jobs.found_nothing:

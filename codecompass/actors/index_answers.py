@@ -30,7 +30,7 @@ from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import FreshnessPolicy, IndexStatus
 from codecompass.query.metadata import CHANGED_SOMEWHERE, HEAD_HAS_MOVED
 from codecompass.query.options import QueryOptions
-from codecompass.query.status import JobsState, active_job, jobs_state
+from codecompass.query.status import JobsState, active_job, jobs_state, unpublished_job
 from codecompass.scan.git_repository import read_head
 from codecompass.settings import Settings
 from codecompass.store.drift import stale_error
@@ -89,6 +89,8 @@ class AnswerContext(Struct, frozen=True, kw_only=True):
     freshness: FreshnessStatus
     indexing: IndexingStatus
     active_job: JobState | None = None
+    last_job: JobState | None = None
+    """The last job that was visible or failed."""
     policy: FreshnessPolicy = "best_effort"
     """The freshness policy of the question."""
     is_first: bool = False
@@ -172,6 +174,9 @@ class IndexAnswers:
         )
         if context.active_job is not None and not is_waiting_for_other:
             jobs = replace(jobs, active_job=active_job(context.active_job))
+        if not jobs.recent_jobs and context.index.meta is None and context.last_job is not None:
+            # The records of a forgotten project are gone.
+            jobs = replace(jobs, recent_jobs=(unpublished_job(context.last_job),))
         compared, ref = None, ""
         if context.index.meta is not None and context.refusal and context.freshness != "fresh":
             compared = await self._comparison.compare()

@@ -32,6 +32,9 @@ FIRST_RETRY_SECONDS: Final = 1 * SECONDS
 LONGEST_RETRY_SECONDS: Final = 60 * SECONDS
 """Pause after a failed job, doubling up to the longest, in which questions start no job; explicit requests always do."""
 
+FILES_CHANGED: Final = "files changed"
+"""The cause of a job that nobody waits for."""
+
 
 class JobQueue:
     """The jobs of one workspace. All but `wait_progress` is synchronous. `nursery` is the incarnation's, whose end ends all jobs.
@@ -69,6 +72,7 @@ class JobQueue:
         self._next: JobRun | None = None
         self._progressed = trio.Event()
         self._follow_up_cause = ""
+        self._is_asked_again = False
         self._failures = 0
         self._retry_at = float("-inf")
 
@@ -130,16 +134,23 @@ class JobQueue:
             return True
         return False
 
+    @property
+    def is_forgotten(self) -> bool:
+        """Whether the project is registered no longer, because its first index came to nothing."""
+        tree = self._bench.tree
+        return tree is not None and tree.is_forgotten(self._project())
+
     def ensure_job(self, cause: str) -> None:
         """Makes sure that a job covers the changes seen so far: starts one now, or after the running one.
 
-        Does nothing during the pause after a failure.
+        Does nothing during the pause after a failure, and nothing for a forgotten project: only the router registers it again.
         """
         run = self._running
         if run is not None:
             if run.is_stopping or run.taken is None or run.taken.position < self._changes.seen:
                 self._follow_up_cause = cause
-        elif trio.current_time() >= self._retry_at:
+                self._is_asked_again = self._is_asked_again or (run.is_stopping and cause != FILES_CHANGED)
+        elif trio.current_time() >= self._retry_at and not self.is_forgotten:
             self._launch(cause, force=False, is_explicit=False)
 
     def rebuild(self, damage: CodeCompassError) -> JobView:
@@ -201,6 +212,7 @@ class JobQueue:
             return
         self._next = None
         self._follow_up_cause = ""
+        self._is_asked_again = False
         self._running = run
         self._nursery.start_soon(self._run, run)
         self._announce()
@@ -230,6 +242,10 @@ class JobQueue:
             self._index.forget_interruption()
         # Before the end is visible: a caller who then reads the registry finds the job in it.
         await run.record_end(ending)
+        if ending.status == "failed":
+            self._pause_after(run.failure)
+        if self._came_to_nothing(run):
+            await self._forget()
         run.job.update(ending)
         self._running = None
         self.last_run_seconds = seconds
@@ -243,17 +259,37 @@ class JobQueue:
         self._choose_next(run, ending.status)
         self._progress()
 
+    def _came_to_nothing(self, run: JobRun) -> bool:
+        """Whether a first job has failed or was cancelled on request, and no other is to follow it."""
+        status = run.ending.status
+        is_over = status == "failed" or (status == "cancelled" and run.is_stopping)
+        return is_over and self._index.meta is None and not self._is_wanted
+
+    @property
+    def _is_wanted(self) -> bool:
+        """Whether somebody has asked for another job since the running one was cancelled."""
+        return self._next is not None or self._is_asked_again
+
+    async def _forget(self) -> None:
+        tree = self._bench.tree
+        if tree is not None and await tree.forget(self._retry_at) and self._is_wanted:
+            # Asked for while the entry was being removed.
+            await tree.restore()
+
+    def _pause_after(self, failure: CodeCompassError | None) -> None:
+        # An unresponsive file system costs a job nothing and may answer at any time, and a tree that was being switched is no
+        # fault of the job: neither makes the pause grow.
+        self._failures += not isinstance(failure, FileSystemUnresponsive | WorkspaceBusy)
+        pause = min(LONGEST_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2 ** max(0, self._failures - 1))
+        self._retry_at = trio.current_time() + pause
+
     def _choose_next(self, run: JobRun, status: JobStatus) -> None:
         if status == "published":
             self._failures = 0
         if self._next is not None:
             self._start(self._next)
-        elif status == "failed":
-            # An unresponsive file system costs a job nothing and may answer at any time, and a tree that was being switched is
-            # no fault of the job: neither makes the pause grow.
-            self._failures += not isinstance(run.failure, FileSystemUnresponsive | WorkspaceBusy)
-            pause = min(LONGEST_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2 ** max(0, self._failures - 1))
-            self._retry_at = trio.current_time() + pause
+        elif status == "failed" or self.is_forgotten:
+            return  # The next question starts a job, after the pause.
         elif status == "cancelled" and not run.is_stopping:
             return  # The workspace ends.
         elif self._index.on_disk.damage and not run.is_rebuild:

@@ -321,7 +321,7 @@ class Questions:
         """Returns the error for an index that was not ready in time: how far its job is, or why the last one failed."""
         jobs = self._jobs
         if not jobs.is_running and jobs.last is not None and jobs.failure is not None:
-            return failed_error(jobs.last, jobs.failure)
+            return failed_error(jobs.last, jobs.failure, is_forgotten=jobs.is_forgotten)
         return not_ready(jobs.active, has_text=has_text, schema_status=self._index.on_disk.schema_status)
 
     def _context(
@@ -333,6 +333,7 @@ class Questions:
             # The status when the text could be searched, even if a small workspace is complete by now.
             indexing="indexing" if is_first else self.indexing_status,
             active_job=self._jobs.active,
+            last_job=self._jobs.last,
             policy=policy,
             is_first=is_first,
             ends_at=ends_at,

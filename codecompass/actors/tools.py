@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.blocking_calls import Limits
+from codecompass.actors.own_registrations import OwnRegistrations
 from codecompass.actors.starting_point import FindBases, any_base
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.settings import AnswerForm
@@ -28,5 +29,7 @@ class Tools(Struct, frozen=True, kw_only=True):
     """The form of the replies."""
     lane: "SemanticLane | None" = None
     """None if search by meaning is off."""
+    registrations: OwnRegistrations | None = None
+    """Forgets a project that the server itself has registered, if its first index comes to nothing; None keeps all."""
     bases: FindBases = any_base
     """Says which other projects' indexes may be forked."""

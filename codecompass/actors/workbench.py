@@ -82,6 +82,9 @@ class TreeWork(Protocol):
     async def record_running(self, job: JobState) -> None: ...
     async def record_progress(self, job: JobState) -> bool: ...
     async def record_end(self, job: JobState) -> None: ...
+    async def forget(self, paused_until: float) -> bool: ...
+    async def restore(self) -> None: ...
+    def is_forgotten(self, project: Project) -> bool: ...
     @property
     def makes_vectors(self) -> bool: ...
     async def make_vectors(self) -> bool: ...
@@ -101,6 +104,7 @@ class IndexWorkbench:
         self._load_settings = load_settings
         self._limits = limits = tools.limits
         self._registry = tools.registry
+        self._registrations = tools.registrations
         self._memory: JobMemory | None = None
         self._index = WorkspaceIndex(self._layout, project.project_id, tools.mapped_files)
         self._git_roots = git_roots
@@ -231,6 +235,19 @@ class IndexWorkbench:
         """Records the end of the job."""
         assert job.status in ("published", "failed", "cancelled")
         await self._registry.run_jobs(JobLog.finish, job.job_id, job.status, job.outcome)
+
+    async def forget(self, paused_until: float) -> bool:
+        """Forgets a project whose first index came to nothing; see `OwnRegistrations.forget`."""
+        return self._registrations is not None and await self._registrations.forget(self._project.project_id, paused_until)
+
+    async def restore(self) -> None:
+        """Registers the forgotten project again."""
+        assert self._registrations is not None
+        await self._registrations.restore(self._project.project_id)
+
+    def is_forgotten(self, project: Project) -> bool:
+        """Whether this entry of the project was removed by `forget`."""
+        return self._registrations is not None and self._registrations.is_forgotten(project)
 
     @property
     def makes_vectors(self) -> bool:

@@ -19,7 +19,7 @@ The actor is made of parts. Each part knows only those below it, and each piece 
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
 import structlog
 import trio
@@ -27,7 +27,7 @@ from msgspec import Struct
 
 from codecompass.actors.answering import Patience
 from codecompass.actors.freshness import CommitFreshness, Freshness
-from codecompass.actors.job_queue import JobQueue
+from codecompass.actors.job_queue import LONGEST_RETRY_SECONDS, JobQueue
 from codecompass.actors.job_state import JobView
 from codecompass.actors.known_index import KnownIndex
 from codecompass.actors.messages import CancelJob, Envelope, Mailbox, Query, Settle, StartJob
@@ -42,6 +42,10 @@ from codecompass.units import MINUTES
 
 if TYPE_CHECKING:
     from codecompass.actors.vector_upkeep import Embedding
+
+FORGOTTEN_IDLE_SECONDS: Final = 2 * LONGEST_RETRY_SECONDS
+"""Time without a message after which the workspace of a forgotten project is retired. Until then it knows how long the next pause
+is."""
 
 CRASH_RETRY_MS = 1000
 """Recommended wait after a question was lost in a crash: a restart takes a twentieth of it."""
@@ -100,6 +104,7 @@ class _WorkspaceActor:
         self._nursery = nursery
         self._log = structlog.get_logger(__name__)
         self._opened = trio.Event()
+        self._waiting = trio.CancelScope()
         self._in_flight = 0
         self._answered = trio.Event()
         self._tree = bench.tree
@@ -153,7 +158,7 @@ class _WorkspaceActor:
     async def _loop(self) -> None:
         while True:
             try:
-                with trio.move_on_after(self._settings.idle):
+                with trio.move_on_after(self._idle_seconds) as self._waiting:
                     envelope = await self._mailbox.receive()
                     try:
                         self._take(envelope)
@@ -168,6 +173,11 @@ class _WorkspaceActor:
             # Check and retirement are one step without a checkpoint: no message can be posted in between.
             if self._is_idle:
                 self._retire("idle")
+
+    @property
+    def _idle_seconds(self) -> float:
+        """How long the workspace stays open without a message; for a forgotten project no longer than its pauses take to grow."""
+        return min(self._settings.idle, FORGOTTEN_IDLE_SECONDS) if self._jobs.is_forgotten else self._settings.idle
 
     @property
     def _is_idle(self) -> bool:
@@ -219,6 +229,8 @@ class _WorkspaceActor:
 
     def _announce(self) -> None:
         """Publishes an observation. Called after each transition."""
+        if self._jobs.is_forgotten:
+            self._waiting.deadline = min(self._waiting.deadline, trio.current_time() + FORGOTTEN_IDLE_SECONDS)
         if self._embedding is not None:
             self._embedding.note()
         project, jobs, index = self._project(), self._jobs, self._index.on_disk

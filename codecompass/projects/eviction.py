@@ -15,6 +15,7 @@ import trio
 from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.job_state import JobView
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
+from codecompass.actors.own_registrations import OwnRegistrations
 from codecompass.errors import CodeCompassError, WorkspaceLimitExceeded
 from codecompass.projects.detection import RoutingRules
 from codecompass.projects.visibility import visible
@@ -52,9 +53,17 @@ class Workspaces(Protocol):
 class AutoWorkspaces:
     """Registers discovered workspaces and evicts them. One instance a server."""
 
-    def __init__(self, rules: RoutingRules, registry: AsyncRegistry, workspaces: Workspaces, home: HomeLayout) -> None:
+    def __init__(
+        self,
+        rules: RoutingRules,
+        registry: AsyncRegistry,
+        own: OwnRegistrations,
+        workspaces: Workspaces,
+        home: HomeLayout,
+    ) -> None:
         self._rules = rules
         self._registry = registry
+        self._own = own
         self._workspaces = workspaces
         self._home = home
         self._lock = trio.Lock()
@@ -72,8 +81,9 @@ class AutoWorkspaces:
         async with self._lock:
             pass
 
-    async def admit(self, root: Path) -> Project:
+    async def admit(self, root: Path, *, was_evicted: bool = False) -> Project:
         """Returns the project at the canonical `root`; registers it as discovered if it is unknown, and makes room for it first.
+        One that was evicted stays registered also if no index of it can be made: it was known before.
 
         Raises WorkspaceLimitExceeded if no room can be made.
         """
@@ -84,7 +94,10 @@ class AutoWorkspaces:
             if self.is_full:
                 raise WorkspaceLimitExceeded(FULL, limit=self._rules.max_auto_workspaces)
             await self._make_room()
-            project = await self._registry.run(Registry.register, root, auto_discovered=True)
+            if was_evicted:
+                project = await self._registry.run(Registry.register, root, auto_discovered=True)
+            else:
+                project = await self._own.register(root, auto_discovered=True)
             self._log.info("workspace_discovered", project=project.project_id, root=str(root))
             return project
 

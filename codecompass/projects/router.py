@@ -18,6 +18,7 @@ from codecompass import hints
 from codecompass.actors.answering import is_touch_due
 from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.blocking_calls import BlockingCalls
+from codecompass.actors.own_registrations import OwnRegistrations
 from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound, WorkspaceNotAllowed, WorkspaceNotRegistered
 from codecompass.identity import project_id
 from codecompass.projects.caller import Caller
@@ -37,7 +38,7 @@ from codecompass.projects.selection import SelectedProject, known_projects, sele
 from codecompass.projects.sources import SET_BY_CLIENT, ProjectSources, disagreements
 from codecompass.projects.unmarked import doubt_about
 from codecompass.protocol.decode import may_be_elsewhere, several_projects
-from codecompass.protocol.requests import IndexRepo, IndexRepository, IndexStatus, Request
+from codecompass.protocol.requests import IndexRepo, IndexRepository, IndexStatus, Request, SyncRepo
 from codecompass.scan.git_repository import read_head
 from codecompass.store.registry import Project, Registry, check_alias
 
@@ -82,10 +83,16 @@ class Router:
     """Routes requests to projects. One instance a server; its parts keep the state: evictions, routes, the answer of a peer."""
 
     def __init__(
-        self, rules: RoutingRules, registry: AsyncRegistry, auto_workspaces: AutoWorkspaces, blocking: BlockingCalls
+        self,
+        rules: RoutingRules,
+        registry: AsyncRegistry,
+        own: OwnRegistrations,
+        auto_workspaces: AutoWorkspaces,
+        blocking: BlockingCalls,
     ) -> None:
         self._rules = rules
         self._registry = registry
+        self._own = own
         self._auto = auto_workspaces
         self._blocking = blocking
         self._paths = PathResolver(rules, registry, self._blocking)
@@ -224,7 +231,8 @@ class Router:
                     f"no project is called {name!r}. Pass the path as workspace, or a project_id that {hints.PROJECTS} lists",
                     project_id=name,
                 )
-            project = await self._auto.admit((await self._paths.resolve("project_id", str(evicted))).root)
+            root = (await self._paths.resolve("project_id", str(evicted))).root
+            project = await self._auto.admit(root, was_evicted=True)
         if workspace is not None:
             named = await self._paths.resolve("workspace", workspace)
             trail.add(named.places)
@@ -373,19 +381,19 @@ class Router:
             root = named.root if named.marked is None or is_ordered else named.marked
             if named.is_evicted:
                 # An evicted workspace is known: it comes back, also at a server without --auto-workspace.
-                return await self._auto.admit(named.root)
+                return await self._auto.admit(named.root, was_evicted=True)
             if self._rules.auto_workspace and is_within(root, self._rules.allowed_roots):
                 if not is_ordered:
                     await self._require_undoubted(named)
-                return await self._auto.admit(root)
+                return self._forgotten(root, request) or await self._auto.admit(root)
             # The one client over stdio acts for the user: what it orders to be indexed and where it works may be registered.
             if is_alone and is_ordered:
-                return await self._registry.run(Registry.register, named.root)
+                return await self._own.register(named.root)
             if is_alone and await self._works_in(named, caller):
                 await self._require_undoubted(named)
-                return await self._registry.run(Registry.register, named.root)
+                return self._forgotten(named.root, request) or await self._own.register(named.root)
             if is_alone and named.marked is not None:
-                return await self._auto.admit(root)
+                return self._forgotten(root, request) or await self._auto.admit(root)
         raise not_registered(
             named.root,
             is_named=named.source == "workspace",
@@ -393,6 +401,13 @@ class Router:
             is_alone=is_alone,
             is_marked=named.marked is not None,
         )
+
+    def _forgotten(self, root: Path, request: Request) -> Project | None:
+        """Returns the removed entry of a project whose first index came to nothing, for a request that is not to register it
+        again: any question during the pause after the failure, and one about its state at any time."""
+        if isinstance(request, IndexRepo | IndexRepository | SyncRepo):
+            return None
+        return self._own.forgotten(project_id(root), in_pause=not isinstance(request, IndexStatus))
 
     async def _require_undoubted(self, named: NamedProject) -> None:
         """Raises WorkspaceNotRegistered for a directory without a marker that is probably not meant; see `doubt_about`."""

@@ -122,6 +122,18 @@ def active_job(job: Job) -> ActiveJob:
     )
 
 
+def unpublished_job(job: Job) -> RecentJob:
+    """Returns a job that has ended without publishing as the protocol shows it."""
+    return RecentJob(
+        job_id=job.job_id,
+        ref="",
+        mode=job.mode,
+        status=job.status,
+        created_at=iso_time(job.created_at),
+        error_message=job.error,
+    )
+
+
 def _recent(job: JobRecord) -> RecentJob:
     return RecentJob(
         job_id=job.job_id,

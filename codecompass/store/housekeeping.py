@@ -76,6 +76,11 @@ def remove_project(layout: ProjectLayout, *, spare_readers: bool = False, confir
         ) from error
 
 
+def is_published(layout: ProjectLayout) -> bool:
+    """Whether an index of a project, or of one of its commits, was ever published."""
+    return any(each.current.exists() for each in _all_of(layout))
+
+
 def orphans(home: HomeLayout, known: frozenset[str]) -> tuple[Orphan, ...]:
     """Returns the directories in the store that belong to no project of `known` and are not in use, sorted by name."""
     with contextlib.suppress(OSError):

@@ -1,13 +1,16 @@
 """The manifest: what the index knows of the files on disk, how a scan differs from it, and its database table."""
 
 import sqlite3
+import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from typing import Final, Protocol
 
 import msgspec
 from msgspec import Struct
 
+from codecompass.errors import Cancelled
 from codecompass.scan.git_index import GitBlobs
 from codecompass.scan.partial import PartialScan
 from codecompass.scan.walk import ScannedFile, ScanResult, SkippedFile, is_below_any
@@ -231,18 +234,36 @@ _COLUMNS: Final = (
 
 
 class StoredManifest(Mapping[str, ManifestEntry]):
-    """The manifest entries by path, read from the table as needed. Raises IndexDamaged if it cannot be read."""
+    """The manifest entries by path, read from the table as needed. Raises IndexDamaged if it cannot be read.
+
+    Raises Cancelled once it is closed: the scan of a cancelled job goes on in its thread until the file system answers, and the
+    process crashes if a connection is closed while another thread uses it.
+    """
 
     def __init__(self, connection: sqlite3.Connection, *, is_empty: bool = False) -> None:
         """Reads nothing yet. `is_empty` says that the table has no rows, and no database index on paths yet."""
         self._connection = connection
+        self._in_use = threading.Lock()
+        self._is_closed = False
         self._asked: dict[str, ManifestEntry | None] = {}
         self._whole: dict[str, ManifestEntry] | None = {} if is_empty else None
+
+    def close(self) -> None:
+        """Ends all reading, and waits for a thread that reads the table. The connection stays open."""
+        with self._in_use:
+            self._is_closed = True
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        with self._in_use, facts_guard():
+            if self._is_closed:
+                raise Cancelled("the job that read this index has ended")
+            yield
 
     def whole(self) -> dict[str, ManifestEntry]:
         """Returns all entries, with the changes made so far."""
         if self._whole is None:
-            with facts_guard():
+            with self._reading():
                 self._whole = dict(map(_entry, self._connection.execute(f"SELECT {_COLUMNS} FROM files")))
             self._asked.clear()
         return self._whole
@@ -252,7 +273,7 @@ class StoredManifest(Mapping[str, ManifestEntry]):
         if self._whole is not None:
             return self._whole.get(path, default)
         if path not in self._asked:
-            with facts_guard():
+            with self._reading():
                 row = self._connection.execute(f"SELECT {_COLUMNS} FROM files WHERE path = ?", (path,)).fetchone()
             self._asked[path] = None if row is None else _entry(row)[1]
         entry = self._asked[path]
@@ -295,7 +316,7 @@ class StoredManifest(Mapping[str, ManifestEntry]):
 
     def paths_below(self, directory: str) -> list[str]:
         """Returns the paths anywhere below `directory`, sorted."""
-        with facts_guard():
+        with self._reading():
             rows = self._connection.execute(
                 "SELECT path FROM files WHERE path >= ? AND path < ? ORDER BY path", path_range(directory)
             )
@@ -305,7 +326,7 @@ class StoredManifest(Mapping[str, ManifestEntry]):
         """Returns every path with one of these inode numbers, sorted. Reads the whole table, unless there are no inodes."""
         if not inodes:
             return []
-        with facts_guard():
+        with self._reading():
             rows = self._connection.execute("SELECT path, inode FROM files ORDER BY path")
             return [path for path, inode in rows if inode in inodes]
 
@@ -315,7 +336,7 @@ class StoredManifest(Mapping[str, ManifestEntry]):
         names: set[str] = set()
         position, end = path_range(directory)
         start = len(position)
-        with facts_guard():
+        with self._reading():
             while True:
                 rows = self._connection.execute(
                     "SELECT path FROM files WHERE path >= ? AND path < ? ORDER BY path", (position, end)

@@ -10,7 +10,7 @@ import os
 import re
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -141,6 +141,12 @@ class Registry(RegistryDatabase):
             self.rename(project, alias)
         with self.transaction() as connection:
             connection.execute("UPDATE projects SET is_auto_discovered = 0 WHERE project_id = ?", (project,))
+            # As long as it has no index, the time says that a person has registered it since a server did: see `forget`.
+            connection.execute(
+                "UPDATE projects SET created_at = ? WHERE project_id = ? AND NOT EXISTS "
+                "(SELECT 1 FROM jobs WHERE jobs.project_id = projects.project_id AND status = 'published')",
+                (time.time(), project),
+            )
             has_default = connection.execute("SELECT 1 FROM projects WHERE is_default = 1").fetchone() is not None
             if as_default or (as_default is None and not has_default):
                 connection.execute("UPDATE projects SET is_default = 0 WHERE is_default = 1")
@@ -192,6 +198,27 @@ class Registry(RegistryDatabase):
             connection.execute("DELETE FROM projects WHERE project_id = ?", (project,))
             connection.execute("DELETE FROM evicted WHERE project_id = ?", (project,))
 
+        self._delete(delete)
+
+    def forget(self, project: Project) -> bool:
+        """Removes an entry as `remove` does, unless a person has named, grouped or registered the project since it was made, or
+        any process has a job for it. Returns whether the project is registered no longer.
+        """
+        is_unclaimed = (
+            "created_at = ? AND alias IS NULL AND is_default = 0 "
+            "AND NOT EXISTS (SELECT 1 FROM project_groups AS held WHERE held.project_id = projects.project_id) "
+            "AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.project_id = projects.project_id AND status IN ('queued', 'running'))"
+        )
+
+        def delete(connection: sqlite3.Connection) -> None:
+            statement = f"DELETE FROM projects WHERE project_id = ? AND {is_unclaimed}"
+            connection.execute(statement, (project.project_id, project.created_at))
+
+        self._delete(delete)
+        return self.at(project.root) is None
+
+    def _delete(self, delete: Callable[[sqlite3.Connection], None]) -> None:
+        """Makes a change that only deletes, also on a full disk."""
         try:
             with self.transaction() as connection:
                 delete(connection)

@@ -198,6 +198,7 @@ class IndexWriter:
 
     def abandon(self) -> None:
         """Drops what was not published and closes everything. Also the normal end of a writer."""
+        self.manifest.close()
         self.epoch.abandon()
 
     def _write_indexed(self, entry: ManifestEntry | None, file: FileText) -> None:

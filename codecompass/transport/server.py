@@ -27,6 +27,7 @@ from codecompass.actors.commit_workbench import CommitWorkbench
 from codecompass.actors.failures import run_again_after_failure
 from codecompass.actors.job_state import JobView
 from codecompass.actors.messages import CancelJob, Query
+from codecompass.actors.own_registrations import OwnRegistrations
 from codecompass.actors.supervisor import SupervisorSettings, WorkspaceSupervisor, open_supervisor
 from codecompass.actors.tools import Tools
 from codecompass.actors.verifying import Verifier
@@ -110,6 +111,7 @@ class Server:
         self,
         launch: ServerOptions,
         registry: AsyncRegistry,
+        own: OwnRegistrations,
         supervisor: WorkspaceSupervisor,
         blocking: BlockingCalls,
         cold_answers: ColdAnswers,
@@ -121,8 +123,8 @@ class Server:
         self.registry: Final = registry
         self.supervisor: Final = supervisor
         self.page_workers: Final = page_workers
-        self.auto_workspaces: Final = AutoWorkspaces(launch.rules, registry, supervisor, launch.home)
-        self.router: Final = Router(launch.rules, registry, self.auto_workspaces, blocking)
+        self.auto_workspaces: Final = AutoWorkspaces(launch.rules, registry, own, supervisor, launch.home)
+        self.router: Final = Router(launch.rules, registry, own, self.auto_workspaces, blocking)
         served = launch.settings.server
         self.commits: Final = CommitWorkspaces(
             supervisor, launch.home, blocking, launch.rules.git_roots, max_refs=launch.settings.storage.max_refs
@@ -305,6 +307,7 @@ async def open_server(launch: ServerOptions) -> AsyncIterator[Server]:
             _semantic_lane(launch.semantic) as lane,
             _organisation_link(launch.organisation) as organisation,
         ):
+            own = OwnRegistrations(registry, launch.home)
 
             async def settings_of(project: Project) -> Settings:
                 try:
@@ -325,23 +328,27 @@ async def open_server(launch: ServerOptions) -> AsyncIterator[Server]:
                 mapped_files=mapped_files,
                 answers=settings.server.answers,
                 lane=lane,
+                registrations=own,
                 bases=bases,
             )
 
             async def make_commit_workbench(project: Project, commit: NamedCommit) -> Workbench:
-                own = await settings_of(project)
+                project_settings = await settings_of(project)
                 git_roots = launch.rules.git_roots.and_root(str(project.root))
-                return CommitWorkbench(tools, project, commit, own, git_roots)
+                return CommitWorkbench(tools, project, commit, project_settings, git_roots)
 
             async def make_workbench(project: Project) -> Workbench:
-                own = await settings_of(project)
+                project_settings = await settings_of(project)
                 git_roots = launch.rules.git_roots.and_root(str(project.root))
                 return await trio.to_thread.run_sync(
-                    lambda: IndexWorkbench(tools, project, own, lambda: _settings_of(launch, project.root), git_roots),
+                    lambda: IndexWorkbench(
+                        tools, project, project_settings, lambda: _settings_of(launch, project.root), git_roots
+                    ),
                     limiter=limits.checks,
                 )
 
             async with (
+                _forgetting(own),
                 open_supervisor(
                     make_workbench, supervision, memory=resident_bytes, make_commit_workbench=make_commit_workbench
                 ) as supervisor,
@@ -350,7 +357,7 @@ async def open_server(launch: ServerOptions) -> AsyncIterator[Server]:
                 ) as cold_answers,
                 open_nursery() as nursery,
             ):
-                server = Server(launch, registry, supervisor, limits.blocking, cold_answers, page_workers, organisation)
+                server = Server(launch, registry, own, supervisor, limits.blocking, cold_answers, page_workers, organisation)
                 if launch.has_upkeep:
                     nursery.start_soon(server.work_in_background)
                 try:
@@ -358,6 +365,16 @@ async def open_server(launch: ServerOptions) -> AsyncIterator[Server]:
                 finally:
                     server.core.stop()
                     nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def _forgetting(own: OwnRegistrations) -> AsyncIterator[None]:
+    """Forgets at the end the projects that were registered by the server and of which nothing was published."""
+    try:
+        yield
+    finally:
+        with trio.CancelScope(shield=True):
+            await own.forget_unfinished()
 
 
 @asynccontextmanager

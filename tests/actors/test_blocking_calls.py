@@ -12,6 +12,8 @@ from codecompass.actors.blocking_calls import MAX_CALLS, MAX_SUSPECTS, BlockingC
 from codecompass.errors import FileSystemUnresponsive
 from tests.support.waiting import until
 
+pytestmark = pytest.mark.invariant(of="test_one_that_does_not_answer_is_refused_and_all_others_are_answered_meanwhile")
+
 PATIENCE = 0.6
 
 

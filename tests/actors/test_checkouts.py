@@ -19,6 +19,8 @@ from codecompass.store.drift import find_drift
 from tests.support.dump import dump
 from tests.support.workspace import LIMITS
 
+pytestmark = pytest.mark.invariant(of="test_no_answer_mixes_two_commits_or_names_one_that_it_is_not_of")
+
 
 @pytest.fixture
 def two(repository):

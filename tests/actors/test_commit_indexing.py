@@ -50,6 +50,7 @@ def content(index):
     return found
 
 
+@pytest.mark.invariant("The index of a commit equals that of a fresh checkout, and is published whole or not at all")
 @pytest.mark.slow
 @pytest.mark.parametrize("limits", [LIMITS, FORKING], ids=["from nothing", "from the nearest"])
 @pytest.mark.parametrize("seed", range(3))
@@ -116,6 +117,7 @@ async def test_contents_come_in_groups_that_are_smaller_than_the_commit(reposito
     assert (report.file_count, report.symbol_count) == (120, 1200)
 
 
+@pytest.mark.invariant(of="test_the_index_of_a_commit_equals_that_of_a_fresh_checkout")
 @pytest.mark.parametrize("at", ["commit", "publication"])
 async def test_a_build_that_ends_early_publishes_nothing_and_the_next_one_does(repository, at):
     repository.write({"a.py": "def one(): pass\n"})

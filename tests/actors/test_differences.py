@@ -407,6 +407,7 @@ def test_outside_of_a_repository_it_is_refused(workspace):
         read_changed_since(workspace.root, "main", LIMITS)
 
 
+@pytest.mark.invariant("Any version of a changed file is parsed only in a worker process")
 def test_a_version_that_kills_its_parser_costs_its_definitions_and_nothing_else(shop):
     shop.write({"endless.py": "def f(x):\n    return [x]\n" * 30_000, "good.py": "def good():\n    pass\n"})
 

@@ -70,6 +70,7 @@ def crash_once(
     monkeypatch.setattr(owner, name, broken)
 
 
+@pytest.mark.invariant("Queued requests survive a crash of the actor; those in progress are told about it")
 async def test_a_crash_of_the_loop_is_answered_and_what_comes_meanwhile_waits_for_the_restart(small, tmp_path, monkeypatch):
     monkeypatch.setattr(child_lifecycle, "FIRST_PAUSE_SECONDS", 0.5)
     async with open_serving(tmp_path / "home", settings=ONE_WORKER) as serving:
@@ -99,6 +100,7 @@ async def test_a_crash_of_the_loop_is_answered_and_what_comes_meanwhile_waits_fo
         await neighbour.check()
 
 
+@pytest.mark.invariant(of="test_a_crash_of_the_loop_is_answered_and_what_comes_meanwhile_waits_for_the_restart")
 async def test_what_is_in_work_when_the_loop_crashes_is_told_so(small, tmp_path, monkeypatch):
     async with open_serving(tmp_path / "home", settings=ONE_WORKER) as serving:
         handle = await open_workspace(serving, small)
@@ -139,6 +141,7 @@ async def test_a_crash_at_the_start_is_tried_again(small, tmp_path, monkeypatch)
         await neighbour.check()
 
 
+@pytest.mark.invariant("A failing question, job, watcher or worker affects nothing else")
 async def test_a_crash_in_a_question_costs_that_question(small, tmp_path, monkeypatch):
     async with open_serving(tmp_path / "home", settings=ONE_WORKER) as serving:
         neighbour = await open_neighbour(serving, tmp_path)
@@ -170,6 +173,7 @@ async def test_a_panic_of_a_library_in_a_question_costs_that_question(small, tmp
         await neighbour.check()
 
 
+@pytest.mark.invariant(of="test_a_crash_in_a_question_costs_that_question")
 @pytest.mark.parametrize("step", ["write_text", "publish", "abandon"])
 async def test_a_crash_in_the_writer_fails_the_job_and_leaves_the_index_as_it_was(step, small, tmp_path, monkeypatch):
     async with open_serving(tmp_path / "home", settings=ONE_WORKER) as serving:
@@ -200,6 +204,7 @@ async def test_a_crash_in_the_writer_fails_the_job_and_leaves_the_index_as_it_wa
         await neighbour.check()
 
 
+@pytest.mark.invariant(of="test_a_crash_in_a_question_costs_that_question")
 @pytest.mark.parametrize("step", ["drain", "update", "wait_change"])
 async def test_a_crash_of_the_watcher_makes_questions_look_by_themselves(step, small, tmp_path, monkeypatch):
     inotify = pytest.importorskip("codecompass.actors.watching.inotify")
@@ -233,6 +238,7 @@ async def test_a_watcher_that_crashed_is_replaced(small, tmp_path, monkeypatch):
         assert await paths_of(handle, "alpha_four") == ["a.py"]
 
 
+@pytest.mark.invariant(of="test_a_crash_in_a_question_costs_that_question")
 async def test_a_worker_that_is_killed_is_replaced_and_its_files_are_tried_again(small, tmp_path):
     async with open_serving(tmp_path / "home", settings=ONE_WORKER) as serving:
         neighbour = await open_neighbour(serving, tmp_path)
@@ -252,6 +258,7 @@ async def test_a_worker_that_is_killed_is_replaced_and_its_files_are_tried_again
         await neighbour.check()
 
 
+@pytest.mark.invariant("A workspace that keeps crashing is disabled without affecting others, and its error says what helps")
 async def test_a_workspace_that_crashes_again_and_again_is_given_up_until_it_is_rebuilt(small, tmp_path, monkeypatch):
     """Other workspaces go on; the error names a remedy, which works."""
     monkeypatch.setattr(child_lifecycle, "FIRST_PAUSE_SECONDS", 0.001)

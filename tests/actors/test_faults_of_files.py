@@ -86,6 +86,7 @@ async def paths_when_fresh(handle, name: str) -> list[str]:
     return [result.path for result in reply.results if result.name == name]
 
 
+@pytest.mark.invariant("Damage to an index, even to mapped files, makes its workspace rebuild it and affects no other workspace")
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="a mapped file that is cut short ends the process elsewhere")
 @pytest.mark.parametrize(("kind", "how"), WHILE_OPEN)
@@ -107,6 +108,7 @@ async def test_damage_while_it_is_open_is_repaired_and_no_other_workspace_distur
         await neighbour.check()
 
 
+@pytest.mark.invariant(of="test_damage_while_it_is_open_is_repaired_and_no_other_workspace_disturbed")
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "how"), BEFORE)
 async def test_damage_before_it_is_opened_is_repaired_and_no_other_workspace_disturbed(kind, how, tree, tmp_path):

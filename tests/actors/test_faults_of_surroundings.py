@@ -52,6 +52,7 @@ LOSSES = {
 }
 
 
+@pytest.mark.invariant(of="test_a_root_that_is_replaced_during_a_job_is_not_mixed_into_one_index")
 @pytest.mark.parametrize("loss", LOSSES)
 async def test_a_root_that_is_lost_is_named_and_its_index_kept_until_it_is_back(loss, small, tmp_path):
     lose, words = LOSSES[loss]
@@ -101,6 +102,7 @@ async def test_a_root_that_is_replaced_is_indexed_as_what_it_is_now(small, tmp_p
         await neighbour.check()
 
 
+@pytest.mark.invariant("An index holds a single tree: nothing is published of a root that disappeared or was replaced meanwhile")
 async def test_a_root_that_is_replaced_during_a_job_is_not_mixed_into_one_index(small, tmp_path):
     async with open_serving(tmp_path / "home", settings=ONE_WORKER) as serving:
         handle = await open_workspace(serving, small)
@@ -226,6 +228,7 @@ def test_files_that_may_not_grow_fail_the_job_and_answers_go_on(small, tmp_path)
 DAY = 86_400
 
 
+@pytest.mark.invariant("Setting the clock changes no answer")
 @pytest.mark.parametrize("jump", [-DAY, DAY])
 async def test_a_wall_clock_that_is_set_changes_no_answer(jump, small, tmp_path, monkeypatch):
     """This is the wall clock, used for timestamps and reports; the event loop's clock cannot be set."""

@@ -25,6 +25,8 @@ from codecompass.query.metadata import answer_metadata
 from codecompass.store.registry import Project
 from tests.support.fake_workbench import FakeWorkbench, World
 
+pytestmark = pytest.mark.invariant(of="tests/actors/test_unindexed_answers.py")
+
 FILES = 100
 PROJECT = Project(
     project_id=f"{1:016x}",  # odd: its watcher is not exact, so each request checks the tree

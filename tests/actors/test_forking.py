@@ -125,6 +125,7 @@ async def test_a_clone_and_a_copied_directory_take_in_what_differs(first, pool, 
         await assert_as_fresh(workspace, tmp_path, pool)
 
 
+@pytest.mark.invariant(of="test_a_file_with_other_links_is_never_written")
 async def test_removing_the_first_index_does_not_hurt_the_second(first, pool, tmp_path):
     second = beside(first, "second")
     await second.sync(limits=ALWAYS, pool=pool)
@@ -157,6 +158,7 @@ async def test_a_small_tree_and_an_index_by_other_rules_are_built_from_nothing(f
     assert (small.mode, other.mode) == ("full", "full")
 
 
+@pytest.mark.invariant(of="test_claims_in_gits_index_bring_in_nothing_from_outside")
 @pytest.mark.parametrize("is_allowed", [True, False])
 async def test_only_an_index_that_is_allowed_as_a_base_is_forked(first, pool, is_allowed):
     async def bases() -> frozenset[str]:
@@ -238,6 +240,7 @@ async def test_a_file_that_moves_and_one_that_comes_back_are_not_parsed(first, p
     await assert_as_fresh(first, tmp_path, pool)
 
 
+@pytest.mark.invariant("The number and size of kept epochs is bounded")
 async def test_many_branches_in_turn_keep_a_bounded_number_of_epochs(first, pool):
     for number in range(MAX_PARKED + 4):
         first.git("checkout", "-q", "-b", f"branch{number}")
@@ -266,6 +269,7 @@ async def test_a_half_made_fork_and_a_parked_epoch_that_is_broken_are_swept_or_p
     await assert_as_fresh(first, tmp_path, pool)
 
 
+@pytest.mark.invariant("An index that was forked, parked and switched equals a fresh one")
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 3])
 async def test_an_index_that_is_forked_and_switched_equals_a_fresh_one(tmp_path, pool, seed, repetitions):
@@ -274,6 +278,7 @@ async def test_an_index_that_is_forked_and_switched_equals_a_fresh_one(tmp_path,
     await check_switches(first, commits, random.Random(seed), tmp_path, pool, n_switches=repetitions(10, 100), checked=0.5)
 
 
+@pytest.mark.invariant(of="test_an_index_that_is_forked_and_switched_equals_a_fresh_one")
 @pytest.mark.slow
 @pytest.mark.skipif(not real_histories(), reason="CODECOMPASS_HISTORIES names no repositories")
 async def test_switching_in_real_histories_equals_a_fresh_index(tmp_path, repetitions):
@@ -329,6 +334,10 @@ def run_process(workspace: TestWorkspace, step: str = "-", delay_ms: float = 0) 
     )
 
 
+@pytest.mark.invariant(
+    "kill -9 of a fork at any step damages neither index, and several processes may fork from an index while it is "
+    "written or removed"
+)
 @pytest.mark.slow
 @pytest.mark.parametrize("step", ["scan", "fork", "parse", "commit", "publication", "clean_up"])
 async def test_killing_a_fork_at_any_step_hurts_neither_index(first, pool, tmp_path, step):
@@ -353,6 +362,7 @@ async def test_killing_a_fork_at_any_step_hurts_neither_index(first, pool, tmp_p
         assert len(list(workspace.layout.epochs.iterdir())) <= 1 + len(parked_epochs(workspace.layout))
 
 
+@pytest.mark.invariant(of="test_killing_a_fork_at_any_step_hurts_neither_index")
 @pytest.mark.slow
 async def test_processes_fork_at_once_from_an_index_that_is_written_and_removed(first, pool, tmp_path):
     forks = [beside(first, f"fork{number}") for number in range(3)]

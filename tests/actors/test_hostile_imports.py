@@ -9,6 +9,8 @@ from codecompass.languages.imports.configuration import MAX_ROOTS_PER_FILE
 from codecompass.languages.walk.extract import MAX_IMPORT_LENGTH, MAX_IMPORTS_PER_FILE
 from tests.support.workspace import LIMITS, TestWorkspace
 
+pytestmark = pytest.mark.invariant(of="test_an_import_at_every_bound_makes_a_bounded_number_of_queries")
+
 HANG_SECONDS = 100
 """Seconds for a job with one hostile file on any machine; without limits each took minutes or never ended."""
 

@@ -30,6 +30,7 @@ async def check_updates(workspace: TestWorkspace) -> None:
     assert ("zebra/last.py", "last") in workspace.names()
 
 
+@pytest.mark.invariant("Trees of any depth need no recursion; what lies deeper than a path can name is skipped and reported")
 @pytest.mark.parametrize("is_tracked", [True, False])
 async def test_a_file_a_thousand_directories_deep_is_indexed_and_updated(deep_workspace, is_tracked):
     deep_workspace.write(GOOD)
@@ -62,6 +63,7 @@ async def test_a_file_at_the_longest_path_that_can_be_opened_is_indexed(deep_wor
     await check_updates(deep_workspace)
 
 
+@pytest.mark.invariant(of="test_a_file_a_thousand_directories_deep_is_indexed_and_updated")
 async def test_what_lies_deeper_than_a_path_can_name_is_skipped_with_a_reason_and_the_rest_indexed(deep_workspace):
     deep_workspace.write(GOOD)
     with chain(deep_workspace.root, 4000) as bottom:

@@ -35,6 +35,9 @@ async def check(seed: int, tmp_path, pool: WorkerPool) -> None:
             assert hits(kept.index, word) == hits(fresh.index, word), f"seed {seed}, {word!r} differs after {history}"
 
 
+@pytest.mark.invariant(
+    "An updated index equals a fresh one, table by table and hit by hit, even if only changed directories were scanned"
+)
 @pytest.mark.slow
 async def test_an_updated_index_equals_a_fresh_one(tmp_path, repetitions):
     async with open_worker_pool(2) as pool:

@@ -46,6 +46,10 @@ async def asked(tmp_path):
         yield ask, limiter
 
 
+@pytest.mark.invariant(
+    "A search that names its time is answered, or refused as late, within a tenth or 50 ms more; a regular expression"
+    " walks the words of an index once"
+)
 async def test_a_question_that_gets_no_thread_in_its_time_is_told_so(asked):
     ask, limiter = asked
 

@@ -98,6 +98,7 @@ async def test_the_text_is_published_before_the_symbols(workspace):
     assert (report.file_count, report.symbol_count) == (30, 30)
 
 
+@pytest.mark.invariant("Text-first, single-publication and forced builds give the same index")
 async def test_text_first_and_at_once_give_the_same_index(tmp_path, workspace):
     files = {f"p/m{index}.py": f"import p.m{index + 1}\n" + PYTHON for index in range(40)}
     workspace.write(files)
@@ -113,6 +114,7 @@ async def test_text_first_and_at_once_give_the_same_index(tmp_path, workspace):
     assert at_once == forced == text_first
 
 
+@pytest.mark.invariant("An interrupted first build continues after its last publication")
 async def test_an_interrupted_first_run_goes_on_where_it_published(workspace):
     workspace.write({f"m{index:03}.py": f"def function_{index}(): pass\n" for index in range(300)})
     limits = msgspec.structs.replace(LIMITS, text_first_bytes=0, slice_seconds=0.0)
@@ -167,6 +169,7 @@ async def test_force_rebuilds_once_and_readers_see_old_or_new(workspace):
     assert set(seen) == {(first.generation, "complete"), (report.generation, "complete")}
 
 
+@pytest.mark.invariant("An index directory has at most one writer, across processes")
 async def test_a_second_writer_is_refused_and_told_who_writes(workspace):
     workspace.write(SMALL)
     await workspace.sync()
@@ -179,6 +182,7 @@ async def test_a_second_writer_is_refused_and_told_who_writes(workspace):
             await workspace.sync()
 
 
+@pytest.mark.invariant(of="test_two_versions_of_the_program_do_not_rebuild_each_other_s_index_in_turn")
 async def test_an_older_schema_is_rebuilt_and_a_newer_one_refused(workspace):
     workspace.write(SMALL)
     await workspace.sync()
@@ -210,6 +214,7 @@ async def test_a_new_parser_version_rebuilds(workspace):
     assert (await workspace.sync()).mode == "full"
 
 
+@pytest.mark.invariant(of="test_overwritten_index_files_are_found_and_rebuilt")
 async def test_a_damaged_manifest_is_rebuilt(workspace):
     workspace.write(SMALL)
     await workspace.sync()
@@ -220,6 +225,7 @@ async def test_a_damaged_manifest_is_rebuilt(workspace):
     assert workspace.paths() == sorted(SMALL)
 
 
+@pytest.mark.invariant("A damaged index is detected and rebuilt")
 @pytest.mark.parametrize("what", ["facts", "text", "both"])
 async def test_overwritten_index_files_are_found_and_rebuilt(workspace, what):
     workspace.write(SMALL)
@@ -236,6 +242,7 @@ async def test_overwritten_index_files_are_found_and_rebuilt(workspace, what):
     assert workspace.text_of("README.md") == SMALL["README.md"]
 
 
+@pytest.mark.invariant("A file that kills its parser loses at most its symbols; its text is still found")
 async def test_a_file_that_hangs_the_parser_is_quarantined_and_found_as_text(workspace):
     """The CPU time limit is so small here that an ordinary large file exceeds it."""
     big = "".join(f"def function_{index}(a, b):\n    return a + b * {index}\n" for index in range(20_000)) + "needle = 1\n"
@@ -255,6 +262,7 @@ async def test_a_file_that_hangs_the_parser_is_quarantined_and_found_as_text(wor
     assert workspace.names() == {("a.py", "before"), ("z.py", "after")}
 
 
+@pytest.mark.invariant(of="test_not_found_in_an_index_that_is_behind_says_that_it_is_behind")
 async def test_a_name_that_a_file_without_symbols_may_define_is_not_said_to_be_missing(workspace):
     big = "".join(f"def function_{index}(a, b):\n    return a + b * {index}\n" for index in range(20_000))
     workspace.write({"big.py": big, "a.py": "def before(): pass\n"})
@@ -314,6 +322,7 @@ async def test_progress_never_falls_and_has_the_four_stages(workspace):
     assert seen[-1].message == "Finalizing index..."
 
 
+@pytest.mark.invariant("The cost of an update depends on the change, not on the repository")
 async def test_an_update_costs_the_same_on_a_small_and_on_a_large_tree(tmp_path):
     """The files parsed and the rows and documents written depend on the change, not on the repository."""
     from tests.support.workspace import TestWorkspace
@@ -335,6 +344,7 @@ async def test_an_update_costs_the_same_on_a_small_and_on_a_large_tree(tmp_path)
 LIMITS = IndexLimits(rules=ScanRules())
 
 
+@pytest.mark.invariant("Waiting for the writer's lock of an index stops nothing else")
 async def test_a_job_that_waits_for_a_fork_to_release_the_lock_stops_nothing_else(workspace, monkeypatch):
     """The lock is released by the event loop, while the job waits for it."""
     monkeypatch.setattr(lock, "FORK_DEADLINE_SECONDS", 10)

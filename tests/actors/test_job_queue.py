@@ -1,4 +1,4 @@
-"""Which job runs when several are requested and cancelled, in virtual time."""
+"""Which job runs when several are requested and cancelled, in virtual time: each test itself has to name the clock."""
 
 from itertools import permutations
 from pathlib import Path
@@ -11,10 +11,15 @@ from codecompass.actors.answering import Patience
 from codecompass.actors.messages import CancelJob, Query, StartJob
 from codecompass.actors.supervisor import SupervisorSettings, open_supervisor
 from codecompass.actors.workspace import WorkspaceSettings
-from codecompass.errors import IndexInProgress, PermissionDenied
+from codecompass.errors import IndexInProgress, IndexNotReady, PermissionDenied
 from codecompass.protocol.requests import LocateSymbol
 from codecompass.store.registry import Project
 from tests.support.fake_workbench import FakeWorkbench, World
+
+pytestmark = pytest.mark.invariant(
+    "A job that is being cancelled is joined by nobody and refuses nobody: what is requested meanwhile starts after "
+    "it, without a pause"
+)
 
 PROJECT = Project(
     project_id=f"{2:016x}",
@@ -27,7 +32,7 @@ PROJECT = Project(
 )
 """A project whose fake watcher is exact once it watches."""
 
-JOB_SECONDS, STOPPING_SECONDS = 10.0, 3.0
+JOB_SECONDS, STOPPING_SECONDS, FORGETTING_SECONDS = 10.0, 3.0, 1.0
 QUESTION = Query(request=LocateSymbol(name="x"))
 ORDERS = list(permutations(("start", "cancel", "force", "sync", "cancel it")))
 
@@ -53,8 +58,27 @@ class SlowWorkbench(FakeWorkbench):
         await trio.lowlevel.checkpoint()
 
 
+class ForgettingWorkbench(SlowWorkbench):
+    """Of a project that its server registered by itself; removing the entry takes FORGETTING_SECONDS."""
+
+    is_gone = False
+    n_restored = 0
+
+    async def forget(self, paused_until):
+        await trio.sleep(FORGETTING_SECONDS)
+        self.is_gone = True
+        return True
+
+    async def restore(self):
+        self.is_gone = False
+        self.n_restored += 1
+
+    def is_forgotten(self, project):
+        return self.is_gone
+
+
 @pytest.fixture
-async def bench(autojump_clock):
+async def bench():
     world = World(1)
     world.random.random = lambda: 1.0  # no chance failures
     world.edit(PROJECT)
@@ -73,6 +97,23 @@ async def workspace(bench):
         yield supervisor.route(PROJECT)
 
 
+@pytest.fixture
+async def forgetting():
+    """The workspace of such a project, and its workbench."""
+    world = World(1)
+    world.random.random = lambda: 1.0
+    world.edit(PROJECT)
+    bench = ForgettingWorkbench(world, PROJECT)
+    bench.failures, bench.orders = [], []
+
+    async def make(project):
+        return bench
+
+    settings = SupervisorSettings(workspace=WorkspaceSettings(freshness_wait=60.0, first_answer_wait=60.0))
+    async with open_supervisor(make, settings, stop_seconds=60.0) as supervisor:
+        yield supervisor, bench
+
+
 async def start(workspace, **arguments):
     return await workspace.ask(StartJob(cause="test", **arguments))
 
@@ -81,7 +122,7 @@ async def cancel(workspace, job):
     assert await workspace.ask(CancelJob(job_id=job.state.job_id))
 
 
-async def test_a_job_that_is_being_cancelled_is_joined_by_nobody(workspace):
+async def test_a_job_that_is_being_cancelled_is_joined_by_nobody(autojump_clock, workspace):
     first = await start(workspace)
     await trio.sleep(1)
     await cancel(workspace, first)
@@ -93,7 +134,7 @@ async def test_a_job_that_is_being_cancelled_is_joined_by_nobody(workspace):
     assert (await second.wait_end()).status == "published"
 
 
-async def test_a_rebuild_requested_meanwhile_starts_after_it_and_is_not_refused(workspace, bench):
+async def test_a_rebuild_requested_meanwhile_starts_after_it_and_is_not_refused(autojump_clock, workspace, bench):
     first = await start(workspace)
     await trio.sleep(1)
     await cancel(workspace, first)
@@ -103,7 +144,7 @@ async def test_a_rebuild_requested_meanwhile_starts_after_it_and_is_not_refused(
     assert [order.force for order in bench.orders] == [False, True]
 
 
-async def test_a_job_that_waits_becomes_a_rebuild_if_one_is_requested(workspace, bench):
+async def test_a_job_that_waits_becomes_a_rebuild_if_one_is_requested(autojump_clock, workspace, bench):
     await (await start(workspace)).wait_end()
     first = await start(workspace)
     await trio.sleep(1)
@@ -117,7 +158,7 @@ async def test_a_job_that_waits_becomes_a_rebuild_if_one_is_requested(workspace,
     assert bench.orders[-1].force
 
 
-async def test_a_question_that_comes_while_a_job_is_being_cancelled_is_answered_after_the_next_one(workspace):
+async def test_a_question_that_comes_while_a_job_is_being_cancelled_is_answered_after_the_next_one(autojump_clock, workspace):
     first = await start(workspace)
     await trio.sleep(1)
     await cancel(workspace, first)
@@ -125,7 +166,7 @@ async def test_a_question_that_comes_while_a_job_is_being_cancelled_is_answered_
     assert (await workspace.ask(QUESTION)).metadata.freshness_status == "fresh"
 
 
-async def test_a_cancelled_job_delays_no_question(workspace):
+async def test_a_cancelled_job_delays_no_question(autojump_clock, workspace):
     """Cancelling is no failure: there is no pause."""
     await (await start(workspace)).wait_end()
     for _ in range(5):
@@ -140,7 +181,7 @@ async def test_a_cancelled_job_delays_no_question(workspace):
         assert trio.current_time() - began < JOB_SECONDS + job_queue.FIRST_RETRY_SECONDS
 
 
-async def test_a_cancelled_job_leaves_the_pause_after_failures_as_it_was(workspace, bench):
+async def test_a_cancelled_job_leaves_the_pause_after_failures_as_it_was(autojump_clock, workspace, bench):
     await (await start(workspace)).wait_end()
     bench.failures = [PermissionDenied("the disk is full", path="/", suggested_action="free space")]
     await (await start(workspace, force=True)).wait_end()
@@ -155,7 +196,7 @@ async def test_a_cancelled_job_leaves_the_pause_after_failures_as_it_was(workspa
     assert trio.current_time() - began < JOB_SECONDS + 2 * job_queue.FIRST_RETRY_SECONDS
 
 
-async def test_a_job_that_waits_can_be_cancelled_and_the_next_request_makes_another(workspace):
+async def test_a_job_that_waits_can_be_cancelled_and_the_next_request_makes_another(autojump_clock, workspace):
     first = await start(workspace)
     await trio.sleep(1)
     await cancel(workspace, first)
@@ -216,3 +257,68 @@ async def check_order(order, *, is_indexed, pause):
         edits = world.edits.get(PROJECT.project_id, 0)
         assert (await workspace.ask(QUESTION)).metadata.freshness_status == "fresh", order
         assert world.indexed_edits[PROJECT.project_id] >= edits, order
+
+
+async def test_a_forgotten_project_is_indexed_again_by_nobody_and_its_workspace_ends(autojump_clock, forgetting):
+    supervisor, bench = forgetting
+    bench.failures = [PermissionDenied("the disk is full", path="/", suggested_action="free space")]
+
+    with pytest.raises(PermissionDenied, match="retried by a later question; call index_repo to retry now"):
+        await supervisor.route(PROJECT).ask(QUESTION)
+    bench._world.edit(PROJECT)
+    await trio.sleep(job_queue.LONGEST_RETRY_SECONDS)
+    with pytest.raises(PermissionDenied):
+        await supervisor.route(PROJECT).ask(QUESTION)
+    await trio.sleep(2 * job_queue.LONGEST_RETRY_SECONDS + 1)
+
+    assert len(bench.orders) == 1
+    assert supervisor.find(PROJECT.project_id) is None
+
+
+async def test_the_pauses_of_a_project_that_is_forgotten_again_and_again_grow(autojump_clock, forgetting):
+    supervisor, bench = forgetting
+    bench.failures = [PermissionDenied("the disk is full", path="/", suggested_action="free space") for _ in range(5)]
+    n_asked = 0
+
+    while len(bench.orders) < 5:
+        bench.is_gone = False  # the router registers it again
+        with pytest.raises(PermissionDenied):
+            await supervisor.route(PROJECT).ask(QUESTION)
+        n_asked += 1
+        await trio.sleep(1)
+
+    assert n_asked > 10
+
+
+async def test_those_who_waited_for_a_cancelled_first_job_start_no_other(autojump_clock, forgetting):
+    supervisor, bench = forgetting
+    failures = []
+
+    async def ask():
+        with pytest.raises(IndexNotReady, match="The next question starts a new job") as raised:
+            await supervisor.route(PROJECT).ask(QUESTION)
+        failures.append(raised.value)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(ask)
+        nursery.start_soon(ask)
+        await trio.sleep(1)
+        await cancel(supervisor.route(PROJECT), await start(supervisor.route(PROJECT)))
+
+    assert (len(failures), len(bench.orders), bench.is_gone) == (2, 1, True)
+
+
+@pytest.mark.parametrize("after", [0, STOPPING_SECONDS + FORGETTING_SECONDS / 2])
+async def test_a_job_that_is_ordered_while_the_project_is_being_forgotten_runs_for_a_registered_one(
+    autojump_clock, forgetting, after
+):
+    supervisor, bench = forgetting
+    first = await start(supervisor.route(PROJECT))
+    await trio.sleep(1)
+    await cancel(supervisor.route(PROJECT), first)
+    await trio.sleep(after)
+
+    second = await start(supervisor.route(PROJECT))
+
+    assert (await second.wait_end()).status == "published"
+    assert (bench.is_gone, bench.n_restored) == (False, int(after > 0))

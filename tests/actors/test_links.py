@@ -13,7 +13,13 @@ from tests.support.serving import open_serving
 from tests.support.tangle import Tangle
 from tests.support.waiting import until
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere each answer compares the tree")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="elsewhere each answer compares the tree"),
+    pytest.mark.invariant(
+        "A write through any name of a file is in the next fresh answer under all of them, whenever and wherever the name"
+        " was made or removed"
+    ),
+]
 
 SECONDS = 60
 

@@ -92,6 +92,7 @@ async def check(seed: int, tmp_path: Path, pool: WorkerPool) -> int:
     return n_partial
 
 
+@pytest.mark.invariant(of="test_an_updated_index_equals_a_fresh_one")
 @pytest.mark.slow
 async def test_looking_at_changed_directories_equals_looking_at_everything(tmp_path, repetitions):
     n_partial = 0

@@ -12,6 +12,8 @@ from codecompass.scan.rules import ScanRules
 from tests.support.processes import run_python
 from tests.support.workspace import LIMITS, TestWorkspace
 
+pytestmark = pytest.mark.invariant(of="test_a_file_that_hangs_the_parser_is_quarantined_and_found_as_text")
+
 GOOD = {"good.py": "def good(): pass\n"}
 
 RAISED = msgspec.structs.replace(LIMITS, rules=ScanRules(max_file_bytes=16 << 20), max_line_characters=1 << 30)
@@ -130,6 +132,7 @@ async def test_crlf_lines_keep_their_numbers(workspace):
     assert workspace.text_of("dos.py") == "a = 1\r\n\r\ndef third():\r\n    pass\r\n"
 
 
+@pytest.mark.invariant("Symbolic links are not followed, and FIFOs and devices not opened, even if they appear after the scan")
 async def test_symlinks_are_not_followed(workspace, tmp_path):
     (tmp_path / "secret.py").write_text("def outside(): pass\n")
     workspace.write({"real/a.py": "def inside(): pass\n"})
@@ -145,6 +148,7 @@ async def test_symlinks_are_not_followed(workspace, tmp_path):
     assert workspace.names() == {("good.py", "good"), ("real/a.py", "inside")}
 
 
+@pytest.mark.invariant(of="test_symlinks_are_not_followed")
 async def test_a_file_that_becomes_a_symlink_between_scan_and_reading_is_not_followed(workspace, tmp_path):
     (tmp_path / "secret.py").write_text("def outside(): pass\n")
     workspace.write({"a.py": "def inside(): pass\n"})
@@ -159,6 +163,7 @@ async def test_a_file_that_becomes_a_symlink_between_scan_and_reading_is_not_fol
     assert workspace.names() == {("good.py", "good")}
 
 
+@pytest.mark.invariant(of="test_symlinks_are_not_followed")
 async def test_a_directory_that_becomes_a_symlink_between_scan_and_reading_is_not_followed(workspace, tmp_path):
     secrets = TestWorkspace(tmp_path / "elsewhere", tmp_path / "home")
     secrets.write({"b/secret.py": "def outside(): pass\n"})
@@ -176,6 +181,7 @@ async def test_a_directory_that_becomes_a_symlink_between_scan_and_reading_is_no
     assert workspace.status_of("a") == ("skipped", "symlink_outside_root")
 
 
+@pytest.mark.invariant(of="test_symlinks_are_not_followed")
 async def test_fifos_and_sockets_are_never_opened(workspace):
     workspace.root.mkdir(exist_ok=True)
     os.mkfifo(workspace.root / "pipe.py")

@@ -28,6 +28,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))
 MANY = {f"m{index}.py": f"def function_{index}(): pass\n" * 40 for index in range(400)}
 
 
+@pytest.mark.invariant("If the disk refuses writes, the published index stays as it was")
 @pytest.mark.slow
 @pytest.mark.parametrize("limit", [4_096, 40_000, 200_000, 400_000])
 async def test_a_full_disk_is_named_and_the_index_stays(workspace, limit):
@@ -60,6 +61,7 @@ async def test_a_full_disk_at_the_first_index_leaves_no_half_index(workspace, li
     assert len(workspace.paths()) == 400
 
 
+@pytest.mark.invariant(of="test_a_full_disk_is_named_and_the_index_stays")
 async def test_a_read_only_store_is_named_and_the_index_stays(workspace):
     workspace.write({"a.py": "def a(): pass\n"})
     await workspace.sync()
@@ -92,6 +94,7 @@ async def test_a_home_that_cannot_be_made_is_named(tmp_path, workspace):
     assert done.stdout.startswith("permission_denied")
 
 
+@pytest.mark.invariant("The store is private to its user")
 async def test_the_store_is_private_to_its_user(workspace):
     workspace.write({"a.py": "def a(): pass\n"})
 

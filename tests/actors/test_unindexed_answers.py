@@ -36,6 +36,11 @@ from tests.support.faults import workers
 from tests.support.serving import Serving, open_serving
 from tests.support.workspace import LIMITS, TestWorkspace
 
+pytestmark = pytest.mark.invariant(
+    "While an index is being made, questions are answered from the files, marked as partial; an error only if nothing"
+    " could be read"
+)
+
 SECONDS = 60
 PATIENT = Settings(
     server=ServerSettings(prewarm=False, max_memory=64 * GIB),
@@ -204,6 +209,7 @@ async def test_a_question_that_cannot_be_read_is_refused_without_waiting_for_the
             await ask(request_)
 
 
+@pytest.mark.invariant("What would not be indexed is not read for an answer either")
 async def test_nothing_is_read_that_would_not_be_indexed(tree, home, tmp_path):
     (tmp_path / "outside.py").write_text("HIDDEN = 'hidden token'\n")
     (tree.root / "lib/link.py").symlink_to(tmp_path / "outside.py")

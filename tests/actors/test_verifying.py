@@ -2,6 +2,7 @@
 
 import os
 
+import pytest
 import trio
 from structlog.testing import capture_logs
 
@@ -13,6 +14,7 @@ from tests.support.serving import open_serving
 from tests.support.waiting import until
 
 
+@pytest.mark.invariant(of="test_reading_everything_finds_what_no_stamp_shows_and_the_next_job_builds_anew")
 async def test_what_a_disk_forgot_is_found_and_the_next_question_is_right(repository, tmp_path):
     repository.write({"a.py": "def alpha(): pass\n", "b.py": "def beta(): pass\n"})
     repository.commit()

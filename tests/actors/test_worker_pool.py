@@ -13,6 +13,7 @@ from tests.support.faults import workers
 from tests.support.served import spied
 
 
+@pytest.mark.invariant(of="test_killed_workers_are_replaced_and_no_innocent_file_is_quarantined")
 async def test_workers_that_never_work_fail_the_job_instead_of_making_an_empty_index(workspace, monkeypatch):
     """A broken installation must not look like a repository without readable files."""
     workspace.write({f"m{number}.py": "x = 1\n" for number in range(40)})
@@ -42,6 +43,7 @@ async def test_after_workers_that_never_work_the_published_index_stays(workspace
     assert len(workspace.paths()) == 41
 
 
+@pytest.mark.invariant(of="test_killed_workers_are_replaced_and_no_innocent_file_is_quarantined")
 async def test_workers_that_are_killed_while_they_have_nothing_to_do_are_no_fault_of_a_file(workspace):
     workspace.write({f"m{number}.py": f"def first_{number}(): pass\n" for number in range(40)})
     async with open_worker_pool(2) as pool:
@@ -106,6 +108,7 @@ def seen(event, args):
 """As where memory or descriptors are short: the library of a grammar cannot be mapped."""
 
 
+@pytest.mark.invariant("What the machine lacks for a while costs no file its symbols")
 async def test_a_grammar_that_cannot_be_loaded_for_a_while_costs_no_file_its_symbols(workspace, tmp_path, monkeypatch):
     flag = tmp_path / "short"
     flag.touch()
@@ -133,6 +136,7 @@ def seen(event, args):
 """
 
 
+@pytest.mark.invariant(of="test_a_grammar_that_cannot_be_loaded_for_a_while_costs_no_file_its_symbols")
 async def test_a_worker_that_stands_still_while_it_parses_is_no_fault_of_the_file(workspace, tmp_path, monkeypatch):
     """A parse that takes too much CPU time ends its worker by itself; silence comes from the machine, as when it is suspended."""
     for name, value in spied(tmp_path, STOPS_ONCE.format(flag=tmp_path / "stopped")).items():

@@ -79,6 +79,7 @@ async def until_evicted(serving, project_id: str) -> None:
     await until(lambda: serving.server.supervisor.evict(project_id), seconds=SECONDS)
 
 
+@pytest.mark.invariant("An answer says that nothing was found only if everything was searched")
 @pytest.mark.parametrize(
     "request_", [SearchCode(query="f1_1"), LocateSymbol(name="f1_1"), GetFileOutline(path="m1.py"), GetCodeContext(query="f1_1")]
 )
@@ -247,6 +248,7 @@ async def test_a_stale_answer_names_five_files_and_counts_the_others(small, tmp_
         }
 
 
+@pytest.mark.invariant("An answer names the branch that its content is from")
 async def test_an_answer_carries_the_branch_of_its_content_and_not_of_head(small, tmp_path):
     small.git("checkout", "-q", "-b", "other")
     small.write({"a.py": "def on_other(): pass\n"})

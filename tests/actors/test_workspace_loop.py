@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 import trio
 
 from codecompass.actors.job_state import JobView
@@ -29,6 +30,7 @@ class StuckWorkbench(FakeWorkbench):
         await trio.sleep_forever()
 
 
+@pytest.mark.invariant("A workspace's loop never awaits work")
 async def test_messages_are_taken_at_once_while_all_work_of_a_workspace_stands_still(autojump_clock):
     world = World(1)
 

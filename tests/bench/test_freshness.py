@@ -8,6 +8,7 @@ from bench.world import World
 N_FILES = 60
 
 
+@pytest.mark.invariant(of="test_not_found_in_an_index_that_is_behind_says_that_it_is_behind")
 @pytest.mark.slow
 def test_after_each_kind_of_edit_the_first_answer_is_right_or_says_that_it_may_not_be(tmp_path):
     world = World(tmp_path, seed=1, n_files=N_FILES)

@@ -70,6 +70,10 @@ async def test_the_first_answer_comes_before_anything_is_opened(tmp_path, is_mod
     assert not [call for call in calls[:answered] if f'openat(AT_FDCWD, "{root}' in call and ".codecompass" not in call]
 
 
+@pytest.mark.invariant(
+    "Nothing is loaded before it is needed: nothing of the index for the list of tools, nothing that draws for an "
+    "ordinary search, neither index nor event loop for help and wrong usage"
+)
 @pytest.mark.parametrize("is_modern", [False, True], ids=["initialize", "server/discover"])
 async def test_the_list_of_tools_is_answered_before_anything_of_the_index_is_loaded(tmp_path, is_modern):
     """Some hosts do not wait for a late list, and work without our tools."""

@@ -42,6 +42,7 @@ print(*sys.modules, file=sys.stderr)
 """
 
 
+@pytest.mark.invariant(of="test_the_list_of_tools_is_answered_before_anything_of_the_index_is_loaded")
 def test_help_loads_neither_the_index_nor_an_event_loop(cli):
     """Users call help often while they type a command; it takes a tenth of a second."""
     commands = [path.split()[1:] for path, _ in all_commands()]

@@ -16,6 +16,8 @@ from codecompass.settings import MAX_ITEMS, MAX_TEXT_LENGTH, known_settings
 from codecompass.settings_sources import Sources, load_settings
 from tests.cli.test_app import all_commands
 
+pytestmark = pytest.mark.invariant(of="tests/contract/test_bounds.py")
+
 PARAMETERS = [
     (path, command, parameter)
     for path, command in all_commands()

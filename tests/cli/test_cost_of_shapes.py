@@ -7,6 +7,8 @@ from codecompass.cli.tool_options import max_length
 from tests.cli.test_bounds import PARAMETERS, words
 from tests.support.text_shapes import MAX_ARGUMENT, SHAPES, expensive
 
+pytestmark = pytest.mark.invariant(of="tests/contract/test_cost_of_shapes.py")
+
 WITHOUT_END = ("serve-mcp", "ui", "cluster")
 """Commands that run until somebody ends them, or need an engine."""
 

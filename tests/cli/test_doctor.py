@@ -47,6 +47,7 @@ def test_a_worker_that_does_not_work_fails(cli, monkeypatch):
     assert "status 1" in found.message
 
 
+@pytest.mark.invariant("No module of a repository can replace one of ours")
 def test_nothing_of_a_repository_is_run(cli):
     """`python -m`, which starts the worker, searches the current directory for modules first."""
     root = cli.tree(

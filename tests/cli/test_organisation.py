@@ -131,6 +131,7 @@ def test_no_file_of_a_repository_names_an_organisation(cli):
     assert "organisation" in done.err
 
 
+@pytest.mark.invariant(of="test_a_question_about_this_machine_alone_sends_nothing")
 def test_nothing_of_it_is_loaded_where_none_is_named(cli):
     cli.tree("shop", SHOP)
     assert cli("index").code == 0

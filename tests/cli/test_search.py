@@ -42,6 +42,7 @@ def test_a_hit_shows_the_lines_with_the_words(cli, shop):
     assert "  14  return Money(cents)  # rounding happens here and nowhere else\n" in done.out
 
 
+@pytest.mark.invariant("The command line prints what the tool answers")
 @pytest.mark.parametrize("tool", ["search", "locate", "outline"])
 def test_json_is_exactly_what_the_tool_answers(cli, shop, tool):
     cli("index")
@@ -67,6 +68,7 @@ def test_json_is_exactly_what_the_tool_answers(cli, shop, tool):
     assert cli(tool, *words, "--json").raw == expected + b"\n"
 
 
+@pytest.mark.invariant("The very next search finds an edit")
 def test_an_edit_is_found_by_the_very_next_search(cli, shop):
     cli("index")
     write(shop, {"shop/tax.py": "def tax_of(amount):\n    return amount * 0.19\n"})
@@ -280,6 +282,7 @@ def test_detail_levels_show_more_or_less(cli, shop):
     assert "  14      return Money(cents)" in context
 
 
+@pytest.mark.invariant("A file's content never reaches the terminal as control characters")
 def test_what_is_in_a_file_cannot_take_over_the_terminal(cli, shop):
     write(shop, {"evil.py": 'title = "\x1b]0;owned\x07\x1b[2J"  # clear\n\n\ndef \u202eevil(): ...\n'})
 
@@ -413,6 +416,7 @@ def test_lines_beyond_the_page_are_counted_up_to_a_bound(cli):
     assert "not complete" not in done.err
 
 
+@pytest.mark.invariant(of="tests/query/test_query_language.py")
 def test_filters_in_the_query_are_those_of_the_options(cli, shop):
     write(shop, {"web/cart.js": "class Cart { total() { return 1 } }\n"})
     plain = paths(cli("search", "Cart", "total", "--json"))

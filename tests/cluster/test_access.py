@@ -126,6 +126,7 @@ READERS = READING | {"fetch_and_publish", "publishing", "scoring", "sweeping", "
 """Those modules, and those of workers. `server` creates them, and passes them to `library` only."""
 
 
+@pytest.mark.invariant(of="test_every_question_is_answered_as_if_the_invisible_did_not_exist")
 def test_no_module_of_a_server_reads_past_the_library():
     importing = {
         path.stem

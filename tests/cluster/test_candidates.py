@@ -18,6 +18,8 @@ from codecompass.languages.words import MAX_TOKEN_BYTES
 from codecompass.query.regex_terms import regex_terms, text_terms
 from codecompass.store.rows import IndexedFile
 
+pytestmark = pytest.mark.invariant(of="test_what_one_query_leaves_out_has_no_answer")
+
 FILE = IndexedFile(1, "src/app.py", "python", 1)
 
 

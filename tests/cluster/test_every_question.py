@@ -157,6 +157,7 @@ REFUSED = (
 )
 
 
+@pytest.mark.invariant(of="test_every_question_is_answered_as_if_the_invisible_did_not_exist")
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("who", REFUSED)
 async def test_who_is_not_known_is_answered_nothing(house, identities, who, tmp_path):
@@ -182,6 +183,7 @@ async def test_who_is_not_known_is_answered_nothing(house, identities, who, tmp_
         assert json.loads(each.body)["total_projects"] == 0
 
 
+@pytest.mark.invariant("Code of an organisation that a viewer may not see appears in no answer and affects none")
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("who", ANSWERED)
 async def test_every_question_is_answered_as_if_the_invisible_did_not_exist(house, identities, who, tmp_path, monkeypatch):

@@ -28,7 +28,13 @@ from tests.cluster.nodes import Cluster
 from tests.support.waiting import until
 from tests.support.workspace import TestWorkspace
 
-pytestmark = pytest.mark.cluster
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.invariant(
+        "With nodes, disks, engine, workers, servers or remotes failing at any moment, no answer mixes two generations, "
+        "leaks or goes back in time; writers wait, and nothing is lost or left behind"
+    ),
+]
 
 N_FILES = 12
 N_CLIENTS = 3
@@ -158,6 +164,7 @@ def stops_a_node_for_a_while(cluster: Cluster) -> None:
     cluster.nodes[2].pause()
 
 
+@pytest.mark.invariant(of="test_a_copy_without_the_newest_piece_is_not_believed")
 @pytest.mark.parametrize("fault", [kills_a_node, stops_a_node_for_a_while])
 async def test_with_one_node_of_three_gone_generations_are_published_and_no_answer_mixes_two(breakable_cluster, tmp_path, fault):
     prefix = f"t{secrets.token_hex(5)}"

@@ -97,6 +97,7 @@ def answers(snapshot: Snapshot) -> list[object]:
     ]
 
 
+@pytest.mark.invariant("An index in the engine answers like one on disk, after any changes")
 @pytest.mark.parametrize("seed", [1, 2])
 async def test_after_any_changes_the_engine_answers_as_an_index_made_anew(engine, generations, tmp_path, seed):
     workspace = TestWorkspace(tmp_path / "tree", tmp_path / "home")
@@ -141,6 +142,7 @@ async def test_an_update_writes_what_changed(engine, generations, tmp_path):
         )
 
 
+@pytest.mark.invariant("What no named generation contains is never visible and gets removed, even if no repository refers to it")
 async def test_what_an_abandoned_publication_wrote_is_never_seen(engine, generations, tmp_path):
     workspace = TestWorkspace(tmp_path / "tree", tmp_path / "home")
     workspace.write({"a.py": "def alpha():\n    return 1\n"})
@@ -160,6 +162,7 @@ async def test_what_an_abandoned_publication_wrote_is_never_seen(engine, generat
         assert [chunk.text for chunk in snapshot.text.file_chunks(1)] == ["def alpha():\n    return 1\n"]
 
 
+@pytest.mark.invariant("An outdated node is not believed: an answer comes from a copy that has its whole generation")
 async def test_a_copy_without_the_newest_piece_is_not_believed(engine, generations, tmp_path):
     workspace = TestWorkspace(tmp_path / "tree", tmp_path / "home")
     workspace.write({"a.py": "def alpha():\n    return 1\n"})
@@ -187,6 +190,7 @@ async def test_a_copy_without_the_newest_piece_is_not_believed(engine, generatio
         assert [reply.results[0].path for reply in asked(snapshot, SearchCode(query="alpha"))] == ["a.py"]
 
 
+@pytest.mark.invariant(of="test_a_copy_without_the_newest_piece_is_not_believed")
 async def test_nothing_is_swept_while_a_manifest_to_keep_is_not_seen(engine, generations, tmp_path):
     workspace = TestWorkspace(tmp_path / "tree", tmp_path / "home")
     workspace.write({"a.py": "def alpha():\n    return 1\n"})
@@ -200,6 +204,7 @@ async def test_nothing_is_swept_while_a_manifest_to_keep_is_not_seen(engine, gen
     assert read_anew(engine, tmp_path / "after", manifest.generation) == before
 
 
+@pytest.mark.invariant(of="test_what_an_abandoned_publication_wrote_is_never_seen")
 async def test_sweeping_spares_what_is_kept_and_other_repositories(engine, generations, tmp_path):
     workspace = TestWorkspace(tmp_path / "tree", tmp_path / "home")
     workspace.write({f"m{number}.py": f"def name_{number}():\n    return {number}\n" for number in range(8)})
@@ -249,6 +254,10 @@ async def published_apart(engine: Engine, generations: Generations, tmp_path: Pa
     return manifests
 
 
+@pytest.mark.invariant(
+    "The facts that an organisation's server caches are bounded on disk, and those it keeps open are bounded too and "
+    "closed when they are evicted"
+)
 async def test_facts_beyond_the_bound_go_and_come_again(engine, generations, tmp_path):
     manifests = await published_apart(engine, generations, tmp_path, 3)
     small = Generations(engine, tmp_path / "small", max_bytes=manifests[0].facts_bytes + 1)
@@ -263,6 +272,7 @@ async def test_facts_beyond_the_bound_go_and_come_again(engine, generations, tmp
             assert len(list((tmp_path / "small").iterdir())) == 1
 
 
+@pytest.mark.invariant(of="test_facts_beyond_the_bound_go_and_come_again")
 async def test_facts_stay_open_between_questions_while_they_are_cached(engine, generations, tmp_path, monkeypatch):
     made = await published_apart(engine, generations, tmp_path, 2)
     cache = Generations(engine, tmp_path / "small", max_bytes=made[0].facts_bytes + 1).cache

@@ -41,6 +41,7 @@ async def said(served, headers, tool, **arguments):
 # Which commit.
 
 
+@pytest.mark.invariant(of="test_no_answer_mixes_two_generations")
 @cluster
 async def test_a_question_is_answered_of_the_newest_publication_and_names_it(house, tmp_path):
     headers = await add_alpha(house)
@@ -60,6 +61,7 @@ async def test_a_question_is_answered_of_the_newest_publication_and_names_it(hou
     assert status["last_indexed_at"]
 
 
+@pytest.mark.invariant("An answer about an organisation's code is from a single generation, the newest when the question arrived")
 @cluster
 async def test_no_answer_mixes_two_generations(house, tmp_path):
     """Each edition has three definitions with its number: an answer has those of one edition."""
@@ -225,6 +227,7 @@ def settings_at(port, **access):
     )
 
 
+@pytest.mark.invariant("If the search engine is down, its questions get an error in time, and nothing else is affected")
 @pytest.mark.parametrize("engine", [closed_port, silent_port])
 async def test_without_its_engine_a_server_says_so_in_time_and_goes_on(engine, tmp_path, monkeypatch):
     """With more requests than threads, those that wait for a thread wait no longer than the others."""
@@ -267,6 +270,7 @@ async def test_without_its_engine_a_server_says_so_in_time_and_goes_on(engine, t
     assert b"codecompass_engine_ready 0" in metrics.body
 
 
+@pytest.mark.invariant(of="test_without_its_engine_a_server_says_so_in_time_and_goes_on")
 @cluster
 async def test_an_engine_that_hangs_costs_its_questions_and_is_asked_again(breakable_cluster, house, tmp_path, monkeypatch):
     headers = await add_alpha(house)
@@ -317,6 +321,9 @@ PACKAGES = {
 """A package, and a repository that imports it, by number."""
 
 
+@pytest.mark.invariant(
+    "A question to many repositories is put to all that can answer it, and a page that is full is that of asking all"
+)
 @cluster
 @pytest.mark.timeout(600)
 async def test_what_one_query_leaves_out_has_no_answer(house, tmp_path):

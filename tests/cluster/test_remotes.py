@@ -19,6 +19,10 @@ from codecompass.scan.git_revisions import resolve_commit
 from codecompass.units import KIB
 from tests.cluster.git_remote import GitRemote
 
+pytestmark = pytest.mark.invariant(
+    "A remote costs bounded time and space whatever it does, and nothing that it or the environment configures is run"
+)
+
 LIMITS = RemoteLimits(protocols=("file", "http"))
 
 
@@ -173,6 +177,7 @@ def silent_server() -> Iterator[str]:
         yield f"http://u:s3cret@127.0.0.1:{server.getsockname()[1]}/a/b"
 
 
+@pytest.mark.invariant(of="test_a_password_is_refused_and_not_repeated")
 async def test_a_remote_that_says_nothing_is_left_and_its_credentials_are_not_repeated(silent_server):
     with pytest.raises(RemoteError, match="nothing came for") as failed:
         await list_remote(silent_server, (), replace(LIMITS, silence_seconds=0.3))

@@ -15,7 +15,12 @@ from codecompass.cluster.repositories import RefHead, Repositories, Repository
 from codecompass.cluster.webhook import note_pushed
 from codecompass.errors import InvalidInput, ProjectNotFound
 
-pytestmark = pytest.mark.cluster
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.invariant(
+        "A compare-and-set on one document decides what is visible of a cluster's repository; no change is lost"
+    ),
+]
 
 
 @pytest.fixture(scope="module")

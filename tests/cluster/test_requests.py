@@ -74,6 +74,10 @@ def places(snapshot: Snapshot, query: str, **options: object) -> Sequence[tuple[
     return [(each.path, each.line_start) for each in reply.results]
 
 
+@pytest.mark.invariant(
+    "A question in words takes at most five requests of the engine one after the other, none about words that the "
+    "repository lacks"
+)
 @pytest.mark.parametrize(("n_merged", "most"), [(0, MOST_REQUESTS), (1, MOST_OF_SEVERAL), (4, MOST_OF_SEVERAL)])
 async def test_a_question_in_words_takes_few_requests(engine, generation, generations, n_merged, most):
     with generations.snapshot(generation, is_exact=not n_merged) as snapshot:
@@ -91,6 +95,7 @@ async def test_scores_of_the_engine_find_the_same_places(engine, generation, gen
         assert places(exact, question)[0] == places(other, question)[0] == ("pkg/part_7.py", 1)
 
 
+@pytest.mark.invariant(of="test_a_question_in_words_takes_few_requests")
 async def test_words_that_a_repository_lacks_are_not_sent(engine, generation, generations):
     known, unknown = WordQuery("wheel", BODY), WordQuery("zeppelin", BODY)
     with generations.snapshot(generation) as snapshot:
@@ -128,6 +133,7 @@ async def test_a_word_is_looked_up_once_in_each_shard(engine, generation, genera
     assert [body["doc"] for body in engine.sent("_termvectors")] == [{"body": "wheel"}, {"body": "wheel"}, {"body": "engine"}]
 
 
+@pytest.mark.invariant(of="test_a_copy_without_the_newest_piece_is_not_believed")
 async def test_a_copy_without_all_texts_is_replaced_by_another_one(engine, generation, generations):
     with generations.snapshot(generation) as snapshot:
         hits = snapshot.text.search_chunks([WordQuery("wheel", BODY)], 3)

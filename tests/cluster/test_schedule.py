@@ -1,9 +1,15 @@
 """A worker's decisions about a repository, by a clock that only moves when told to."""
 
+import pytest
 from msgspec.structs import replace
 
 from codecompass.cluster.repositories import Lease, RefHead, Repository, RepositoryFailure
 from codecompass.cluster.schedule import ChangeTimes, Schedule, Times
+
+pytestmark = pytest.mark.invariant(
+    "Clocks of different machines are never compared: a lease counts as abandoned when an observer has seen no change"
+    " for long enough"
+)
 
 TIMES = Times(lease=30, poll=60, grace=300, first_backoff=10, longest_backoff=100, affinity=5)
 MINE = (6, 7)

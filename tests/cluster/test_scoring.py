@@ -15,6 +15,8 @@ from codecompass.store.text_queries import FieldBoost, WordQuery
 from codecompass.store.text_reader import TextReader
 from codecompass.store.text_writer import FileDocument, TextWriter
 
+pytestmark = pytest.mark.invariant(of="test_after_any_changes_the_engine_answers_as_an_index_made_anew")
+
 WORDS = ("alpha", "beta", "gamma", "delta")
 
 texts = st.lists(st.lists(st.sampled_from((*WORDS, "filler")), min_size=1, max_size=120).map(" ".join), min_size=1, max_size=12)

@@ -12,7 +12,13 @@ from tests.cluster.asking import PATIENCE_MS, ask, clients_asking
 from tests.cluster.cluster import Cluster
 from tests.cluster.thirty import EVERYWHERE, N_REPOSITORIES, Thirty, wait_until
 
-pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.thirty, pytest.mark.timeout(600)]
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.slow,
+    pytest.mark.thirty,
+    pytest.mark.timeout(600),
+    pytest.mark.invariant(of="tests/cluster/test_faults.py"),
+]
 
 KILLS = 20
 LONGEST_WORK_SECONDS = 1.2

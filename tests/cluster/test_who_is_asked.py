@@ -53,6 +53,7 @@ def across(house) -> Iterator[Across]:
     engine.close()
 
 
+@pytest.mark.invariant(of="test_what_one_query_leaves_out_has_no_answer")
 async def test_only_repositories_that_can_answer_are_asked(house, across):
     generations = await published(house)
     ids = {name: house.published[name].repo_id for name in NAMES}
@@ -118,6 +119,7 @@ def hits(answer):
     return [(hit["project"], hit["path"], hit["line_start"]) for hit in answer["results"]]
 
 
+@pytest.mark.invariant(of="test_what_one_query_leaves_out_has_no_answer")
 async def test_whatever_form_a_definition_is_asked_in_it_is_found_wherever_it_is(house, tmp_path):
     await published(house)
     headers = {"authorization": f"Bearer {house.tokens.add('anna', ['everyone'])}"}

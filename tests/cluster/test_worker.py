@@ -204,6 +204,7 @@ async def test_what_is_removed_leaves_nothing_in_the_engine_and_nothing_on_the_m
     assert not local.project(added.repo_id).root.exists()
 
 
+@pytest.mark.invariant(of="test_what_an_abandoned_publication_wrote_is_never_seen")
 async def test_what_a_worker_writes_that_was_stopped_during_the_removal_goes_too(engine, repositories, remote, generations, home):
     added = repositories.add(remote.url).repository
     async with working(engine, home):
@@ -329,6 +330,9 @@ async def test_a_worker_gives_back_what_it_holds_when_it_is_told_to_stop(engine,
     assert repositories.get(added.repo_id).lease is None
 
 
+@pytest.mark.invariant(
+    "A worker that has lost its lease (dead, stalled or still running) makes nothing visible and removes nothing that answers"
+)
 async def test_a_stalled_worker_is_replaced_and_can_make_nothing_visible_when_it_goes_on(
     engine, engine_cluster, repositories, remote, generations, tmp_path
 ):
@@ -353,6 +357,7 @@ async def test_a_stalled_worker_is_replaced_and_can_make_nothing_visible_when_it
     assert "two" in names_in(generations, now)
 
 
+@pytest.mark.invariant(of="test_a_stalled_worker_is_replaced_and_can_make_nothing_visible_when_it_goes_on")
 @pytest.mark.slow
 async def test_workers_that_are_killed_at_any_moment_leave_nothing_half_seen(
     engine, engine_cluster, repositories, remote, generations, tmp_path
@@ -386,6 +391,7 @@ async def test_workers_that_are_killed_at_any_moment_leave_nothing_half_seen(
     assert pieces_in(engine, added.repo_id) == {piece.id for piece in generations.manifest(now.heads["main"].generation).pieces}
 
 
+@pytest.mark.invariant(of="test_a_stalled_worker_is_replaced_and_can_make_nothing_visible_when_it_goes_on")
 async def test_a_sweep_whose_lease_is_lost_meanwhile_removes_nothing_that_another_worker_has_published(
     engine, repositories, remote, generations, home
 ):
@@ -403,6 +409,7 @@ async def test_a_sweep_whose_lease_is_lost_meanwhile_removes_nothing_that_anothe
     assert names_in(Generations(engine, home / "anew"), now) == {"one"}
 
 
+@pytest.mark.invariant(of="test_a_stalled_worker_is_replaced_and_can_make_nothing_visible_when_it_goes_on")
 async def test_a_block_that_is_written_again_during_a_sweep_stays(engine, repositories, remote, home):
     added = repositories.add(remote.url).repository
     async with working(engine, home):

@@ -36,6 +36,7 @@ def large(tmp_path_factory) -> TestWorkspace:
     return tree
 
 
+@pytest.mark.invariant(of="test_every_kind_of_question_ends_at_once_when_nobody_waits_for_it")
 @pytest.mark.slow
 async def test_a_question_that_is_cancelled_stops(large):
     """The last of the queries would take minutes."""

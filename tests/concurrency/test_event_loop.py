@@ -44,6 +44,7 @@ def projects(tmp_path):
     return made
 
 
+@pytest.mark.invariant("The event loop of a server calls nothing that may wait for a disk, a lock, git or a name server")
 @pytest.mark.slow
 async def test_a_server_waits_for_no_disk_lock_git_or_name_server_on_its_event_loop(tmp_path, projects, watch):
     """Each call counts, however fast it was here: on another disk it may take a second, in which nobody else is served."""

@@ -61,6 +61,9 @@ def content(message) -> object:
     return result.get("isError", False), still(json.loads(result["content"][0]["text"]))
 
 
+@pytest.mark.invariant(
+    "Each request is answered or cancelled; concurrent requests get the same answers as sequential ones, whatever a job does"
+)
 async def test_64_requests_in_flight_are_each_answered_once_and_as_in_turn_while_a_job_runs(shop, tmp_path):
     calls = [CALLS[number % len(CALLS)] for number in range(64)]
     async with open_serving(tmp_path / "home", settings=ONE_WORKER) as serving:
@@ -111,6 +114,7 @@ async def test_64_requests_in_flight_are_each_answered_once_and_as_in_turn_while
         assert handle.observation.generation == generation + 1
 
 
+@pytest.mark.invariant(of="test_every_channel_between_tasks_is_bounded")
 async def test_a_full_mailbox_refuses_at_once_and_loses_nothing_of_what_it_holds(shop, tmp_path):
     async with open_serving(tmp_path / "home", settings=ONE_WORKER) as serving:
         handle = await open_workspace(serving, shop)

@@ -129,6 +129,7 @@ async def starting(serving, tree: TestWorkspace) -> None:
     await open_workspace(serving, tree)
 
 
+@pytest.mark.invariant("A server that has ended leaves no task, thread, file, process or writer behind")
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", [idle, asked, indexing, starting], ids=lambda moment: moment.__name__)
 async def test_nothing_is_left_of_a_server_that_ended_while(moment, tree, tmp_path):
@@ -197,6 +198,7 @@ async def test_servers_in_turn_open_no_more_files_than_one(tree, tmp_path):
         await until(lambda: gc.collect() >= 0 and len(open_files()) <= count)
 
 
+@pytest.mark.invariant(of="test_no_module_has_state")
 async def test_two_servers_live_in_one_process_and_end_in_any_order(tree, tmp_path):
     """With separate data directories, over the same tree; the first one ends first."""
 

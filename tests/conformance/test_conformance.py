@@ -105,6 +105,7 @@ def test_a_scenario_is_run_or_is_left_out_for_a_reason(suite, revision):
     assert applicable <= set(suite.list(revision))
 
 
+@pytest.mark.invariant("Nothing in the product exists for protocol tests")
 def test_no_tool_resource_or_prompt_of_the_product_is_there_for_tests():
     names = [tool.name for tool in TOOLS] + [prompt.name for prompt in ProductPrompts().listed]
 

@@ -18,6 +18,11 @@ from tests.support.sample import SAMPLE
 from tests.support.served import serving as serving_process
 from tests.support.serving import open_serving
 
+pytestmark = pytest.mark.invariant(
+    "Every text from outside has a limit that is checked before the text is used; up to that limit it is answered, "
+    "whatever its shape"
+)
+
 HANG_SECONDS: Final = 60
 """A guard against hanging calls, not a performance limit: each call takes a fraction of a second."""
 

@@ -16,6 +16,10 @@ from tests.support.serving import open_serving
 from tests.support.text_shapes import SHAPES, expensive
 from tests.ui.pages import page_server
 
+pytestmark = pytest.mark.invariant(
+    "No argument of a tool, parameter of a page or value of a command costs much because of its shape, at any allowed length"
+)
+
 MAX_ADDRESS: Final = 14_000
 """Characters of an encoded parameter that fit into the head of a request."""
 

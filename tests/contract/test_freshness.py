@@ -97,6 +97,7 @@ async def test_the_other_policies_answer_from_what_is_indexed_and_say_so(impatie
     assert reply["results"][0]["path"] == "src/auth/jwt.rs"
 
 
+@pytest.mark.invariant("No answer after an edit is wrong while claiming to be fresh or complete, nor an error")
 @pytest.mark.parametrize(
     ("tool", "argument"), [("find_references", "symbol_name"), ("get_call_graph", "symbol_name"), ("get_file_outline", "path")]
 )

@@ -93,6 +93,7 @@ async def test_every_question_is_answered_about_the_ref_and_says_which_commit_th
     assert metadata["freshness_status"] == "fresh"
 
 
+@pytest.mark.invariant("An answer about a ref is from the commit that it names, whatever the tree holds")
 async def test_the_lines_of_an_answer_are_those_of_the_ref_whatever_the_tree_holds(served, history):
     await served.call("locate_symbol", name="Cart", ref="v1")
     history.write({"src/shop.py": "class Cart: 'not committed'\n", "gone.py": "def other(): pass\n"})
@@ -193,6 +194,7 @@ async def test_a_workspace_without_git_has_no_refs_but_its_own_name(workspace):
     assert (listed["current"]["ref"], listed["refs"]) == ("live", [])
 
 
+@pytest.mark.invariant("The number of indexed commits is bounded, and none that somebody has open is removed")
 async def test_a_bounded_number_of_commits_is_kept_and_the_least_recently_used_goes(served, history):
     """`storage.max_refs` is 2 here; new commits are queried in turn, and one is used again."""
     commits = []
@@ -214,6 +216,7 @@ async def test_a_bounded_number_of_commits_is_kept_and_the_least_recently_used_g
     assert not [path for path in history.layout.refs.iterdir() if path.name.startswith(".")]
 
 
+@pytest.mark.invariant(of="test_a_bounded_number_of_commits_is_kept_and_the_least_recently_used_goes")
 async def test_what_another_process_has_open_is_not_removed(served, history):
     await served.call("locate_symbol", name="Cart", ref="v1")
     first = history.git("rev-parse", "v1").strip()

@@ -67,6 +67,9 @@ def source_lines(text: str) -> Iterator[tuple[str, int, str]]:
             path, lines = line, (PACKAGE / line).read_text().split("\n")
 
 
+@pytest.mark.invariant(
+    "Each line of code in a text answer is that line of the file, and no content of a repository can break one"
+)
 @pytest.mark.slow
 async def test_every_line_of_code_is_that_line_of_the_file(own_code):
     shown = 0

@@ -31,6 +31,10 @@ def failing_calls(tmp_path_factory) -> Path:
     return library
 
 
+@pytest.mark.invariant(
+    "An error of any system call of a publication (indexes, forks, registry, vectors) leaves the old state or the new"
+    " one, and the next one succeeds"
+)
 @pytest.mark.parametrize("way", WAYS)
 def test_a_failing_system_call_leaves_the_old_state_or_the_new_one(way, failing_calls, tmp_path, repetitions):
     first = 1 + list(WAYS).index(way)

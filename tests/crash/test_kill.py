@@ -154,6 +154,10 @@ def _generation(workspace: TestWorkspace) -> int:
         return 0
 
 
+@pytest.mark.invariant(
+    "Readers see whole generations (text, facts and counts of one version); kill -9 at any moment loses nothing "
+    "published, and the next run leaves one epoch and no leftovers"
+)
 @pytest.mark.slow
 async def test_killing_the_indexer_at_any_moment_loses_nothing_published(tmp_path, repetitions, capsys):
     n_kills = repetitions(4, 10)
@@ -164,6 +168,10 @@ async def test_killing_the_indexer_at_any_moment_loses_nothing_published(tmp_pat
     assert min(histogram[step] for step in STEPS) >= n_kills
 
 
+@pytest.mark.invariant(
+    "A killed worker is replaced, and no innocent file is quarantined; if no worker ever works, the job fails instead"
+    " of publishing an empty index"
+)
 @pytest.mark.slow
 async def test_killed_workers_are_replaced_and_no_innocent_file_is_quarantined(tmp_path, soak_scale):
     rng = random.Random(7)

@@ -21,6 +21,8 @@ from tests.documents.blocks import ROOT, Example, examples, help_examples, own_c
 from tests.documents.projects import NotFetched, make_projects, reset
 from tests.support.command_lines import require_known
 
+pytestmark = pytest.mark.invariant("The documents show what is printed")
+
 EXAMPLES = examples()
 
 NOT_RUN = {

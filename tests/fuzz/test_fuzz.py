@@ -109,6 +109,7 @@ async def test_damaged_messages_in_sound_requests_are_answered_with_json_rpc(ser
     assert seen[400] > N_FRAMES // 20, seen
 
 
+@pytest.mark.invariant("Malformed bytes affect at most their own connection")
 @pytest.mark.soak
 @pytest.mark.timeout(3600)  # `make soak` takes twenty times as long
 async def test_damaged_requests_are_answered_or_dropped_and_never_with_a_defect(server, soak_scale):

@@ -44,6 +44,7 @@ def make_default(workspace):
         assert done.code == 0, done.err
 
 
+@pytest.mark.invariant("A tool answers with the same bytes on every transport")
 @pytest.mark.parametrize("form", FORMS)
 async def test_the_golden_calls_are_answered_alike_on_every_transport(repository, tmp_path, form):
     """Some calls change the index, so each transport has its own home, a copy of the same one."""
@@ -84,6 +85,7 @@ REMEDY = re.compile(r"is not registered\. [^\"\\]*(?:\\.[^\"\\]*)*")
 """What makes a directory known depends on who starts the server."""
 
 
+@pytest.mark.invariant(of="test_the_golden_calls_are_answered_alike_on_every_transport")
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 async def test_random_calls_over_this_package_are_answered_alike_on_every_transport(repository, tmp_path, form, repetitions):

@@ -51,6 +51,7 @@ class CountingPaths(InMemoryPaths):
         return counted
 
 
+@pytest.mark.invariant("The number of queries per import and of imports per file is bounded in the server's process")
 @pytest.mark.slow
 @pytest.mark.parametrize("language", [name for name in EXTENSIONS if described(name).imports is not None])
 @pytest.mark.parametrize("configured", [False, True])

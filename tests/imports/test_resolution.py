@@ -118,6 +118,7 @@ def some_import(source, language):
     return Import(1, 1, "a" if kind == "mod" else spec, "" if kind == "mod" else name, kind=kind)
 
 
+@pytest.mark.invariant("An import's resolution changes only with a path that shares a tail with it")
 @pytest.mark.slow
 @pytest.mark.parametrize("language", sorted(EXTENSIONS))
 def test_an_answer_changes_only_when_a_tail_of_the_import_is_affected(language):

@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from codecompass.actors.blocking_calls import BlockingCalls
+from codecompass.actors.own_registrations import OwnRegistrations
 from codecompass.errors import WorkspaceLimitExceeded
 from codecompass.projects.eviction import FULL, AutoWorkspaces
 from codecompass.projects.storage_cleanup import GONE_SECONDS, HALF_MADE_SECONDS, StorageCleanup
@@ -52,10 +53,11 @@ def age_project(registry, project_id, age):
 
 
 def care(world, *, max_bytes: int = 0) -> StorageCleanup:
-    auto = AutoWorkspaces(world.rules, world.registry, world.workspaces, world.home)
+    auto = AutoWorkspaces(world.rules, world.registry, OwnRegistrations(world.registry, world.home), world.workspaces, world.home)
     return StorageCleanup(world.registry, auto, world.home, world.rules, max_bytes=max_bytes, blocking=BlockingCalls())
 
 
+@pytest.mark.invariant(of="test_a_project_with_a_name_is_refused_any_other_in_the_same_words")
 async def test_the_report_of_a_full_store_names_no_project_outside_of_the_allowed_roots(world):
     shop = await taken_up(world, "shop", is_discovered=False)
     vault = await world.registry.run(Registry.register, world.repository("outside/vault"))

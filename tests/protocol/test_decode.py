@@ -240,6 +240,7 @@ json_values = st.recursive(
 )
 
 
+@pytest.mark.invariant(of="test_any_text_whatever_is_a_query")
 @given(
     st.sampled_from(TOOLS),
     st.dictionaries(

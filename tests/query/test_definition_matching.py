@@ -1,10 +1,16 @@
 """Which definitions of two versions correspond, and that the cost of comparing them is bounded for any difference."""
 
+import pytest
+
 from codecompass.languages.records import Symbol
 from codecompass.query.definition_changes import NOT_ALL_MATCHED, definition_changes
 from codecompass.query.definition_matching import MAX_COMPARED_LINES, MatchingBudget, matched, moved_definitions
 from codecompass.query.file_versions import ChangedFile, DefinitionNode, FileVersion, nodes_of
 from codecompass.scan.git_changes import FileChange, Hunk
+
+pytestmark = pytest.mark.invariant(
+    "The cost of comparing definitions is bounded over all files, and what was left out is reported"
+)
 
 N = 4_900
 

@@ -21,6 +21,7 @@ def reset(shop, state):
     return found.results[0].symbol_id
 
 
+@pytest.mark.invariant("A `symbol_id` resolves to the definition for which it was issued, or to nothing")
 def test_every_symbol_is_found_by_its_id_and_is_the_one_that_has_it(shop):
     known = rows(shop)
 
@@ -68,6 +69,7 @@ def test_a_text_of_that_form_that_is_a_name_or_stands_in_a_text_is_found_as_such
     assert search_code(snapshot, SearchCode(query="0123456789abcdef"), state).results[0].path == "a.py"
 
 
+@pytest.mark.invariant(of="test_every_symbol_is_found_by_its_id_and_is_the_one_that_has_it")
 async def test_an_id_outlives_the_index_and_ends_with_its_line(repository):
     repository.write({"a.py": "def first():\n    pass\n", "b.py": "def second():\n    pass\n"})
     await repository.sync()

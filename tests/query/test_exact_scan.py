@@ -114,6 +114,7 @@ def test_any_piece_of_any_line_is_found(ask, path, start, length):
         assert matched(ask(literal)) == truth(FILES, lambda line: literal in line)
 
 
+@pytest.mark.invariant("Literal and regular expression searches find exactly the matching lines")
 def test_the_result_agrees_with_ripgrep(lines, tmp_path):
     ripgrep = tool("rg")
     for path, text in LINES.items():
@@ -210,6 +211,7 @@ def test_a_bad_pattern_is_refused_with_the_reason(ask):
         assert caught.value.data["field"] == "query"
 
 
+@pytest.mark.invariant(of="test_a_hostile_pattern_does_not_backtrack")
 def test_a_pattern_that_kills_backtracking_engines_answers(index_of, state):
     snapshot = index_of({"a.txt": "a" * 4000 + "\n"})
 
@@ -260,6 +262,7 @@ def test_a_literal_found_nowhere_suggests_a_search_by_words(ask):
     assert [(action.tool, action.mode) for action in reply.suggested_next_actions] == [("search_code", "")]
 
 
+@pytest.mark.invariant(of="test_a_question_that_gets_no_thread_in_its_time_is_told_so")
 @pytest.mark.parametrize(
     "pattern",
     [

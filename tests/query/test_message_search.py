@@ -383,6 +383,7 @@ class Left(BaseException):
     """Raised in a thread whose answer nobody waits for any longer."""
 
 
+@pytest.mark.invariant("A question that nobody waits for any longer ends soon, at any stage, and frees its CPU")
 @pytest.mark.parametrize(
     ("query", "request_"),
     [

@@ -10,6 +10,10 @@ from codecompass.query import query_language
 from codecompass.query.path_globs import expressions_of, path_globs
 from codecompass.query.query_language import MAX_FILTERS, parse_query
 
+pytestmark = pytest.mark.invariant(
+    "A query that people type means the same on the page, in `search` and in `search -i`; any text is valid"
+)
+
 PATHS = (
     "README.md",
     "docs/README.md",

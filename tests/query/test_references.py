@@ -123,6 +123,7 @@ def test_no_uses_say_what_was_searched(python, uses_of):
     assert counts.elsewhere > 0
 
 
+@pytest.mark.invariant(of="test_a_method_is_told_from_others_of_its_name")
 def test_an_unknown_name_is_never_answered_for_another(python, uses_of):
     with pytest.raises(SymbolNotFound) as refused:
         uses_of(python, "open_stores")
@@ -548,6 +549,7 @@ CASES = {
 }
 
 
+@pytest.mark.invariant("A use is bound only to the definition that the evidence supports, and no name is answered with another")
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_method_is_told_from_others_of_its_name(case, index_of, uses_of):
     files, name, expected = CASES[case]

@@ -158,6 +158,7 @@ def test_the_configuration_gives_the_limit_and_the_explain_level_that_a_request_
     assert len(reply.results) == len(reply.metadata.ranking_reasons) == 2
 
 
+@pytest.mark.invariant("The same generation and request give the same bytes")
 def test_the_same_request_gives_the_same_bytes(ask):
     for query in ("rate limiter", "reset", "src/auth", "token"):
         assert encode(ask(query, detail_level="context", ranking_explain_level="full")) == encode(
@@ -217,6 +218,7 @@ TORTURE = [
 ]
 
 
+@pytest.mark.invariant("Any text is a valid query, and any arguments give a request or a named error")
 @pytest.mark.parametrize("query", TORTURE)
 @pytest.mark.parametrize("mode", ["auto", "literal"])
 def test_any_text_whatever_is_a_query(ask, query, mode):
@@ -226,6 +228,7 @@ def test_any_text_whatever_is_a_query(ask, query, mode):
     assert len(reply.results) <= 10
 
 
+@pytest.mark.invariant(of="test_any_text_whatever_is_a_query")
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters(), min_size=1, max_size=60), st.sampled_from(["auto", "literal"]))
 def test_random_text_is_a_query_too(ask, query, mode):

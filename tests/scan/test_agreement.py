@@ -44,6 +44,7 @@ def random_ignore_files(rng: random.Random, files: list[str], name: str, pattern
     return {os.path.join(directory, name): random_lines(rng, patterns) for directory in directories}
 
 
+@pytest.mark.invariant("A scan includes what git lists")
 @pytest.mark.parametrize("seed", range(60))
 def test_a_repository_is_scanned_as_git_lists_it(seed: int, tmp_path: Path):
     rng = random.Random(seed)
@@ -93,6 +94,7 @@ ODD_NAMES = [*PLAIN_NAMES, "build", "vendor", "node_modules", ".hid", ".github",
 OWN_PATTERNS = [*PLAIN_PATTERNS, "!build/", "!vendor/a", "!node_modules/src/**", "!.hid", "!.env", "!*.pem", "!build/**/*.py"]
 
 
+@pytest.mark.invariant("The reason given for a file is the real one")
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_every_entry_is_explained_as_it_was_scanned(seed: int, tmp_path: Path):

@@ -146,6 +146,7 @@ def test_a_tree_deeper_than_calls_can_be_is_read(repository):
     assert file.path == "d/" * 1500 + "inside.py"
 
 
+@pytest.mark.invariant("Reading a commit never uses the network")
 def test_what_a_partial_clone_lacks_is_said_and_not_fetched(repository, tmp_path):
     repository.write({"a.py": "x = 1\n"})
     repository.commit()

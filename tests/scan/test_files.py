@@ -19,6 +19,7 @@ def status(tmp_path, *, mtime_ns: int, ctime_ns: int) -> os.stat_result:
     return os.stat_result(fields, {"st_mtime_ns": mtime_ns, "st_ctime_ns": ctime_ns})
 
 
+@pytest.mark.invariant("A modification time is trusted only if a later write must have another")
 @pytest.mark.parametrize(
     ("fraction", "read_after", "is_trusted"),
     [
@@ -79,6 +80,7 @@ def test_nothing_else_is_read(kind: str, tmp_path: Path):
     assert len(os.listdir("/dev/fd")) <= n_open
 
 
+@pytest.mark.invariant(of="test_an_address_space_of_600_megabytes_answers_every_question")
 @pytest.mark.parametrize("size", [0, 10, 3 * GROWTH_BYTES])
 def test_memory_is_taken_for_what_a_file_holds_and_not_for_the_limit(tmp_path, size):
     """A limit of 1 GiB, reserved before reading, failed in every smaller address space."""

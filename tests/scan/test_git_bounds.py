@@ -249,6 +249,9 @@ WAYS = (
 )  # fmt: skip
 
 
+@pytest.mark.invariant(
+    "No file of a repository leads git, or this program, out of the allowed roots, nor does a swap while it is read"
+)
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 def test_no_way_leads_out(two: Two, way: Callable[[Two], None]):
     secret = git(two.theirs, "rev-parse", "HEAD").decode().strip()
@@ -508,6 +511,7 @@ SWAPS = {
 }
 
 
+@pytest.mark.invariant(of="test_no_way_leads_out")
 @pytest.mark.parametrize("fails", [False, True], ids=["what was read", "an error"])
 @pytest.mark.parametrize("name", SWAPS)
 def test_what_a_read_during_a_swap_says_is_discarded(two: Two, name: str, fails: bool):
@@ -593,6 +597,7 @@ MARKERS_ONLY = {"scan/roots.py"}
 """Only asks whether there is a `.git`, to find where a project begins; nothing of what it names is read."""
 
 
+@pytest.mark.invariant(of="test_no_way_leads_out")
 def test_whoever_reads_git_says_where_it_must_lie():
     package = Path(codecompass.__file__).parent
     forgotten = []

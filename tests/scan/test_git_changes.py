@@ -54,6 +54,7 @@ def said_by_git(root: Path, *sides: str) -> dict[str, tuple[str, str, tuple[Hunk
 LETTERS = {"added": "A", "removed": "D", "changed": "M", "renamed": "R"}
 
 
+@pytest.mark.invariant(of="test_nothing_that_the_repository_configures_runs_and_nothing_in_it_changes")
 def test_the_working_tree_differs_as_git_says(tmp_path: Path):
     repository(
         tmp_path,
@@ -236,6 +237,9 @@ def test_a_conflict_is_compared_as_it_lies_there(tmp_path: Path):
     assert found.n_added == (tmp_path / "a.py").read_text().count("\n") - 1
 
 
+@pytest.mark.invariant(
+    "A comparison with a commit agrees with git, and neither changes the repository nor runs what it configures"
+)
 def test_nothing_that_the_repository_configures_runs_and_nothing_in_it_changes(tmp_path: Path):
     root = repository(
         tmp_path / "root", tracked={"a.py": "a\n", "b.bin": b"\0b", ".gitattributes": "*.py diff=evil filter=evil\n"}

@@ -9,6 +9,10 @@ from codecompass.scan.git_history import MAX_BLAMED_LINES, MAX_COMMITS, blame, h
 from codecompass.scan.git_repository import GitError, find_repository
 from tests.support.workspace import TestWorkspace
 
+pytestmark = pytest.mark.invariant(
+    "Blame and history start no program that a repository names, and are bounded in time, lines and commits"
+)
+
 
 @pytest.fixture
 def workspace(tmp_path):

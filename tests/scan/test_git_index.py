@@ -13,6 +13,8 @@ from codecompass.scan.rules import ScanRules
 from codecompass.scan.walk import scan
 from codecompass.store.manifest import blobs_of
 
+pytestmark = pytest.mark.invariant("The blob that git's index names for a file is its content; otherwise none is reported")
+
 FILES = {
     "a.txt": "one\n",
     "src/b.py": "two\n",

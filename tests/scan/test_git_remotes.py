@@ -97,6 +97,7 @@ def test_a_protocol_is_allowed_by_naming_it():
         parse_url("file://host/srv/git/api", ("file",))
 
 
+@pytest.mark.invariant("No password of a remote is stored, logged or shown")
 def test_a_password_is_refused_and_not_repeated():
     with pytest.raises(InvalidInput, match="credential helper") as refused:
         parse_url("https://alice:s3cret@git.example.org/shop/api")

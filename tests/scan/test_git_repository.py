@@ -164,6 +164,7 @@ def test_nothing_is_tracked_by_a_repository_without_files(tmp_path: Path):
     assert tracked(repository(tmp_path)) == ()
 
 
+@pytest.mark.invariant("A repository of another user is read by git only if the user of this program trusts it")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
 def test_a_repository_of_another_user_is_read_only_if_its_reader_trusts_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """What git calls `dubious ownership`: whoever owns a repository decides what its configuration says."""
@@ -192,6 +193,7 @@ def test_the_git_of_a_surrounding_hook_is_not_asked(tmp_path: Path, monkeypatch:
     assert tracked(root) == ("a.py",)
 
 
+@pytest.mark.invariant(of="test_reading_a_repository_leaves_it_unchanged")
 def test_reading_a_repository_runs_nothing_that_it_configures(tmp_path: Path):
     repository(tmp_path, tracked=["a.py"])
     witness = tmp_path / "witness"
@@ -210,6 +212,7 @@ def test_reading_a_repository_runs_nothing_that_it_configures(tmp_path: Path):
     assert not witness.exists()
 
 
+@pytest.mark.invariant("Reading a repository neither changes it nor runs what it configures")
 def test_reading_a_repository_leaves_it_unchanged(tmp_path: Path):
     repository(tmp_path, tracked=["a.py"])
     os.utime(tmp_path / "a.py", ns=(1, 1))

@@ -12,6 +12,8 @@ from codecompass.scan.git_repository import GitError, find_repository, read_head
 from codecompass.scan.rules import ScanRules
 from codecompass.scan.walk import scan
 
+pytestmark = pytest.mark.invariant("Nothing in a repository, git's own files included, can make the program wait")
+
 HANG_SECONDS = 20
 """Less than the deadline of a git command, which a single FIFO used to cost."""
 

@@ -283,6 +283,7 @@ def test_of_our_own_patterns_the_last_one_counts_for_a_directory_too(tmp_path: P
     assert set(indexed(tmp_path)) == {".codecompassignore", *kept}
 
 
+@pytest.mark.invariant(of="test_what_the_user_leaves_out_no_project_takes_in")
 @pytest.mark.parametrize("pattern", ["!/private/a.py", "!/private/", "!/private/**", "!a.py"])
 def test_no_file_of_a_repository_takes_back_what_the_settings_leave_out(tmp_path: Path, pattern: str):
     write(

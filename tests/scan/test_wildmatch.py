@@ -62,6 +62,7 @@ def test_the_literal_beginning_ends_at_the_first_special_byte():
     assert literal_length(rb"a\b") == 1
 
 
+@pytest.mark.invariant("No ignore pattern and no search pattern takes exponential time")
 def test_a_hostile_pattern_does_not_backtrack():
     """Without atomic groups each of these would take hours."""
     assert not matches("*a" * 30 + "b", "a" * 200)
@@ -118,6 +119,7 @@ def deciding_line(file: IgnoreFile, path: str, *, is_directory: bool) -> str:
     return line
 
 
+@pytest.mark.invariant(of="test_a_repository_is_scanned_as_git_lists_it")
 @pytest.mark.parametrize("seed", range(60))
 def test_every_decision_is_the_same_as_that_of_git(seed: int, tmp_path: Path):
     rng = random.Random(seed)

@@ -95,6 +95,7 @@ async def test_a_function_is_found_by_a_question_in_other_words(tree, peer: Embe
     assert "delete_account" in [item["name"] for item in context["context_items"]]
 
 
+@pytest.mark.invariant("Nothing is sent anywhere unless an endpoint is configured, and no code for search by meaning is loaded")
 async def test_without_the_lane_the_same_question_does_not_find_it_and_nothing_is_connected(tree, peer: EmbeddingPeer):
     async with serving_with(tree, None) as serving:
         await serving.call("index_repo", workspace=tree.root, wait_seconds=50)
@@ -163,6 +164,7 @@ async def test_the_same_question_gets_the_same_bytes(tree, peer: EmbeddingPeer):
     assert len(answers) == 1
 
 
+@pytest.mark.invariant("A text is sent only once; a hit found by its vector is from the content that answers")
 async def test_only_what_has_changed_is_sent_again(tree, peer: EmbeddingPeer):
     async with serving_with(tree, target_for(peer)) as serving:
         await until_ready(serving, tree)
@@ -179,6 +181,7 @@ async def test_only_what_has_changed_is_sent_again(tree, peer: EmbeddingPeer):
     assert moved["line_start"] == 7, "the lines of the old content were shown"
 
 
+@pytest.mark.invariant(of="test_only_what_has_changed_is_sent_again")
 async def test_a_deleted_file_is_not_found_and_costs_nothing_when_it_comes_back(tree, peer: EmbeddingPeer):
     async with serving_with(tree, target_for(peer)) as serving:
         await until_ready(serving, tree)
@@ -198,6 +201,7 @@ async def test_a_deleted_file_is_not_found_and_costs_nothing_when_it_comes_back(
     assert "delete_account" in names(back)
 
 
+@pytest.mark.invariant("If an endpoint is slow, wrong or down, a question gets a warning and the answer of the words alone")
 @pytest.mark.slow
 @pytest.mark.parametrize("behaviour", [each for each in BEHAVIOURS if each not in ("good", "silent")])
 async def test_an_endpoint_that_fails_costs_a_question_nothing_but_a_warning(
@@ -222,6 +226,7 @@ async def test_an_endpoint_that_fails_costs_a_question_nothing_but_a_warning(
     assert len(peer.requests) == n_asked, "the endpoint was asked again at once"
 
 
+@pytest.mark.invariant(of="test_an_endpoint_that_fails_costs_a_question_nothing_but_a_warning")
 async def test_a_silent_endpoint_is_left_for_the_answer_by_words(tree, peer: EmbeddingPeer):
     async with serving_with(tree, target_for(peer)) as serving:
         await until_ready(serving, tree)
@@ -247,6 +252,7 @@ async def test_an_endpoint_that_is_gone_is_named_so(tree, peer: EmbeddingPeer):
     assert status["semantic"]["texts"] == 5
 
 
+@pytest.mark.invariant(of="test_a_proxy_of_the_environment_is_not_used")
 async def test_a_refused_key_is_said_everywhere_and_shown_nowhere(tree, peer: EmbeddingPeer, capfd):
     peer.behaviour = "key_refused"
     target = target_for(peer, {"MY_KEY": "s3cret"}, api_key_env="MY_KEY")

@@ -148,6 +148,7 @@ def test_doctor_names_a_key_that_is_not_set_and_an_endpoint_that_fails(cli, peer
     assert "s3cret" not in refused.out + refused.err
 
 
+@pytest.mark.invariant(of="test_without_the_lane_the_same_question_does_not_find_it_and_nothing_is_connected")
 def test_nothing_of_the_lane_is_loaded_while_it_is_off(cli):
     cli("index")
     code = (

@@ -58,6 +58,7 @@ async def test_both_interfaces_give_unit_vectors_in_the_order_of_the_texts(peer:
     assert peer.models == {"words"}
 
 
+@pytest.mark.invariant(of="test_a_proxy_of_the_environment_is_not_used")
 @pytest.mark.parametrize("behaviour", [each for each in BEHAVIOURS if each != "silent"])
 @pytest.mark.parametrize("api", ["openai", "ollama"])
 async def test_everything_but_the_vectors_asked_for_is_a_named_failure(peer: EmbeddingPeer, behaviour, api):
@@ -113,6 +114,7 @@ async def test_a_closed_port_is_unreachable(peer: EmbeddingPeer):
         await embed(target, ["a"])
 
 
+@pytest.mark.invariant("Text is sent only to the configured endpoint, the key only in its header")
 async def test_a_proxy_of_the_environment_is_not_used(peer: EmbeddingPeer, monkeypatch):
     """Text and key are sent only to the endpoint that the user named."""
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):

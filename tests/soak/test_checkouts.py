@@ -50,6 +50,7 @@ def two_editions(repository):
     return repository
 
 
+@pytest.mark.invariant("An index holds the files of a single checkout, under its name")
 @pytest.mark.timeout(0)
 async def test_no_answer_mixes_two_commits_or_names_one_that_it_is_not_of(two_editions, repetitions):
     run = Checkouts(two_editions, ["first", "second"], seed=1)

@@ -51,6 +51,10 @@ LONG = Allowance(memory=32 * MIB, tasks=60, handles=60)
 SEED = 8
 
 
+@pytest.mark.invariant(
+    "Nothing is lost, wrong or left behind while workers die, disks fill, mounts hang, permissions go, clocks jump, "
+    "files are linked, repositories move and old indexes are taken up, one project or many"
+)
 @pytest.mark.timeout(5000)
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="mounts file systems")
 async def test_nothing_is_lost_wrong_or_kept_while_everything_fails_now_and_then(tmp_path, soak_scale, capsys):

@@ -16,6 +16,7 @@ pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("soak")]  # each needs t
 N_EDITS = 3 * len(EDITS)
 
 
+@pytest.mark.invariant(of="test_not_found_in_an_index_that_is_behind_says_that_it_is_behind")
 @pytest.mark.parametrize("wait_ms", [5_000, 30])
 def test_no_answer_after_an_edit_is_wrong_and_calls_itself_fresh_or_complete(wait_ms, tmp_path, soak_scale):
     """With the default wait, and with one so short that most answers must say that they are stale."""

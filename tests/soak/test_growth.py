@@ -8,7 +8,11 @@ from codecompass.units import MIB
 from tests.support.served import write_tree
 from tests.support.waiting import until
 
-pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("soak")]  # each needs the whole machine
+pytestmark = [
+    pytest.mark.soak,
+    pytest.mark.xdist_group("soak"),
+    pytest.mark.invariant(of="test_the_threads_of_a_server_share_the_memory_that_they_free"),
+]  # each needs the whole machine
 
 N_REQUESTS = 2_500
 """In CI: the allocator and the caches have reached their size after about 600, on a busy machine after 1,000."""

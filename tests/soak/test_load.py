@@ -76,6 +76,7 @@ async def run_load(server, n_requests, *, while_loaded=trio.lowlevel.checkpoint)
     return load, samples
 
 
+@pytest.mark.invariant("Each request of many clients is answered exactly once and leaves nothing behind")
 @pytest.mark.timeout(3600)  # `make soak` takes fifty times as long
 async def test_64_clients_lose_nothing_and_leave_nothing_behind(tmp_path, soak_scale, capsys):
     n_requests = N_REQUESTS if soak_scale == 1 else N_SOAKED * soak_scale

@@ -50,10 +50,13 @@ def loses_a_restart(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(supervisor, "restart_pause", lambda _crashes, _now: FOR_EVER_SECONDS)
 
 
+@pytest.mark.invariant("The actors keep their guarantees under every schedule of requests, crashes and cancellations")
+@pytest.mark.invariant(of="tests/actors/test_job_queue.py")
 def test_every_invariant_holds_under_every_schedule(soak_scale):
     run_seeds(N_SEEDS * soak_scale)
 
 
+@pytest.mark.invariant(of="test_every_invariant_holds_under_every_schedule")
 @pytest.mark.parametrize("fault", [skips_the_drain, answers_twice, keeps_the_writer, evicts_a_busy_child, loses_a_restart])
 def test_schedules_catch_an_actor_layer_that(fault: Fault, monkeypatch):
     fault(monkeypatch)

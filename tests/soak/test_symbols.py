@@ -19,6 +19,7 @@ N_SOAKED = 50
 """For each unit of the scale above 1."""
 
 
+@pytest.mark.invariant(of="test_not_found_in_an_index_that_is_behind_says_that_it_is_behind")
 @pytest.mark.timeout(0)
 @pytest.mark.parametrize(("seed", "wait_ms"), [(1, 5_000), (2, 30)])
 def test_no_answer_about_symbols_differs_from_the_tree_and_calls_itself_fresh_or_complete(

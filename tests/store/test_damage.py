@@ -186,6 +186,7 @@ def do_damage(pristine: Pristine, chance: random.Random) -> str:
     return f"{path.name}: {kind}"
 
 
+@pytest.mark.invariant("No damage to any file of an index causes a wrong answer without an error or a warning")
 @pytest.mark.slow
 @pytest.mark.parametrize("is_open", [False, True], ids=["before it is opened", "while it is open"])
 def test_no_damage_gives_a_wrong_answer_without_a_word(is_open, pristine, soak_scale):

@@ -131,6 +131,7 @@ async def test_a_refusal_says_what_differs(repository):
     assert committed.data["last_indexed_commit"] == repository.git("rev-parse", "HEAD~").strip()
 
 
+@pytest.mark.invariant(of="test_a_question_that_gets_no_thread_in_its_time_is_told_so")
 async def test_a_comparison_whose_time_is_up_ends_before_the_manifest_is_read(repository):
     repository.write(FILES)
     await repository.sync()

@@ -112,6 +112,7 @@ def random_files(source: random.Random) -> Files:
     return files
 
 
+@pytest.mark.invariant("Import edges after any updates equal those of a fresh build")
 @pytest.mark.parametrize("seed", range(40))
 def test_after_any_updates_the_edges_equal_those_of_a_fresh_build(index, seed):
     source = random.Random(seed)

@@ -56,6 +56,7 @@ def test_a_writer_does_not_lock_what_was_removed_under_its_hands(layout, monkeyp
             pass
 
 
+@pytest.mark.invariant(of="test_an_eviction_spares_what_another_server_has_open")
 def test_many_read_and_nobody_deletes_meanwhile(layout):
     first, second = lock_for_reading(layout), lock_for_reading(layout)
 

@@ -1,12 +1,13 @@
 """The manifest read in parts equals the manifest read whole, before and after changes."""
 
 import sqlite3
+import threading
 from contextlib import closing
 
 import msgspec
 import pytest
 
-from codecompass.errors import IndexDamaged
+from codecompass.errors import Cancelled, IndexDamaged
 from codecompass.store.manifest import ManifestEntry, StoredManifest
 from codecompass.store.schema import FACTS_TABLES, MANIFEST_INDEXES
 
@@ -82,3 +83,30 @@ def test_a_table_that_cannot_be_read_is_damage(no_tables):
     for ask in (manifest.whole, lambda: manifest.get("a"), lambda: manifest.paths_in(""), lambda: manifest.paths_below("")):
         with pytest.raises(IndexDamaged):
             ask()
+
+
+def test_a_manifest_that_is_closed_waits_for_a_thread_that_reads_and_is_read_no_more():
+    order: list[str] = []
+
+    with closing(sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)) as connection:
+        connection.executescript(FACTS_TABLES)
+        manifest = StoredManifest(connection)
+        closer = threading.Thread(target=lambda: (manifest.close(), order.append("closed")))
+
+        def read(_statement: str) -> None:
+            # In the middle of the read of another thread.
+            connection.set_trace_callback(None)
+            closer.start()
+            closer.join(timeout=0.1)
+            order.append("read")
+
+        connection.set_trace_callback(read)
+        reader = threading.Thread(target=lambda: manifest.subdirectories(""))
+        reader.start()
+        reader.join()
+        closer.join()
+
+        assert order == ["read", "closed"]
+        for question in (manifest.subdirectories, manifest.paths_in, manifest.paths_below, manifest.get):
+            with pytest.raises(Cancelled):
+                question("")

@@ -24,6 +24,7 @@ def mapped(path: Path) -> mmap.mmap:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
+@pytest.mark.invariant(of="test_damage_while_it_is_open_is_repaired_and_no_other_workspace_disturbed")
 def test_what_was_cut_off_reads_as_zeros_and_is_counted_where_it_lies(tmp_path):
     path = tmp_path / "a b" / "segment"
     memory = mapped(path)

@@ -126,6 +126,7 @@ async def test_a_fork_that_is_updated_equals_a_fresh_index_and_leaves_its_source
     await assert_as_fresh(second, tmp_path, "reverted")
 
 
+@pytest.mark.invariant(of="test_a_file_with_other_links_is_never_written")
 async def test_a_source_that_is_updated_leaves_its_forks_as_they_were(first, second, tmp_path):
     base = base_path(second.layout.facts(epoch_of(second.layout)))
     before, content = dump(second.index), digest_of(base)
@@ -210,6 +211,7 @@ READS_ALL = ("GROUP BY kind", "s.kind = 'test'", "i.name = ? OR i.alias", "SELEC
 """Parts of statements that need to read a whole table."""
 
 
+@pytest.mark.invariant("Statements on shared rows use the indexes of both parts")
 async def test_every_statement_on_shared_rows_uses_their_indexes(first, second):
     """SQLite reads a view completely if it cannot flatten it into the statement; the results do not show that."""
     edit(second, EDIT)
@@ -270,6 +272,7 @@ def resolve_everything(connection: RecordingConnection) -> None:
     _StoredPaths(connection).files_with_tail("models")  # type: ignore[arg-type]
 
 
+@pytest.mark.invariant("Facts with another link are never written, and no fork changes what another index reads")
 async def test_a_file_with_other_links_is_never_written(first, second):
     original = first.layout.facts(epoch_of(first.layout))
     status = os.stat(original)

@@ -46,8 +46,7 @@ def test_what_was_registered_is_there_in_the_next_process(home):
 
 def test_registering_again_changes_nothing(home):
     with open_registry(home) as registry:
-        first = registry.register(Path("/srv/shop"))
-        registry.adopt(first.project_id, alias="shop")
+        first = registry.adopt(registry.register(Path("/srv/shop")).project_id, alias="shop")
         second = registry.register(Path("/srv/shop"), auto_discovered=True)
 
     assert second.alias == "shop"

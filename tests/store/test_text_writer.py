@@ -10,6 +10,7 @@ from codecompass.store.text_writer import TextWriter
 from tests.support.faults import small_file_system
 
 
+@pytest.mark.invariant("An error of the operating system is not mistaken for a damaged index")
 def test_a_full_disk_is_no_damage(tmp_path):
     disk = tmp_path / "disk"
     with small_file_system(disk, "64k"):
@@ -21,6 +22,7 @@ def test_a_full_disk_is_no_damage(tmp_path):
     assert caught.value.errno == errno.ENOSPC
 
 
+@pytest.mark.invariant(of="test_a_full_disk_is_no_damage")
 @pytest.mark.parametrize(
     "message",
     [

@@ -53,6 +53,7 @@ def verify(workspace: TestWorkspace, compared: VerifiedFiles | None = None) -> i
     return reading.n_bytes
 
 
+@pytest.mark.invariant("Damage that no stamp shows is found by reading everything, and an update never certifies it")
 @pytest.mark.parametrize("kind", [".fast", ".fieldnorm", ".store", ".term"])
 async def test_reading_everything_finds_what_no_stamp_shows_and_the_next_job_builds_anew(kind, indexed):
     names = indexed.names()
@@ -118,6 +119,7 @@ async def test_facts_that_a_killed_writer_was_changing_are_read_all_the_same(ind
     assert is_recorded(indexed.layout, facts_of(indexed).parent.name)
 
 
+@pytest.mark.invariant(of="test_reading_everything_finds_what_no_stamp_shows_and_the_next_job_builds_anew")
 async def test_the_checksums_of_an_index_are_not_taken_from_what_is_damaged(indexed):
     """A job that only adds a file links the other segments, and must not record checksums of damaged ones."""
     path = next(path for path in text_files_of(indexed) if path.suffix == ".store")

@@ -79,6 +79,7 @@ def test_a_writer_whose_text_cannot_be_dropped_leaves_its_tables_closed(layout, 
     assert open_tables(layout.root) == [], caught.value
 
 
+@pytest.mark.invariant(of="test_a_failing_system_call_leaves_the_old_state_or_the_new_one")
 def test_an_epoch_that_current_names_stays_when_making_current_durable_fails(layout, monkeypatch):
     """CURRENT was replaced by then, so that readers need the new epoch."""
     before = require_compatible(layout).epoch

@@ -217,6 +217,15 @@ class FakeWorkbench:
         self._world.ended_jobs.append(job)
         await self._spend(0.01)
 
+    async def forget(self, paused_until: float) -> bool:
+        return False
+
+    async def restore(self) -> None:
+        raise AssertionError("nothing was forgotten")
+
+    def is_forgotten(self, project: Project) -> bool:
+        return False
+
     makes_vectors = False
 
     async def make_vectors(self) -> bool:

@@ -11,6 +11,7 @@ from codecompass.actors.async_registry import AsyncRegistry, open_async_registry
 from codecompass.actors.blocking_calls import BlockingCalls, Limits
 from codecompass.actors.job_state import JobView
 from codecompass.actors.observation import WorkspaceObservation
+from codecompass.actors.own_registrations import OwnRegistrations
 from codecompass.projects.caller import TransportName
 from codecompass.projects.detection import RoutingRules
 from codecompass.projects.eviction import AutoWorkspaces
@@ -99,8 +100,13 @@ class World:
         return self.directory(name, git=True)
 
     def router(self, **changes) -> Router:
+        return self.router_and_registrations(**changes)[0]
+
+    def router_and_registrations(self, **changes) -> tuple[Router, OwnRegistrations]:
         rules = replace(self.rules, **changes)
-        return Router(rules, self.registry, AutoWorkspaces(rules, self.registry, self.workspaces, self.home), BlockingCalls())
+        own = OwnRegistrations(self.registry, self.home)
+        auto = AutoWorkspaces(rules, self.registry, own, self.workspaces, self.home)
+        return Router(rules, self.registry, own, auto, BlockingCalls()), own
 
     async def route(self, client: Client | None = None, *, tool: str = "index_status", arguments=None, **changes) -> Routed:
         return await self.ask(self.router(**changes), client, tool=tool, **(arguments or {}))

@@ -551,6 +551,7 @@ def test_search_and_view_work_without_scripts(opened, projects):
     assert "class EmptyCart" in page.locator(".code").first.inner_text()
 
 
+@pytest.mark.invariant(of="test_no_markup_of_a_repository_or_a_query_becomes_markup")
 def test_hostile_content_never_becomes_markup(opened, projects):
     project = projects["b-hostile"]
     seeded = random.Random(17)
@@ -663,6 +664,7 @@ Promise.allSettled(attempts).then(() => {{
 </script>"""
 
 
+@pytest.mark.invariant(of="test_what_another_site_asks_for_is_refused")
 def test_a_page_of_another_site_can_neither_read_nor_call_anything(opened, chromium, server, projects):
     project = projects["shop"]
     own = opened(f"/ui/project?project={project}")

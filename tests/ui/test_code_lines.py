@@ -24,6 +24,7 @@ def _unescaped(shown):
     return [html.unescape(re.sub(r"</?(?:i|b)(?: class=\"[a-z]\")?>", "", str(line.html))) for line in shown]
 
 
+@pytest.mark.invariant(of="test_no_markup_of_a_repository_or_a_query_becomes_markup")
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ["python", "typescript", "php", "ruby", "markdown", "nonsense", "sql", "haskell", "bash"])
 async def test_highlighting_changes_no_character_and_no_line(language):
@@ -64,6 +65,7 @@ async def test_words_are_marked_in_code_of_every_language_and_in_long_lines():
     assert all("<b>cart</b>" in each[0].html for each in shown)
 
 
+@pytest.mark.invariant(of="tests/worker/test_highlighting.py")
 async def test_code_that_no_lexer_can_take_in_time_is_shown_plain_and_the_next_page_in_colour():
     async with open_worker_pool(1) as pool:
         highlighter = Highlighter(pool)

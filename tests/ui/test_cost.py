@@ -4,6 +4,8 @@ import gc
 import subprocess
 import sys
 
+import pytest
+
 from codecompass.errors import InvalidInput, error_body
 from codecompass.protocol.metadata import bare_metadata
 from codecompass.protocol.replies import ErrorReply
@@ -22,6 +24,7 @@ print(*sys.modules)
 """
 
 
+@pytest.mark.invariant(of="test_a_project_outside_of_the_allowed_roots_is_never_shown")
 def test_nothing_of_the_page_is_loaded_by_a_server_that_nobody_looks_at():
     loaded = subprocess.run([sys.executable, "-c", WITHOUT_THE_PAGE], capture_output=True, text=True, check=True).stdout.split()
 

@@ -30,6 +30,7 @@ async def test_every_answer_is_for_this_origin_alone(browser, page):
     assert POLICY.startswith("default-src 'none'")
 
 
+@pytest.mark.invariant("Another site can neither read the page nor call anything through it, not even by DNS rebinding")
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "nonsense", ""])
 @pytest.mark.parametrize("page", [*PAGES, "/ui/events"])
 async def test_what_another_site_asks_for_is_refused(browser, page, site):
@@ -72,6 +73,7 @@ async def test_an_origin_that_the_user_has_allowed_for_the_tools_cannot_read_the
     assert of_tools.headers["access-control-allow-origin"] == allowed
 
 
+@pytest.mark.invariant(of="test_what_another_site_asks_for_is_refused")
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:9100", "localhost.evil.example", "127.0.0.1.evil.example"])
 async def test_a_name_that_somebody_else_leads_here_is_refused_also_where_all_machines_may_connect(tmp_path, host):
     """A page can rebind its own domain to this machine, and then has the same origin."""

@@ -3,6 +3,7 @@
 import re
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
 from msgspec.structs import replace
 
 from codecompass.settings import QuerySettings
@@ -25,6 +26,7 @@ def queries(html):
     return [parse_qs(urlsplit(link).query).get("q", [""])[0] for link in links(html) if urlsplit(link).path == "/ui"]
 
 
+@pytest.mark.invariant(of="tests/query/test_query_language.py")
 async def test_the_text_means_on_the_page_what_it_means_as_arguments_of_the_tool(browser, shop):
     project = await browser.index(shop.root)
     asked = await browser.serving.call("search_code", query="cart", path="!*test*", language="python", project_id=project)

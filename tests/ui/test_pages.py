@@ -238,6 +238,7 @@ async def test_a_button_orders_a_job_and_leads_back(browser, shop):
     await until(lambda: browser.serving.server.supervisor.find(project).generation > before, seconds=60)
 
 
+@pytest.mark.invariant("No content of a repository or a query becomes markup of the page")
 async def test_no_markup_of_a_repository_or_a_query_becomes_markup(browser, tmp_path):
     root = write(tmp_path / "hostile", hostile_files())
     project = await browser.index(root)
@@ -352,6 +353,9 @@ async def test_whatever_is_asked_the_page_answers_and_never_with_a_defect(browse
                 assert answer.body.decode().rstrip().endswith((">", "</ol>"))
 
 
+@pytest.mark.invariant(
+    "The page shows no project outside the allowed roots, and nothing of it is loaded before somebody opens it"
+)
 async def test_a_project_outside_of_the_allowed_roots_is_never_shown(tmp_path, shop):
     """It was registered, and its index built, by an earlier server without allowed roots."""
     secret = write(tmp_path / "elsewhere" / "secret", {"vault.py": "def the_combination(): return 4711\n"})

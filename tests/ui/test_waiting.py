@@ -50,6 +50,7 @@ async def waiting_page(top):
         nursery.cancel_scope.cancel()
 
 
+@pytest.mark.invariant(of="tests/worker/test_highlighting.py")
 async def test_health_and_questions_are_answered_while_a_page_waits_for_its_colours(tmp_path):
     async with waiting_page(tmp_path) as (browser, answered, answers):
         health, other = await browser.get("/health"), await browser.get("/ui/projects")
@@ -67,6 +68,7 @@ async def test_a_page_that_gets_no_worker_is_shown_without_colours(tmp_path):
     assert "return sum(cart)" in answers[0].body.decode()
 
 
+@pytest.mark.invariant(of="tests/worker/test_highlighting.py")
 async def test_a_server_that_is_told_to_stop_does_not_wait_for_the_colours_of_a_page(tmp_path):
     async with waiting_page(tmp_path) as (browser, _answered, _answers):
         pool = browser.serving.server.page_workers

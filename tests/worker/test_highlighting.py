@@ -8,6 +8,11 @@ from codecompass.worker.highlighting import FORMATS, lexer_of
 from codecompass.worker.messages import CodeText, Highlight
 from tests.support.lexer_texts import units_by_state
 
+pytestmark = pytest.mark.invariant(
+    "Code is classified for the page and for `search -i` in worker processes, ended after a second of processor time;"
+    " it is then shown plain, and nobody else waits"
+)
+
 CPU_SECONDS = 1.0
 
 REPETITIONS = 100

@@ -60,6 +60,7 @@ def test_a_file_that_is_too_large_is_not_searched(tmp_path):
     assert levels(tmp_path, b"token " * 100, "token", max_file_bytes=50) == b""
 
 
+@pytest.mark.invariant(of="test_nothing_is_read_that_would_not_be_indexed")
 @pytest.mark.parametrize("kind", ["link", "link above", "fifo", "directory", "missing"])
 def test_what_is_no_file_of_the_tree_is_not_read(tmp_path, kind):
     outside, root = tmp_path / "outside", tmp_path / "root"

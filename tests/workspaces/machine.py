@@ -184,11 +184,11 @@ class Machine:
     def obstruct(self, root: Path) -> None:
         """Makes indexing of a project impossible, even for root."""
         layout = self.home.project(project_id(root))
-        layout.root.mkdir(parents=True)
-        layout.epochs.write_text("a file where a directory has to be")
+        layout.root.parent.mkdir(parents=True, exist_ok=True)
+        layout.root.write_text("a file where a directory has to be")
 
     def unblock(self, root: Path) -> None:
-        self.home.project(project_id(root)).epochs.unlink()
+        self.home.project(project_id(root)).root.unlink()
 
     # The program.
 

@@ -91,6 +91,9 @@ async def found_secrets(serving: Serving, root: Path, **asked: object) -> list[s
     return answers
 
 
+@pytest.mark.invariant(
+    "A server with allowed roots takes nothing of a project outside into an index inside, whatever blob ids a repository claims"
+)
 async def test_claims_in_gits_index_bring_in_nothing_from_outside(trapped: Trapped):
     trapped.claim_in_the_index()
 
@@ -104,6 +107,7 @@ async def test_claims_in_gits_index_bring_in_nothing_from_outside(trapped: Trapp
     assert made["status"] == "published"
 
 
+@pytest.mark.invariant(of="test_claims_in_gits_index_bring_in_nothing_from_outside")
 async def test_claims_in_a_commit_bring_in_nothing_from_outside(trapped: Trapped):
     commit = trapped.claim_in_a_commit()
 
@@ -114,6 +118,7 @@ async def test_claims_in_a_commit_bring_in_nothing_from_outside(trapped: Trapped
     assert secrets == []
 
 
+@pytest.mark.invariant(of="test_claims_in_gits_index_bring_in_nothing_from_outside")
 async def test_claims_in_a_bare_repository_bring_in_nothing_from_outside(trapped: Trapped):
     commit = trapped.claim_in_a_commit()
     bare = trapped.inside / "bare.git"

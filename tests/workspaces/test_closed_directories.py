@@ -18,6 +18,7 @@ os.execv(sys.executable, [sys.executable, "-m", "codecompass", *sys.argv[1:]])
 """A server started by root, but subject to file permissions."""
 
 
+@pytest.mark.invariant("A directory that becomes readable is watched at once")
 @pytest.mark.parametrize("is_repository", [True, False])
 @pytest.mark.parametrize("is_indexed", [True, False])
 async def test_a_directory_that_was_closed_when_a_server_began_is_watched_once_it_is_open(machine, is_indexed, is_repository):

@@ -24,6 +24,7 @@ def written(root, number, name):
     (root / "src" / f"file_{number}.py").write_text(f"def {name}():\n    return 1\n")
 
 
+@pytest.mark.invariant("An edit is detected even if times are whole seconds")
 async def test_a_server_is_never_wrong_and_fresh_there(machine, coarse):
     source = random.Random(7)
     root = machine.project("shop", below=coarse)

@@ -84,6 +84,7 @@ def test_there_are_enough_of_them(mine):
     assert len(HOSTILE) >= 15
 
 
+@pytest.mark.invariant("No path leads out of the allowed roots")
 async def test_no_argument_leads_out(mine):
     """As `workspace` of a request and of a job, and as `repo_path`."""
     ways = [
@@ -139,6 +140,7 @@ async def test_a_refusal_says_the_same_whether_or_not_there_is_anything(mine, to
     check_store(mine)
 
 
+@pytest.mark.invariant(of="test_no_argument_leads_out")
 async def test_no_query_and_no_path_of_a_file_leads_out(mine):
     """Links that point outside are not followed, and paths of files are looked up, not opened."""
     async with mine.machine.serve(*flags(mine)) as desk:
@@ -193,6 +195,7 @@ async def test_no_variable_leads_out(mine, name):
     check_store(mine)
 
 
+@pytest.mark.invariant(of="test_no_argument_leads_out")
 async def test_a_parent_that_becomes_a_link_during_the_request_does_not_lead_out(mine):
     """A thread swaps a directory for a link to outside and back as fast as it can, during requests and jobs."""
     inside, outside = mine.dev / "swap", mine.secret.parent / "swapped"

@@ -84,6 +84,7 @@ class Inhabited:
             assert project["file_count"] in (0, self.n_files)
 
 
+@pytest.mark.invariant("No answer contains anything from another workspace")
 @pytest.mark.parametrize("seed", range(2))
 async def test_no_answer_holds_anything_of_another_workspace(machine, seed, soak_scale):
     rng = random.Random(seed)

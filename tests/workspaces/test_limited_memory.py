@@ -29,6 +29,7 @@ def limited(kilobytes):
     return ("sh", "-c", f'ulimit -v {kilobytes}; exec "$@"', "sh", COMMAND)
 
 
+@pytest.mark.invariant("An address space of 600 MB answers questions; memory is reserved for what is read, not for bounds")
 @pytest.mark.slow
 async def test_an_address_space_of_600_megabytes_answers_every_question(tmp_path):
     cli = CommandLine(tmp_path)

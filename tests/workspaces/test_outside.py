@@ -101,6 +101,9 @@ async def restricted(mine: Mine):
         yield browser
 
 
+@pytest.mark.invariant(
+    "A project outside of the allowed roots is in no answer, list, count, name or page, and its index is not opened"
+)
 async def test_every_tool_answers_as_if_it_were_not_there(mine: Mine):
     async with restricted(mine) as browser:
         for transport in ("stdio", "http"):
@@ -111,6 +114,7 @@ async def test_every_tool_answers_as_if_it_were_not_there(mine: Mine):
                     check(answer.text, mine, given)
 
 
+@pytest.mark.invariant(of="test_every_tool_answers_as_if_it_were_not_there")
 async def test_no_endpoint_and_no_page_names_or_counts_it(mine: Mine):
     async with restricted(mine) as browser:
         await browser.wait_known(1)
@@ -135,6 +139,7 @@ async def test_no_endpoint_and_no_page_names_or_counts_it(mine: Mine):
             check((await browser.post("/ui/act", **given)).body, mine, given)
 
 
+@pytest.mark.invariant(of="test_every_tool_answers_as_if_it_were_not_there")
 async def test_no_resource_completion_or_prompt_names_it(mine: Mine):
     async with restricted(mine) as browser:
         async with open_serving(mine.home) as other:
@@ -169,6 +174,7 @@ def open_files() -> list[str]:
     return [os.readlink(each) for each in places if os.path.lexists(each)]
 
 
+@pytest.mark.invariant(of="test_every_tool_answers_as_if_it_were_not_there")
 async def test_it_is_neither_warmed_nor_opened(mine: Mine):
     async with restricted(mine) as browser:
         await until(lambda: browser.serving.server.moment().prewarm_status == "complete", seconds=60)
@@ -208,6 +214,7 @@ def lead_out(mine: Mine, way: str) -> Path:
     return top
 
 
+@pytest.mark.invariant(of="test_no_way_leads_out")
 @pytest.mark.parametrize("way", ["pointer", "link", "common", "alternates", "refs", "work tree"])
 async def test_no_question_reads_a_repository_that_leads_out(mine: Mine, way: str):
     top = lead_out(mine, way)
@@ -245,6 +252,9 @@ async def refusal_of_name(serving: Serving, mine: Mine, name: str) -> str:
     return refused["error"]["message"].replace(name, "NAME")
 
 
+@pytest.mark.invariant(
+    "A refused name says nothing of projects outside of the allowed roots, nor does the report of a full store"
+)
 async def test_a_project_with_a_name_is_refused_any_other_in_the_same_words(mine: Mine):
     async with open_serving(mine.home, rules=RoutingRules(allowed_roots=(mine.inside,))) as serving:
         await serving.registry.run(Registry.rename, project_id(mine.shop), "mine")
@@ -254,6 +264,7 @@ async def test_a_project_with_a_name_is_refused_any_other_in_the_same_words(mine
     assert len(set(refused)) == 1, refused
 
 
+@pytest.mark.invariant(of="test_a_project_with_a_name_is_refused_any_other_in_the_same_words")
 async def test_an_id_outside_cannot_be_told_from_an_unknown_one_and_a_name_is_refused_without_a_reason(mine: Mine):
     async with open_serving(mine.home, rules=RoutingRules(allowed_roots=(mine.inside,))) as serving:
         ids = [await refusal_of_name(serving, mine, name) for name in (mine.secret_id, "0123456789abcdef")]

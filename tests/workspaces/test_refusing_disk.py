@@ -90,6 +90,7 @@ def asked(machine: Machine, root: Path, *command: str) -> str:
     return done.stdout
 
 
+@pytest.mark.invariant("Questions and listings work if nothing is writable, and removals need no free space")
 @pytest.mark.parametrize("how", ["full", "read-only"])
 def test_every_question_and_listing_of_the_command_line_is_answered_as_before(machine, disk, shop, how):
     before = {command: asked(machine, shop, *command) for command in QUESTIONS}
@@ -124,6 +125,7 @@ def test_what_cannot_be_taken_in_is_named_with_its_cause(machine, disk, shop, ho
     assert json.loads(asked(machine, shop, "locate", "other"))["metadata"]["freshness_status"] == "fresh"
 
 
+@pytest.mark.invariant(of="test_every_question_and_listing_of_the_command_line_is_answered_as_before")
 @pytest.mark.parametrize("how", ["full", "read-only"])
 @pytest.mark.parametrize("when", ["before it starts", "while it runs"])
 async def test_a_server_answers_every_question(machine, disk, shop, how, when):
@@ -183,6 +185,7 @@ async def test_what_a_killed_server_had_published_is_answered(machine, disk, sho
     assert {(each["repo_root"], each["state"]) for each in listed["projects"]} == {(str(shop), "ready"), (str(other), "ready")}
 
 
+@pytest.mark.invariant(of="test_every_question_and_listing_of_the_command_line_is_answered_as_before")
 def test_removing_needs_no_free_space(machine, disk, shop):
     bare, gone, other = (machine.project(name) for name in ("bare", "gone", "other"))
     machine.register(bare)

@@ -187,6 +187,7 @@ async def test_after_a_restart_an_interruption_is_told_within_a_second_and_gone_
     assert "interrupted_recovery_report" not in after.json
 
 
+@pytest.mark.invariant("Nobody deletes an index that another process has open")
 async def test_an_eviction_spares_what_another_server_has_open(machine):
     old, new = machine.project("old"), machine.project("new")
     flags = ("--auto-workspace", "--allowed-root", machine.dev, "--max-auto-workspaces", "1")
@@ -203,6 +204,7 @@ async def test_an_eviction_spares_what_another_server_has_open(machine):
     assert list(machine.projects()) == [old]
 
 
+@pytest.mark.invariant("An evicted project is still known")
 async def test_what_another_server_evicted_comes_back_by_path_and_by_id(machine):
     old, new = machine.project("old"), machine.project("new")
     flags = ("--auto-workspace", "--allowed-root", machine.dev, "--max-auto-workspaces", "1")
@@ -220,6 +222,7 @@ async def test_what_another_server_evicted_comes_back_by_path_and_by_id(machine)
     assert by_id.names == by_path.names == {word(old)}
 
 
+@pytest.mark.invariant("An older program never rebuilds an index that a newer one wrote")
 async def test_two_versions_of_the_program_do_not_rebuild_each_other_s_index_in_turn(machine):
     """The newer one rebuilds the index once; the older one reports that and leaves it alone."""
     root = machine.project("shop")
@@ -253,6 +256,7 @@ async def test_two_versions_of_the_program_do_not_rebuild_each_other_s_index_in_
     assert len([job for job in jobs if job["mode"] == "full" and job["status"] == "published"]) == 2
 
 
+@pytest.mark.invariant(of="tests/workspaces/test_upgrades.py")
 async def test_an_older_server_under_load_goes_on_with_its_projects_while_a_newer_one_takes_one_up(machine):
     """Every answer of both is right, or says that a newer program wrote the index; names, groups and jobs stay."""
     own, taken = machine.project("own"), machine.heavy("taken")

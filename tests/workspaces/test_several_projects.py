@@ -120,6 +120,7 @@ async def test_a_literal_is_looked_for_in_each_project_in_turns(machine, three):
     assert {project for project, _ in places(answer)} == {"api", "web", "docs"}
 
 
+@pytest.mark.invariant("No project outside the allowed roots takes part in a question about several projects")
 async def test_nothing_outside_of_the_allowed_roots_takes_part(machine, three):
     api, _web, _docs = three
     elsewhere = machine.project("secret", {"src/retry.py": RETRY}, below=machine.base / "elsewhere")
@@ -169,6 +170,7 @@ async def test_one_without_an_index_is_named_and_not_indexed_for_it(machine, thr
     assert state == "not_indexed"
 
 
+@pytest.mark.invariant("A project that fails affects only its own part of an answer about several")
 async def test_one_on_a_file_system_that_does_not_answer_costs_its_own_part(machine, three):
     api, web, _docs = three
     async with cold(machine) as desk:

@@ -36,6 +36,10 @@ async def edit_and_ask(desk, root, name):
     assert answer.metadata["freshness_status"] == "fresh"
 
 
+@pytest.mark.invariant(
+    "A file system that never answers blocks no shared threads: its workspace is refused, all others are answered, "
+    "and the server still ends when told to"
+)
 async def test_one_that_does_not_answer_is_refused_and_all_others_are_answered_meanwhile(machine, two):
     healthy, lost = two
     link = machine.dev / "another-way"
@@ -84,6 +88,7 @@ async def test_one_that_does_not_answer_is_refused_and_all_others_are_answered_m
     assert healed.json["status"] == "ready"
 
 
+@pytest.mark.invariant(of="test_one_that_does_not_answer_is_refused_and_all_others_are_answered_meanwhile")
 async def test_one_that_stops_answering_while_it_is_indexed_keeps_no_other_from_being_indexed(machine):
     lost = machine.heavy("lost", 60)
     healthy = [machine.project(f"healthy-{n}") for n in range(3)]
@@ -99,6 +104,7 @@ async def test_one_that_stops_answering_while_it_is_indexed_keeps_no_other_from_
                 await edit_and_ask(desk, root, "later")
 
 
+@pytest.mark.invariant(of="test_one_that_does_not_answer_is_refused_and_all_others_are_answered_meanwhile")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_a_server_with_calls_in_it_ends_on_a_signal(machine, two, number):
     healthy, lost = two

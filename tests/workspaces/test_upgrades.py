@@ -11,6 +11,11 @@ from tests.cli.conftest import CommandLine
 from tests.support.old_homes import GROUP, NAME, all_homes, has_group, unpack, versions
 from tests.support.serving import open_serving
 
+pytestmark = pytest.mark.invariant(
+    "The first question after an upgrade is answered from a home of any earlier format, and no name, group or job is "
+    "lost; a question does not lock older programs out"
+)
+
 OLD = [name for name in all_homes() if versions(name)[:2] < (SCHEMA_VERSION, PARSER_VERSION)]
 
 

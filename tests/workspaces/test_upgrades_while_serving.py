@@ -17,6 +17,8 @@ from tests.support.serving import SETTINGS, open_serving
 from tests.support.wire import pipe_client
 from tests.support.workspace import TestWorkspace
 
+pytestmark = pytest.mark.invariant(of="tests/workspaces/test_upgrades.py")
+
 ADDED = {f"stock/part_{number:03}.py": f"def part_{number:03}():\n    return {number}\n" for number in range(400)}
 """Files that the old index does not know, so that a rebuild takes longer than some questions."""
 

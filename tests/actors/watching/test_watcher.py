@@ -115,6 +115,7 @@ async def test_files_are_named_whatever_happens_to_them(root):
 WRITER = "import sys\nfor line in sys.stdin:\n    open(sys.argv[1], 'w').write(line)\n    print(flush=True)\n"
 
 
+@pytest.mark.invariant("After `drain`, the exact watcher knows every change that was completed before")
 async def test_an_edit_that_another_process_has_finished_is_always_seen(root):
     """The barrier: no pause between the other process's report and the drain."""
     command = [sys.executable, "-c", WRITER, str(root / "src/b.py")]

@@ -320,6 +320,7 @@ def test_an_answer_that_is_replaced_leaves_the_reader_at_the_same_hit(cli, opene
     assert terminal.selected == chosen
 
 
+@pytest.mark.invariant("The terminal is restored, however an interactive search ends")
 @pytest.mark.slow
 @pytest.mark.parametrize(("key", "code"), [(keys.CONTROL_C, 130), (keys.ESCAPE, 0), (keys.CONTROL_D, 0), ("TERM", 143)])
 def test_leaving_restores_the_terminal(cli, shop, opener, key, code):
@@ -397,6 +398,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.invariant("No content of a repository can control the terminal of an interactive search")
 def test_nothing_of_a_repository_commands_the_terminal(cli, opener):
     cli.tree("hostile", HOSTILE)
     cli("index")
@@ -498,6 +500,7 @@ print(*sys.modules, file=sys.stderr)
 """
 
 
+@pytest.mark.invariant(of="test_the_list_of_tools_is_answered_before_anything_of_the_index_is_loaded")
 def test_a_search_that_is_not_interactive_loads_nothing_of_it(cli, shop):
     import subprocess
 

@@ -29,6 +29,7 @@ def source(invocation) -> Source:
     return open_source(invocation, {})
 
 
+@pytest.mark.invariant("An interactive search answers one question and holds at most one more, the newest")
 def test_of_the_questions_that_wait_only_the_newest_is_answered(source):
     """The first answer is delayed until ten more questions have arrived."""
     answers: queue.SimpleQueue[SearchOutcome | PreviewAnswer] = queue.SimpleQueue()
@@ -156,6 +157,7 @@ def test_a_tree_is_up_to_date_only_after_it_was_compared_or_taken_in(shop, sourc
     assert later[1].changed == {"shop/tax.py"}
 
 
+@pytest.mark.invariant(of="tests/query/test_query_language.py")
 def test_filters_and_definitions_are_read_as_on_the_command_line(source):
     index = LiveIndex(source)
     try:

@@ -97,6 +97,7 @@ def test_the_process_ends_with_the_highlighter(highlighter):
     assert process.returncode is not None
 
 
+@pytest.mark.invariant(of="tests/worker/test_highlighting.py")
 def test_questions_are_answered_beside_a_preview_that_takes_forever(cli, shop, monkeypatch):
     for name in ("CODECOMPASS_HOME", "HOME", "XDG_CONFIG_HOME", "GIT_CEILING_DIRECTORIES"):
         monkeypatch.setenv(name, cli.environment[name])

@@ -11,6 +11,8 @@ from codecompass.cli.interactive.view import Line, cut_start, fitted, hit_row, k
 from codecompass.cli.terminal import columns, printable
 from codecompass.protocol.replies import Result
 
+pytestmark = pytest.mark.invariant(of="test_nothing_of_a_repository_commands_the_terminal")
+
 TEXTS = st.text(st.characters(), max_size=60) | st.sampled_from(["\x1b]0;x\x07", "漢字かな" * 9, "a\u0301" * 30, "\u202e\x9b31m"])
 WIDTHS = st.integers(0, 130)
 many = settings(max_examples=200, deadline=None)

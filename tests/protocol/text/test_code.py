@@ -133,6 +133,7 @@ def test_places_alone_are_a_line_each():
     assert list(location_lines(hits)) == ["a.py:7-9 fn f", "b.md"]
 
 
+@pytest.mark.invariant(of="test_every_line_of_code_is_that_line_of_the_file")
 @pytest.mark.parametrize("hostile", ["a\nb", "a\rb", "a\x1b[31mb", "a\u2028b", "a\x85b", "a\x00b"])
 def test_nothing_that_a_repository_holds_ends_a_line_or_commands_a_terminal(hostile):
     shown = one_line(hostile)

@@ -201,6 +201,7 @@ async def test_a_modern_client_is_told_of_the_tools_before_its_server_is_there(s
     assert "search_code" in {tool["name"] for tool in listed["result"]["tools"]}
 
 
+@pytest.mark.invariant("A bridge outlives its server, and reports the outcome of each request")
 async def test_a_killed_server_costs_what_was_under_way_and_the_session_goes_on_with_the_next_one(shop):
     port = free_port()
     async with bridged(f"http://127.0.0.1:{port}", shop.home, roots=[shop.root]) as client:

@@ -63,6 +63,7 @@ async def test_what_a_form_of_another_site_can_send_is_refused(path, content_typ
     assert tools.most_holding == 0
 
 
+@pytest.mark.invariant("Only HTTP requests from this machine's own pages and programs are answered, WebSockets included")
 @pytest.mark.parametrize("path", [*ROUTES, "/nope"])
 async def test_a_name_that_was_rebound_to_this_machine_gets_nowhere(path):
     core, _tools = sample_core()
@@ -74,6 +75,7 @@ async def test_a_name_that_was_rebound_to_this_machine_gets_nowhere(path):
     assert "--allowed-host" in posted.json()["error"]["message"]
 
 
+@pytest.mark.invariant(of="test_a_name_that_was_rebound_to_this_machine_gets_nowhere")
 @pytest.mark.parametrize("path", [*ROUTES, "/nope"])
 @pytest.mark.parametrize("origin", ["https://evil.example", "null"])
 async def test_a_page_of_another_site_gets_nowhere(path, origin):
@@ -86,6 +88,7 @@ async def test_a_page_of_another_site_gets_nowhere(path, origin):
     assert "--allowed-origin" in posted.json()["error"]["message"]
 
 
+@pytest.mark.invariant(of="test_a_name_that_was_rebound_to_this_machine_gets_nowhere")
 @pytest.mark.parametrize(
     ("headers", "path", "status"),
     [

@@ -11,6 +11,8 @@ from tests.transport.http.client import JSON, call, connect
 from tests.transport.http.serving import serving
 from tests.transport.sample_tools import sample_core
 
+pytestmark = pytest.mark.invariant(of="tests/contract/test_bounds.py")
+
 BY_THE_LIBRARY = {"content-length"}
 """h11 accepts up to 20 digits."""
 

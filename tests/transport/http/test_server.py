@@ -130,6 +130,7 @@ async def test_websockets_are_told_that_the_server_goes():
         assert (await client.wait_closed()).endswith((1001).to_bytes(2, "big") + b"the server ends")
 
 
+@pytest.mark.invariant("A shutdown meets its deadline, whatever clients fail to do")
 @pytest.mark.parametrize("round_", range(ROUNDS))
 async def test_a_stop_keeps_its_deadline_whatever_clients_do_not_do(round_):
     """Half-sent heads and bodies, answers and streams that nobody reads, work that does not end: all at once."""

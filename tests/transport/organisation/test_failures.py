@@ -24,6 +24,10 @@ SLOW_MS = 300
 """How long to wait for a server that does not answer."""
 
 
+@pytest.mark.invariant(
+    "If an organisation's server is slow, wrong or down, only its part of an answer is missing; the token is sent "
+    "only to the configured server and shown nowhere"
+)
 @pytest.mark.slow
 @pytest.mark.parametrize("behaviour", BEHAVIOURS)
 async def test_whatever_it_does_costs_its_part_alone(tmp_path, trees, peer, behaviour):
@@ -95,6 +99,7 @@ async def test_an_answer_that_cannot_be_merged_is_no_answer(tmp_path, trees, pee
     assert ("strange", "a.py", 1) in places(answer)
 
 
+@pytest.mark.invariant(of="test_whatever_it_does_costs_its_part_alone")
 async def test_the_token_goes_into_one_header_of_one_server(tmp_path, trees, peer):
     peer.behaviour = "redirect"
     async with desk(tmp_path / "home-dev", peer.url) as dev:

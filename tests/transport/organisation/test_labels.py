@@ -118,6 +118,10 @@ LOCAL = (
 )
 
 
+@pytest.mark.invariant(
+    "A question about this machine only is sent to nobody, nor are its paths; without a configured organisation none "
+    "of its code is loaded"
+)
 async def test_a_question_about_this_machine_alone_sends_nothing(tmp_path, trees, peer):
     """No local path is disclosed either."""
     async with desk(tmp_path / "home-dev", peer.url) as dev:

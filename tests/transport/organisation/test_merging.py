@@ -22,6 +22,7 @@ QUESTIONS = (
 )
 
 
+@pytest.mark.invariant("Answers merged with an organisation's equal those of querying all projects in one place")
 async def test_the_order_is_that_of_asking_all_projects_in_one_place(tmp_path, trees, dev):
     seen = set()
     async with desk(tmp_path / "home-all") as everything:
@@ -201,6 +202,7 @@ async def test_uses_here_of_a_definition_of_the_organisation_are_found_too(tmp_p
     assert alone["total"] == 0
 
 
+@pytest.mark.invariant(of="test_the_order_is_that_of_asking_all_projects_in_one_place")
 async def test_uses_are_those_of_asking_all_projects_in_one_place(tmp_path, trees, dev):
     async with desk(tmp_path / "home-all") as everything:
         await index(everything, *trees.values())

@@ -16,6 +16,8 @@ from codecompass.transport.tools import project_answers
 from codecompass.transport.tools.project_answers import PageFill, ProjectAnswer
 from tests.transport.sample_tools import METADATA
 
+pytestmark = pytest.mark.invariant(of="test_what_one_query_leaves_out_has_no_answer")
+
 ALWAYS_ASKED = 3
 ASKED_FOR_SIMILAR = 8
 

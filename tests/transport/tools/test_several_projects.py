@@ -52,6 +52,7 @@ def never_read(project):
     os.mkfifo(project.layout.current)
 
 
+@pytest.mark.invariant(of="test_one_on_a_file_system_that_does_not_answer_costs_its_own_part")
 @pytest.mark.parametrize("has_upkeep", [True, False])
 @pytest.mark.parametrize("spoil", [unreadable, never_read])
 @pytest.mark.parametrize(
