@@ -26,6 +26,7 @@ from codecompass.transport.ui.code_pages import CodePages
 from codecompass.transport.ui.file_pages import FilePages
 from codecompass.transport.ui.project_pages import ProjectPages
 from codecompass.transport.ui.questions import PageError, ToolQueries
+from codecompass.transport.ui.rendered_markdown import MarkdownRenderer
 from codecompass.transport.ui.rendering import Rendering
 from codecompass.transport.ui.search_page import SearchPage
 from codecompass.transport.ui.shown_projects import ShownProject, shown_projects
@@ -49,7 +50,7 @@ class Site:
         highlighter = Highlighter(server.page_workers)
         search = SearchPage(questions, self._rendering, highlighter)
         code = CodePages(questions, self._rendering, highlighter)
-        files = FilePages(questions, self._rendering, highlighter)
+        files = FilePages(questions, self._rendering, highlighter, MarkdownRenderer(server.page_workers))
         self._projects = ProjectPages(server, questions, self._rendering)
         self._pages: Mapping[str, Page] = {
             "": search.page,

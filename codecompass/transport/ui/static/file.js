@@ -72,19 +72,8 @@ function changeLinks(selector, change) {
 function followLines({ isFirst = false } = {}) {
   for (const line of document.querySelectorAll(".l.here")) line.classList.remove("here");
   const lines = range();
-  if (!lines || !whole) return;
-  const [begin, end] = [Number(whole.dataset.first), Number(whole.dataset.last)];
-  const here = new URL(location.href);
-  if (isFirst && (lines.first < begin || lines.first > end) && here.searchParams.get("line") !== String(lines.first)) {
-    // The lines are in another part of the file.
-    here.searchParams.set("line", lines.first);
-    location.replace(here);
-    return;
-  }
-  for (let number = Math.max(lines.first, begin); number <= Math.min(lines.last, end); number += 1) {
-    document.getElementById(`L${number}`)?.classList.add("here");
-  }
-  if (lines.last > lines.first) document.getElementById(`L${lines.first}`)?.scrollIntoView({ block: "center" });
+  if (!lines) return;
+  if (whole) light(lines, isFirst);
   for (const link of document.querySelectorAll("[data-editor]")) {
     link.href = link.href.replace(/(:|line=)\d+$/, `$1${lines.first}`);
   }
@@ -97,8 +86,41 @@ function followLines({ isFirst = false } = {}) {
     there.searchParams.set("last", lines.last);
   });
 }
-addEventListener("hashchange", () => followLines());
+
+function light(lines, isFirst) {
+  const [begin, end] = [Number(whole.dataset.first), Number(whole.dataset.last)];
+  const here = new URL(location.href);
+  if (isFirst && (lines.first < begin || lines.first > end) && here.searchParams.get("line") !== String(lines.first)) {
+    // The lines are in another part of the file.
+    here.searchParams.set("line", lines.first);
+    location.replace(here);
+    return;
+  }
+  for (let number = Math.max(lines.first, begin); number <= Math.min(lines.last, end); number += 1) {
+    document.getElementById(`L${number}`)?.classList.add("here");
+  }
+  if (lines.last > lines.first) document.getElementById(`L${lines.first}`)?.scrollIntoView({ block: "center" });
+}
+// In a rendered document a line is that of the last block which begins there or above it.
+const rendered = document.querySelector("[data-rendered]");
+
+function followBlock() {
+  rendered?.querySelector(".here")?.classList.remove("here");
+  const lines = range();
+  if (!lines || !rendered) return;
+  const blocks = [...rendered.querySelectorAll("[id^=L]")];
+  const block = blocks.findLast((each) => Number(each.id.slice(1)) <= lines.first);
+  if (!block) return;
+  block.classList.add("here");
+  if (block.id !== `L${lines.first}`) block.scrollIntoView();
+}
+
+addEventListener("hashchange", () => {
+  followLines();
+  followBlock();
+});
 followLines({ isFirst: true });
+followBlock();
 
 // The outline follows what is read.
 const outline = document.querySelector("[data-outline]");
