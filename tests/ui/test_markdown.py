@@ -264,7 +264,7 @@ async def test_a_document_is_offered_rendered_beside_its_source(browser, shop):
     assert "[<b>cart</b>](shop/<b>cart</b>.py)" in source
     assert '<h2 id="L1"><span id="s-shop"></span>Shop</h2>' in rendered
     assert f"/ui/file?project={project}&path=shop%2Fcart.py" in links(rendered)
-    assert f"/ui/file?project={project}&path=README.md&q=cart&line=3#L3" in links(rendered)
+    assert f"/ui/file?project={project}&path=README.md&line=3&q=cart#L3" in links(rendered)
     assert 'aria-current="page">Rendered' in rendered
     assert 'aria-current="page">Source' in source
     assert 'class="rendered"' not in source + code

@@ -161,6 +161,14 @@ def lines_of_hit(hit: Result) -> PlainLines:
     return PlainLines(lines, language)
 
 
+def opening_line(hit: Result) -> int:
+    """Returns the line at which a hit is opened: that of the definition that it is, else the first one that it shows."""
+    if hit.result_type == "symbol" or hit.symbol_id:
+        return hit.line_start
+    lines = lines_of_hit(hit).lines
+    return (lines[0].line if lines else 0) or hit.line_start
+
+
 def _indentation(text: str) -> str:
     return text[: len(text) - len(text.lstrip(" \t"))]
 

@@ -2,7 +2,9 @@
 and which commits changed a file or lines of it (`/ui/history`).
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import groupby
 from typing import Final
 
@@ -12,7 +14,7 @@ from msgspec import Struct
 
 from codecompass.languages.detect import language_of
 from codecompass.protocol.metadata import Metadata
-from codecompass.protocol.replies import FileOutlineReply, FileTextReply, MatchedLine, OutlineNode
+from codecompass.protocol.replies import FileOutlineReply, FileTextReply, MatchedLine
 from codecompass.protocol.requests import MAX_LINES_READ, MAX_REF_LENGTH
 from codecompass.protocol.state_replies import ListRefsReply
 from codecompass.query.query_language import parse_query
@@ -24,7 +26,8 @@ from codecompass.transport.ui.fields import Fields
 from codecompass.transport.ui.questions import PageError, ToolQueries
 from codecompass.transport.ui.rendered_markdown import LANGUAGE, MAX_CHARACTERS, RENDERED, DocumentPlace, MarkdownRenderer
 from codecompass.transport.ui.rendering import NOT_STORED, Rendering, address
-from codecompass.transport.ui.search_form import wanted_by
+from codecompass.transport.ui.result_files import place_in_result
+from codecompass.transport.ui.search_form import SearchForm, wanted_by, written_form
 from codecompass.transport.ui.shown_projects import ShownProject, chosen
 from codecompass.units import MIB
 
@@ -80,12 +83,14 @@ class FilePages:
         fields = Fields(request)
         project = shown_project(fields, projects)
         path, ref, q = required(fields, "path"), fields.given("ref"), fields.text("q")
+        search = fields.text("search")
+        form = written_form(search, projects)
         line = fields.number("line", 1, lowest=1, highest=MAX_LINE)
         part, why_not = None, ""
         try:
             if fields.text("view") == RENDERED:
                 part, why_not = await self._rendered(project, path, ref)
-            part = part or await self._source(project, path, ref, line, q)
+            part = part or await self._source(project, path, ref, line, lambda: _wanted(q, form))
         except PageError as trouble:
             if trouble.code != "file_not_found" or not await self._is_directory(project, path, ref):
                 raise
@@ -93,16 +98,12 @@ class FilePages:
             target = address("tree", project=project.project_id, path=path.strip("/"), ref=ref)
             await request.answer(SEE_OTHER, headers=(("location", target), *NOT_STORED))
             return
-        outline: tuple[OutlineNode, ...] = ()
-        try:
-            described = await self._questions.show(
-                "get_file_outline", project.project_id, path=part.path, limit=OUTLINE_NODES, ref=ref
-            )
-            assert isinstance(described, FileOutlineReply)
-            outline = described.symbols
-        except PageError:
-            pass  # the file is shown without an outline
+        beside: dict[str, object] = {}
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._add_outline, beside, project, part.path, ref)
+            nursery.start_soon(self._add_place, beside, form, projects, project, part.path)
         values = {
+            **beside,
             "projects": projects,
             "project": project,
             "part": part,
@@ -110,21 +111,44 @@ class FilePages:
             "view": RENDERED if part.document is not None else "",
             "has_views": part.language == LANGUAGE,
             "why_not_rendered": why_not,
-            "outline": outline,
             "part_lines": PART_LINES,
             "ref": ref or "",
             "commit": await self._commit(project),
             "directories": directories_of(part.path),
             "q": q,
+            "search": search if form is not None else "",
             "here": "file",
         }
         await self._rendering.page(request, "file.html", values)
 
-    async def _source(self, project: ShownProject, path: str, ref: str | None, line: int, q: str) -> FilePart:
-        """Returns the part of a file around a line, with the words of a query marked."""
+    async def _add_outline(self, values: dict[str, object], project: ShownProject, path: str, ref: str | None) -> None:
+        """Adds the outline of a file; an empty one if there is no answer."""
+        values["outline"] = ()
+        with suppress(PageError):
+            reply = await self._questions.show("get_file_outline", project.project_id, path=path, limit=OUTLINE_NODES, ref=ref)
+            assert isinstance(reply, FileOutlineReply)
+            values["outline"] = reply.symbols
+
+    async def _add_place(
+        self,
+        values: dict[str, object],
+        form: SearchForm | None,
+        projects: tuple[ShownProject, ...],
+        project: ShownProject,
+        path: str,
+    ) -> None:
+        """Adds where a file stands in the search that led to it; None if none did."""
+        values["place"] = None
+        if form is not None:
+            values["place"] = await place_in_result(self._questions, form, projects, project, path)
+
+    async def _source(
+        self, project: ShownProject, path: str, ref: str | None, line: int, wanted_by_search: Callable[[], re.Pattern[str] | None]
+    ) -> FilePart:
+        """Returns the part of a file around a line, with what is wanted marked."""
         first = (line - 1) // PART_LINES * PART_LINES + 1
         reply = await self._questions.read(project.project_id, path, first, PART_LINES, ref)
-        wanted = await trio.to_thread.run_sync(lambda: wanted_by(parse_query(q)) if q else None)
+        wanted = await trio.to_thread.run_sync(wanted_by_search)
         [lines] = await self._highlighter.lines([_lines_of_part(reply)], wanted)
         return _part(reply, lines)
 
@@ -279,6 +303,13 @@ class FilePages:
         [shown] = await self._highlighter.lines([plain])
         grouped = groupby(zip(lines, shown, strict=True), key=lambda pair: pair[0].commit)
         return tuple(BlamedRun(commit, tuple(line for _, line in pairs)) for commit, pairs in grouped)
+
+
+def _wanted(q: str, form: SearchForm | None) -> re.Pattern[str] | None:
+    """Returns the pattern of what is marked in a file: the words of a query, else what the search that led here looks for."""
+    if q:
+        return wanted_by(parse_query(q))
+    return None if form is None else form.wanted
 
 
 def shown_project(fields: Fields, projects: tuple[ShownProject, ...]) -> ShownProject:

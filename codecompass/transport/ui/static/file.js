@@ -165,15 +165,21 @@ for (const button of document.querySelectorAll("[data-copy]")) {
   });
 }
 
-// From hit to hit of the search that led here, from the line in the address on.
+// From hit to hit of the search that led here, from the line in the address on; then to the next part, and the next file.
 function goToHit(step) {
   const hits = [...document.querySelectorAll(".whole b")];
-  if (!hits.length) return;
+  const file = document.querySelector(step > 0 ? "[data-file=behind]" : "[data-file=before]");
+  const beyond = (step > 0 && document.querySelector("[data-behind]")) || file;
   const now = hits.findIndex((hit) => hit.classList.contains("now"));
   const first = range()?.first ?? 0;
   const after = hits.findIndex((hit) => Number(hit.closest(".l").id.slice(1)) >= first);
   let next = now + step;
-  if (now < 0) next = step > 0 ? Math.max(after, 0) : (after < 0 ? hits.length : after) - 1;
+  if (now < 0) next = step > 0 ? (after < 0 ? hits.length : after) : (after < 0 ? hits.length : after) - 1;
+  if ((next < 0 || next >= hits.length) && beyond) {
+    beyond.click();
+    return;
+  }
+  if (!hits.length) return;
   const hit = hits[(next + hits.length) % hits.length];
   hits[now]?.classList.remove("now");
   hit.classList.add("now");
