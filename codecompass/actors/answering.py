@@ -16,6 +16,7 @@ from codecompass.jobs import Job
 from codecompass.protocol.metadata import AnswerState, SchemaStatus
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import (
+    CountUses,
     DiffContext,
     FindReferences,
     FindRelatedSymbols,
@@ -91,6 +92,8 @@ def _answer(
             return core.read_file(snapshot, request, state)
         case ListDirectory():
             return core.list_directory(snapshot, request, state)
+        case CountUses():
+            return core.count_uses(snapshot, request, state, is_expired)
         case IndexStatus():
             raise AssertionError("index_status needs the log of jobs: see query.status.index_status")
 

@@ -25,6 +25,7 @@ from codecompass.errors import Cancelled, CodeCompassError, WorkspaceBusy
 from codecompass.protocol.metadata import FreshnessStatus
 from codecompass.protocol.replies import ImportedSymbol, Reply
 from codecompass.protocol.requests import (
+    CountUses,
     DiffContext,
     FindReferences,
     FindRelatedSymbols,
@@ -59,6 +60,7 @@ QueryRequest = (
     | DiffContext
     | ReadFile
     | ListDirectory
+    | CountUses
     | IndexStatus
 )
 """The requests that an index answers."""

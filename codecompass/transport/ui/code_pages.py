@@ -101,6 +101,15 @@ class CodePages:
         meant = here or sure
         await self._rendering.page(request, "card.html", {"definitions": meant[:CARD_DEFINITIONS], "total": len(meant)})
 
+    async def uses(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
+        """Answers with how often the definitions that begin in some lines are used, as links to their uses."""
+        fields = Fields(request)
+        project = shown_project(fields, projects)
+        first = fields.number("first", 1, lowest=1, highest=MAX_LINE)
+        last = fields.number("last", first, lowest=1, highest=MAX_LINE)
+        reply = await self._questions.count_uses(project.project_id, required(fields, "path"), first, last)
+        await self._rendering.page(request, "uses.html", {"project": project, "reply": reply})
+
     async def symbol(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
         """Answers with the definitions of a name; if it is unambiguous also with its uses and callers."""
         fields = Fields(request)

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from msgspec import Struct
 
 from codecompass.languages.detect import language_of
+from codecompass.languages.lexical_rules import LEXICAL_RULES
 from codecompass.protocol.metadata import Metadata
 from codecompass.protocol.replies import FileOutlineReply, FileTextReply, MatchedLine
 from codecompass.protocol.requests import MAX_LINES_READ, MAX_REF_LENGTH
@@ -109,6 +110,7 @@ class FilePages:
             "part": part,
             "line": line,
             "view": RENDERED if part.document is not None else "",
+            "is_counted": part.document is None and not ref and part.language in LEXICAL_RULES,
             "has_views": part.language == LANGUAGE,
             "why_not_rendered": why_not,
             "part_lines": PART_LINES,

@@ -7,6 +7,7 @@
     /ui/blame  /ui/history              who wrote lines, and which commits changed them
     /ui/goto  /ui/symbol                from a name to its definition, a definition with its uses
     /ui/card                            what a name may mean, in a few lines
+    /ui/uses                            how often the definitions in some lines are used
     /ui/diff                            the differences from another commit
     /ui/projects  /ui/project           all projects, one project; POST /ui/act starts and cancels jobs
     /ui/events                          changes of projects and jobs, as a stream of events
@@ -67,6 +68,7 @@ class Site:
             "/goto": code.goto,
             "/card": code.card,
             "/symbol": code.symbol,
+            "/uses": code.uses,
             "/diff": code.difference,
             "/projects": self._projects.projects,
             "/project": self._projects.project,
