@@ -22,6 +22,7 @@ from codecompass.actors.question import QueryRequest, Question
 from codecompass.protocol.metadata import AnswerState, FreshnessStatus, IndexingStatus, SchemaStatus
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import (
+    CountUses,
     DiffContext,
     FindReferences,
     FindRelatedSymbols,
@@ -250,6 +251,8 @@ def run_query(request: QueryRequest, context: QueryContext) -> Reply:
             return core.read_file(snapshot, request, state)
         case ListDirectory():
             return core.list_directory(snapshot, request, state)
+        case CountUses():
+            return core.count_uses(snapshot, request, state, is_expired)
         case IndexStatus():
             raise AssertionError("index_status is answered by `ask_status`")
 

@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from codecompass.protocol.replies import ImportedSymbol
 from codecompass.protocol.requests import (
+    CountUses,
     DiffContext,
     FindReferences,
     FindRelatedSymbols,
@@ -31,6 +32,7 @@ QueryRequest = (
     | DiffContext
     | ReadFile
     | ListDirectory
+    | CountUses
     | IndexStatus
 )
 """The requests that an index answers."""

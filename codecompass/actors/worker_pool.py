@@ -30,10 +30,13 @@ from codecompass.worker.messages import (
     FileText,
     Highlight,
     Highlighted,
+    MarkdownPieces,
     Probe,
     Probed,
+    ReadMarkdown,
     decode_answer,
     decode_highlighted,
+    decode_markdown,
     decode_probed,
     encode_frame,
 )
@@ -80,6 +83,13 @@ class HighlightResult(Struct, frozen=True):
     the first text without an answer ended the worker, by its CPU time or a crash."""
 
     answers: tuple[Highlighted, ...]
+    was_killed_by_text: bool = False
+
+
+class MarkdownResult(Struct, frozen=True):
+    """The pieces of a document; None if the worker died or time ran out. `was_killed_by_text`: as in a `HighlightResult`."""
+
+    answer: MarkdownPieces | None
     was_killed_by_text: bool = False
 
 
@@ -133,7 +143,7 @@ class _Worker:
         except (trio.BrokenResourceError, trio.ClosedResourceError, msgspec.DecodeError) as error:
             raise _WorkerDied(was_silent=False) from error
 
-    async def reply(self, order: Probe | Highlight, count: int, seconds: float, frames: list[memoryview]) -> None:
+    async def reply(self, order: Probe | Highlight | ReadMarkdown, count: int, seconds: float, frames: list[memoryview]) -> None:
         """Appends the `count` frames that answer `order`. Raises _WorkerDied if the process ends or takes longer than `seconds`;
         those that came before are appended then too."""
         assert self.process.stdin is not None
@@ -277,7 +287,13 @@ class WorkerPool:
         answers = tuple(decode_highlighted(frame) for frame in reply.frames)
         return HighlightResult(answers, was_killed_by_text=reply.was_own_death)
 
-    async def _reply(self, order: Probe | Highlight, count: int, seconds: float) -> _Reply:
+    async def read_markdown(self, order: ReadMarkdown, seconds: float) -> MarkdownResult:
+        """Returns the document of `order`. Waits, is cancelled and raises like `highlight`."""
+        reply = await self._reply(order, 1, seconds)
+        answer = decode_markdown(reply.frames[0]) if reply.frames else None
+        return MarkdownResult(answer, was_killed_by_text=reply.was_own_death)
+
+    async def _reply(self, order: Probe | Highlight | ReadMarkdown, count: int, seconds: float) -> _Reply:
         """Returns the frames that answer an order, fewer than `count` if its worker died."""
         frames: list[memoryview] = []
         was_own_death = False

@@ -244,6 +244,26 @@ class DirectoryReply(Struct, frozen=True, kw_only=True):
     metadata: Metadata
 
 
+class UseCount(Struct, frozen=True, kw_only=True):
+    """How often the definition that begins at a line is used, as `find_references` counts: `uses` are exact or likely, `possible`
+    come on top. `state` is `counted`; `at_least` if the time was up meanwhile; or, without counts, `too_common` or `no_time`."""
+
+    line: int
+    name: str
+    state: Literal["counted", "at_least", "too_common", "no_time"]
+    uses: int = 0
+    possible: int = 0
+
+
+class UseCountsReply(Struct, frozen=True, kw_only=True):
+    """The definitions that begin in some lines of a file, by line. `n_left_out` are further ones."""
+
+    file_path: str
+    counts: tuple[UseCount, ...]
+    n_left_out: int
+    metadata: Metadata
+
+
 class DefinitionPlace(Struct, frozen=True, kw_only=True):
     """Another place of a definition: an overload, a part, a constructor, a declaration."""
 
@@ -574,6 +594,7 @@ Reply = (
     | FileOutlineReply
     | FileTextReply
     | DirectoryReply
+    | UseCountsReply
     | SymbolHierarchyReply
     | FindReferencesReply
     | CallGraphReply

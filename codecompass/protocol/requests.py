@@ -659,6 +659,17 @@ class ReadFile(Request, frozen=True, kw_only=True):
     line_count: Annotated[int, Meta(ge=1, le=MAX_LINES_READ)] = MAX_LINES_READ
 
 
+class CountUses(Request, frozen=True, kw_only=True):
+    """How often the definitions that begin in some lines of a file are used, for the page for people. Not a tool."""
+
+    tool: ClassVar[str] = "count_uses"
+
+    path: FilePath
+    line_start: Annotated[int, Meta(ge=1, le=MAX_LINE_NUMBER)] = 1
+    line_end: Annotated[int, Meta(ge=1, le=MAX_LINE_NUMBER)] = MAX_LINE_NUMBER
+    timeout_ms: Annotated[int, Meta(ge=1, le=MAX_TIMEOUT_MS)] = 1_000
+
+
 class ListDirectory(Request, frozen=True, kw_only=True):
     """What a directory of the index has in it, for the page for people. Not a tool. An empty path is the root."""
 
@@ -666,6 +677,9 @@ class ListDirectory(Request, frozen=True, kw_only=True):
 
     path: Annotated[str, Meta(max_length=MAX_PATH_LENGTH)] = ""
 
+
+PageRequest = ReadFile | ListDirectory | CountUses
+"""Requests of the page for people that are no tools."""
 
 AnyRequest = (
     SearchCode

@@ -13,10 +13,12 @@ from codecompass.query.related import find_related_symbols
 from codecompass.query.relations import find_relation
 from codecompass.query.search import search_code
 from codecompass.query.status import JobsState, index_status
+from codecompass.query.use_counts import count_uses
 
 __all__ = [
     "JobsState",
     "QueryOptions",
+    "count_uses",
     "diff_context",
     "find_package_references",
     "find_references",

@@ -81,6 +81,16 @@ def choose_symbols(
     return ChosenSymbols(symbols=_symbols(snapshot, inside or named, name), file_ids=allowed, warnings=warnings)
 
 
+def symbols_at(snapshot: Snapshot, rows: Sequence[SymbolRow], lines: Iterable[int]) -> list[SymbolPlaces]:
+    """Returns the definitions that begin at these lines of a file, one a line: the one that `choose_symbols` finds at that place.
+    `rows` are the definitions of the file."""
+    found: list[SymbolPlaces] = []
+    for line in lines:
+        chosen = _at(rows, AskedLines(rows[0].path, line, line))
+        found += _symbols(snapshot, chosen, chosen[0].name) if chosen and chosen[0].line_start == line else ()
+    return found
+
+
 def resolve_symbol(snapshot: Snapshot, name: str, root: str, is_expired: Callable[[], bool] = no_deadline) -> SymbolRow:
     """Returns the one definition that `name` means. Raises the same errors as `choose_symbols`, and AmbiguousSymbol for
     several."""

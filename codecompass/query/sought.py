@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from codecompass.languages.words import split_identifier
 from codecompass.protocol.requests import (
+    CountUses,
     DiffContext,
     FindReferences,
     FindRelatedSymbols,
@@ -134,7 +135,7 @@ def sought_for(request: Request, root: str, changed: Iterable[str] = ()) -> Soug
             return _of_name(request.symbol_name, root, path=request.path, globs=None, follows_uses=True)
         case ListDirectory():
             return Sought()
-        case GetFileOutline() | ReadFile():
+        case GetFileOutline() | ReadFile() | CountUses():
             return Sought(paths=(_relative(request.path, root),))
         case DiffContext():
             return Sought(paths=tuple(changed)[:MAX_PATHS])

@@ -15,7 +15,16 @@ from msgspec.structs import replace
 from codecompass.languages import SYMBOL_LANGUAGES
 from codecompass.languages.words import WordSplitter
 from codecompass.units import GIB
-from codecompass.worker.messages import LENGTH, MAX_FRAME_BYTES, Batch, Highlight, Reply, decode_order, encode_frame
+from codecompass.worker.messages import (
+    LENGTH,
+    MAX_FRAME_BYTES,
+    Batch,
+    Highlight,
+    ReadMarkdown,
+    Reply,
+    decode_order,
+    encode_frame,
+)
 from codecompass.worker.parsing import Parsers, ending_limit, parse_file
 from codecompass.worker.probing import probe
 from codecompass.worker.reading import read_file, reading_limit
@@ -42,6 +51,8 @@ def main() -> None:
                 _serve(order, sink, splitter, parsers)
             elif isinstance(order, Highlight):
                 _highlight(order, sink)
+            elif isinstance(order, ReadMarkdown):
+                _read_markdown(order, sink)
             else:
                 _write(sink, probe(order))
     except BrokenPipeError:
@@ -64,6 +75,12 @@ def _highlight(order: Highlight, sink: int) -> None:
 
     for answer in highlighted_texts(order):
         _write(sink, answer)
+
+
+def _read_markdown(order: ReadMarkdown, sink: int) -> None:
+    from codecompass.worker.markdown import markdown_pieces  # with a parser of Markdown, which few servers need
+
+    _write(sink, markdown_pieces(order))
 
 
 def _write(sink: int, answer: Reply) -> None:

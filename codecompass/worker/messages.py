@@ -3,7 +3,7 @@
 The server sends a `Batch` to have files read and parsed, or a `Probe` to learn which files hold certain texts. For each file of a
 batch the worker sends, in order, one `FileText` and then, if the file is parsed, one `FileSymbols`. The first is sent before the
 parse begins, so that the server has the text and the content hash if the parse kills the worker. A probe is answered by one
-`Probed`, a `Highlight` by one `Highlighted` for each of its texts.
+`Probed`, a `Highlight` by one `Highlighted` for each of its texts, a `ReadMarkdown` by one `MarkdownPieces`.
 """
 
 import struct
@@ -166,14 +166,43 @@ class Highlighted(Struct, frozen=True, array_like=True, tag="highlighted"):
     lines: tuple[tuple[Span, ...], ...]
 
 
+class ReadMarkdown(Struct, frozen=True, array_like=True, tag="read_markdown"):
+    """A text in Markdown, in UTF-8. Needing more than `cpu_seconds` of CPU time ends the worker."""
+
+    text: bytes
+    cpu_seconds: float
+
+
+class Piece(Struct, frozen=True, array_like=True, gc=False):
+    """A piece of a document: an element that begins or ends, or text (see `worker.markdown`).
+
+    - `kind`: the name of an element that begins, with a slash before it of one that ends; empty for text.
+    - `text`: the text itself, the target of a link or an image, the first number of a list, the alignment of a cell.
+    - `line`: the line (1-based) at which a block begins; 0 for one within a block that begins there too, and for all else.
+    """
+
+    kind: str
+    text: str = ""
+    line: int = 0
+
+
+class MarkdownPieces(Struct, frozen=True, array_like=True, tag="markdown_pieces"):
+    """A document in Markdown, in order; every element that begins ends, within the one around it. `is_too_large`: there would be
+    too many pieces, so there are none."""
+
+    pieces: tuple[Piece, ...]
+    is_too_large: bool = False
+
+
 Answer = FileText | FileSymbols
-Order = Batch | Probe | Highlight
-Reply = Answer | Probed | Highlighted
+Order = Batch | Probe | Highlight | ReadMarkdown
+Reply = Answer | Probed | Highlighted | MarkdownPieces
 
 _order_decoder: Final[msgspec.msgpack.Decoder[Order]] = msgspec.msgpack.Decoder(Order)
 _answer_decoder: Final[msgspec.msgpack.Decoder[Answer]] = msgspec.msgpack.Decoder(Answer)
 _probed_decoder: Final = msgspec.msgpack.Decoder(Probed)
 _highlighted_decoder: Final = msgspec.msgpack.Decoder(Highlighted)
+_markdown_decoder: Final = msgspec.msgpack.Decoder(MarkdownPieces)
 _encoder: Final = msgspec.msgpack.Encoder()
 
 
@@ -196,6 +225,11 @@ def decode_probed(body: bytes | memoryview) -> Probed:
 def decode_highlighted(body: bytes | memoryview) -> Highlighted:
     """Returns the answer about one text in a frame's body. Raises msgspec.DecodeError."""
     return _highlighted_decoder.decode(body)
+
+
+def decode_markdown(body: bytes | memoryview) -> MarkdownPieces:
+    """Returns the answer about a text in Markdown in a frame's body. Raises msgspec.DecodeError."""
+    return _markdown_decoder.decode(body)
 
 
 def decode_answer(body: bytes | memoryview) -> Answer:

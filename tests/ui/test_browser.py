@@ -418,6 +418,61 @@ def test_lines_and_hits_are_reached_by_keys_alone(opened, projects):
     assert chosen == [f"L{number}" for number in range(20, 25)]
 
 
+def test_the_last_hit_of_a_file_leads_to_the_next_file_and_back_by_keys(opened, projects):
+    page = opened(f"/ui?project={projects['shop']}&q=EmptyCart")
+    paths = list(dict.fromkeys(page.locator(".hit a.row .path").all_inner_texts()))
+    keys = page.keyboard
+    page.locator(".hit a.row").first.click()
+    page.wait_for_selector("[data-file=behind]")
+    first = page.locator(".result").inner_text()
+    for _ in range(page.locator(".whole b").count() + 1):
+        keys.press("n")
+        if page.locator("[data-file=before]").count():
+            break
+    page.wait_for_selector("[data-file=before]")
+    second = page.locator("h1").inner_text()
+    for _ in range(page.locator(".whole b").count() + 1):
+        if not page.locator("[data-file=before]").count():
+            break
+        keys.press("N")
+    page.wait_for_url(f"**{paths[0].rpartition('/')[2]}**")
+
+    assert "file 1 of" in first
+    assert second.endswith(paths[1].rpartition("/")[2])
+
+
+def test_the_uses_of_each_definition_stand_beside_it_and_move_nothing(opened, projects):
+    page = opened("/ui")
+    held = []
+    page.route("**/ui/uses?**", held.append)
+    page.goto(f"/ui/file?project={projects['shop']}&path=shop/prices.py")
+    line = page.locator("#L6 code")
+    line.wait_for()
+    before = line.bounding_box()
+    while not held:
+        page.wait_for_timeout(20)
+    held[0].continue_()
+    count = page.locator("#L6 .n")
+    count.wait_for()
+
+    assert line.bounding_box() == before
+    assert re.fullmatch(r"\d+ uses?", count.inner_text())
+    count.click()
+    page.wait_for_url("**/ui/symbol?**")
+    assert "with_tax" in page.locator("h1").inner_text()
+
+
+def test_a_document_is_read_rendered_and_lines_lead_to_its_blocks(opened, projects):
+    page = opened(f"/ui/file?project={projects['shop']}&path=README.md&line=3#L3", java_script_enabled=False)
+    page.get_by_role("link", name="Rendered").click()
+    page.wait_for_url("**view=rendered**")
+    heading = page.locator(".rendered h2").inner_text()
+    scripted = opened(f"/ui/file?project={projects['shop']}&path=README.md&view=rendered#L4")
+
+    assert heading == "Shop"
+    assert scripted.locator(".rendered .here").inner_text() == "A cart, prices with tax, and a checkout."
+
+
 def test_the_outline_follows_what_is_read_and_a_path_is_copied(opened, projects):
     page = opened(
         f"/ui/file?project={projects['large']}&path=part0/module_0.py", permissions=["clipboard-read", "clipboard-write"]
@@ -484,6 +539,8 @@ def pages_of(projects):
         "file": f"/ui/file?project={shop}&path=shop/cart.py",
         "line": f"/ui/file?project={shop}&path=shop/cart.py&line=31#L31",
         "range": f"/ui/file?project={shop}&path=shop/cart.py&q=cart&line=20#L20-L24",
+        "rendered": f"/ui/file?project={shop}&path=README.md&view=rendered#L3",
+        "result": f"/ui/file?project={shop}&path=shop/cart.py&search=project%3D{shop}%26q%3Dcart&q=cart",
         "tree": f"/ui/tree?project={shop}",
         "blame": f"/ui/blame?project={shop}&path=shop/prices.py",
         "history": f"/ui/history?project={shop}&path=shop/prices.py",

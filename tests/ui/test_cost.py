@@ -14,7 +14,14 @@ from codecompass.transport.ui.access_checks import MAX_REQUESTS, PageDoor
 from tests.support.serving import SETTINGS, open_serving
 from tests.ui.pages import page_server
 
-OF_THE_PAGE = ("jinja2", "pygments", "markupsafe", "codecompass.transport.ui.site", "codecompass.transport.ui.rendering")
+OF_THE_PAGE = (
+    "jinja2",
+    "pygments",
+    "markdown_it",
+    "markupsafe",
+    "codecompass.transport.ui.site",
+    "codecompass.transport.ui.rendering",
+)
 
 WITHOUT_THE_PAGE = """
 import sys

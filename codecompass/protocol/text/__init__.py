@@ -23,6 +23,7 @@ from codecompass.protocol.replies import (
     SearchCodeReply,
     SymbolHierarchyReply,
     TypeHierarchyReply,
+    UseCountsReply,
 )
 from codecompass.protocol.requests import MAX_LIMIT
 from codecompass.protocol.state_replies import (
@@ -91,6 +92,8 @@ def _lines(reply: Reply) -> Iterator[str]:
             yield from (f"{number}:{one_line(line)}" for number, line in enumerate(reply.lines, reply.line_start))
         case DirectoryReply():
             yield from map(one_line, reply.names)
+        case UseCountsReply():
+            yield from (f"{each.line}:{one_line(each.name)} {each.uses}" for each in reply.counts)
         case SymbolHierarchyReply():
             yield from hierarchy_lines(reply.hierarchy)
         case FindReferencesReply():

@@ -22,6 +22,7 @@ EVENT_STREAM_TYPE: Final = "text/event-stream"
 OK: Final = 200
 ACCEPTED: Final = 202
 NO_CONTENT: Final = 204
+SEE_OTHER: Final = 303
 BAD_REQUEST: Final = 400
 UNAUTHORIZED: Final = 401
 FORBIDDEN: Final = 403

@@ -51,9 +51,8 @@ from codecompass.protocol.requests import (
     MAX_REFERENCES,
     AnyRequest,
     FindReferences,
-    ListDirectory,
     LocateSymbol,
-    ReadFile,
+    PageRequest,
     SearchCode,
 )
 from codecompass.scan.git_remotes import is_named
@@ -91,7 +90,7 @@ class Organisation:
         Raises the same errors as `run`, with the organisation's own reason added, and OrganisationUnavailable.
         """
         request = call.request
-        if isinstance(request, ReadFile | ListDirectory) or request.workspace is None:
+        if isinstance(request, PageRequest) or request.workspace is None:
             return await run(call)
         name = asked_elsewhere(request.workspace)
         if name is not None and several_projects(request.workspace) is None:

@@ -14,7 +14,7 @@ from codecompass.projects.caller import Caller
 from codecompass.projects.router import Routed
 from codecompass.protocol.metadata import PROTOCOL_VERSION, BareMetadata, Metadata, bare_metadata
 from codecompass.protocol.parts import PartRequest
-from codecompass.protocol.requests import AnyRequest, ListDirectory, ReadFile
+from codecompass.protocol.requests import AnyRequest, PageRequest
 from codecompass.scan.git_revisions import NamedCommit
 from codecompass.settings import AnswerForm
 from codecompass.transport.calls import CallOutcome
@@ -28,7 +28,7 @@ class ToolCall:
     def __init__(
         self,
         services: Services,
-        request: AnyRequest | ReadFile | ListDirectory,
+        request: AnyRequest | PageRequest,
         caller: Caller,
         *,
         warnings: tuple[str, ...] = (),
@@ -42,7 +42,7 @@ class ToolCall:
         """
         self.services = services
         self.caller = caller
-        self.request: AnyRequest | ReadFile | ListDirectory = request
+        self.request: AnyRequest | PageRequest = request
         self.answers: AnswerForm | None = answers
         self.part: PartRequest | None = part
         # Calls of another server are never passed on to a third one, which could be the same.

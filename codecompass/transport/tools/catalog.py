@@ -20,7 +20,7 @@ from codecompass.protocol.decode import decode
 from codecompass.protocol.metadata import BareMetadata, Metadata, bare_metadata
 from codecompass.protocol.parts import PartRequest
 from codecompass.protocol.replies import ErrorReply, Reply
-from codecompass.protocol.requests import HealthCheck, ListDirectory, ListRefs, ReadFile
+from codecompass.protocol.requests import HealthCheck, ListRefs, PageRequest
 from codecompass.settings import AnswerForm
 from codecompass.transport.call_records import CANCELLED, OK, Measures
 from codecompass.transport.calls import CallOutcome
@@ -54,8 +54,8 @@ class Catalog:
         """
         return await self._decode_and_run(name, arguments, caller, answers=answers, is_local=True)
 
-    async def read_file(self, request: ReadFile | ListDirectory, caller: Caller) -> CallOutcome:
-        """Returns the indexed text of a file, or the names in a directory. Routed and counted like a tool."""
+    async def ask(self, request: PageRequest, caller: Caller) -> CallOutcome:
+        """Answers a question of the page that is no tool. Routed and counted like a tool."""
         return await self._run(request.tool, caller, lambda services: ToolCall(services, request, caller))
 
     async def _decode_and_run(

@@ -4,7 +4,6 @@ A worker process classifies the tokens, because lexers may take any time, and fi
 characters here: no part of the code ever becomes markup. Code that is too large, or that kills the worker, is shown plain.
 """
 
-import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -19,6 +18,7 @@ from codecompass.actors.worker_pool import HighlightResult, WorkerPool
 from codecompass.errors import InternalError
 from codecompass.languages.detect import language_of
 from codecompass.protocol.replies import MatchedLine, Result
+from codecompass.transport.ui.slow_texts import SlowTexts
 from codecompass.units import SECONDS
 from codecompass.worker.messages import CodeText, Highlight, Highlighted, Span
 
@@ -40,9 +40,6 @@ CPU_SECONDS: Final = 1 * SECONDS
 
 WAIT_SECONDS: Final = 4 * SECONDS
 """How long a page waits for its colours, when other processes use the processors or all workers are busy."""
-
-MAX_KNOWN_SLOW: Final = 1_000
-"""Texts of which it is known that they kill a worker, the latest."""
 
 
 class CodeLine(Struct, frozen=True):
@@ -66,7 +63,7 @@ class Highlighter:
 
     def __init__(self, workers: WorkerPool) -> None:
         self._workers = workers
-        self._slow: dict[bytes, None] = {}
+        self._slow = SlowTexts()
 
     async def lines(self, places: Sequence[PlainLines], wanted: re.Pattern[str] | None = None) -> list[tuple[CodeLine, ...]]:
         """Returns the lines of each place, highlighted, adjacent ones together. Matches of `wanted` are marked."""
@@ -82,7 +79,7 @@ class Highlighter:
         sent: list[tuple[int, CodeText, bytes]] = []
         for number, (lines, language) in enumerate(texts):
             code = _code_text(lines, language)
-            key = hashlib.sha256(b"\n".join((language.encode(), pattern, code.text))).digest()
+            key = self._slow.key(language.encode(), pattern, code.text)
             if key not in self._slow:
                 sent.append((number, code, key))
         if not sent:
@@ -95,13 +92,8 @@ class Highlighter:
         for (number, _, _), answer in zip(sent, result.answers, strict=False):
             found[number] = answer
         if result.was_killed_by_text:
-            self._note_slow(sent[len(result.answers)][2])
+            self._slow.add(sent[len(result.answers)][2])
         return found
-
-    def _note_slow(self, key: bytes) -> None:
-        while len(self._slow) >= MAX_KNOWN_SLOW:
-            del self._slow[next(iter(self._slow))]
-        self._slow[key] = None
 
 
 def _code_text(lines: Sequence[str], language: str) -> CodeText:
@@ -167,6 +159,14 @@ def lines_of_hit(hit: Result) -> PlainLines:
         inner = (MatchedLine(line=line.line, text=f"{INDENTATION}{line.text}") for line in lines)
         lines = (MatchedLine(line=hit.line_start, text=hit.signature), *inner)
     return PlainLines(lines, language)
+
+
+def opening_line(hit: Result) -> int:
+    """Returns the line at which a hit is opened: that of the definition that it is, else the first one that it shows."""
+    if hit.result_type == "symbol" or hit.symbol_id:
+        return hit.line_start
+    lines = lines_of_hit(hit).lines
+    return (lines[0].line if lines else 0) or hit.line_start
 
 
 def _indentation(text: str) -> str:

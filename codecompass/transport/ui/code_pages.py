@@ -20,12 +20,12 @@ from codecompass.protocol.replies import (
     Reference,
     Result,
 )
-from codecompass.transport.http.request import HttpRequest
+from codecompass.transport.http.request import SEE_OTHER, HttpRequest
 from codecompass.transport.ui.code_lines import CodeLine, Highlighter, PlainLines, lines_of_hit
 from codecompass.transport.ui.fields import Fields
-from codecompass.transport.ui.file_pages import MAX_LINE, lines_address, required, shown_project
+from codecompass.transport.ui.file_pages import MAX_LINE, required, shown_project
 from codecompass.transport.ui.questions import PageError, ToolQueries
-from codecompass.transport.ui.rendering import NOT_STORED, Rendering, address
+from codecompass.transport.ui.rendering import NOT_STORED, Rendering, address, lines_address
 from codecompass.transport.ui.shown_projects import ShownProject
 
 CARD_DEFINITIONS: Final = 3
@@ -42,7 +42,6 @@ DIFFERENCE_TOKENS: Final = 20_000
 HEADER_LINES: Final = 12
 """How many lines below the first line of a definition its name may be: after decorators, annotations, attributes."""
 
-_SEE_OTHER: Final = 303
 _LINES: Final = re.compile(r"[L:]?(?P<first>[1-9]\d{0,7})(?:-L?(?P<last>[1-9]\d{0,7}))?", re.ASCII)
 """Lines as people write them: `10`, `L10-L20`."""
 _SURE: Final = ("exact", "case")
@@ -83,12 +82,12 @@ class CodePages:
         lines = _LINES.fullmatch(name)
         if lines is not None and path:
             target = lines_address(project.project_id, path, ref, int(lines["first"]), int(lines["last"] or 0))
-            await request.answer(_SEE_OTHER, headers=(("location", target), *NOT_STORED))
+            await request.answer(SEE_OTHER, headers=(("location", target), *NOT_STORED))
             return
         reply = await self._questions.show("locate_symbol", project.project_id, name=name, limit=DEFINITIONS, ref=ref)
         assert isinstance(reply, LocateSymbolReply)
         target = _target(reply.results, project.project_id, name, path, line, ref)
-        await request.answer(_SEE_OTHER, headers=(("location", target), *NOT_STORED))
+        await request.answer(SEE_OTHER, headers=(("location", target), *NOT_STORED))
 
     async def card(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
         """Answers with what a name in a file may mean, in a few lines; with nothing if no definition has exactly that name."""
@@ -101,6 +100,15 @@ class CodePages:
         here = [hit for hit in sure if hit.path == path]
         meant = here or sure
         await self._rendering.page(request, "card.html", {"definitions": meant[:CARD_DEFINITIONS], "total": len(meant)})
+
+    async def uses(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
+        """Answers with how often the definitions that begin in some lines are used, as links to their uses."""
+        fields = Fields(request)
+        project = shown_project(fields, projects)
+        first = fields.number("first", 1, lowest=1, highest=MAX_LINE)
+        last = fields.number("last", first, lowest=1, highest=MAX_LINE)
+        reply = await self._questions.count_uses(project.project_id, required(fields, "path"), first, last)
+        await self._rendering.page(request, "uses.html", {"project": project, "reply": reply})
 
     async def symbol(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
         """Answers with the definitions of a name; if it is unambiguous also with its uses and callers."""

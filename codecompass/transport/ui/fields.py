@@ -24,6 +24,7 @@ LENGTHS: Final = {
     "why": 1,
     "why_not": MAX_PATH_LENGTH,
     "project": MAX_PROJECT_ID_LENGTH,
+    "search": 1_500,
     "line": 10,
     "first": 10,
     "last": 10,
@@ -63,6 +64,21 @@ class Fields:
         if not (value.isascii() and value.isdecimal()):
             raise HttpRefusal(BAD_REQUEST, f"?{name}= has to be a whole number. Correct the address.")
         return max(lowest, min(int(value), highest))
+
+
+class WrittenFields(Fields):
+    """The fields of an address that is itself a field, as `urlencode` writes them. What cannot be read counts as absent."""
+
+    def __init__(self, written: str) -> None:
+        try:
+            self._values = parse_qs(written, max_num_fields=len(LENGTHS))
+        except ValueError:
+            self._values = {}
+
+    def text(self, name: str) -> str:
+        """Returns the value; empty if absent or too long."""
+        value = self._values.get(name, [""])[0].strip()
+        return value if len(value) <= LENGTHS[name] else ""
 
 
 async def read_form(request: HttpRequest) -> dict[str, str]:

@@ -2,27 +2,33 @@
 and which commits changed a file or lines of it (`/ui/history`).
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import groupby
 from typing import Final
 
 import trio
+from markupsafe import Markup
 from msgspec import Struct
 
+from codecompass.languages import SYMBOL_LANGUAGES
 from codecompass.languages.detect import language_of
 from codecompass.protocol.metadata import Metadata
-from codecompass.protocol.replies import FileOutlineReply, FileTextReply, MatchedLine, OutlineNode
+from codecompass.protocol.replies import FileOutlineReply, FileTextReply, MatchedLine
 from codecompass.protocol.requests import MAX_LINES_READ, MAX_REF_LENGTH
 from codecompass.protocol.state_replies import ListRefsReply
 from codecompass.query.query_language import parse_query
 from codecompass.scan.git_history import MAX_BLAMED_LINES, BlamedLine, Commit, blame, history
 from codecompass.scan.git_repository import head_of
-from codecompass.transport.http.request import BAD_REQUEST, OK, HttpRefusal, HttpRequest
+from codecompass.transport.http.request import BAD_REQUEST, OK, SEE_OTHER, HttpRefusal, HttpRequest
 from codecompass.transport.ui.code_lines import CodeLine, Highlighter, PlainLines
 from codecompass.transport.ui.fields import Fields
 from codecompass.transport.ui.questions import PageError, ToolQueries
+from codecompass.transport.ui.rendered_markdown import LANGUAGE, MAX_CHARACTERS, RENDERED, DocumentPlace, MarkdownRenderer
 from codecompass.transport.ui.rendering import NOT_STORED, Rendering, address
-from codecompass.transport.ui.search_form import wanted_by
+from codecompass.transport.ui.result_files import place_in_result
+from codecompass.transport.ui.search_form import SearchForm, wanted_by, written_form
 from codecompass.transport.ui.shown_projects import ShownProject, chosen
 from codecompass.units import MIB
 
@@ -51,6 +57,8 @@ class FilePart(Struct, frozen=True, kw_only=True):
     before: int
     behind: int
     metadata: Metadata
+    document: Markup | None = None
+    """The whole file rendered, instead of lines."""
 
 
 class BlamedRun(Struct, frozen=True):
@@ -63,45 +71,124 @@ class BlamedRun(Struct, frozen=True):
 class FilePages:
     """Answers the pages about files. Each method raises PageError, HttpRefusal."""
 
-    def __init__(self, questions: ToolQueries, rendering: Rendering, highlighter: Highlighter) -> None:
+    def __init__(
+        self, questions: ToolQueries, rendering: Rendering, highlighter: Highlighter, markdown: MarkdownRenderer
+    ) -> None:
         self._questions = questions
         self._rendering = rendering
         self._highlighter = highlighter
+        self._markdown = markdown
 
     async def file(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
         """Answers with a file, or the part of it around a line, its outline, and the words of a query marked in it."""
         fields = Fields(request)
         project = shown_project(fields, projects)
         path, ref, q = required(fields, "path"), fields.given("ref"), fields.text("q")
+        search = fields.text("search")
+        form = written_form(search, projects)
         line = fields.number("line", 1, lowest=1, highest=MAX_LINE)
-        first = (line - 1) // PART_LINES * PART_LINES + 1
-        reply = await self._questions.read(project.project_id, path, first, PART_LINES, ref)
-        wanted = await trio.to_thread.run_sync(lambda: wanted_by(parse_query(q)) if q else None)
-        [lines] = await self._highlighter.lines([_lines_of_part(reply)], wanted)
-        part = _part(reply, lines)
-        outline: tuple[OutlineNode, ...] = ()
+        part, why_not = None, ""
         try:
-            described = await self._questions.show(
-                "get_file_outline", project.project_id, path=reply.file_path, limit=OUTLINE_NODES, ref=ref
-            )
-            assert isinstance(described, FileOutlineReply)
-            outline = described.symbols
-        except PageError:
-            pass  # the file is shown without an outline
+            if fields.text("view") == RENDERED:
+                part, why_not = await self._rendered(project, path, ref)
+            part = part or await self._source(project, path, ref, line, lambda: _wanted(q, form))
+        except PageError as trouble:
+            if trouble.code != "file_not_found" or not await self._is_directory(project, path, ref):
+                raise
+            # A document may link to a directory as to a file.
+            target = address("tree", project=project.project_id, path=path.strip("/"), ref=ref)
+            await request.answer(SEE_OTHER, headers=(("location", target), *NOT_STORED))
+            return
+        beside: dict[str, object] = {}
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._add_outline, beside, project, part.path, ref)
+            nursery.start_soon(self._add_place, beside, form, projects, project, part.path)
         values = {
+            **beside,
             "projects": projects,
             "project": project,
             "part": part,
             "line": line,
-            "outline": outline,
+            "view": RENDERED if part.document is not None else "",
+            "is_counted": part.document is None and not ref and part.language in SYMBOL_LANGUAGES,
+            "has_views": part.language == LANGUAGE,
+            "why_not_rendered": why_not,
             "part_lines": PART_LINES,
             "ref": ref or "",
             "commit": await self._commit(project),
             "directories": directories_of(part.path),
             "q": q,
+            "search": search if form is not None else "",
             "here": "file",
         }
         await self._rendering.page(request, "file.html", values)
+
+    async def _add_outline(self, values: dict[str, object], project: ShownProject, path: str, ref: str | None) -> None:
+        """Adds the outline of a file; an empty one if there is no answer."""
+        values["outline"] = ()
+        with suppress(PageError):
+            reply = await self._questions.show("get_file_outline", project.project_id, path=path, limit=OUTLINE_NODES, ref=ref)
+            assert isinstance(reply, FileOutlineReply)
+            values["outline"] = reply.symbols
+
+    async def _add_place(
+        self,
+        values: dict[str, object],
+        form: SearchForm | None,
+        projects: tuple[ShownProject, ...],
+        project: ShownProject,
+        path: str,
+    ) -> None:
+        """Adds where a file stands in the search that led to it; None if none did."""
+        values["place"] = None
+        if form is not None:
+            values["place"] = await place_in_result(self._questions, form, projects, project, path)
+
+    async def _source(
+        self, project: ShownProject, path: str, ref: str | None, line: int, wanted_by_search: Callable[[], re.Pattern[str] | None]
+    ) -> FilePart:
+        """Returns the part of a file around a line, with what is wanted marked."""
+        first = (line - 1) // PART_LINES * PART_LINES + 1
+        reply = await self._questions.read(project.project_id, path, first, PART_LINES, ref)
+        wanted = await trio.to_thread.run_sync(wanted_by_search)
+        [lines] = await self._highlighter.lines([_lines_of_part(reply)], wanted)
+        return _part(reply, lines)
+
+    async def _is_directory(self, project: ShownProject, path: str, ref: str | None) -> bool:
+        try:
+            await self._questions.list_directory(project.project_id, path, ref)
+        except PageError:
+            return False
+        return True
+
+    async def _rendered(self, project: ShownProject, path: str, ref: str | None) -> tuple[FilePart | None, str]:
+        """Returns a file that is Markdown rendered; None if it is not, and why if it is Markdown."""
+        reply = await self._questions.read(project.project_id, path, 1, MAX_LINES_READ, ref)
+        if reply.language != LANGUAGE:
+            return None, ""
+        lines = list(reply.lines)
+        size = sum(map(len, lines))
+        while reply.lines and len(lines) < reply.line_count and size <= MAX_CHARACTERS:
+            reply = await self._questions.read(project.project_id, path, len(lines) + 1, MAX_LINES_READ, ref)
+            lines += reply.lines
+            size += sum(map(len, reply.lines))
+        place = DocumentPlace(project.project_id, reply.file_path, ref)
+        rendered = await self._markdown.render("".join(f"{line}\n" for line in lines), place)
+        if rendered.html is None:
+            return None, rendered.why_not
+        part = FilePart(
+            path=reply.file_path,
+            language=reply.language,
+            line_start=1,
+            line_end=reply.line_count,
+            line_count=reply.line_count,
+            lines=(),
+            before=0,
+            behind=0,
+            metadata=reply.metadata,
+            document=rendered.html,
+        )
+        return part, ""
 
     async def _commit(self, project: ShownProject) -> str:
         """Returns the id of the commit that is checked out, for permanent links; empty without git."""
@@ -220,6 +307,13 @@ class FilePages:
         return tuple(BlamedRun(commit, tuple(line for _, line in pairs)) for commit, pairs in grouped)
 
 
+def _wanted(q: str, form: SearchForm | None) -> re.Pattern[str] | None:
+    """Returns the pattern of what is marked in a file: the words of a query, else what the search that led here looks for."""
+    if q:
+        return wanted_by(parse_query(q))
+    return None if form is None else form.wanted
+
+
 def shown_project(fields: Fields, projects: tuple[ShownProject, ...]) -> ShownProject:
     """Returns the project of a page. Raises PageError if no project of that name is shown, even if it exists."""
     project = chosen(projects, fields.text("project"))
@@ -234,12 +328,6 @@ def required(fields: Fields, name: str) -> str:
     if not value:
         raise HttpRefusal(BAD_REQUEST, f"the address needs ?{name}=. Begin with a search.")
     return value
-
-
-def lines_address(project_id: str, path: str, ref: str | None, first: int, last: int) -> str:
-    """Returns the address of lines of a file; `last` is 0 for one line."""
-    whole = address("file", project=project_id, path=path, ref=ref, line=first)
-    return f"{whole}-L{last}" if last > first else whole
 
 
 def directories_of(path: str) -> tuple[tuple[str, str], ...]:

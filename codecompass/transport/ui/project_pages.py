@@ -15,7 +15,7 @@ from codecompass.protocol.state_replies import IndexStatusReply
 from codecompass.scan.explain import SKIP_SENTENCES
 from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.http.outgoing import COMMENT
-from codecompass.transport.http.request import BAD_REQUEST, UNAVAILABLE, HttpRefusal, HttpRequest
+from codecompass.transport.http.request import BAD_REQUEST, SEE_OTHER, UNAVAILABLE, HttpRefusal, HttpRequest
 from codecompass.transport.ui.fields import Fields, read_form
 from codecompass.transport.ui.questions import PageError, ToolQueries
 from codecompass.transport.ui.rendering import NOT_STORED, Rendering, address
@@ -37,7 +37,6 @@ STREAM_SECONDS: Final = 30 * MINUTES
 
 HEARTBEAT_SECONDS: Final = HttpLimits().comment
 
-_SEE_OTHER: Final = 303
 _TIMES: Final = re.compile(r"(?<=\">)[^<]*(?=</time>)")
 
 
@@ -103,7 +102,7 @@ class ProjectPages:
             values = {"trouble": trouble, "here": "projects", "projects": shown_projects(self._server)}
             await self._rendering.page(request, "trouble.html", values, status=trouble.status)
             return
-        await request.answer(_SEE_OTHER, headers=(("location", address("projects")), *NOT_STORED))
+        await request.answer(SEE_OTHER, headers=(("location", address("projects")), *NOT_STORED))
 
     async def activity(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
         """Answers with the last calls of each client, if they are about projects that are shown."""

@@ -9,8 +9,16 @@ import trio
 from codecompass.actors.job_state import JobView
 from codecompass.errors import FileSystemUnresponsive
 from codecompass.projects.caller import TransportName
-from codecompass.protocol.replies import DirectoryReply, ErrorReply, FileTextReply, LocateSymbolReply, Reply, Result
-from codecompass.protocol.requests import ALL_PROJECTS, ListDirectory, ReadFile
+from codecompass.protocol.replies import (
+    DirectoryReply,
+    ErrorReply,
+    FileTextReply,
+    LocateSymbolReply,
+    Reply,
+    Result,
+    UseCountsReply,
+)
+from codecompass.protocol.requests import ALL_PROJECTS, CountUses, ListDirectory, ReadFile
 from codecompass.scan.git_repository import GitError, GitRepository
 from codecompass.transport.http.request import BAD_REQUEST, NOT_FOUND, OK
 
@@ -121,14 +129,21 @@ class ToolQueries:
     async def read(self, project: str, path: str, line_start: int, line_count: int, ref: str | None = None) -> FileTextReply:
         """Returns lines of a file as they are indexed, of the working tree or a commit. Raises PageError."""
         request = ReadFile(project_id=project, path=path, line_start=line_start, line_count=line_count, ref=ref)
-        reply = _reply((await self._server.tools.read_file(request, PageCaller())).reply)
+        reply = _reply((await self._server.tools.ask(request, PageCaller())).reply)
         assert isinstance(reply, FileTextReply)
+        return reply
+
+    async def count_uses(self, project: str, path: str, first: int, last: int) -> UseCountsReply:
+        """Returns how often the definitions that begin in these lines are used. Raises PageError."""
+        request = CountUses(project_id=project, path=path, line_start=first, line_end=max(first, last))
+        reply = _reply((await self._server.tools.ask(request, PageCaller())).reply)
+        assert isinstance(reply, UseCountsReply)
         return reply
 
     async def list_directory(self, project: str, path: str, ref: str | None) -> DirectoryReply:
         """Returns the names in a directory of the index. Raises PageError."""
         request = ListDirectory(project_id=project, path=path, ref=ref)
-        reply = _reply((await self._server.tools.read_file(request, PageCaller())).reply)
+        reply = _reply((await self._server.tools.ask(request, PageCaller())).reply)
         assert isinstance(reply, DirectoryReply)
         return reply
 

@@ -94,6 +94,12 @@ def address(page: str, **parameters: object) -> str:
     return path + (f"?{query}" if query else "") + (f"#L{line}" if line and page == "file" else "")
 
 
+def lines_address(project_id: str, path: str, ref: str | None, first: int, last: int) -> str:
+    """Returns the address of lines of a file; `last` is 0 for one line."""
+    whole = address("file", project=project_id, path=path, ref=ref, line=first)
+    return f"{whole}-L{last}" if last > first else whole
+
+
 def editor_links(root: str, path: str, line: int) -> tuple[tuple[str, str], ...]:
     """Returns the names of editors, and the links that open a line of a file in them."""
     whole = f"{root.rstrip('/')}/{path}"

@@ -2,6 +2,7 @@
 
 import re
 from typing import Final
+from urllib.parse import urlencode
 
 from msgspec import Struct
 
@@ -9,12 +10,15 @@ from codecompass.protocol.requests import ALL_PROJECTS, MAX_LIMIT, SEARCH_MODES,
 from codecompass.query.excerpts import word_pattern
 from codecompass.query.query_language import ParsedQuery, parse_query, phrase_of
 from codecompass.transport.http.request import HttpRequest
-from codecompass.transport.ui.fields import Fields
+from codecompass.transport.ui.fields import LENGTHS, Fields, WrittenFields
 from codecompass.transport.ui.questions import PageError
 from codecompass.transport.ui.rendering import address
 from codecompass.transport.ui.shown_projects import ShownProject, chosen
 
 HITS: Final = 10
+MORE_HITS: Final = 40
+"""Hits of the page at first, and after "Show more"."""
+
 MARKED_CHARACTERS: Final = 500
 """Longest query whose words are marked in the hits: a pasted log has too many to search for in every line."""
 
@@ -60,6 +64,13 @@ class SearchForm(Struct, frozen=True, kw_only=True):
             "why": "1" if self.why else "",
             "why_not": self.why_not,
         }
+
+    @property
+    def written(self) -> str:
+        """The search as one field of another address; empty if it is too long for that."""
+        parts = {name: value for name, value in self.as_parameters.items() if value and name not in ("why", "why_not")}
+        written = urlencode(parts, errors="surrogatepass")
+        return written if len(self.q) <= MARKED_CHARACTERS and len(written) <= LENGTHS["search"] else ""
 
     @property
     def arguments(self) -> dict[str, object]:
@@ -126,7 +137,16 @@ def wanted_by(parsed: ParsedQuery, *, is_chosen: bool = False) -> re.Pattern[str
 
 def search_form(request: HttpRequest, projects: tuple[ShownProject, ...]) -> SearchForm:
     """Returns what a request asks. Raises HttpRefusal."""
-    fields = Fields(request)
+    return _form(Fields(request), projects)
+
+
+def written_form(written: str, projects: tuple[ShownProject, ...]) -> SearchForm | None:
+    """Returns the search that `SearchForm.written` stands for; None for none. Raises HttpRefusal."""
+    form = _form(WrittenFields(written), projects) if written else None
+    return None if form is None or form.project is None or form.parsed.is_empty else form
+
+
+def _form(fields: Fields, projects: tuple[ShownProject, ...]) -> SearchForm:
     asked_mode = fields.text("mode")
     mode: SearchMode = next((each for each in SEARCH_MODES if each == asked_mode), "auto")
     asked, q = fields.text("project"), fields.text("q")

@@ -10,15 +10,14 @@ from codecompass.protocol.replies import LocateSymbolReply, Result, SearchCodeRe
 from codecompass.protocol.requests import SEARCH_MODES
 from codecompass.query.query_completion import MEANINGS
 from codecompass.transport.http.request import OK, HttpRequest
-from codecompass.transport.ui.code_lines import CodeLine, Highlighter, lines_of_hit
+from codecompass.transport.ui.code_lines import CodeLine, Highlighter, lines_of_hit, opening_line
 from codecompass.transport.ui.fields import LENGTHS
 from codecompass.transport.ui.narrowing import Completer, ask_projects, count_facets
 from codecompass.transport.ui.questions import PageError, ToolQueries
 from codecompass.transport.ui.rendering import Rendering
-from codecompass.transport.ui.search_form import MARKED_CHARACTERS, SearchForm, search_form
+from codecompass.transport.ui.search_form import MARKED_CHARACTERS, MORE_HITS, SearchForm, search_form
 from codecompass.transport.ui.shown_projects import ShownProject
 
-MORE_HITS: Final = 40
 MAX_JOBS: Final = 5
 """Jobs that are shown above the hits."""
 
@@ -123,6 +122,7 @@ class SearchPage:
             "more": MORE_HITS,
             "filter_meanings": MEANINGS,
             "marked": form.parsed.words if is_marked else "",
+            "written": form.written,
             "under_way": _under_way(form, projects),
         }
 
@@ -167,11 +167,10 @@ def _under_way(form: SearchForm, projects: tuple[ShownProject, ...]) -> tuple[Sh
 
 
 def _shown_hit(hit: Result, project: ShownProject, reason: RankingReason | None, lines: tuple[CodeLine, ...]) -> ShownHit:
-    is_definition = hit.result_type == "symbol" or bool(hit.symbol_id)
     return ShownHit(
         hit=hit,
         project=project,
-        line=hit.line_start if is_definition or not lines else lines[0].number or hit.line_start,
+        line=opening_line(hit),
         lines=lines,
         score=None if reason is None else reason.final_score,
         factors=_factors(reason) if reason is not None else (),

@@ -7,6 +7,7 @@
     /ui/blame  /ui/history              who wrote lines, and which commits changed them
     /ui/goto  /ui/symbol                from a name to its definition, a definition with its uses
     /ui/card                            what a name may mean, in a few lines
+    /ui/uses                            how often the definitions in some lines are used
     /ui/diff                            the differences from another commit
     /ui/projects  /ui/project           all projects, one project; POST /ui/act starts and cancels jobs
     /ui/events                          changes of projects and jobs, as a stream of events
@@ -26,6 +27,7 @@ from codecompass.transport.ui.code_pages import CodePages
 from codecompass.transport.ui.file_pages import FilePages
 from codecompass.transport.ui.project_pages import ProjectPages
 from codecompass.transport.ui.questions import PageError, ToolQueries
+from codecompass.transport.ui.rendered_markdown import MarkdownRenderer
 from codecompass.transport.ui.rendering import Rendering
 from codecompass.transport.ui.search_page import SearchPage
 from codecompass.transport.ui.shown_projects import ShownProject, shown_projects
@@ -49,7 +51,7 @@ class Site:
         highlighter = Highlighter(server.page_workers)
         search = SearchPage(questions, self._rendering, highlighter)
         code = CodePages(questions, self._rendering, highlighter)
-        files = FilePages(questions, self._rendering, highlighter)
+        files = FilePages(questions, self._rendering, highlighter, MarkdownRenderer(server.page_workers))
         self._projects = ProjectPages(server, questions, self._rendering)
         self._pages: Mapping[str, Page] = {
             "": search.page,
@@ -66,6 +68,7 @@ class Site:
             "/goto": code.goto,
             "/card": code.card,
             "/symbol": code.symbol,
+            "/uses": code.uses,
             "/diff": code.difference,
             "/projects": self._projects.projects,
             "/project": self._projects.project,

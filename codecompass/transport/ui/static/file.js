@@ -72,19 +72,8 @@ function changeLinks(selector, change) {
 function followLines({ isFirst = false } = {}) {
   for (const line of document.querySelectorAll(".l.here")) line.classList.remove("here");
   const lines = range();
-  if (!lines || !whole) return;
-  const [begin, end] = [Number(whole.dataset.first), Number(whole.dataset.last)];
-  const here = new URL(location.href);
-  if (isFirst && (lines.first < begin || lines.first > end) && here.searchParams.get("line") !== String(lines.first)) {
-    // The lines are in another part of the file.
-    here.searchParams.set("line", lines.first);
-    location.replace(here);
-    return;
-  }
-  for (let number = Math.max(lines.first, begin); number <= Math.min(lines.last, end); number += 1) {
-    document.getElementById(`L${number}`)?.classList.add("here");
-  }
-  if (lines.last > lines.first) document.getElementById(`L${lines.first}`)?.scrollIntoView({ block: "center" });
+  if (!lines) return;
+  if (whole) light(lines, isFirst);
   for (const link of document.querySelectorAll("[data-editor]")) {
     link.href = link.href.replace(/(:|line=)\d+$/, `$1${lines.first}`);
   }
@@ -97,8 +86,41 @@ function followLines({ isFirst = false } = {}) {
     there.searchParams.set("last", lines.last);
   });
 }
-addEventListener("hashchange", () => followLines());
+
+function light(lines, isFirst) {
+  const [begin, end] = [Number(whole.dataset.first), Number(whole.dataset.last)];
+  const here = new URL(location.href);
+  if (isFirst && (lines.first < begin || lines.first > end) && here.searchParams.get("line") !== String(lines.first)) {
+    // The lines are in another part of the file.
+    here.searchParams.set("line", lines.first);
+    location.replace(here);
+    return;
+  }
+  for (let number = Math.max(lines.first, begin); number <= Math.min(lines.last, end); number += 1) {
+    document.getElementById(`L${number}`)?.classList.add("here");
+  }
+  if (lines.last > lines.first) document.getElementById(`L${lines.first}`)?.scrollIntoView({ block: "center" });
+}
+// In a rendered document a line is that of the last block which begins there or above it.
+const rendered = document.querySelector("[data-rendered]");
+
+function followBlock() {
+  rendered?.querySelector(".here")?.classList.remove("here");
+  const lines = range();
+  if (!lines || !rendered) return;
+  const blocks = [...rendered.querySelectorAll("[id^=L]")];
+  const block = blocks.findLast((each) => Number(each.id.slice(1)) <= lines.first);
+  if (!block) return;
+  block.classList.add("here");
+  if (block.id !== `L${lines.first}`) block.scrollIntoView();
+}
+
+addEventListener("hashchange", () => {
+  followLines();
+  followBlock();
+});
 followLines({ isFirst: true });
+followBlock();
 
 // The outline follows what is read.
 const outline = document.querySelector("[data-outline]");
@@ -143,15 +165,21 @@ for (const button of document.querySelectorAll("[data-copy]")) {
   });
 }
 
-// From hit to hit of the search that led here, from the line in the address on.
+// From hit to hit of the search that led here, from the line in the address on; then to the next part, and the next file.
 function goToHit(step) {
   const hits = [...document.querySelectorAll(".whole b")];
-  if (!hits.length) return;
+  const file = document.querySelector(step > 0 ? "[data-file=behind]" : "[data-file=before]");
+  const beyond = (step > 0 && document.querySelector("[data-behind]")) || file;
   const now = hits.findIndex((hit) => hit.classList.contains("now"));
   const first = range()?.first ?? 0;
   const after = hits.findIndex((hit) => Number(hit.closest(".l").id.slice(1)) >= first);
   let next = now + step;
-  if (now < 0) next = step > 0 ? Math.max(after, 0) : (after < 0 ? hits.length : after) - 1;
+  if (now < 0) next = step > 0 ? (after < 0 ? hits.length : after) : (after < 0 ? hits.length : after) - 1;
+  if ((next < 0 || next >= hits.length) && beyond) {
+    beyond.click();
+    return;
+  }
+  if (!hits.length) return;
   const hit = hits[(next + hits.length) % hits.length];
   hits[now]?.classList.remove("now");
   hit.classList.add("now");
