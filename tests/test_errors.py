@@ -113,5 +113,4 @@ SUPERVISED = {"actors/supervisor.py", "actors/workspace.py"}
 def test_every_other_nursery_is_opened_by_the_helper():
     opened = modules_with(lambda node: isinstance(node, ast.Attribute) and node.attr == "open_nursery")
 
-    # It still unwraps the group of its nursery by itself.
-    assert opened - {"transport/tools/call.py"} == {"nurseries.py", *SUPERVISED}
+    assert opened == {"nurseries.py", *SUPERVISED}

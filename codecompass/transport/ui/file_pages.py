@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from codecompass.languages import SYMBOL_LANGUAGES
 from codecompass.languages.detect import language_of
+from codecompass.nurseries import open_nursery
 from codecompass.protocol.metadata import Metadata
 from codecompass.protocol.replies import FileOutlineReply, FileTextReply, MatchedLine
 from codecompass.protocol.requests import MAX_LINES_READ, MAX_REF_LENGTH
@@ -100,7 +101,7 @@ class FilePages:
             await request.answer(SEE_OTHER, headers=(("location", target), *NOT_STORED))
             return
         beside: dict[str, object] = {}
-        async with trio.open_nursery() as nursery:
+        async with open_nursery() as nursery:
             nursery.start_soon(self._add_outline, beside, project, part.path, ref)
             nursery.start_soon(self._add_place, beside, form, projects, project, part.path)
         values = {
