@@ -25,7 +25,7 @@ from bench.lexicon.pairs import RepositoryPairs, repository_pairs
 from bench.lexicon.records import ChangeWords, DefinitionWords, Repository, read_rows, write_rows
 from bench.lexicon.relations import strongest, usual_words
 from bench.lexicon.translation import learn
-from codecompass.query.lexicon import DATA_FILE, Lexicon
+from codecompass.query.words.lexicon import DATA_FILE, Lexicon
 
 LIST: Final = Path(__file__).with_name("repositories.jsonl")
 

@@ -1,4 +1,4 @@
-"""Writes relations as the file that `codecompass.query.lexicon` reads; the format is described there."""
+"""Writes relations as the file that `codecompass.query.words.lexicon` reads; the format is described there."""
 
 import zlib
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from itertools import accumulate
 
 from msgspec import Struct
 
-from codecompass.query.lexicon import HEADER, MAGIC, MAX_DEGREE, MAX_WORDS
+from codecompass.query.words.lexicon import HEADER, MAGIC, MAX_DEGREE, MAX_WORDS
 
 
 class Relation(Struct, frozen=True):

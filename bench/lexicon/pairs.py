@@ -13,7 +13,7 @@ from msgspec import Struct
 from bench.lexicon.identifier_words import words_of
 from bench.lexicon.records import ChangeWords, DefinitionWords
 from codecompass.languages.words import word_set
-from codecompass.query.query_words import STOP_WORDS, stem
+from codecompass.query.words.query_words import STOP_WORDS, stem
 
 MAX_SAID: Final = 14
 """Maximum number of stems of a sentence."""

@@ -11,7 +11,7 @@ from typing import Final
 
 from bench.lexicon.data_file import Relation
 from bench.lexicon.translation import Translations
-from codecompass.query.query_words import STOP_WORDS, stem
+from codecompass.query.words.query_words import STOP_WORDS, stem
 
 MAX_RELATIONS: Final = 16
 """Maximum number of relations of one word."""

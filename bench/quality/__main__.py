@@ -17,7 +17,7 @@ from bench.quality import report, resampling
 from bench.quality.data import Answer, Question, Repository, Truth, read_lines, read_published, write_lines
 from bench.quality.harness import Mode, Tool, WorkTree, ask, ask_ripgrep, ask_semble, build, find_trees
 from bench.quality.renamed_trees import hidden, renamed
-from codecompass.query.retrieval import SIGNALS
+from codecompass.query.words.retrieval import SIGNALS
 
 SETS = ("search", "nav")
 

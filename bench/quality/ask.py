@@ -20,7 +20,7 @@ from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import LocateSymbolReply, SearchCodeReply
 from codecompass.protocol.requests import LocateSymbol, SearchCode
 from codecompass.query import QueryOptions, locate_symbol, search_code
-from codecompass.query.retrieval import SIGNALS
+from codecompass.query.words.retrieval import SIGNALS
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.snapshot import Snapshot
 

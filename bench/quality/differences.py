@@ -24,8 +24,8 @@ from codecompass.actors.differences import IsCancelled, read_difference
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.worker_pool import WorkerPool, default_pool_size, open_worker_pool
 from codecompass.protocol.requests import DiffContext
-from codecompass.query.definition_changes import FileDefinitions, definition_changes
-from codecompass.query.file_versions import FileVersion, TreeDifference
+from codecompass.query.differences.definition_changes import FileDefinitions, definition_changes
+from codecompass.query.differences.file_versions import FileVersion, TreeDifference
 from codecompass.scan.git_changes import GitChanges
 from codecompass.scan.rules import ScanRules
 

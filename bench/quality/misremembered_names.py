@@ -22,7 +22,7 @@ from codecompass.languages.words import split_identifier
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import LocateSymbol, SearchCode
 from codecompass.query import locate_symbol, search_code
-from codecompass.query.query_words import name_parts
+from codecompass.query.words.query_words import name_parts
 from codecompass.scan.path_roles import role_of
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.rows import SymbolRow

@@ -33,7 +33,7 @@ from codecompass.protocol.replies import TypeHierarchyReply
 from codecompass.protocol.requests import MAX_REFERENCES, FindReferences, GetSymbolHierarchy
 from codecompass.query import find_references, get_symbol_hierarchy
 from codecompass.query.call_graph import CALLING_ROLES
-from codecompass.query.exact_names import symbol_handle
+from codecompass.query.names.exact_names import symbol_handle
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.snapshot import Snapshot
 

@@ -19,7 +19,7 @@ from codecompass.actors.tools import Tools
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import InvalidInput
 from codecompass.protocol.requests import DiffContext, LocateSymbol, SearchCode
-from codecompass.query.file_versions import ReadVersions, TreeDifference, tree_difference, version_tasks
+from codecompass.query.differences.file_versions import ReadVersions, TreeDifference, tree_difference, version_tasks
 from codecompass.query.filters import ChangedFiles, changed_files, chosen_paths
 from codecompass.query.options import QueryOptions
 from codecompass.query.path_globs import relative_to_root

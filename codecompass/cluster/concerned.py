@@ -9,15 +9,15 @@ from codecompass.actors.messages import Query
 from codecompass.cluster.library import Library
 from codecompass.cluster.repositories import Repository
 from codecompass.protocol.requests import FindReferences, LocateSymbol, SearchCode
-from codecompass.query.exact_names import is_handle
-from codecompass.query.exact_scan import scan_narrowing
 from codecompass.query.filters import symbol_kinds
 from codecompass.query.locate import ONLY_IMPORTS, ONLY_TESTS
-from codecompass.query.named_locations import asked_lines
+from codecompass.query.messages.traces_and_signatures import frames
+from codecompass.query.names.exact_names import is_handle
+from codecompass.query.names.named_locations import asked_lines
 from codecompass.query.path_globs import plain_path
-from codecompass.query.query_words import name_parts
-from codecompass.query.regex_terms import regex_terms
-from codecompass.query.traces_and_signatures import frames
+from codecompass.query.words.exact_scan import scan_narrowing
+from codecompass.query.words.query_words import name_parts
+from codecompass.query.words.regex_terms import regex_terms
 from codecompass.store.text_queries import Narrowing
 
 MAX_PATHS: Final = 8

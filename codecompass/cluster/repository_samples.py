@@ -22,9 +22,9 @@ from codecompass.languages.words import split_identifier
 from codecompass.protocol.replies import SearchEvidence
 from codecompass.query.file_listing import path_texts
 from codecompass.query.merging import SAMPLED_CHUNKS, evidence_of
-from codecompass.query.name_lookup import NameLikeness, likeness_to, sought_names
-from codecompass.query.query_words import name_parts, query_words
-from codecompass.query.retrieval import coverage_query
+from codecompass.query.names.name_lookup import NameLikeness, likeness_to, sought_names
+from codecompass.query.words.query_words import name_parts, query_words
+from codecompass.query.words.retrieval import coverage_query
 from codecompass.store.schema import CHUNK_RECORD, FILE_RECORD, SYMBOL_RECORD
 from codecompass.store.text_queries import Narrowing
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from codecompass.protocol.replies import DefinitionPlace, ReferenceDefinition
-from codecompass.query.exact_names import symbol_handle
-from codecompass.query.symbol_places import SymbolPlaces
+from codecompass.query.names.exact_names import symbol_handle
+from codecompass.query.uses.symbol_places import SymbolPlaces
 from codecompass.store.snapshot import Snapshot
 
 MAX_PLACES: Final = 5

@@ -13,14 +13,14 @@ from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import CallGraphReply, GraphEdge, GraphNode, Impact
 from codecompass.protocol.requests import Confidence, GetCallGraph
 from codecompass.query.asked_definitions import if_several
-from codecompass.query.chosen_symbol import ChosenSymbols, choose_symbols, left_out_by_path
-from codecompass.query.definitions import FileNames, entity
-from codecompass.query.exact_names import symbol_handle
 from codecompass.query.hierarchy import TypeTree, overridden, overriding
 from codecompass.query.metadata import answer_metadata
+from codecompass.query.names.exact_names import symbol_handle
 from codecompass.query.options import no_deadline
-from codecompass.query.symbol_places import SymbolPlaces, symbol_key
-from codecompass.query.uses import FoundUse, FoundUses, Uses
+from codecompass.query.uses.chosen_symbol import ChosenSymbols, choose_symbols, left_out_by_path
+from codecompass.query.uses.definitions import FileNames, entity
+from codecompass.query.uses.found_uses import FoundUse, FoundUses, Uses
+from codecompass.query.uses.symbol_places import SymbolPlaces, symbol_key
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot
 

@@ -17,9 +17,9 @@ from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import CodeContextReply, ContextItem, Excerpt, MatchedLine
 from codecompass.protocol.requests import GetCodeContext, SearchCode, Strategy
 from codecompass.query.call_graph import ANY_USAGE, Neighbours
-from codecompass.query.exact_names import symbol_handle
 from codecompass.query.filters import chosen_files
 from codecompass.query.metadata import answer_metadata
+from codecompass.query.names.exact_names import symbol_handle
 from codecompass.query.options import QueryOptions, no_deadline
 from codecompass.query.path_globs import relative_request
 from codecompass.query.search import find

@@ -24,15 +24,15 @@ from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import DiffContext
 from codecompass.protocol.text.differences import file_line, item_lines
-from codecompass.query.compared_definition import compared_definitions
-from codecompass.query.definition_changes import DefinitionChange, FileDefinitions, LineDifference, definition_changes
-from codecompass.query.exact_names import symbol_handle
-from codecompass.query.file_versions import TreeDifference
+from codecompass.query.differences.compared_definition import compared_definitions
+from codecompass.query.differences.definition_changes import DefinitionChange, FileDefinitions, LineDifference, definition_changes
+from codecompass.query.differences.file_versions import TreeDifference
+from codecompass.query.differences.users_of_changes import ChangeUsers, UserOfChange, UsersOfChanges
 from codecompass.query.metadata import answer_metadata
+from codecompass.query.names.exact_names import symbol_handle
 from codecompass.query.options import QueryOptions, no_deadline
 from codecompass.query.source_lines import cut
 from codecompass.query.token_budget import SEPARATOR, envelope_tokens, estimate_tokens
-from codecompass.query.users_of_changes import ChangeUsers, UserOfChange, UsersOfChanges
 from codecompass.scan.files import printable
 from codecompass.scan.git_changes import FileChange
 from codecompass.scan.git_revisions import Side

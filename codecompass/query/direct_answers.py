@@ -13,18 +13,18 @@ import msgspec
 from msgspec import Struct
 
 from codecompass.languages.uses.lexical_rules import lexical_rules
-from codecompass.query.definitions import entity
-from codecompass.query.exact_names import Reading, exactly, find_exactly, without_declarations
 from codecompass.query.filters import passes
 from codecompass.query.hierarchy import direct_subtypes
-from codecompass.query.intent import QueryIntent
-from codecompass.query.name_lookup import find_named
-from codecompass.query.query_words import name_parts
+from codecompass.query.messages.traces_and_signatures import FrameLocation, declared_name, frames, is_signature, locate_frames
+from codecompass.query.names.exact_names import Reading, exactly, find_exactly, without_declarations
+from codecompass.query.names.name_lookup import find_named
 from codecompass.query.search_hits import RankedPlace, Signals, definition_place, score_above
 from codecompass.query.source_lines import lines_of
-from codecompass.query.symbol_places import SymbolPlaces
-from codecompass.query.traces_and_signatures import FrameLocation, declared_name, frames, is_signature, locate_frames
-from codecompass.query.uses import FoundUse, Uses
+from codecompass.query.uses.definitions import entity
+from codecompass.query.uses.found_uses import FoundUse, Uses
+from codecompass.query.uses.symbol_places import SymbolPlaces
+from codecompass.query.words.intent import QueryIntent
+from codecompass.query.words.query_words import name_parts
 from codecompass.store.rows import IndexedFile, SymbolRow
 from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import Filter

@@ -14,10 +14,10 @@ from msgspec import Struct
 from codecompass.languages import described
 from codecompass.protocol.replies import Enclosing, Excerpt, MatchedLine
 from codecompass.protocol.requests import DetailLevel
-from codecompass.query.named_locations import lines_shown
-from codecompass.query.query_words import query_words, stem
+from codecompass.query.names.named_locations import lines_shown
 from codecompass.query.search_hits import MAX_SYMBOL_LINES, RankedPlace
 from codecompass.query.source_lines import comment_marks, cut, lines_of
+from codecompass.query.words.query_words import query_words, stem
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot
 

@@ -18,8 +18,8 @@ from codecompass.protocol.decode import SHOWN_VALUE_LENGTH
 from codecompass.protocol.requests import SearchCode
 from codecompass.query.filters import ChangedFiles, chosen_files, filter_warnings, languages_meant, nothing_fits
 from codecompass.query.path_globs import WILDCARDS, expression_of, path_globs, plain_path
-from codecompass.query.regex_branches import Branch, branches_of
 from codecompass.query.search_hits import Hit, HitPage, Hits, RankedPlace, Signals, file_place, score_in_order
+from codecompass.query.words.regex_branches import Branch, branches_of
 from codecompass.store.file_table import FileTable
 from codecompass.store.rows import IndexedFile
 from codecompass.store.snapshot import Snapshot

@@ -14,23 +14,23 @@ from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import HierarchyNode, RelatedType, SymbolHierarchyReply, TypeHierarchyReply
 from codecompass.protocol.requests import Confidence, GetSymbolHierarchy, Relation
 from codecompass.query.asked_definitions import if_several
-from codecompass.query.chosen_symbol import ChosenSymbols, choose_symbols, left_out_by_path
-from codecompass.query.declared_types import base_names
-from codecompass.query.definitions import TYPE_KINDS, FileNames, enclosing, entity, is_member
-from codecompass.query.exact_names import symbol_handle
 from codecompass.query.metadata import answer_metadata
+from codecompass.query.names.exact_names import symbol_handle
 from codecompass.query.options import MAX_HIERARCHY_BYTES, no_deadline
-from codecompass.query.query_words import name_parts
 from codecompass.query.shaping import stable_handle
-from codecompass.query.structural_types import (
+from codecompass.query.uses.chosen_symbol import ChosenSymbols, choose_symbols, left_out_by_path
+from codecompass.query.uses.declared_types import base_names
+from codecompass.query.uses.definitions import TYPE_KINDS, FileNames, enclosing, entity, is_member
+from codecompass.query.uses.found_uses import Uses
+from codecompass.query.uses.structural_types import (
     MAX_OVERRIDING,
     has_structural_interfaces,
     interface_methods,
     with_the_methods_of,
 )
-from codecompass.query.symbol_places import SymbolPlaces
-from codecompass.query.type_members import MAX_SUPERTYPES
-from codecompass.query.uses import Uses
+from codecompass.query.uses.symbol_places import SymbolPlaces
+from codecompass.query.uses.type_members import MAX_SUPERTYPES
+from codecompass.query.words.query_words import name_parts
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot
 

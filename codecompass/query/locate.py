@@ -9,7 +9,9 @@ from codecompass.languages.records import SymbolKind
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import LocateSymbolReply, NextAction
 from codecompass.protocol.requests import LocateSymbol
-from codecompass.query.exact_names import (
+from codecompass.query.filters import changed_warnings, filter_warnings, index_filter, passes, symbol_kinds
+from codecompass.query.metadata import answer_metadata, text_only_warnings
+from codecompass.query.names.exact_names import (
     MAX_NAMESAKES,
     NamedDefinition,
     NameMatch,
@@ -20,18 +22,16 @@ from codecompass.query.exact_names import (
     outdated,
     symbol_of_handle,
 )
-from codecompass.query.filters import changed_warnings, filter_warnings, index_filter, passes, symbol_kinds
-from codecompass.query.intent import listed
-from codecompass.query.metadata import answer_metadata, text_only_warnings
-from codecompass.query.name_lookup import NAME_MATCH, READING_SCORE, find_named
-from codecompass.query.named_locations import AskedLines, asked_lines, places_of_lines
+from codecompass.query.names.name_lookup import NAME_MATCH, READING_SCORE, find_named
+from codecompass.query.names.named_locations import AskedLines, asked_lines, places_of_lines
 from codecompass.query.options import QueryOptions, no_deadline
 from codecompass.query.outline import import_name
 from codecompass.query.path_globs import relative_request
-from codecompass.query.query_words import name_parts
 from codecompass.query.search import TIME_WAS_UP
 from codecompass.query.search_hits import KIND_WEIGHT, Hit, RankedPlace, Signals, definition_place, score_in_order
 from codecompass.query.shaping import ResultShape, ranking_reasons, shape
+from codecompass.query.words.intent import listed
+from codecompass.query.words.query_words import name_parts
 from codecompass.scan.path_roles import role_of
 from codecompass.store.rows import ImportRow
 from codecompass.store.snapshot import Snapshot

@@ -26,12 +26,12 @@ from msgspec.structs import replace
 from codecompass.languages.words import split_identifier
 from codecompass.protocol.metadata import RankingReason
 from codecompass.protocol.replies import HitEvidence, LocateSymbolReply, Result, SearchCodeReply, SearchEvidence, WordEvidence
-from codecompass.query.exact_names import NameMatch
-from codecompass.query.query_words import WantedWords, query_words
-from codecompass.query.quotation import quotation_of
-from codecompass.query.retrieval import coverage_query, inverse_frequency, n_chunks, word_frequency
+from codecompass.query.messages.quotation import quotation_of
+from codecompass.query.names.exact_names import NameMatch
 from codecompass.query.search_hits import Hit, RankedPlace
 from codecompass.query.source_lines import lines_of
+from codecompass.query.words.query_words import WantedWords, query_words
+from codecompass.query.words.retrieval import coverage_query, inverse_frequency, n_chunks, word_frequency
 from codecompass.store.snapshot import Snapshot
 
 NAME_MATCHES: Final = get_args(NameMatch)

@@ -10,7 +10,7 @@ from codecompass.units import KIB
 
 if TYPE_CHECKING:
     from codecompass.protocol.replies import ImportedSymbol
-    from codecompass.query.file_versions import TreeDifference
+    from codecompass.query.differences.file_versions import TreeDifference
     from codecompass.query.filters import ChangedFiles
     from codecompass.query.semantic_search import QuestionMeaning
 

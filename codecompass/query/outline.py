@@ -22,9 +22,9 @@ from codecompass.query.filters import chosen_files
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.options import QueryOptions
 from codecompass.query.path_globs import plain_path, relative_to_root, without_lines
-from codecompass.query.query_words import query_words
-from codecompass.query.retrieval import file_query
 from codecompass.query.source_lines import cut, lines_of
+from codecompass.query.words.query_words import query_words
+from codecompass.query.words.retrieval import file_query
 from codecompass.store.rows import FileRow, ImportRow, SymbolRow
 from codecompass.store.snapshot import Snapshot
 

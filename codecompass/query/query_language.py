@@ -16,7 +16,7 @@ from msgspec import Struct
 from codecompass.protocol.decode import ALL_FILES
 from codecompass.protocol.kinds import KINDS_ON_INPUT, SYMBOL_KINDS
 from codecompass.protocol.requests import LocateSymbol, SearchCode, SearchMode
-from codecompass.query.line_matchers import escaped
+from codecompass.query.words.line_matchers import escaped
 
 FilterName = Literal["lang", "file", "-file", "kind", "repo", "case", "sym"]
 

@@ -15,15 +15,10 @@ from msgspec import Struct
 from codecompass.errors import InvalidInput
 from codecompass.languages.records import SymbolKind
 from codecompass.protocol.requests import SearchCode
-from codecompass.query.exact_scan import FoundLine, candidates_in_order
 from codecompass.query.file_listing import list_files
-from codecompass.query.intent import classify
-from codecompass.query.line_matchers import any_case_matcher, literal_matcher, regex_matcher
-from codecompass.query.message_search import FoundMessage
-from codecompass.query.named_locations import asked_lines, named_files
+from codecompass.query.messages.message_search import FoundMessage
+from codecompass.query.names.named_locations import asked_lines, named_files
 from codecompass.query.options import QueryOptions
-from codecompass.query.pattern_notation import glob_meant, name_pattern, patterns_meant
-from codecompass.query.regex_terms import regex_terms, text_terms
 from codecompass.query.search_hits import HitPage, Hits, RankedPlace
 from codecompass.query.source_lines import cut, lines_of
 from codecompass.query.verbatim import (
@@ -37,6 +32,11 @@ from codecompass.query.verbatim import (
     scan_lines,
     scan_whole,
 )
+from codecompass.query.words.exact_scan import FoundLine, candidates_in_order
+from codecompass.query.words.intent import classify
+from codecompass.query.words.line_matchers import any_case_matcher, literal_matcher, regex_matcher
+from codecompass.query.words.pattern_notation import glob_meant, name_pattern, patterns_meant
+from codecompass.query.words.regex_terms import regex_terms, text_terms
 from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import Filter
 

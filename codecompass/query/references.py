@@ -27,14 +27,14 @@ from codecompass.protocol.replies import (
 )
 from codecompass.protocol.requests import Confidence, FindReferences
 from codecompass.query.asked_definitions import asked_definition
-from codecompass.query.chosen_symbol import choose_symbols, file_filter, left_out_by_path
-from codecompass.query.definitions import FileNames, code_around, family_of, is_member, last_part, owner_name
-from codecompass.query.elsewhere import DOUBTFUL, Asked, Elsewhere, ElsewhereLine, elsewhere_uses
 from codecompass.query.excerpts import enclosing_of
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.options import QueryOptions, no_deadline
-from codecompass.query.use_lines import use_text
-from codecompass.query.uses import CONFIDENCES, FILES_BETWEEN_CHECKS, FoundUse, FoundUses, Uses, once, role_of_use
+from codecompass.query.uses.chosen_symbol import choose_symbols, file_filter, left_out_by_path
+from codecompass.query.uses.definitions import FileNames, code_around, family_of, is_member, last_part, owner_name
+from codecompass.query.uses.elsewhere import DOUBTFUL, Asked, Elsewhere, ElsewhereLine, elsewhere_uses
+from codecompass.query.uses.found_uses import CONFIDENCES, FILES_BETWEEN_CHECKS, FoundUse, FoundUses, Uses, once, role_of_use
+from codecompass.query.uses.use_lines import use_text
 from codecompass.store.rows import ImportRow, PackageRow, SymbolRow
 from codecompass.store.snapshot import Snapshot
 

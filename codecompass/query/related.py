@@ -10,11 +10,11 @@ from codecompass.protocol.replies import RelatedAnchor, RelatedSymbol, RelatedSy
 from codecompass.protocol.requests import FindRelatedSymbols
 from codecompass.query.asked_definitions import if_several
 from codecompass.query.call_graph import ANY_USAGE, Neighbours
-from codecompass.query.chosen_symbol import choose_symbols, left_out_by_path
-from codecompass.query.exact_names import symbol_handle
 from codecompass.query.metadata import answer_metadata
+from codecompass.query.names.exact_names import symbol_handle
 from codecompass.query.options import no_deadline
 from codecompass.query.shaping import stable_handle
+from codecompass.query.uses.chosen_symbol import choose_symbols, left_out_by_path
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot
 

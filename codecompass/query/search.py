@@ -11,26 +11,19 @@ import msgspec
 from codecompass.protocol.metadata import AnswerState, PathExplanation, Verdict
 from codecompass.protocol.replies import NextAction, SearchCodeReply
 from codecompass.protocol.requests import SearchCode
-from codecompass.query import retrieval
-from codecompass.query.best_definitions import with_best_definitions
 from codecompass.query.direct_answers import SEARCHED_PLACES, named_definitions, relation_places
-from codecompass.query.exact_names import is_handle, outdated, symbol_of_handle
-from codecompass.query.exact_scan import FoundLine, scan
 from codecompass.query.excerpts import SEARCHED_LINES, word_pattern
 from codecompass.query.file_listing import list_files
 from codecompass.query.filters import changed_warnings, filter_warnings, index_filter, passes, symbol_kinds
-from codecompass.query.intent import classify, listed, missing_names, unknown_words, unquoted
-from codecompass.query.line_matchers import escaped
 from codecompass.query.merging import search_evidence
-from codecompass.query.message_search import FoundMessage, SoughtMessage, find_messages, message_places, sought_message
+from codecompass.query.messages.message_search import FoundMessage, SoughtMessage, find_messages, message_places, sought_message
+from codecompass.query.messages.traces_and_signatures import frames
 from codecompass.query.metadata import answer_metadata
-from codecompass.query.named_locations import asked_lines, named_files
+from codecompass.query.names.exact_names import is_handle, outdated, symbol_of_handle
+from codecompass.query.names.named_locations import asked_lines, named_files
 from codecompass.query.options import QueryOptions, no_deadline
 from codecompass.query.path_globs import plain_path, relative_request
-from codecompass.query.query_words import QueryWord, WantedWords, name_parts, query_words
-from codecompass.query.ranking import MAX_IMPORTERS, NO_PHRASES, rank, with_importers
 from codecompass.query.readings import Asked, as_part_of_words, in_other_case, option_lines, read_before_words, template_lines
-from codecompass.query.retrieval import Candidates, ChunkKey, breadth_for, retrieve
 from codecompass.query.search_hits import (
     Hit,
     HitPage,
@@ -41,8 +34,15 @@ from codecompass.query.search_hits import (
     score_above,
 )
 from codecompass.query.shaping import Page, ResultShape, ranking_reasons, shape
-from codecompass.query.traces_and_signatures import frames
 from codecompass.query.verbatim import MAX_LENGTH, HeldText, few_lines, find_verbatim, held_text, with_held_tokens
+from codecompass.query.words import retrieval
+from codecompass.query.words.best_definitions import with_best_definitions
+from codecompass.query.words.exact_scan import FoundLine, scan
+from codecompass.query.words.intent import classify, listed, missing_names, unknown_words, unquoted
+from codecompass.query.words.line_matchers import escaped
+from codecompass.query.words.query_words import QueryWord, WantedWords, name_parts, query_words
+from codecompass.query.words.ranking import MAX_IMPORTERS, NO_PHRASES, rank, with_importers
+from codecompass.query.words.retrieval import Candidates, ChunkKey, breadth_for, retrieve
 from codecompass.store.rows import FileRow
 from codecompass.store.snapshot import Snapshot, WeighedSearch
 from codecompass.store.text_queries import Filter

@@ -14,9 +14,9 @@ from msgspec import Struct
 from codecompass.languages.records import SymbolKind
 from codecompass.protocol.replies import HitUnit, MatchedLine
 from codecompass.query.filters import has_kind
-from codecompass.query.intent import QueryIntent
-from codecompass.query.query_words import WantedWords
 from codecompass.query.source_lines import lines_of
+from codecompass.query.words.intent import QueryIntent
+from codecompass.query.words.query_words import WantedWords
 from codecompass.store.rows import IndexedFile, SymbolRow
 from codecompass.store.snapshot import Snapshot
 

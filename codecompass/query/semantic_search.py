@@ -12,14 +12,14 @@ from msgspec import Struct
 
 from codecompass.languages.records import SymbolKind
 from codecompass.protocol.requests import GetCodeContext, Request, SearchCode
-from codecompass.query.best_definitions import MAX_ALSO
-from codecompass.query.exact_names import is_handle
 from codecompass.query.filters import has_kind, passes
-from codecompass.query.intent import classify, unquoted
-from codecompass.query.named_locations import asked_lines
-from codecompass.query.ranking import role_scale
-from codecompass.query.retrieval import Candidates
+from codecompass.query.names.exact_names import is_handle
+from codecompass.query.names.named_locations import asked_lines
 from codecompass.query.search_hits import RankedPlace, Signals
+from codecompass.query.words.best_definitions import MAX_ALSO
+from codecompass.query.words.intent import classify, unquoted
+from codecompass.query.words.ranking import role_scale
+from codecompass.query.words.retrieval import Candidates
 from codecompass.scan.path_roles import PathReader
 from codecompass.semantic.fusion import fused, reciprocal
 from codecompass.semantic.target import SemanticUnavailable

@@ -18,10 +18,9 @@ from codecompass.protocol.encode import encoded_size
 from codecompass.protocol.metadata import RankingReason
 from codecompass.protocol.replies import Excerpt, FurtherDefinition, Result, SymbolReference
 from codecompass.protocol.requests import MAX_LIMIT, DetailLevel, ExplainLevel
-from codecompass.query.exact_names import symbol_handle
 from codecompass.query.excerpts import CONTEXT_LINES, Body, body_of, excerpt_of
-from codecompass.query.named_locations import lines_shown
-from codecompass.query.query_words import WantedWords, stem, word_bag
+from codecompass.query.names.exact_names import symbol_handle
+from codecompass.query.names.named_locations import lines_shown
 from codecompass.query.search_hits import Hit, RankedPlace
 from codecompass.query.source_lines import (
     CONTENT_CHARACTERS,
@@ -32,6 +31,7 @@ from codecompass.query.source_lines import (
     excerpt,
     lines_of,
 )
+from codecompass.query.words.query_words import WantedWords, stem, word_bag
 from codecompass.settings import AnswerForm
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot

@@ -27,13 +27,13 @@ from codecompass.protocol.requests import (
     Request,
     SearchCode,
 )
-from codecompass.query.exact_names import is_handle, symbol_of_handle
-from codecompass.query.exact_scan import scan_narrowing
 from codecompass.query.filters import chosen_paths
-from codecompass.query.named_locations import AskedLines, asked_lines, places_of_lines
+from codecompass.query.messages.traces_and_signatures import declared_name, frames
+from codecompass.query.names.exact_names import is_handle, symbol_of_handle
+from codecompass.query.names.named_locations import AskedLines, asked_lines, places_of_lines
 from codecompass.query.path_globs import plain_path, relative_to_root
-from codecompass.query.query_words import identifiers, is_code_name, name_parts, query_words, stem
-from codecompass.query.traces_and_signatures import declared_name, frames
+from codecompass.query.words.exact_scan import scan_narrowing
+from codecompass.query.words.query_words import identifiers, is_code_name, name_parts, query_words, stem
 from codecompass.scan.path_roles import PathReader
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot

@@ -11,15 +11,15 @@ from typing import Final
 from codecompass.languages.words import ODD_WORD_MARK
 from codecompass.protocol.replies import SearchEvidence, WordEvidence
 from codecompass.protocol.requests import FindReferences, LocateSymbol, SearchCode
-from codecompass.query.exact_names import is_handle
-from codecompass.query.exact_scan import scan_narrowing
 from codecompass.query.filters import symbol_kinds
 from codecompass.query.locate import ONLY_IMPORTS, ONLY_TESTS
 from codecompass.query.merging import word_worth
-from codecompass.query.name_lookup import sought_names
-from codecompass.query.named_locations import asked_lines
-from codecompass.query.query_words import name_parts, query_words
-from codecompass.query.traces_and_signatures import frames
+from codecompass.query.messages.traces_and_signatures import frames
+from codecompass.query.names.exact_names import is_handle
+from codecompass.query.names.name_lookup import sought_names
+from codecompass.query.names.named_locations import asked_lines
+from codecompass.query.words.exact_scan import scan_narrowing
+from codecompass.query.words.query_words import name_parts, query_words
 from codecompass.store.schema import index_tokens
 from codecompass.store.text_queries import TOKEN_MARKS, Narrowing, TermPattern
 from codecompass.store.word_summary import WordSummary

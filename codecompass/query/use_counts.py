@@ -11,12 +11,12 @@ from codecompass.languages import SYMBOL_LANGUAGES
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import UseCount, UseCountsReply
 from codecompass.protocol.requests import CountUses
-from codecompass.query.chosen_symbol import symbols_at
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.options import no_deadline
 from codecompass.query.outline import known_file
-from codecompass.query.symbol_places import SymbolPlaces
-from codecompass.query.uses import Uses
+from codecompass.query.uses.chosen_symbol import symbols_at
+from codecompass.query.uses.found_uses import Uses
+from codecompass.query.uses.symbol_places import SymbolPlaces
 from codecompass.store.snapshot import Snapshot
 
 MAX_DEFINITIONS: Final = 100

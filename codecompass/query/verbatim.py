@@ -15,16 +15,16 @@ from msgspec import Struct
 
 from codecompass.languages.records import SymbolKind
 from codecompass.protocol.replies import MatchedLine
-from codecompass.query.exact_names import exactly, without_declarations
-from codecompass.query.exact_scan import FoundLine, Lines, Scanned, hits_of_lines, in_order, scan_passages
 from codecompass.query.excerpts import SEARCHED_LINES
-from codecompass.query.intent import classify
-from codecompass.query.line_matchers import Matcher, whole_matcher
+from codecompass.query.names.exact_names import exactly, without_declarations
 from codecompass.query.options import QueryOptions
-from codecompass.query.query_words import is_code_name, word_bag
-from codecompass.query.regex_terms import text_terms
 from codecompass.query.search_hits import Hit, HitPage, Hits, RankedPlace, definition_place, score_in_order
 from codecompass.query.source_lines import lines_of
+from codecompass.query.words.exact_scan import FoundLine, Lines, Scanned, hits_of_lines, in_order, scan_passages
+from codecompass.query.words.intent import classify
+from codecompass.query.words.line_matchers import Matcher, whole_matcher
+from codecompass.query.words.query_words import is_code_name, word_bag
+from codecompass.query.words.regex_terms import text_terms
 from codecompass.scan.path_roles import PathReader, is_history
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import ChunkCandidates, Passage, Snapshot

@@ -7,7 +7,7 @@ from codecompass.actors.differences import _read as read_side
 from codecompass.actors.worker_pool import open_worker_pool
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import IndexStatus
-from codecompass.query.file_versions import tree_difference
+from codecompass.query.differences.file_versions import tree_difference
 from codecompass.query.status import index_status
 from codecompass.scan.git_changes import find_changes
 from codecompass.scan.git_revisions import named_side, repository_of

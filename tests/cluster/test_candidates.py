@@ -15,7 +15,7 @@ from codecompass.cluster.schema import TEXT_FIELDS
 from codecompass.cluster.trigrams import MAX_LOOKED_UP, trigrams, with_trigrams
 from codecompass.languages.records import Chunk
 from codecompass.languages.words import MAX_TOKEN_BYTES
-from codecompass.query.regex_terms import regex_terms, text_terms
+from codecompass.query.words.regex_terms import regex_terms, text_terms
 from codecompass.store.rows import IndexedFile
 
 pytestmark = pytest.mark.invariant(of="test_what_one_query_leaves_out_has_no_answer")

@@ -7,7 +7,7 @@ import pytest
 from codecompass.cluster.engine import Engine
 from codecompass.cluster.repository_samples import SAMPLED_REPOSITORIES, Across
 from codecompass.cluster.scoring import EngineRarities
-from codecompass.query.regex_terms import regex_terms, text_terms
+from codecompass.query.words.regex_terms import regex_terms, text_terms
 from codecompass.transport.tools import project_answers, several_projects
 from tests.cluster.organisation import files_of, organisation, serving_library
 from tests.transport.http.client import ask, call

@@ -4,7 +4,7 @@ import pytest
 
 from codecompass.protocol.requests import SearchCode
 from codecompass.query import search_code
-from codecompass.query.asked_roles import asked_roles
+from codecompass.query.words.asked_roles import asked_roles
 from codecompass.scan.path_roles import role_of
 
 SEMAPHORE = '''\

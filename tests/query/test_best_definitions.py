@@ -7,8 +7,8 @@ from codecompass.protocol.requests import SearchCode
 from codecompass.protocol.text import render
 from codecompass.query import search_code
 from codecompass.query.options import QueryOptions
-from codecompass.query.query_words import WantedWords
 from codecompass.query.shaping import HIT_BYTES
+from codecompass.query.words.query_words import WantedWords
 
 FILLER = "".join(f"    def unrelated_{number}(self):\n        return {number}\n\n" for number in range(30))
 CLIENT = f'''\

@@ -14,8 +14,8 @@ from codecompass.languages.language import Language
 from codecompass.languages.records import Use
 from codecompass.languages.uses.lexical_rules import LexicalRules, known_rules, lexical_rules
 from codecompass.languages.written_types import WrittenTypes
-from codecompass.query.binding import Binder
-from codecompass.query.definitions import FileNames
+from codecompass.query.uses.binder import Binder
+from codecompass.query.uses.definitions import FileNames
 from codecompass.store.rows import ImportRow, SymbolRow
 
 

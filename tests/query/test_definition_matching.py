@@ -3,9 +3,9 @@
 import pytest
 
 from codecompass.languages.records import Symbol
-from codecompass.query.definition_changes import NOT_ALL_MATCHED, definition_changes
-from codecompass.query.definition_matching import MAX_COMPARED_LINES, MatchingBudget, matched, moved_definitions
-from codecompass.query.file_versions import ChangedFile, DefinitionNode, FileVersion, nodes_of
+from codecompass.query.differences.definition_changes import NOT_ALL_MATCHED, definition_changes
+from codecompass.query.differences.definition_matching import MAX_COMPARED_LINES, MatchingBudget, matched, moved_definitions
+from codecompass.query.differences.file_versions import ChangedFile, DefinitionNode, FileVersion, nodes_of
 from codecompass.scan.git_changes import FileChange, Hunk
 
 pytestmark = pytest.mark.invariant(

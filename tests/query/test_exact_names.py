@@ -6,7 +6,7 @@ import trio
 from codecompass.errors import SymbolNotFound
 from codecompass.protocol.requests import FindRelatedSymbols, GetCodeContext, GetSymbolHierarchy, LocateSymbol, SearchCode
 from codecompass.query import find_related_symbols, get_code_context, get_symbol_hierarchy, locate_symbol, search_code
-from codecompass.query.exact_names import find_exactly, symbol_handle, symbol_of_handle
+from codecompass.query.names.exact_names import find_exactly, symbol_handle, symbol_of_handle
 from tests.query.project import FILES
 
 

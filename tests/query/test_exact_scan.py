@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from codecompass.errors import InvalidInput
 from codecompass.protocol.requests import SearchCode
 from codecompass.query import QueryOptions, search_code
-from codecompass.query.line_matchers import literal_matcher, regex_matcher
 from codecompass.query.search import find
+from codecompass.query.words.line_matchers import literal_matcher, regex_matcher
 from tests.conftest import tool
 from tests.query.project import FILES
 

@@ -4,7 +4,7 @@ import pytest
 
 from codecompass.protocol.requests import SearchCode
 from codecompass.query import QueryOptions, search_code
-from codecompass.query.exact_scan import in_order
+from codecompass.query.words.exact_scan import in_order
 from codecompass.store.facts import ORDER_BATCH
 from codecompass.store.text_queries import Narrowing, TermPattern
 

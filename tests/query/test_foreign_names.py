@@ -4,7 +4,7 @@ import pytest
 
 from codecompass.protocol.requests import FindReferences
 from codecompass.query import find_references
-from codecompass.query.exact_names import symbol_handle
+from codecompass.query.names.exact_names import symbol_handle
 
 BUILT_IN = {
     "Codec.java": (

@@ -4,7 +4,7 @@ import pytest
 
 from codecompass.protocol.requests import SearchCode
 from codecompass.query import search_code
-from codecompass.query.intent import classify, listed, missing_names, unknown_words, unquoted
+from codecompass.query.words.intent import classify, listed, missing_names, unknown_words, unquoted
 
 LABELLED = [
     ("validate_token", "symbol"),

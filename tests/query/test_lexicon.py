@@ -7,8 +7,8 @@ import zlib
 import pytest
 
 from bench.lexicon.data_file import Relation, encoded
-from codecompass.query.lexicon import DATA_FILE, HEADER, MAGIC, DamagedLexicon, Lexicon, RelatedWord, related_words
-from codecompass.query.query_words import stem
+from codecompass.query.words.lexicon import DATA_FILE, HEADER, MAGIC, DamagedLexicon, Lexicon, RelatedWord, related_words
+from codecompass.query.words.query_words import stem
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 from codecompass.protocol.encode import encode
 from codecompass.protocol.requests import GetSymbolHierarchy, LocateSymbol
 from codecompass.query import get_symbol_hierarchy, locate_symbol
-from codecompass.query.name_lookup import edit_distance
+from codecompass.query.names.name_lookup import edit_distance
 
 
 @pytest.fixture(scope="session")

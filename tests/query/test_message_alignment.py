@@ -2,8 +2,8 @@
 
 import pytest
 
-from codecompass.query.message_alignment import PreparedMessage, align
-from codecompass.query.message_parsing import read_message, read_source
+from codecompass.query.messages.message_alignment import PreparedMessage, align
+from codecompass.query.messages.message_parsing import read_message, read_source
 
 
 def best(message, source):

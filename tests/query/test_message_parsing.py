@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codecompass.query.message_parsing import HOLE, read_message, read_source, unescaped
+from codecompass.query.messages.message_parsing import HOLE, read_message, read_source, unescaped
 
 
 def core(text):

@@ -4,7 +4,7 @@ import pytest
 
 from codecompass.protocol.requests import LocateSymbol, SearchCode
 from codecompass.query import locate_symbol, search_code
-from codecompass.query.name_lookup import READING_SCORE, find_named
+from codecompass.query.names.name_lookup import READING_SCORE, find_named
 from codecompass.store.text_queries import Filter
 
 PYTHON = 'Traceback (most recent call last):\n  File "/ci/build/shop/limits.py", line 17, in allow\n    raise LimitExceeded()'

@@ -4,7 +4,7 @@ import pytest
 
 from codecompass.protocol.requests import LocateSymbol, SearchCode
 from codecompass.query import locate_symbol, search_code
-from codecompass.query.named_locations import AskedLines, asked_lines
+from codecompass.query.names.named_locations import AskedLines, asked_lines
 
 HANDLER = "src/auth/handler.rs"
 

@@ -4,7 +4,7 @@ import pytest
 
 from codecompass.protocol.requests import FindReferences, GetCallGraph
 from codecompass.query import find_references, get_call_graph
-from codecompass.query.exact_names import symbol_handle
+from codecompass.query.names.exact_names import symbol_handle
 
 CASES = {
     "java": (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from codecompass.query.exact_names import find_exactly
+from codecompass.query.names.exact_names import find_exactly
 from codecompass.query.references import imported_symbol, uses_from_outside
 
 PYTHON = {

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codecompass.languages.unspaced import RUN as UNSPACED
-from codecompass.query.query_words import (
+from codecompass.query.words.query_words import (
     Coverage,
     WantedWords,
     identifiers,

@@ -3,7 +3,7 @@
 import pytest
 
 from codecompass.query.merging import sample_evidence
-from codecompass.query.quotation import Quotation
+from codecompass.query.messages.quotation import Quotation
 
 ERROR = "Command 'deploy' does not support the flag --force"
 

@@ -4,7 +4,7 @@ import pytest
 
 from codecompass.protocol.requests import SearchCode
 from codecompass.query import search_code
-from codecompass.query.pattern_notation import glob_meant, name_pattern, patterns_meant
+from codecompass.query.words.pattern_notation import glob_meant, name_pattern, patterns_meant
 
 FILES = {
     "src/clock.go": "package clock\n\nfunc Wait() {\n\ttime.Sleep(5)\n\ttimeXSleep(5)\n}\n",

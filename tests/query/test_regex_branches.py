@@ -2,7 +2,7 @@
 
 import pytest
 
-from codecompass.query.regex_branches import MAX_BRANCHES, MAX_DEPTH, Gap, branches_of
+from codecompass.query.words.regex_branches import MAX_BRANCHES, MAX_DEPTH, Gap, branches_of
 
 ANY, WORD, MARKS, PLAIN, MAYBE, EDGE = Gap.ANY, Gap.WORD, Gap.MARKS, Gap.PLAIN, Gap.MAYBE_PLAIN, Gap.EDGE
 

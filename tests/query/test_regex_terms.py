@@ -8,7 +8,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from codecompass.languages.words import ASCII_MARK, ODD_WORD_MARK, WordSplitter
-from codecompass.query.regex_terms import regex_terms, text_terms
+from codecompass.query.words.regex_terms import regex_terms, text_terms
 from codecompass.store.schema import index_tokens
 from codecompass.store.text_queries import Narrowing, TermPattern
 

@@ -4,9 +4,9 @@ import pytest
 
 from codecompass.protocol.requests import SearchCode
 from codecompass.query import search_code
-from codecompass.query.lexicon import related_words
 from codecompass.query.options import QueryOptions
-from codecompass.query.query_words import PART_WEIGHT, WantedWords, query_words
+from codecompass.query.words.lexicon import related_words
+from codecompass.query.words.query_words import PART_WEIGHT, WantedWords, query_words
 
 LISTING = """\
 def list_dir(dir, filter):

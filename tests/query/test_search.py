@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from codecompass.protocol.encode import encode
 from codecompass.protocol.requests import SearchCode
 from codecompass.query import QueryOptions, search_code
-from codecompass.query.retrieval import SIGNALS
+from codecompass.query.words.retrieval import SIGNALS
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from codecompass.query.traces_and_signatures import StackFrame, declared_name, frames, is_signature
+from codecompass.query.messages.traces_and_signatures import StackFrame, declared_name, frames, is_signature
 
 
 @pytest.mark.parametrize(

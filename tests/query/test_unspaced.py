@@ -10,8 +10,8 @@ from codecompass.protocol.requests import LocateSymbol, SearchCode
 from codecompass.query.locate import locate_symbol
 from codecompass.query.options import QueryOptions
 from codecompass.query.outline import similar_paths
-from codecompass.query.regex_terms import text_terms
 from codecompass.query.search import search_code
+from codecompass.query.words.regex_terms import text_terms
 from codecompass.store.snapshot import Snapshot
 from tests.support.workspace import TestWorkspace
 

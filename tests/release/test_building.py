@@ -75,8 +75,8 @@ def test_the_wheel_has_the_tracked_files_of_the_package_and_its_metadata_and_not
     "needed",
     [
         "codecompass/py.typed",
-        "codecompass/query/lexicon.bin",
-        "codecompass/query/lexicon.license.txt",
+        "codecompass/query/words/lexicon.bin",
+        "codecompass/query/words/lexicon.license.txt",
         "codecompass/transport/ui/static/style.css",
         "codecompass/transport/ui/static/icon.svg",
         "codecompass/transport/ui/templates/base.html",

@@ -23,8 +23,8 @@ from codecompass.protocol.replies import (
     SearchCodeReply,
 )
 from codecompass.protocol.requests import FindReferences, LocateSymbol, SearchCode
-from codecompass.query.chosen_symbol import MAX_SYMBOLS
 from codecompass.query.merging import MergedResults, WorkspacePart, in_turns, merged_page, merged_results
+from codecompass.query.uses.chosen_symbol import MAX_SYMBOLS
 from codecompass.transport.calls import CallOutcome
 from codecompass.transport.tools.call import ToolCall, ask_index
 from codecompass.transport.tools.merged_uses import Home, MergedUses

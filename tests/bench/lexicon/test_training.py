@@ -13,7 +13,7 @@ from bench.lexicon.pairs import MAX_FORM_COUNT, Pair, repository_pairs
 from bench.lexicon.records import ChangeWords, DefinitionWords, Repository, write_rows
 from bench.lexicon.relations import strongest, usual_words
 from bench.lexicon.translation import learn
-from codecompass.query.lexicon import Lexicon
+from codecompass.query.words.lexicon import Lexicon
 
 SENTENCES = (
     ("delete the record", ("remove", "entry"), ("store", "entries", "remove")),

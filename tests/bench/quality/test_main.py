@@ -7,7 +7,7 @@ import pytest
 
 from bench.quality.__main__ import main
 from bench.quality.data import Answer, Repository, Target, Truth, read_lines, write_lines
-from codecompass.query.retrieval import SIGNALS
+from codecompass.query.words.retrieval import SIGNALS
 from tests.conftest import tool
 
 CART = "class Cart:\n    '''Holds what a customer wants to buy.'''\n\n    def checkout(self):\n        return 1\n"

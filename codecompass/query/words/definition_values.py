@@ -1,0 +1,367 @@
+"""Values definitions for a question in words, and files by their best definition and their text.
+
+A definition counts by its own text: the words in its name and scope, and those in its lines including the comment above, without
+the lines of definitions nested in a type, scored like BM25.
+"""
+
+import math
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from codecompass.languages.records import CLASS_LIKE, SymbolKind
+from codecompass.languages.words import split_identifier
+from codecompass.query.search_hits import RankedPlace
+from codecompass.query.words.asked_roles import OTHER_KIND, AskedRoles
+from codecompass.query.words.query_words import WantedWords, compound_words
+from codecompass.query.words.retrieval import Candidates
+from codecompass.scan.path_roles import role_of
+from codecompass.store.rows import DefinitionSpan
+
+LINES_ABOVE: Final = 2
+"""Lines above a definition that count as its own (the end of its comment), up to an empty line or another definition. More lines
+find no more (measured 2026-11-23)."""
+
+MAX_LITERALS: Final = 4
+LITERAL_WORTH: Final = 2.0
+"""How many compound words (`--retry-all`, `MAX_SIZE`) are also searched for literally if a role is asked for, and the worth of
+one, relative to the word worth most."""
+
+MAX_SHOWN_LINES: Final = 120
+"""Longer definitions are worse answers: a reader would have to search in them again."""
+
+SATURATION: Final = 0.8
+LENGTH_SHARE: Final = 0.3
+USUAL_LINES: Final = 20
+"""BM25's saturation of repeated words (k1), its length normalisation (b), and the length of a definition taken as average."""
+
+REPEATED: Final = 1.0
+PRESENT: Final = 0.5
+NAMED: Final = 1.0
+IN_SCOPE: Final = 0.5
+FOUND_BEFORE: Final = 0.25
+"""Weights of: words by how often they occur, words that occur, words in the name, words in the name of the scope, and the share
+of an already ranked place that the definition covers."""
+
+LONG: Final = 0.3
+"""Factor for definitions of more than MAX_SHOWN_LINES."""
+
+SHORT_LINES: Final = 2
+SHORT: Final = 0.7
+"""Factor for definitions of up to SHORT_LINES, which hardly do anything."""
+
+TEXT_FACTOR: Final = 0.7
+"""Factor for the best place of a file, valued as text, when compared with the file's own definitions."""
+
+TEXT_SHARE: Final = 0.35
+"""The same when compared with definitions of other files."""
+
+COMMON_FROM: Final = 4
+"""In a file with at least this many functions, a word in the names of many of them counts less."""
+
+SUBSTANCE: Final = 0.15
+MOST_SUBSTANCE: Final = 5.0
+"""What a longer definition gains over others in its file: the logarithm of its length, scaled. Definitions that do more are
+changed and asked about more often."""
+
+FEW_WORDS: Final = 3
+"""For questions of at least this many words, a definition with only one of them is not the place of a hit."""
+
+_KIND_FACTOR: Final[Mapping[SymbolKind, float]] = {
+    "fn": 1.0,
+    "method": 1.0,
+    "macro": 1.0,
+    "test": 0.8,
+    "class": 0.5,
+    "struct": 0.5,
+    "enum": 0.5,
+    "trait": 0.5,
+    "interface": 0.5,
+    "type": 0.5,
+    "const": 0.6,
+    "var": 0.6,
+    "module": 0.4,
+    "impl": 0.3,
+}
+"""Factors by kind, for questions in words; `ranking.KIND_WEIGHT` is about names. Other kinds do not compete."""
+
+CONTAINERS: Final = CLASS_LIKE | {"module"}
+_VALUES: Final = frozenset({"const", "var"})
+
+
+class ValuedDefinition(Struct, frozen=True):
+    """A definition and its value for the question."""
+
+    span: DefinitionSpan
+    value: float
+    """For comparison with definitions of other files."""
+    rank: float
+    """For comparison with definitions of the same file."""
+    focus: int
+    """Its line with most of the question."""
+    is_weak: bool = False
+    """Whether it matches too few words of the question to be shown."""
+
+
+class ValuedFile(Struct, frozen=True):
+    """The values of a file for the question."""
+
+    found: Sequence[ValuedDefinition]
+    """Its definitions with words of the question, best first."""
+    plain: float
+    """The value of its first place, as text."""
+    value: float
+    """The larger of the two, for comparison with other files."""
+    words: float
+    """How much of the question is anywhere in the file: 0..1."""
+    section: tuple[int, int] | None = None
+    """Lines that are worth more as text than those of the first place."""
+
+
+class _FileHits(Struct, frozen=True):
+    """Where words of the query occur in the part of a file that was read."""
+
+    lines: tuple[int, ...]
+    """Line numbers with matches, ascending."""
+    words: tuple[Mapping[int, float], ...]
+    """For each of these lines, the matching words by number, with the sum of their matches."""
+    empty: frozenset[int]
+    """Line numbers of empty lines."""
+
+    def within(self, first: int, last: int) -> range:
+        """Returns the indexes of the lines from `first` to `last`."""
+        return range(bisect_left(self.lines, first), bisect_right(self.lines, last))
+
+
+class PreparedQuestion(Struct, frozen=True):
+    """What definitions are compared with: the words of a query, followed by patterns for lines that have the roles asked for."""
+
+    wanted: WantedWords
+    worth: Sequence[float]
+    """The worth of each word, then of each pattern."""
+    total: float
+    """The worth of all words."""
+    lines: Sequence[re.Pattern[str]]
+    kinds: Mapping[SymbolKind, float]
+    """Factors for the kinds that compete."""
+    asked: AskedRoles
+    asked_kinds: Collection[SymbolKind]
+
+
+def prepared_question(found: Candidates) -> PreparedQuestion:
+    """Returns what the definitions of all files are compared with."""
+    worth = found.wanted.worth
+    lines, lifted = found.asked.lines(), found.asked.kind_factors()
+    literals = [
+        re.compile(rf"(?<!\w){re.escape(each)}(?!\w)") for each in compound_words(found.query)[:MAX_LITERALS] if found.asked.roles
+    ]
+    kinds = {kind: factor * lifted.get(kind, OTHER_KIND) for kind, factor in _KIND_FACTOR.items()} if lifted else _KIND_FACTOR
+    most = max(worth, default=0.0)
+    return PreparedQuestion(
+        wanted=found.wanted,
+        worth=(*worth, *[most] * len(lines), *[LITERAL_WORTH * most] * len(literals)),
+        total=sum(worth) or 1.0,
+        lines=(*lines, *literals),
+        kinds=kinds,
+        asked=found.asked,
+        asked_kinds=lifted,
+    )
+
+
+def valued_file(
+    places: Sequence[RankedPlace],
+    texts: Sequence[tuple[int, str]],
+    definitions: Sequence[DefinitionSpan],
+    question: PreparedQuestion,
+) -> ValuedFile:
+    """Values the contents of a file. `places` are its ranked places; `texts` are the chunks read, each with its first line
+    number."""
+    path = places[0].file.path
+    hits = _hits(texts, question)
+    plain = _text_value(hits.within(places[0].line_start, places[0].line_end), hits, question)
+    spans = [span for span in definitions if span.kind in _KIND_FACTOR]
+    inside: dict[int, list[DefinitionSpan]] = {}
+    for span in spans:
+        if span.parent_id is not None and span.kind not in _VALUES:
+            inside.setdefault(span.parent_id, []).append(span)
+    own_worth = _worth_inside(spans, question)
+    found = [
+        _valued(span, hits.within(first, span.line_end), hits, inside.get(span.id, ()), places, question, own_worth)
+        for span, first in zip(spans, _first_lines(spans, hits.empty), strict=True)
+    ]
+    found = [each for each in found if each.value > 0.0]
+    found.sort(key=lambda each: (-each.rank, each.span.line_start, each.span.id))
+    best = max((each.value for each in found), default=0.0)
+    share = _words_share(hits, question, range(len(hits.lines)))
+    if not question.asked.roles or question.asked.file_factor(path, role_of(path)) is None:
+        return ValuedFile(found, TEXT_FACTOR * plain, max(best, TEXT_SHARE * plain), share)
+    # A section of a guide or an entry of a manifest can be an answer, like a definition.
+    section: tuple[int, int] | None = None
+    most = _words_share(hits, question, hits.within(places[0].line_start, places[0].line_end))
+    for first, text in texts:
+        last = first + text.rstrip("\n").count("\n")
+        own = hits.within(first, last)
+        covered = _words_share(hits, question, own)
+        if covered > most:
+            most, section, plain = covered, (first, last), max(plain, _text_value(own, hits, question))
+    return ValuedFile(found, plain, max(best, plain), share, section)
+
+
+def _worth_inside(spans: Sequence[DefinitionSpan], question: PreparedQuestion) -> Sequence[float]:
+    """Returns the worth of each word among the definitions of one file: a word in many of their names is worth less."""
+    named: dict[int, int] = {}
+    n_functions = 0
+    for span in spans:
+        if span.kind not in CONTAINERS and span.kind not in _VALUES:
+            n_functions += 1
+            for number in question.wanted.numbers_of(span.name):
+                named[number] = named.get(number, 0) + 1
+    if n_functions < COMMON_FROM or not named:
+        return question.worth
+    return [worth * (1.0 - named.get(number, 0) / n_functions) for number, worth in enumerate(question.worth)]
+
+
+def _words_share(hits: _FileHits, question: PreparedQuestion, lines: range) -> float:
+    """Returns the share of the query's worth in these lines, 0..1, or more if they match patterns of roles asked for."""
+    best: dict[int, float] = {}
+    for index in lines:
+        for number, match in hits.words[index].items():
+            best[number] = max(best.get(number, 0.0), min(1.0, match))
+    return sum(question.worth[number] * match for number, match in best.items()) / question.total
+
+
+def _first_lines(spans: Sequence[DefinitionSpan], empty: Collection[int]) -> Iterator[int]:
+    """Yields the first lines of definitions with their comments: those above, up to an empty line or another definition."""
+    ends: list[int] = []
+    previous = 0
+    for span in spans:
+        while ends and ends[-1] < span.line_start:
+            previous = ends.pop()
+        first = span.line_start
+        lowest = first if span.kind in _VALUES else max(first - LINES_ABOVE, previous + 1)
+        while first > lowest and first - 1 not in empty:
+            first -= 1
+        yield first
+        ends.append(span.line_end)
+        previous = span.line_start
+
+
+def _hits(texts: Sequence[tuple[int, str]], question: PreparedQuestion) -> _FileHits:
+    by_line: dict[int, dict[int, float]] = {}
+    for first, text in texts:
+        for line, matches in question.wanted.places_in(text):
+            words = by_line.setdefault(first + line, {})
+            for number, match in matches:
+                words[number] = words.get(number, 0.0) + match
+    # A line matches a pattern only if words of the subject are in it or in an adjacent line.
+    lines = tuple(sorted(by_line))
+    for number, pattern in enumerate(question.lines, len(question.wanted.worth)):
+        for first, text in texts:
+            for found in pattern.finditer(text):
+                line = first + text.count("\n", 0, found.start())
+                at = bisect_left(lines, line - 1)
+                if at < len(lines) and lines[at] <= line + 1:
+                    by_line[lines[at]][number] = 1.0
+    empty = frozenset(line for first, text in texts for line in _empty_lines(first, text))
+    return _FileHits(lines, tuple(by_line[line] for line in lines), empty)
+
+
+def _empty_lines(line: int, text: str) -> Iterator[int]:
+    """Yields the numbers of empty lines in a text whose first line has the number `line`."""
+    counted, at = 0, text.find("\n\n")
+    while at >= 0:
+        line += text.count("\n", counted, at + 1)
+        counted = at + 1
+        yield line
+        at = text.find("\n\n", counted)
+
+
+def _valued(
+    row: DefinitionSpan,
+    own: range,
+    hits: _FileHits,
+    inside: Sequence[DefinitionSpan],
+    places: Sequence[RankedPlace],
+    question: PreparedQuestion,
+    own_worth: Sequence[float],
+) -> ValuedDefinition:
+    """Values a definition. `own` are the indexes of its lines among those of `hits`; `own_worth` is the worth of words within its
+    file."""
+    nothing = ValuedDefinition(row, 0.0, 0.0, row.line_start)
+    in_name = question.wanted.numbers_of(row.name)
+    if not own and not in_name:
+        return nothing
+    length = own_lines = n_lines(row)
+    elsewhere: set[int] = set()
+    if row.kind in CONTAINERS:
+        for each in inside:
+            own_lines -= each.line_end - each.line_start + 1
+            elsewhere.update(hits.within(each.line_start, each.line_end))
+    worth, wanted = question.worth, question.wanted
+    counts: dict[int, float] = {}
+    focus, most = row.line_start, 0.0
+    for index in own:
+        if index in elsewhere:
+            continue
+        here = 0.0
+        for number, match in hits.words[index].items():
+            counts[number] = counts.get(number, 0.0) + match
+            here += worth[number] * min(1.0, match)
+        if here > most and hits.lines[index] >= row.line_start:
+            focus, most = hits.lines[index], here
+    if not counts and not in_name:
+        return nothing
+    is_weak = len(wanted.worth) >= FEW_WORDS and len({*counts, *in_name}) == 1
+    in_scope = wanted.numbers_of(row.qualified_name.removesuffix(row.name))
+    n_parts = max(1, len(split_identifier(row.name))) if in_name else 1
+    before = FOUND_BEFORE * _found_before(row, places)
+
+    def worth_of(worth: Sequence[float]) -> float:
+        total = _counted(counts, max(1, own_lines), worth)
+        total += IN_SCOPE * sum(worth[number] * match for number, match in in_scope.items() if number not in in_name)
+        name = min(1.0, len(in_name) / n_parts) * sum(worth[number] * match for number, match in in_name.items())
+        return (total / question.total + before) * question.kinds[row.kind] + NAMED * name / question.total
+
+    value = worth_of(worth)
+    substance = SUBSTANCE * math.log(length) / MOST_SUBSTANCE * question.kinds[row.kind]
+    rank = (value if own_worth is worth else worth_of(own_worth)) + substance
+    factor = 1.0
+    if length > MAX_SHOWN_LINES:
+        factor = LONG
+    elif length <= SHORT_LINES and row.kind not in question.asked_kinds:
+        factor = SHORT
+    return ValuedDefinition(row, factor * value, factor * rank, focus, is_weak)
+
+
+def _text_value(own: range, hits: _FileHits, question: PreparedQuestion) -> float:
+    counts: dict[int, float] = {}
+    for index in own:
+        for number, match in hits.words[index].items():
+            counts[number] = counts.get(number, 0.0) + match
+    return _counted(counts, len(own), question.worth) / question.total
+
+
+def _counted(counts: Mapping[int, float], n_lines: int, worth: Sequence[float]) -> float:
+    """Returns the worth of the words in this many lines, saturated like BM25."""
+    usual = SATURATION * (1.0 - LENGTH_SHARE + LENGTH_SHARE * n_lines / USUAL_LINES)
+    return sum(
+        worth[number] * (REPEATED * count / (count + usual) + PRESENT * min(1.0, count)) for number, count in counts.items()
+    )
+
+
+def _found_before(row: DefinitionSpan, places: Sequence[RankedPlace]) -> float:
+    """Returns the share of an already ranked place that the definition covers, weighted by the place's score: 0..1."""
+    most = 0.0
+    for place in places:
+        shared = min(row.line_end, place.line_end) - max(row.line_start, place.line_start) + 1
+        if shared > 0:
+            most = max(most, shared / (place.line_end - place.line_start + 1) * place.score / places[0].score)
+    return most
+
+
+def n_lines(span: DefinitionSpan) -> int:
+    """Returns the number of lines of a definition."""
+    return span.line_end - span.line_start + 1
