@@ -424,12 +424,14 @@ def test_the_last_hit_of_a_file_leads_to_the_next_file_and_back_by_keys(opened, 
     keys = page.keyboard
     page.locator(".hit a.row").first.click()
     page.wait_for_selector("[data-file=behind]")
+    page.wait_for_load_state()
     first = page.locator(".result").inner_text()
     for _ in range(page.locator(".whole b").count() + 1):
         keys.press("n")
         if page.locator("[data-file=before]").count():
             break
     page.wait_for_selector("[data-file=before]")
+    page.wait_for_load_state()
     second = page.locator("h1").inner_text()
     for _ in range(page.locator(".whole b").count() + 1):
         if not page.locator("[data-file=before]").count():
