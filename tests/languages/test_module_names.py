@@ -30,10 +30,7 @@ from codecompass import languages
     ],
 )
 def test_the_path_names_the_module(name, path, expected):
-    language = languages.load(name)
-    root = get_parser(language.grammar).parse(b"").root_node
-
-    assert ".".join(language.module(path, root, b"")) == expected
+    assert ".".join(languages.load(name).path_module(path)) == expected
 
 
 @pytest.mark.parametrize(
