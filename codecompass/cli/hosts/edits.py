@@ -38,7 +38,34 @@ _BLOCK: Final = re.compile(rf"(?:^|(?<=[\n\ufeff])){re.escape(_BEGIN)}.*?{re.esc
 _NAMES: Final = ("AGENTS.md", "CLAUDE.md")
 
 
-class EntryEdit:
+class _PlaceEdit:
+    """What the edits of a host's configuration share: a place in it. The last `n_own` parts of its path are ours."""
+
+    def __init__(self, file: Path, format_: FileFormat, place: tuple[str, ...], n_own: int, by_hand: str) -> None:
+        self._editor: Any = _EDITORS[format_]
+        self._place, self._n_enclosing = place, len(place) - n_own
+        self._readable = partial(_readable, file, format_, by_hand)
+
+    def n_sections(self, text: str) -> int:
+        with self._readable():
+            return sum(self._editor.value_at(text, self._place[:depth]) is not None for depth in range(1, self._n_enclosing + 1))
+
+    def _value(self, text: str) -> object:
+        with self._readable():
+            return self._editor.value_at(text, self._place)
+
+    def _pruned(self, text: str) -> object:
+        with self._readable():
+            return _pruned(self._editor.value_at(text, ()), self._place)
+
+    def _without_empty(self, text: str, n_sections: int) -> str:
+        for depth in range(self._n_enclosing, n_sections, -1):
+            if self._editor.value_at(text, self._place[:depth]) in ({}, []):
+                text = self._editor.remove_member(text, self._place[:depth])
+        return text
+
+
+class EntryEdit(_PlaceEdit):
     """The `Edit` that writes the entry of our server into a host's file."""
 
     kind = "entry"
@@ -47,20 +74,14 @@ class EntryEdit:
     def __init__(
         self, host: Host, path: Path, request: WantedEntry, search_path: str | None = None, *, force: bool = False
     ) -> None:
+        super().__init__(path, host.format, (*host.section, SERVER), 1, f"codecompass setup {host.name} --print")
         self._host, self._request, self._search_path, self._force = host, request, search_path, force
-        self._editor = _EDITORS[host.format]
-        self._place = (*host.section, SERVER)
-        self._readable = partial(_readable, path, host.format, f"codecompass setup {host.name} --print")
 
     def apply(self, text: str, base: str) -> EditResult:
         with self._readable():
-            present = self._editor.value_at(text, self._place)
-            theirs = self._editor.value_at(base, self._place)
-            wanted = self._request.entry(self._host.shape)
-            if theirs is None:
-                return EditResult(text=self._with(text, present, wanted))
-            if self._force:
-                changed = self._with(text, present, wanted)
+            present, theirs = self._value(text), self._value(base)
+            if theirs is None or self._force:
+                changed = self._with(text, present, self._request.entry(self._host.shape))
                 return EditResult(text=changed, replaced=theirs if changed != text else None)
             revision = revised(theirs, self._request, self._host.shape, self._search_path)
             changed = self._with(text, present, revision.entry)
@@ -72,8 +93,7 @@ class EntryEdit:
         """Returns the text with the entry. Changes only members that differ: comments and layout of the others stay."""
         if not isinstance(present, Mapping) or not set(present) & set(entry):
             # No member stays, so there is no layout to keep.
-            changed: str = self._editor.assign(text, self._place, entry)
-            return changed
+            return str(self._editor.assign(text, self._place, entry))
         for name in present:
             if name not in entry:
                 text = self._editor.remove_member(text, (*self._place, name))
@@ -83,45 +103,32 @@ class EntryEdit:
         return text
 
     def state(self, text: str) -> object:
-        with self._readable():
-            value: object = self._editor.value_at(text, self._place)
-            return value
+        return self._value(text)
 
     def rest(self, text: str) -> object:
         if self._host.format == "yaml":
             cut = self.without(text, None, None, 0)
             return [line.rstrip() for line in cut.splitlines() if line.strip()]
-        with self._readable():
-            return _pruned(self._editor.value_at(text, ()), self._place)
-
-    def n_sections(self, text: str) -> int:
-        with self._readable():
-            depths = range(1, len(self._place))
-            return sum(self._editor.value_at(text, self._place[:depth]) is not None for depth in depths)
+        return self._pruned(text)
 
     def without(self, text: str, state: object, before: object, n_sections: int) -> str:
         del state
         with self._readable():
             if before is not None:
-                changed: str = self._editor.assign(text, self._place, before)
-                return changed
-            text = self._editor.remove_member(text, self._place)
-            for depth in range(len(self._place) - 1, n_sections, -1):
-                if self._editor.value_at(text, self._place[:depth]) == {}:
-                    text = self._editor.remove_member(text, self._place[:depth])
-            return text
+                return str(self._editor.assign(text, self._place, before))
+            return self._without_empty(self._editor.remove_member(text, self._place), n_sections)
 
 
-class AllowEdit:
+class AllowEdit(_PlaceEdit):
     """The `Edit` that adds our tools to a host's list of tools that need no approval."""
 
     kind = "allow"
     is_whole = False
 
     def __init__(self, host: Host, path: Path, approval: FileApproval, tools: Sequence[str]) -> None:
-        self._place, self._prefix = approval.section, approval.prefix
+        super().__init__(path, "json", approval.section, 0, f"codecompass setup {host.name} --approve --print")
+        self._prefix = approval.prefix
         self._items = tuple(approval.prefix + tool for tool in tools)
-        self._readable = partial(_readable, path, "json", f"codecompass setup {host.name} --approve --print")
 
     def apply(self, text: str, base: str) -> EditResult:
         del base
@@ -132,28 +139,20 @@ class AllowEdit:
         return sorted(item for item in self._list(text) if self._is_ours(item)) or None
 
     def rest(self, text: str) -> object:
-        others = [item for item in self._list(text) if not self._is_ours(item)]
-        return [others, _pruned(json_text.value_at(text, ()), self._place)]
-
-    def n_sections(self, text: str) -> int:
-        return sum(json_text.value_at(text, self._place[:depth]) is not None for depth in range(1, len(self._place) + 1))
+        return [[item for item in self._list(text) if not self._is_ours(item)], self._pruned(text)]
 
     def without(self, text: str, state: object, before: object, n_sections: int) -> str:
         had = before if isinstance(before, list) else []
+        items = [item for item in state if item not in had] if isinstance(state, list) else []
         with self._readable():
-            text = json_text.remove_items(text, self._place, [item for item in state or [] if item not in had])  # type: ignore[attr-defined]
-            for depth in range(len(self._place), n_sections, -1):
-                if json_text.value_at(text, self._place[:depth]) in ({}, []):
-                    text = json_text.remove_member(text, self._place[:depth])
-            return text
+            return self._without_empty(json_text.remove_items(text, self._place, items), n_sections)
 
     def _is_ours(self, item: object) -> bool:
         return isinstance(item, str) and item.startswith(self._prefix)
 
     def _list(self, text: str) -> list[Any]:
-        with self._readable():
-            found = json_text.value_at(text, self._place)
-            return found if isinstance(found, list) else []
+        found = self._value(text)
+        return found if isinstance(found, list) else []
 
 
 class RulesEdit:
@@ -206,8 +205,7 @@ def rules_path(root: Path) -> Path:
 
 def rendered(host: Host, entry: Mapping[str, object]) -> str:
     """Returns the entry within its sections, for a person to paste into a file."""
-    text: str = _EDITORS[host.format].assign("", (*host.section, SERVER), entry)
-    return text
+    return str(_EDITORS[host.format].assign("", (*host.section, SERVER), entry))
 
 
 def rendered_list(section: Sequence[str], items: Sequence[str]) -> str:

@@ -271,48 +271,41 @@ class _Parser:
         if depth > MAX_DEPTH:
             raise NotJson(text, offset, f"nested deeper than {MAX_DEPTH} levels")
         character = text[offset : offset + 1]
-        if character == "{":
-            return self._object(offset, depth)
-        if character == "[":
-            return self._array(offset, depth)
+        if character in ("{", "["):
+            return self._container(offset, depth)
         found = (_STRING if character == '"' else _SCALAR).match(text, offset)
         if found is None:
             raise NotJson(text, offset, "a value is missing here" if character else "the file ends too early")
         return Node(offset, found.end(), self._decoded(found), None)
 
-    def _object(self, offset: int, depth: int) -> Node:
-        text = self.text
+    def _container(self, offset: int, depth: int) -> Node:
+        text, is_object = self.text, self.text[offset] == "{"
+        closing = "}" if is_object else "]"
         members: list[Member] = []
         at = self._after_blank(offset + 1)
-        while text[at : at + 1] != "}":
-            name = _STRING.match(text, at)
-            if name is None:
-                raise NotJson(text, at, 'a name in double quotes or "}" is missing here')
-            colon = self._after_blank(name.end())
-            if text[colon : colon + 1] != ":":
-                raise NotJson(text, colon, 'a ":" is missing here')
-            value = self._value(self._after_blank(colon + 1), depth + 1)
+        while text[at : at + 1] != closing:
+            name, begins = self._name(at) if is_object else ("", at)
+            value = self._value(begins, depth + 1)
             after = self._after_blank(value.end)
             comma = after if text[after : after + 1] == "," else None
-            members.append(Member(str(self._decoded(name)), at, value, comma))
+            members.append(Member(name, at, value, comma))
             at = after if comma is None else self._after_blank(comma + 1)
-            if comma is None and text[at : at + 1] != "}":
-                raise NotJson(text, at, 'a "," or "}" is missing here')
-        return Node(offset, at + 1, {member.name: member.value.value for member in members}, tuple(members))
+            if comma is None and text[at : at + 1] != closing:
+                raise NotJson(text, at, f'a "," or "{closing}" is missing here')
+        if is_object:
+            return Node(offset, at + 1, {member.name: member.value.value for member in members}, tuple(members))
+        items = tuple(member.value for member in members)
+        return Node(offset, at + 1, [item.value for item in items], None, items)
 
-    def _array(self, offset: int, depth: int) -> Node:
-        text = self.text
-        items: list[Node] = []
-        at = self._after_blank(offset + 1)
-        while text[at : at + 1] != "]":
-            item = self._value(at, depth + 1)
-            items.append(item)
-            at = self._after_blank(item.end)
-            if text[at : at + 1] == ",":
-                at = self._after_blank(at + 1)
-            elif text[at : at + 1] != "]":
-                raise NotJson(text, at, 'a "," or "]" is missing here')
-        return Node(offset, at + 1, [item.value for item in items], None, tuple(items))
+    def _name(self, offset: int) -> tuple[str, int]:
+        """Returns the name of a member and where its value begins."""
+        name = _STRING.match(self.text, offset)
+        if name is None:
+            raise NotJson(self.text, offset, 'a name in double quotes or "}" is missing here')
+        colon = self._after_blank(name.end())
+        if self.text[colon : colon + 1] != ":":
+            raise NotJson(self.text, colon, 'a ":" is missing here')
+        return str(self._decoded(name)), self._after_blank(colon + 1)
 
     def _after_blank(self, offset: int) -> int:
         found = _BLANK.match(self.text, offset)

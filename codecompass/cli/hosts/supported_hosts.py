@@ -1,7 +1,8 @@
 """The hosts that `codecompass setup` supports: where each keeps its servers, and in which shape.
 
-Paths and shapes were checked with the program itself if `checked` says so, else taken from the host's documents, in November
-2026. A host's user file applies to all projects; its project file applies to one and can be committed.
+Paths and shapes were checked with the program itself in November 2026 (Claude Code, Codex, Copilot CLI, Gemini CLI, Qwen Code,
+opencode, Amp), else taken from the host's documents. A host's user file applies to all projects; its project file applies to one
+and can be committed.
 """
 
 import sys
@@ -71,16 +72,13 @@ class EntryApproval(Struct, frozen=True, kw_only=True):
 
 
 class FileApproval(Struct, frozen=True, kw_only=True):
-    """A list, in another file of the host, of tools that it calls without asking, as `prefix` and the tool's name.
-
-    `user` and `project` are the paths of that file, `section` is the path of the list in it. `home_prefix` is as in `Host`.
+    """A list, at the path `section` of another file of the host, of tools that it calls without asking, as `prefix` and the
+    tool's name. The `file` is below the user's home and below a project.
     """
 
-    user: str
-    project: str
+    file: str
     section: tuple[str, ...]
     prefix: str
-    home_prefix: str = ""
 
 
 class Host(Struct, frozen=True, kw_only=True):
@@ -100,14 +98,12 @@ class Host(Struct, frozen=True, kw_only=True):
     """Alternative names of both files that the host reads too; one that exists is used."""
     base: Base = "home"
     home_variable: str = ""
-    """Environment variable that moves its directory, which `home_prefix` names in `user`."""
-    home_prefix: str = ""
+    """Environment variable that moves its directory, the first one in `user`."""
     file_variable: str = ""
     """Environment variable that names its user file."""
     approval: EntryApproval | FileApproval | None = None
     finds_project: bool = True
     """Whether the server learns from the host which project is open."""
-    checked: Literal["program", "documents"] = "documents"
     place: str = ""
     """Where a person puts the entry, for a host without `user`."""
     afterwards: str
@@ -129,14 +125,7 @@ HOSTS: Final = (
         user=".claude.json",
         project=".mcp.json",
         home_variable="CLAUDE_CONFIG_DIR",
-        approval=FileApproval(
-            user=".claude/settings.json",
-            project=".claude/settings.json",
-            section=("permissions", "allow"),
-            prefix=f"mcp__{SERVER}__",
-            home_prefix=".claude/",
-        ),
-        checked="program",
+        approval=FileApproval(file=".claude/settings.json", section=("permissions", "allow"), prefix=f"mcp__{SERVER}__"),
         afterwards=_NEW_SESSION,
         asking="Claude Code asks before the first call of each tool; --approve allows those that only read.",
         project_afterwards="Whoever opens the project is asked once whether to trust the server of .mcp.json.",
@@ -158,9 +147,7 @@ HOSTS: Final = (
         user=".codex/config.toml",
         project=".codex/config.toml",
         home_variable="CODEX_HOME",
-        home_prefix=".codex/",
         approval=EntryApproval(member="default_tools_approval_mode", value="approve"),
-        checked="program",
         afterwards=_NEW_SESSION,
         asking="Where Codex asks before a call, --approve makes it call without.",
         project_afterwards="Codex reads the file of a project only where the project is trusted.",
@@ -191,8 +178,6 @@ HOSTS: Final = (
         user=".copilot/mcp-config.json",
         project=".github/mcp.json",
         home_variable="COPILOT_HOME",
-        home_prefix=".copilot/",
-        checked="program",
         afterwards="Start a new session; /mcp shows the server.",
         asking=f"Copilot CLI asks before a call; start it with --allow-tool {SERVER} and it does not.",
         project_afterwards="Copilot CLI reads the file of a project only where the directory is trusted.",
@@ -203,7 +188,6 @@ HOSTS: Final = (
         user=".gemini/settings.json",
         project=".gemini/settings.json",
         approval=EntryApproval(member="trust", value=True),
-        checked="program",
         afterwards=f"{_NEW_SESSION} In a folder that is not trusted Gemini CLI starts no server: /permissions trusts it.",
         asking="Gemini CLI asks before a call; --approve makes it trust this server.",
     ),
@@ -213,7 +197,6 @@ HOSTS: Final = (
         user=".qwen/settings.json",
         project=".qwen/settings.json",
         approval=EntryApproval(member="trust", value=True),
-        checked="program",
         afterwards=_NEW_SESSION,
         asking="Qwen Code asks before a call; --approve makes it trust this server.",
     ),
@@ -221,18 +204,11 @@ HOSTS: Final = (
         name="opencode",
         title="opencode",
         section=("mcp",),
-        shape=EntryShape(
-            command="command",
-            arguments="",
-            environment="environment",
-            before=(("type", "local"),),
-            after=(("enabled", True),),
-        ),
+        shape=EntryShape(arguments="", environment="environment", before=(("type", "local"),), after=(("enabled", True),)),
         user="opencode/opencode.json",
         project="opencode.json",
         others=("opencode.jsonc",),
         base="config",
-        checked="program",
         afterwards="Start a new session; opencode mcp list shows the server.",
     ),
     Host(
@@ -242,7 +218,6 @@ HOSTS: Final = (
         user="amp/settings.json",
         project=".amp/settings.json",
         base="config",
-        checked="program",
         afterwards="Start a new session; amp mcp list shows the server.",
         asking=f"Where Amp asks before a call: amp permissions add allow 'mcp__{SERVER}__*'.",
         project_afterwards=f"Whoever opens the project allows the server once: amp mcp approve {SERVER}.",
@@ -253,7 +228,6 @@ HOSTS: Final = (
         user=".cline/data/settings/cline_mcp_settings.json",
         file_variable="CLINE_MCP_SETTINGS_PATH",
         approval=EntryApproval(member="autoApprove"),
-        finds_project=True,
         afterwards="Start a new session. The MCP Servers view shows the server.",
         asking="Cline asks before a call; --approve allows the tools that only read.",
     ),
@@ -272,7 +246,6 @@ HOSTS: Final = (
         user=".continue/mcpServers/codecompass.json",
         project=".continue/mcpServers/codecompass.json",
         home_variable="CONTINUE_GLOBAL_DIR",
-        home_prefix=".continue/",
         afterwards="Continue takes it up at once, in Agent mode. Its command line, cn, reads the servers of config.yaml only.",
         asking="Continue asks before a call: set the tools to Automatic in its tool settings.",
     ),
@@ -338,7 +311,7 @@ def user_path(host: Host, environment: Mapping[str, str], platform: str = sys.pl
     given = environment.get(host.file_variable) if host.file_variable else None
     if given:
         return Path(given)
-    return _existing(_below_home(host, host.user, host.home_prefix, environment, platform), host.others)
+    return _existing(_below_home(host, host.user, environment, platform), host.others)
 
 
 def project_path(host: Host, root: Path) -> Path | None:
@@ -349,16 +322,16 @@ def project_path(host: Host, root: Path) -> Path | None:
 def approval_path(host: Host, approval: FileApproval, environment: Mapping[str, str], root: Path | None) -> Path:
     """Returns the file with the host's list of approved tools: of the project at `root`, or the user's."""
     if root is not None:
-        return root / approval.project
-    return _below_home(host, approval.user, approval.home_prefix, environment, sys.platform)
+        return root / approval.file
+    return _below_home(host, approval.file, environment, sys.platform)
 
 
-def _below_home(host: Host, name: str, prefix: str, environment: Mapping[str, str], platform: str) -> Path:
+def _below_home(host: Host, name: str, environment: Mapping[str, str], platform: str) -> Path:
     """Returns the path of a user file. Command line hosts, and Zed, use `~/.config` on macOS as well."""
     home = Path(environment.get("HOME") or Path.home())
     moved = environment.get(host.home_variable) if host.home_variable else None
     if moved:
-        return Path(moved) / name.removeprefix(prefix)
+        return Path(moved) / name[name.find("/") + 1 :]
     if host.base == "home":
         return home / name
     if platform == "darwin" and host.base == "application":

@@ -4,9 +4,9 @@ A new table is appended as text. An existing one is changed with tomlkit, and th
 standard library: tomlkit loses values of unusual documents.
 """
 
-import copy
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import tomlkit
@@ -30,36 +30,31 @@ def value_at(text: str, path: Sequence[str]) -> object:
 
 def assign(text: str, path: Sequence[str], value: object) -> str:
     """Returns `text` with the value at `path` replaced by `value`, or added. Raises NotToml."""
-    data = _plain(text)
-    expected = copy.deepcopy(data)
+    expected = _plain(text)
     _put(expected, path, value)
-    if expected == data:
+    if expected == _plain(text):
         return text
-    changed = _appended(text, path, value) if value_at(text, path) is None and isinstance(value, Mapping) else None
-    if changed is not None and _reads_as(changed, expected):
-        return changed
-    return _checked(_edited(text, path, value), expected)
+    if value_at(text, path) is None and isinstance(value, Mapping):
+        changed = _appended(text, path, value)
+        if _reads_as(changed, expected):
+            return changed
+    change = partial(_set, path=path, value=value)
+    return _checked(_edited(text, path, change, "cannot be changed in this file"), expected)
 
 
 def remove_member(text: str, path: Sequence[str]) -> str:
     """Returns `text` without the member at `path`; unchanged if there is none. Raises NotToml."""
-    data = _plain(text)
-    if value_at(text, path) is None:
-        return text
-    expected: Any = copy.deepcopy(data)
-    inner: Any = expected
-    for name in path[:-1]:
-        inner = inner[name]
-    del inner[path[-1]]
-    document = _parsed(text)
-    container: Any = document
-    try:
+
+    def remove(container: Any) -> None:  # noqa: ANN401 - tomlkit's tables have no common type
         for name in path[:-1]:
             container = container[name]
         del container[path[-1]]
-    except (TOMLKitError, KeyError, TypeError, AttributeError) as error:
-        raise NotToml(f"{'.'.join(path)} cannot be taken out of this file") from error
-    return _checked(_mark(text) + tomlkit.dumps(document), expected, path)
+
+    if value_at(text, path) is None:
+        return text
+    expected = _plain(text)
+    remove(expected)
+    return _checked(_edited(text, path, remove, "cannot be taken out of this file"), expected, path)
 
 
 def _appended(text: str, path: Sequence[str], value: Mapping[str, object]) -> str:
@@ -71,33 +66,34 @@ def _appended(text: str, path: Sequence[str], value: Mapping[str, object]) -> st
     return before + gap + newline.join(lines) + newline
 
 
-def _edited(text: str, path: Sequence[str], value: object) -> str:
-    document = _parsed(text)
-    container: object = document
-    for depth, name in enumerate(path[:-1]):
-        if not _is_table(container):
-            raise NotToml(f"{'.'.join(path[:depth])} is not a table")
-        assert isinstance(container, dict)
+def _edited(text: str, path: Sequence[str], change: Callable[[Any], None], problem: str) -> str:
+    """Returns the text after a change of its document. Raises NotToml that says `problem` of `path` if tomlkit cannot do it."""
+    try:
+        document = tomlkit.parse(text.removeprefix(_BOM))
+    except TOMLKitError as error:
+        raise NotToml(str(error)) from error
+    try:
+        change(document)
+        return (_BOM if text.startswith(_BOM) else "") + tomlkit.dumps(document)
+    except (TOMLKitError, KeyError, TypeError, AttributeError) as error:
+        raise NotToml(f"{'.'.join(path)} {problem}") from error
+
+
+def _set(container: Any, path: Sequence[str], value: object) -> None:  # noqa: ANN401
+    for name in path[:-1]:
         if name not in container:
             # A table that only holds tables needs no heading of its own.
             is_inline = isinstance(container, InlineTable)
             container[name] = tomlkit.inline_table() if is_inline else tomlkit.table(is_super_table=True)
         container = container[name]
-    if not _is_table(container):
-        raise NotToml(f"{'.'.join(path[:-1])} is not a table")
-    assert isinstance(container, dict)
-    try:
-        if isinstance(value, Mapping) and isinstance(container.get(path[-1]), AbstractTable):
-            table = container[path[-1]]
-            for name in [name for name in table if name not in value]:
-                del table[name]
-            for name, item in value.items():
-                table[name] = _item(item)
-        else:
-            container[path[-1]] = _item(value)
-        return _mark(text) + tomlkit.dumps(document)
-    except (TOMLKitError, KeyError, TypeError, AttributeError) as error:
-        raise NotToml(f"{'.'.join(path)} cannot be changed in this file") from error
+    table = container.get(path[-1])
+    if not isinstance(value, Mapping) or not isinstance(table, AbstractTable):
+        container[path[-1]] = _item(value)
+        return
+    for name in [name for name in table if name not in value]:
+        del table[name]
+    for name, item in value.items():
+        table[name] = _item(item)
 
 
 def _checked(text: str, expected: object, path: Sequence[str] = ()) -> str:
@@ -150,21 +146,6 @@ def _plain(text: str) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         last = f"at the end, line {text.count(chr(10)) + 1}"
         raise NotToml(str(error).replace("at end of document", last)) from error
-
-
-def _parsed(text: str) -> tomlkit.TOMLDocument:
-    try:
-        return tomlkit.parse(text.removeprefix(_BOM))
-    except TOMLKitError as error:
-        raise NotToml(str(error)) from error
-
-
-def _mark(text: str) -> str:
-    return _BOM if text.startswith(_BOM) else ""
-
-
-def _is_table(value: object) -> bool:
-    return isinstance(value, AbstractTable | tomlkit.TOMLDocument) or type(value).__name__ == "OutOfOrderTableProxy"
 
 
 def _item(value: object) -> object:
