@@ -9,6 +9,7 @@ import pytest
 from tests.conftest import tool
 from tests.support.sample import SAMPLE
 from tests.support.served import COMMAND, serving, write_tree
+from tests.support.tools import QUESTIONS, TOOLS
 from tests.transport.harness import modern
 
 pytestmark = pytest.mark.blackbox
@@ -30,18 +31,8 @@ async def test_no_socket_of_any_network_is_made_by_the_server_or_its_children(tm
     async with serving(tmp_path, "--workspace", root, command=traced(trace, "%network,execve")) as line:
         await line.initialize(roots={})
         assert (await line.tool("index_repo", {"wait_seconds": 50}))["structuredContent"]["status"] == "published"
-        for name, arguments in (
-            ("search_code", {"query": "validate tokens"}),
-            ("locate_symbol", {"name": "Order"}),
-            ("get_file_outline", {"path": "src/auth.rs"}),
-            ("get_symbol_hierarchy", {"symbol_name": "validate_token"}),
-            ("find_related_symbols", {"symbol_name": "total_price"}),
-            ("find_references", {"symbol_name": "validate_token"}),
-            ("get_call_graph", {"symbol_name": "validate_token"}),
-            ("get_code_context", {"query": "price"}),
-            ("index_status", {}),
-            ("health_check", {}),
-        ):
+        for name in (*QUESTIONS, "health_check"):
+            arguments = TOOLS[name].arguments(symbol="validate_token", path="src/auth.rs")
             assert not (await line.tool(name, arguments)).get("isError")
         write_tree(root, {"src/new.py": "def new(): pass\n"})
         assert (await line.tool("sync_repo", {"wait_seconds": 50}))["structuredContent"]["status"] == "published"

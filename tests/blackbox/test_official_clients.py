@@ -9,24 +9,10 @@ import trio
 
 from tests.blackbox.official import MODES, connected
 from tests.support.served import COMMAND, environment, holding, reached, write_tree
+from tests.support.tools import LISTED
 from tests.transport.official import Judge
 
 pytestmark = pytest.mark.blackbox
-
-TOOLS = [
-    "search_code",
-    "locate_symbol",
-    "get_file_outline",
-    "find_references",
-    "get_call_graph",
-    "get_symbol_hierarchy",
-    "find_related_symbols",
-    "get_code_context",
-    "index_status",
-    "index_repo",
-    "sync_repo",
-    "health_check",
-]
 
 OLD_SCRIPT = Path(__file__).with_name("old_client.py")
 
@@ -44,7 +30,7 @@ async def test_each_answer_is_what_other_programs_say(place, asked, mode):
     assert len(asked) >= 200
     async with connected(mode, place.base, "--workspace", place.root) as (client, frames):
         assert client.protocol_version == ("2025-11-25" if mode == "legacy" else "2026-07-28")
-        assert sorted(tool.name for tool in (await client.list_tools()).tools) == sorted(TOOLS)
+        assert sorted(tool.name for tool in (await client.list_tools()).tools) == sorted(LISTED)
         for question in asked:
             answer = content_of(await client.call_tool(question.tool, question.arguments))
             question.judge(answer)
@@ -146,7 +132,7 @@ def test_the_older_client_gets_the_same_answers(place, asked, old_python, tmp_pa
     seen = json.loads(done.stdout)
 
     assert seen["revision"] == "2025-11-25"
-    assert sorted(seen["tools"]) == sorted(TOOLS)
+    assert sorted(seen["tools"]) == sorted(LISTED)
     for question, answer in zip(asked, seen["answers"], strict=True):
         assert not answer["is_error"], answer
         assert json.loads(answer["text"]) == answer["structured"]

@@ -14,6 +14,7 @@ from codecompass.store.lock import lock_for_reading
 from codecompass.store.registry import Registry
 from tests.support.routing import Client
 from tests.support.serving import open_serving
+from tests.support.tools import QUESTIONS, TOOLS
 from tests.support.waiting import until
 
 OLD = {
@@ -68,26 +69,13 @@ def kept(history):
     return {layout.root.name for layout in commit_layouts(history.layout)}
 
 
-ASKED = {
-    "search_code": {"query": "Cart"},
-    "locate_symbol": {"name": "Cart"},
-    "get_file_outline": {"path": "src/shop.py"},
-    "find_references": {"symbol_name": "price"},
-    "get_call_graph": {"symbol_name": "price"},
-    "get_symbol_hierarchy": {"symbol_name": "total"},
-    "find_related_symbols": {"symbol_name": "price"},
-    "get_code_context": {"query": "price of a Cart"},
-    "index_status": {},
-}
-
-
-@pytest.mark.parametrize("tool", ASKED)
+@pytest.mark.parametrize("tool", QUESTIONS)
 @pytest.mark.parametrize("name", ["v1", "HEAD~1", "commit"])
 async def test_every_question_is_answered_about_the_ref_and_says_which_commit_that_is(served, history, tool, name):
     commit = history.git("rev-parse", "v1").strip()
     ref = commit if name == "commit" else name
 
-    metadata = (await served.call(tool, ref=ref, **ASKED[tool]))["metadata"]
+    metadata = (await served.call(tool, ref=ref, **TOOLS[tool].arguments(symbol="price", path="src/shop.py")))["metadata"]
 
     assert (metadata["ref"], metadata["commit"]) == (ref, commit)
     assert metadata["freshness_status"] == "fresh"

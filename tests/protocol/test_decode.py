@@ -9,22 +9,7 @@ from codecompass.protocol.arguments import ARGUMENTS
 from codecompass.protocol.decode import decode, well_formed
 from codecompass.protocol.kinds import KINDS_ON_INPUT, kinds_meant
 from codecompass.protocol.requests import GetCodeContext, LocateSymbol, SearchCode
-
-TOOLS = (
-    "search_code",
-    "locate_symbol",
-    "get_file_outline",
-    "find_references",
-    "get_call_graph",
-    "get_symbol_hierarchy",
-    "find_related_symbols",
-    "get_code_context",
-    "index_status",
-    "index_repo",
-    "sync_repo",
-    "health_check",
-    "index_repository",
-)
+from tests.support.tools import TOOLS, WITH_REF
 
 
 def search(**arguments):
@@ -135,21 +120,9 @@ def test_a_wrong_strategy_and_a_token_budget_below_one_have_their_own_codes():
     assert decode("get_code_context", {"query": "x", "max_tokens": 1}).request == GetCodeContext(query="x", max_tokens=1)
 
 
-@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("tool", WITH_REF)
 def test_every_tool_takes_workspace_project_and_ref(tool):
-    required = {
-        "search_code": {"query": "x"},
-        "get_code_context": {"query": "x"},
-        "locate_symbol": {"name": "x"},
-        "get_file_outline": {"path": "x"},
-        "find_references": {"symbol_name": "x"},
-        "get_call_graph": {"symbol_name": "x"},
-        "get_symbol_hierarchy": {"symbol_name": "x"},
-        "find_related_symbols": {"symbol_name": "x"},
-        "index_repository": {"repo_path": "/w"},
-    }.get(tool, {})
-
-    request = decode(tool, {**required, "workspace": "/w", "project_id": "alias", "ref": "main"}).request
+    request = decode(tool, {**TOOLS[tool].arguments(path="/w"), "workspace": "/w", "project_id": "alias", "ref": "main"}).request
 
     assert (request.tool, request.workspace, request.project_id, request.ref) == (tool, "/w", "alias", "main")
 
@@ -242,7 +215,7 @@ json_values = st.recursive(
 
 @pytest.mark.invariant(of="test_any_text_whatever_is_a_query")
 @given(
-    st.sampled_from(TOOLS),
+    st.sampled_from(WITH_REF),
     st.dictionaries(
         st.sampled_from(["query", "name", "path", "symbol_name", "limit", "kind", "mode", "max_tokens", "zz", "wait_seconds"]),
         json_values,

@@ -11,6 +11,7 @@ from wsproto.utilities import LocalProtocolError
 
 from codecompass.transport.http.limits import HttpLimits
 from tests.support.live import started
+from tests.support.tools import QUESTIONS, TOOLS
 from tests.support.wire import (
     JSON_HEADERS,
     UPGRADE,
@@ -24,20 +25,12 @@ from tests.support.wire import (
 )
 
 CALLS = [
-    ("search_code", {"query": "total price"}),
+    *((name, TOOLS[name].arguments(symbol="Order", path="src/shop/orders.py")) for name in QUESTIONS),
     ("search_code", {"query": "too many items", "mode": "literal", "detail_level": "context"}),
     ("search_code", {"query": "valid.te", "mode": "regex", "limit": 3}),
-    ("locate_symbol", {"name": "Order"}),
     ("locate_symbol", {"name": "validate", "detail_level": "location"}),
     ("locate_symbol", {"name": "nobody"}),
-    ("get_file_outline", {"path": "src/shop/orders.py"}),
     ("get_file_outline", {"path": "src/none.py"}),
-    ("get_symbol_hierarchy", {"symbol_name": "Order"}),
-    ("find_related_symbols", {"symbol_name": "OrderError"}),
-    ("find_references", {"symbol_name": "OrderError"}),
-    ("get_call_graph", {"symbol_name": "validate_token"}),
-    ("get_code_context", {"query": "price of an order", "max_tokens": 600}),
-    ("index_status", {}),
     ("search_code", {}),
 ]
 CLIENTS = (

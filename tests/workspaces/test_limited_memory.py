@@ -7,21 +7,16 @@ import pytest
 
 from tests.cli.conftest import CommandLine
 from tests.support.served import COMMAND, serving
+from tests.support.tools import QUESTIONS, TOOLS
 
 OPENING = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
 KILOBYTES = 600_000
 
-QUESTIONS = (
-    ("search_code", {"query": "total price"}),
+ASKED = (
+    *((name, TOOLS[name].arguments(symbol="total_price", path="shop/cart.py")) for name in QUESTIONS),
     ("search_code", {"query": "def total.*", "mode": "regex"}),
-    ("locate_symbol", {"name": "Cart"}),
-    ("find_references", {"symbol_name": "Cart"}),
-    ("get_call_graph", {"symbol_name": "total_price"}),
-    ("get_file_outline", {"path": "shop/cart.py"}),
-    ("get_code_context", {"query": "how are prices rounded"}),
     ("search_code", {"query": "total_price", "workspace": "*"}),
-    ("index_status", {}),
 )
 
 
@@ -40,7 +35,7 @@ async def test_an_address_space_of_600_megabytes_answers_every_question(tmp_path
     async with serving(tmp_path, cwd=root, command=limited(KILOBYTES)) as client:
         assert "result" in await client.answer(client.ask("initialize", OPENING))
         client.send(method="notifications/initialized")
-        for tool, arguments in QUESTIONS:
+        for tool, arguments in ASKED:
             result = (await client.answer(client.ask("tools/call", {"name": tool, "arguments": arguments})))["result"]
 
             assert not result.get("isError"), (tool, result["content"][0]["text"])

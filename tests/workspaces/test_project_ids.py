@@ -15,8 +15,8 @@
 import pytest
 
 from codecompass.identity import project_id
+from tests.support.tools import THE_TEN, TOOLS
 from tests.workspaces.machine import word
-from tests.workspaces.test_user_story import TOOLS
 
 pytestmark = pytest.mark.interaction
 
@@ -43,8 +43,8 @@ async def test_every_tool_takes_a_name_and_answers_from_that_project_alone(machi
     machine.register(other, is_default=True)
     async with machine.serve("--tools", "all") as desk:
         await desk.ready(word(root), project_id="client-a")
-        for tool, arguments in TOOLS.items():
-            given = {name: value.replace("NAME", word(root)) for name, value in arguments.items()}
+        for tool in THE_TEN:
+            given = TOOLS[tool].arguments(symbol=word(root))
             for name in ("client-a", project_id(root)):
                 answer = await desk.call(tool, **given, project_id=name)
                 assert (answer.code, answer.metadata["workspace"]) == ("", str(root)), answer.text

@@ -27,22 +27,10 @@ import socket
 import pytest
 import trio
 
+from tests.support.tools import THE_TEN, TOOLS
 from tests.workspaces.machine import word
 
 pytestmark = pytest.mark.interaction
-
-TOOLS = {
-    "index_repo": {},
-    "sync_repo": {},
-    "search_code": {"query": "NAME"},
-    "locate_symbol": {"name": "NAME"},
-    "index_status": {},
-    "get_file_outline": {"path": "src/main.py"},
-    "health_check": {},
-    "get_symbol_hierarchy": {"symbol_name": "NAME"},
-    "find_related_symbols": {"symbol_name": "NAME"},
-    "get_code_context": {"query": "NAME"},
-}
 
 
 async def test_1_the_named_workspace_answers_and_no_other(machine):
@@ -74,10 +62,10 @@ async def test_2_an_unknown_workspace_is_taken_up_and_answers_once_it_is_indexed
 async def test_3_without_discovery_an_unknown_workspace_is_refused_with_what_to_do(machine):
     root = machine.project("unknown", marker=False)
     async with machine.serve() as desk:
-        for tool, arguments in TOOLS.items():
+        for tool in THE_TEN:
             if tool == "index_repo":
                 continue
-            refused = await desk.call(tool, **arguments, workspace=root)
+            refused = await desk.call(tool, **TOOLS[tool].arguments(), workspace=root)
             assert refused.code == "workspace_not_registered", tool
             assert f'index_repo with workspace: "{root}"' in refused.message
         assert machine.projects() == {}
@@ -102,8 +90,11 @@ async def test_4_and_5_nothing_outside_of_the_allowed_roots_is_taken(machine):
     project = machine.project("project")
     async with machine.serve("--auto-workspace", "--allowed-root", machine.dev) as desk:
         for path in ("/etc/shadow", f"{project}/../../../../../../../../etc/passwd", "/etc", "/", str(machine.user)):
-            for tool, arguments in TOOLS.items():
-                assert (await desk.call(tool, **arguments, workspace=path)).code == "workspace_not_allowed", (tool, path)
+            for tool in THE_TEN:
+                assert (await desk.call(tool, **TOOLS[tool].arguments(), workspace=path)).code == "workspace_not_allowed", (
+                    tool,
+                    path,
+                )
 
     assert machine.projects() == {}
 
@@ -144,11 +135,10 @@ async def test_8_every_tool_takes_a_workspace_and_answers_for_it(machine):
         listed = {tool.name: tool for tool in (await desk.client.list_tools()).tools}
         await desk.ready(word(root), workspace=root)
         answers = {}
-        for tool, arguments in TOOLS.items():
-            given = {name: value.replace("NAME", word(root)) for name, value in arguments.items()}
-            answers[tool] = await desk.call(tool, **given, workspace=root)
+        for tool in THE_TEN:
+            answers[tool] = await desk.call(tool, **TOOLS[tool].arguments(symbol=word(root)), workspace=root)
 
-    assert set(TOOLS) < set(listed)
+    assert set(THE_TEN) < set(listed)
     for name, tool in listed.items():
         assert tool.input_schema["properties"]["workspace"]["type"] == "string", name
         assert "workspace" not in tool.input_schema.get("required", []), name

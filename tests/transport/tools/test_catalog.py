@@ -9,25 +9,6 @@ import msgspec
 import pytest
 
 from codecompass.errors import CodeCompassError, ErrorBody, InvalidInput, WorkspaceBusy
-from codecompass.protocol.difference_replies import DiffContextReply
-from codecompass.protocol.replies import (
-    CallGraphReply,
-    CodeContextReply,
-    FileOutlineReply,
-    FindReferencesReply,
-    LocateSymbolReply,
-    RelatedSymbolsReply,
-    SearchCodeReply,
-    SymbolHierarchyReply,
-)
-from codecompass.protocol.state_replies import (
-    HealthReply,
-    IndexRepoReply,
-    IndexRepositoryReply,
-    IndexStatusReply,
-    ListRefsReply,
-    SyncRepoReply,
-)
 from codecompass.settings import ServerSettings
 from codecompass.transport.call_records import Measures
 from codecompass.transport.deferred import DeferredServer
@@ -39,38 +20,8 @@ from codecompass.transport.tools.listing import GROUPS, NOT_IN_CORE, NOT_IN_CORE
 from codecompass.transport.tools.services import Services
 from tests.support.routing import Client, IdleWorkspaces
 from tests.support.serving import answer_of
-
-THE_TEN = {
-    "index_repo",
-    "sync_repo",
-    "search_code",
-    "locate_symbol",
-    "index_status",
-    "get_file_outline",
-    "health_check",
-    "get_symbol_hierarchy",
-    "find_related_symbols",
-    "get_code_context",
-}
-"""Clients know the tools by these names."""
-
-REPLIES = {
-    "search_code": SearchCodeReply,
-    "locate_symbol": LocateSymbolReply,
-    "get_file_outline": FileOutlineReply,
-    "find_references": FindReferencesReply,
-    "get_call_graph": CallGraphReply,
-    "get_symbol_hierarchy": SymbolHierarchyReply,
-    "find_related_symbols": RelatedSymbolsReply,
-    "get_code_context": CodeContextReply,
-    "diff_context": DiffContextReply,
-    "index_status": IndexStatusReply,
-    "index_repo": IndexRepoReply,
-    "sync_repo": SyncRepoReply,
-    "health_check": HealthReply,
-    "list_refs": ListRefsReply,
-    "index_repository": IndexRepositoryReply,
-}
+from tests.support.tools import LISTED, THE_TEN
+from tests.support.tools import TOOLS as SAMPLES
 
 LARGEST = {"default": 12_000, "core": 5_000}
 """Bytes of `tools/list`, which every client puts into each conversation."""
@@ -110,9 +61,9 @@ def encoded(listing, revision=MODERN_REVISION):
 
 
 def test_the_ten_tools_are_listed_by_default_and_the_choice_by_name():
-    assert {tool.name for tool in describe("default")} == THE_TEN | {"find_references", "get_call_graph"}
+    assert {tool.name for tool in describe("default")} == {*THE_TEN, "find_references", "get_call_graph"}
     assert ServerSettings().tools == "default"
-    assert {tool.name for tool in describe("ten")} == THE_TEN
+    assert {tool.name for tool in describe("ten")} == set(THE_TEN)
     assert {tool.name for tool in describe("core")} == set(GROUPS["core"])
     assert {tool.name for tool in describe("all")} == {*GROUPS["default"], "diff_context", "list_refs", "index_repository"}
     assert [tool.name for tool in describe(" sync_repo , locate_symbol")] == ["locate_symbol", "sync_repo"]
@@ -262,15 +213,16 @@ def test_instructions_name_only_tools_and_arguments_that_are_listed(listing, ans
 
 @each_tool
 def test_an_output_schema_names_top_level_keys_that_the_answers_have(tool):
-    keys = {field.encode_name for field in msgspec.structs.fields(REPLIES[tool.name])}
+    keys = {field.encode_name for field in msgspec.structs.fields(SAMPLES[tool.name].reply)}
 
     assert tool.output["type"] == "object"
     assert set(tool.output["properties"]) <= keys
     assert "metadata" in tool.output["properties"]
 
 
-def test_every_reply_has_its_tool():
-    assert set(REPLIES) == {tool.name for tool in TOOLS}
+def test_the_tests_know_every_tool():
+    assert {name: sample.is_read_only for name, sample in SAMPLES.items()} == {tool.name: tool.is_read_only for tool in TOOLS}
+    assert {tool.name for tool in describe("default")} == set(LISTED)
 
 
 @pytest.mark.parametrize("revision", [*HANDSHAKE_REVISIONS, MODERN_REVISION])
