@@ -57,12 +57,3 @@ def test_letters_put_in_for_the_mark_give_the_words_that_a_text_with_those_lette
 
 def test_only_the_given_words_are_marked_whatever_their_case():
     assert marked("Foo_bar foo_bars FOO_BAR", {"foo_bar"}) == f"Foo_bar{MARK} foo_bars FOO_BAR{MARK}"
-
-
-def test_words_keep_their_order_when_letters_replace_the_mark():
-    words = ["foo", f"foo{MARK}", "foob", "fooz", "foozz", f"foo_bar{MARK}", f"fo{MARK}", "fozz"]
-
-    for number in (0, MAX_COPIES - 1):
-        assert sorted(each.replace(MARK, suffix(number)) for each in words) == [
-            each.replace(MARK, suffix(number)) for each in sorted(words)
-        ]

@@ -6,11 +6,7 @@ import pytest
 
 from bench import floor, indexing, job, other_programs
 from bench.corpus import Tree, make_repository
-from bench.edits import editable
-from bench.indexing import Plan, measure_tree
 from bench.synthetic import source_files
-
-PLAN = Plan(cold_runs=1, unchanged_runs=1, update_rounds=1)
 
 
 def make_tree(root: Path, files: int) -> Tree:
@@ -36,35 +32,6 @@ def test_a_job_tells_files_symbols_and_sizes_of_what_it_indexed(tmp_path):
     assert 0 < done.searchable_seconds <= usage.wall_seconds
     assert isinstance(floor_run, floor.FloorRun)
     assert (floor_run.files_read, floor_run.files_parsed) == (30, 30)
-
-
-@pytest.mark.slow
-def test_a_measured_tree_is_left_as_it_was(tmp_path):
-    tree = make_tree(tmp_path / "tree", 40)
-    before = {path: path.read_bytes() for path in tree.root.rglob("*") if path.is_file() and ".git" not in path.parts}
-
-    runs = measure_tree(tree, tmp_path / "home", PLAN, cold_runs=1)
-
-    assert {path: path.read_bytes() for path in before} == before
-    assert [update.report.files_changed for update in runs.updates] == [10]
-    assert [check.report.files_changed for check in runs.checks] == [0]
-    assert runs.updates[0].report.counts.files_written == 10
-
-
-@pytest.mark.slow
-def test_somebody_elses_tree_is_never_edited(tmp_path, monkeypatch):
-    monkeypatch.setattr("bench.corpus.OUT", tmp_path / "out")
-    tree = make_tree(tmp_path / "tree", 30)
-    theirs = Tree(name="theirs", root=tree.root, is_ours=False)
-    for path in editable(str(path) for path in tree.root.rglob("*.*") if ".git" not in path.parts):
-        Path(path).chmod(0o444)
-    before = {path: path.stat().st_mtime_ns for path in tree.root.rglob("*") if path.is_file() and ".git" not in path.parts}
-
-    runs = measure_tree(theirs, tmp_path / "home", PLAN, cold_runs=1)
-
-    assert {path: path.stat().st_mtime_ns for path in before} == before
-    assert runs.updates
-    assert (tmp_path / "out" / "trees").is_dir()
 
 
 def test_every_cold_run_begins_without_an_index(tmp_path):

@@ -26,14 +26,3 @@ def test_it_prints_the_table_and_writes_every_sample(tmp_path, monkeypatch, caps
     assert {"ping while 65 files are indexed: p95", "end of input to end of process"} <= set(rows)
     assert "equal on both trees in 1 of 1 updates" in said
     assert len(written[0]["trees"]) == 2
-
-
-@pytest.mark.parametrize(
-    "arguments", [["--repo", "/nowhere/at/all"], ["--files", "0"], ["--repo", ".", "--files", "10"], ["--only", "nothing"]]
-)
-def test_wrong_usage_is_said_before_anything_is_measured(arguments, capsys):
-    with pytest.raises(SystemExit) as exit_:
-        main(arguments)
-
-    assert exit_.value.code == 2
-    assert "usage: bench" in capsys.readouterr().err

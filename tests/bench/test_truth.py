@@ -1,9 +1,7 @@
 """Searches for one side's definitions on the other side."""
 
-from pathlib import Path
-
 from bench.definitions import Definition
-from bench.truth import compare, disagreement_table, main, recall_table, sample
+from bench.truth import compare, main, recall_table, sample
 
 
 def definition(name: str, line: int, kind: str = "function", path: str = "a.py") -> Definition:
@@ -52,20 +50,6 @@ def test_recall_is_told_by_language_and_kind():
     ]
 
 
-def test_disagreements_come_by_class_with_examples_and_the_largest_first():
-    theirs = [definition(f"f{number}", number) for number in range(10)] + [definition("C", 1, "class")]
-
-    text = disagreement_table(compare({"python": theirs}, {"python": [definition("C", 40, "class")]}), examples=2)
-
-    assert text.splitlines() == [
-        "10 python function: missing",
-        "    a.py:0 f0",
-        "    a.py:5 f5",
-        "1 python class: other line",
-        "    a.py:1 C (line 40 there)",
-    ]
-
-
 def test_a_sample_is_the_same_for_a_seed_and_takes_so_many_of_each_language(tmp_path):
     tree = tmp_path / "shop"
     (tree / "dist").mkdir(parents=True)
@@ -96,21 +80,3 @@ def test_the_index_of_python_files_agrees_with_ast(tmp_path, capsys):
     assert code == 0
     assert ["python", "1.0000", "0", "0", "3"] in said
     assert ["all", "1.0000", "3"] in said
-
-
-def test_a_tree_is_a_directory_with_files_and_a_directory_of_trees_is_not(tmp_path):
-    from bench.corpus import trees_in
-
-    for name in ("one", "two"):
-        (tmp_path / "many" / name).mkdir(parents=True)
-        (tmp_path / "many" / name / "a.py").write_text("x = 1\n")
-    (tmp_path / "repository" / ".git").mkdir(parents=True)
-
-    found = trees_in([tmp_path / "many", tmp_path / "repository", tmp_path / "many" / "one"])
-
-    assert [path.relative_to(tmp_path) for path in found] == [
-        Path("many/one"),
-        Path("many/two"),
-        Path("repository"),
-        Path("many/one"),
-    ]

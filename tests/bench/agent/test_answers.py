@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bench.agent.answers import Place, grep_characters, read_answer, retry_seconds
+from bench.agent.answers import Place, grep_characters, read_answer
 
 TEXT = """\
 src/flask/app.py
@@ -144,11 +144,3 @@ def test_ripgrep_prints_each_line_once_and_the_first_line_of_a_place_that_shows_
     ]
 
     assert grep_characters(places, lambda path: lines.get(path, [])) == len("a.py:1:one\na.py:3:three\n")
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [('{"retry_after_ms":250}', 0.25), ("index_not_ready: wait, retry_after_ms 1500", 1.5), ("gone for good", None)],
-)
-def test_when_to_ask_again_is_read_in_both_forms(text, seconds):
-    assert retry_seconds(text) == seconds

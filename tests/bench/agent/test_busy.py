@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.agent.busy import BusyAnswer, Line, Question, Repository, is_right, table
+from bench.agent.busy import Line, Question, Repository, is_right
 from bench.client import Said
 from tests.conftest import tool
 
@@ -70,23 +70,3 @@ OUTLINE = Question(kind="outline", tool="get_file_outline", arguments={"path": "
 def test_an_answer_is_right_if_it_shows_the_truth(question, text, right):
     assert is_right(question, Said(0.1, text, is_error=False)) is right
     assert not is_right(question, Said(0.1, text, is_error=True))
-
-
-def test_the_table_counts_what_was_answered_and_right():
-    def answer(number: int) -> BusyAnswer:
-        return BusyAnswer(
-            repo="r",
-            burners=8,
-            number=number,
-            kind="token",
-            query="x",
-            seconds=number,
-            is_answered=number > 1,
-            is_right=number > 2,
-            load=1.0,
-            text="",
-        )
-
-    answers = [answer(number) for number in (1, 2, 3)]
-
-    assert "| r | 8 | 1.0 | 3 | 0.67 | 0.33 | 1.0 | 2.0 | 3.0 |" in table(answers)

@@ -51,13 +51,6 @@ def test_every_change_leaves_the_tree_as_it_says(root):
     assert not list(root.parent.iterdir())
 
 
-def test_a_tree_without_files_to_edit_is_refused(tmp_path):
-    (tmp_path / "shop").mkdir()
-
-    with pytest.raises(ValueError, match="too few files"):
-        Tree(tmp_path / "shop", seed=1)
-
-
 def shown(path="a.py", start=1, end=9, words="def fresh(value):"):
     return Place(path=path, line_start=start, line_end=end, words=words)
 

@@ -57,21 +57,3 @@ def test_one_command_gives_one_table_and_every_answer(data, capsys):
     assert first[0].right_ms is not None
     assert "| messages, verbatim | codecompass | 1 | 1.000 | 1.000 |" in said.out
     assert "| first question, verbatim | codecompass | 1 |" in said.out
-
-
-@pytest.mark.parametrize(
-    "arguments", [["--rows", "everything"], ["--rows", "music=4"], ["--only", "music"], ["--ripgrep", "/no/such/program"]]
-)
-def test_wrong_usage_is_said_before_anything_is_measured(data, arguments, capsys):
-    with pytest.raises(SystemExit) as exit_:
-        run(data, *arguments)
-
-    assert exit_.value.code == 2
-    assert "usage: bench.agent" in capsys.readouterr().err
-
-
-def test_nothing_to_measure_is_said(data, capsys):
-    tool("rg")
-
-    assert run(data, "--repos", "gone") == 1
-    assert "nothing to measure" in capsys.readouterr().err

@@ -3,7 +3,7 @@
 import pytest
 
 from bench.agent.answers import Place
-from bench.agent.tasks import Span, Task, draw, is_right, rank_of, read_tasks
+from bench.agent.tasks import Span, Task, draw, is_right, rank_of
 
 
 def task(name="messages", *spans, number=0):
@@ -62,16 +62,3 @@ def test_who_is_drawn_does_not_depend_on_the_others():
     assert set(draw(tasks[:20], 5)) <= set(tasks[:20])
     assert draw([*tasks[:10], *few], None) == [*tasks[:10], *few]
     assert {one.id for one in draw(few, 5)} <= {one.id for one in few}
-
-
-def test_both_names_of_lines_are_read_and_other_repositories_left_out(tmp_path):
-    (tmp_path / "dev").mkdir()
-    row = '{{"id":"{0}","repo":"{1}","query":"q","category":"c","relevant":[{{"path":"a.py",{2}}}]}}\n'
-    rows = row.format("x", "shop", '"line_start":3,"line_end":4') + row.format("y", "shop", '"start_line":5')
-    (tmp_path / "dev" / "nav.jsonl").write_text(rows + row.format("z", "gone", '"start_line":5'))
-
-    tasks = read_tasks(tmp_path, "nav", ["shop"])
-
-    assert [one.relevant for one in tasks] == [(Span("a.py", 3, 4),), (Span("a.py", 5, 5),)]
-    assert tasks[0].call == ("locate_symbol", {"name": "q"})
-    assert read_tasks(tmp_path, "commits", ["shop"]) == []

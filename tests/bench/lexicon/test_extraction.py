@@ -8,7 +8,7 @@ import pytest
 from bench.lexicon.definitions import DefinitionReader
 from bench.lexicon.git_repository import SourceFile, changes, clone, source_files
 from bench.lexicon.identifier_words import identifier_words, words_of
-from bench.lexicon.records import Repository, read_rows, write_rows
+from bench.lexicon.records import Repository
 
 SOURCE = '''def remove_row(table, key):
     """Deletes one row."""
@@ -41,14 +41,6 @@ def project(tmp_path):
     return Repository(repo="someone/project", url=str(root), commit=git(root, "rev-parse", "HEAD"), licence="MIT")
 
 
-def test_a_missing_repository_is_cloned_once(project, tmp_path):
-    directory = clone(project, tmp_path)
-
-    assert directory == tmp_path / "someone+project.git"
-    assert clone(project, tmp_path) == directory
-    assert git(directory, "rev-parse", "HEAD") == project.commit
-
-
 def test_source_files_are_those_of_the_product(project, tmp_path):
     assert [file.path for file in source_files(clone(project, tmp_path), project.commit)] == ["table.py"]
 
@@ -61,25 +53,12 @@ def test_a_commit_gives_its_words_the_function_and_the_changed_identifiers(proje
     assert set(found[0].changed) == {"if", "number", "cancel"}
 
 
-def test_an_unreadable_history_is_an_error(project, tmp_path):
-    with pytest.raises(subprocess.CalledProcessError):
-        list(changes(clone(project, tmp_path), "0" * 40, tmp_path / "attributes"))
-
-
 def test_a_definition_gives_the_words_of_its_comment_its_name_and_its_lines():
     (found,) = DefinitionReader().read(SourceFile("table.py", SOURCE.encode()))
 
     assert (found.symbol, found.name, found.doc) == ("remove_row", ("remove", "row"), ("deletes", "one", "row"))
     assert {"pop", "item", "key", "table"} <= set(found.body)
     assert not {"remark", "rest", "such", "deletes"} & set(found.body)
-
-
-def test_rows_are_read_as_they_were_written(tmp_path):
-    rows = list(DefinitionReader().read(SourceFile("table.py", SOURCE.encode())))
-
-    assert write_rows(tmp_path / "rows.jsonl", rows) == 1
-    assert list(read_rows(tmp_path / "rows.jsonl", type(rows[0]))) == rows
-    assert [path.name for path in tmp_path.iterdir()] == ["rows.jsonl"]
 
 
 def test_words_of_sentences_and_lines():

@@ -135,15 +135,6 @@ def test_the_note_names_every_repository_with_its_commit_and_licence(tmp_path, c
     assert "sha256" in capsys.readouterr().err
 
 
-def test_the_order_of_the_list_does_not_matter(tmp_path):
-    rows = work_directory(tmp_path, 8)
-    main([*arguments(tmp_path, tmp_path / "one"), "--only-train"])
-    write_rows(tmp_path / "list.jsonl", reversed(rows))
-    main([*arguments(tmp_path, tmp_path / "other"), "--only-train"])
-
-    assert (tmp_path / "one" / "lexicon.bin").read_bytes() == (tmp_path / "other" / "lexicon.bin").read_bytes()
-
-
 def test_the_projects_list_has_enough_repositories_at_whole_commits():
     rows = [msgspec.json.decode(line, type=Repository) for line in LIST.read_bytes().splitlines()]
 

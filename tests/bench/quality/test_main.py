@@ -69,16 +69,6 @@ def test_a_run_answers_from_the_sub_tree_and_scores_with_paths_of_the_repository
     assert "overall          1.000" in said
 
 
-def test_a_later_run_is_compared_with_an_earlier_one(data, capsys):
-    run(data, "--only", "nav")
-    capsys.readouterr()
-
-    code = run(data, "--only", "nav", "--reuse", "--diff", str(data / "out"))
-
-    assert code == 0
-    assert "The first right hit of every query stands where it stood." in capsys.readouterr().out
-
-
 def test_searches_are_asked_again_without_each_signal(data, capsys, monkeypatch):
     monkeypatch.setattr("bench.quality.__main__.SIGNALS", SIGNALS[:2])  # each signal takes a process
     code = run(data, "--only", "search", "--ablate")
@@ -131,10 +121,3 @@ def test_another_engine_runs_in_an_environment_of_its_own(data, capsys):
     assert code == 0
     assert [(hit.path, hit.line_start, hit.line_end) for hit in answer.results] == [("src/mail.py", 1, 3)]
     assert "semble without a model" in capsys.readouterr().out
-
-
-def test_without_any_work_tree_it_fails_and_says_so(data, capsys):
-    code = run(data, "--repos", "gone")
-
-    assert code == 1
-    assert "nothing to measure" in capsys.readouterr().err

@@ -3,7 +3,7 @@
 import pytest
 
 from bench.quality.data import Hit
-from bench.quality.messages import VARIANTS, Place, Row, ask, messages_table, rank_of
+from bench.quality.messages import VARIANTS, Place, Row, ask, rank_of
 from tests.support.workspace import TestWorkspace
 
 FILES = {
@@ -45,12 +45,3 @@ def test_a_hit_counts_where_it_holds_the_line_and_is_no_longer_than_it_may_be():
 
     assert rank_of(ROW, hits, is_within=True) == 3
     assert rank_of(ROW, hits[:2], is_within=True) is None
-
-
-def test_the_table_gives_the_share_found_so_far():
-    table = messages_table({"overall": [1, 2, None, 7], "language:go": [1]})
-
-    assert [line.split() for line in table.splitlines()[2:]] == [
-        ["overall", "0.250", "0.500", "0.750", "4"],
-        ["language:go", "1.000", "1.000", "1.000", "1"],
-    ]

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from bench.quality.misremembered_names import CHANGES, ask, guesses_table, unique_symbols
+from bench.quality.misremembered_names import CHANGES, ask, unique_symbols
 from tests.support.workspace import TestWorkspace
 
 FILES = {
@@ -31,9 +31,3 @@ async def test_every_change_of_a_name_leads_back_to_it(workspace):
     assert {row.path for row in rows} == {"shop/cart.py", "shop/tax.py", "web/cart.js"}
     assert {change for change, _, _ in asked} == set(CHANGES) - {"frame, Go", "frame, Java, Kotlin, Scala"}
     assert [entry for entry in asked if entry[0] != "frame, path:line:column" and entry[2] != (True, True)] == []
-
-
-def test_the_table_gives_the_share_of_each_tool():
-    table = guesses_table({"other case": [(True, False), (True, True)]})
-
-    assert table.splitlines()[-1].split() == ["other", "case", "1.000", "0.500", "2"]

@@ -3,13 +3,8 @@
 from bench.quality.data import Answer, Hit, Target, Truth
 from bench.quality.report import (
     ablation_table,
-    difference_table,
-    groups,
-    judge_lookups,
     judge_searches,
-    misses_table,
     published_table,
-    search_figure,
 )
 
 
@@ -40,14 +35,6 @@ def test_an_answer_belongs_to_its_repository_and_query():
     assert [item.score.ndcg for item in judged] == [0.0, 1.0]
 
 
-def test_groups_are_all_then_categories_then_languages():
-    judged = judge_searches([truth(1), truth(2, category="symbol"), truth(3, language="c")], [])
-
-    named = {name: len(members) for name, members in groups(judged)}
-
-    assert list(named.items()) == [("overall", 3), ("  semantic", 2), ("  symbol", 1), ("  c", 1), ("  go", 2)]
-
-
 def test_published_systems_stand_beside_ours_over_the_common_repositories():
     judged = judge_searches([truth(1), truth(1, repo="unknown")], [answer(1, "right1")])
     published = {"shop": {"theirs": 0.5}, "elsewhere": {"theirs": 0.1}}
@@ -58,43 +45,6 @@ def test_published_systems_stand_beside_ours_over_the_common_repositories():
         ["codecompass,", "this", "run", "1.000", "1"],
         ["theirs", "0.500", "1"],
     ]
-
-
-def test_a_difference_shows_the_figures_and_which_queries_moved():
-    truths = [truth(1), truth(2), truth(3)]
-    before = judge_searches(truths, [answer(1, "right1"), answer(2, "x"), answer(3, "right3")])
-    now = judge_searches(truths, [answer(1, "x", "right1"), answer(2, "right2"), answer(3, "right3")])
-
-    text = difference_table(now, before, search_figure)
-
-    assert ["overall", "0.667", "0.877", "+0.210", "3"] in [line.split() for line in text.splitlines()]
-    assert "2 queries whose first right hit moved, worst first:" in text
-    assert text.index("question 1") < text.index("question 2")
-    assert "question 3" not in text
-
-
-def test_no_difference_is_said_to_be_none():
-    judged = judge_searches([truth(1)], [answer(1, "right1")])
-
-    assert "stands where it stood" in difference_table(judged, judged, search_figure)
-
-
-def test_misses_come_before_late_hits_and_right_answers_not_at_all():
-    judged = judge_lookups([truth(1), truth(2), truth(3)], [answer(1, "x"), answer(2, "right2"), answer(3)])
-
-    text = misses_table(judged, 3)
-
-    assert "question 1" in text
-    assert "question 3" in text
-
-
-def test_a_search_answered_in_first_place_is_no_miss():
-    judged = judge_searches([truth(1), truth(2)], [answer(1, "right1"), answer(2, "x", "right2")])
-
-    text = misses_table(judged, 5)
-
-    assert "question 1" not in text
-    assert "question 2" in text
 
 
 def test_an_ablation_shows_what_is_lost_without_each_signal_the_greatest_loss_first():

@@ -1,7 +1,7 @@
 """Questions that state what they ask for: when a hit is right, which rows are kept, and the table."""
 
 from bench.quality.data import read_lines
-from bench.quality.roles import LIMIT, ROWS, Place, Row, ask, miss_line, rank_of, roles_table
+from bench.quality.roles import LIMIT, ROWS, Place, Row, ask, rank_of
 from codecompass.protocol.replies import FurtherDefinition, Result
 from tests.support.workspace import TestWorkspace
 
@@ -42,21 +42,6 @@ def test_a_hit_answers_with_its_path_and_any_of_its_ranges():
     assert rank_of(ROW, [further]) == 1
     assert rank_of(ROW, [test]) == 1
     assert rank_of(ROW, [constant] * LIMIT + [test]) is None
-
-
-def test_the_table_gives_the_share_found_so_far():
-    table = roles_table({"tests": [1], "overall": [1, 4, None, 7]})
-
-    assert [line.split() for line in table.splitlines()[2:]] == [
-        ["overall", "0.250", "0.500", "0.750", "4"],
-        ["tests", "1.000", "1.000", "1.000", "1"],
-    ]
-
-
-def test_a_miss_names_what_came_before():
-    results = [Result(path="shop/cart.py", line_start=1, line_end=1)]
-
-    assert miss_line(ROW, None, results) == "tests-01 shop: 'tests for pay': not in ten; shop/cart.py:1-1"
 
 
 def test_the_kept_rows_are_whole():

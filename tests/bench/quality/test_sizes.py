@@ -5,7 +5,7 @@ from random import Random
 import pytest
 import trio
 
-from bench.quality.sizes import compact_shares, random_budgets, sizes_table, vocabularies
+from bench.quality.sizes import compact_shares, random_budgets, vocabularies
 from codecompass.protocol.metadata import AnswerState
 from tests.query.project import FILES
 
@@ -39,10 +39,3 @@ def test_only_pages_full_of_functions_are_compared(snapshot):
 
     assert len(shares) == 1
     assert 0.1 < shares[0] < 0.8
-
-
-def test_sizes_are_told_by_median_95th_percentile_and_largest():
-    table = sizes_table({"hits": list(range(1, 101))})
-
-    assert table.splitlines()[-1].split()[-1] == "100"
-    assert "95" in table.splitlines()[-1]
