@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from rs_bpe.bpe import openai
 
 import codecompass
 from codecompass.query.excerpts import WHOLE_LINES
@@ -14,6 +13,8 @@ from codecompass.settings import ServerSettings
 from codecompass.store.registry import Registry
 from codecompass.transport.tools.listing import describe
 from tests.support.serving import SETTINGS, Serving, open_serving
+
+openai = pytest.importorskip("rs_bpe.bpe", reason="has no wheel for this Python").openai
 
 PACKAGE = Path(codecompass.__file__).parent
 

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from rs_bpe.bpe import openai
 
 from codecompass.protocol.encode import encode
 from codecompass.protocol.requests import (
@@ -22,6 +21,8 @@ from codecompass.query import (
     locate_symbol,
     search_code,
 )
+
+openai = pytest.importorskip("rs_bpe.bpe", reason="has no wheel for this Python").openai
 
 METADATA = {
     "codecompass_protocol_version",

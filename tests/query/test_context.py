@@ -4,13 +4,14 @@ import json
 from random import Random
 
 import pytest
-from rs_bpe.bpe import openai
 
 from codecompass.errors import InvalidMaxTokens
 from codecompass.protocol.encode import encode
 from codecompass.protocol.requests import GetCodeContext
 from codecompass.query import QueryOptions, get_code_context
 from codecompass.query.token_budget import estimate_tokens
+
+openai = pytest.importorskip("rs_bpe.bpe", reason="has no wheel for this Python").openai
 
 
 @pytest.fixture(scope="session")
