@@ -3,9 +3,11 @@
 import sqlite3
 
 import pytest
+from msgspec.structs import replace
 
 from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.languages import SYMBOL_LANGUAGES
+from codecompass.languages.table import LANGUAGES
 from codecompass.projects import survey
 from codecompass.projects.detection import RoutingRules
 from codecompass.projects.survey import ProjectSurvey, missing_grammars
@@ -96,7 +98,7 @@ async def test_a_registry_that_cannot_be_read_leaves_what_was_known(world):
 def test_every_language_has_its_grammar_here_and_one_that_is_missing_is_named(monkeypatch):
     assert missing_grammars() == ()
 
-    monkeypatch.setattr(survey, "SEPARATE_GRAMMARS", {"csharp": "no_such_package"})
+    monkeypatch.setitem(LANGUAGES, "csharp", replace(LANGUAGES["csharp"], grammar_package="no_such_package"))
     assert missing_grammars() == ("csharp",)
     monkeypatch.setattr(survey, "GRAMMAR_PACK", "no_such_package")
     assert missing_grammars() == SYMBOL_LANGUAGES

@@ -12,7 +12,6 @@ from codecompass.cli import failure
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.tool_options import comma_separated
 from codecompass.errors import InvalidInput
-from codecompass.nurseries import open_nursery
 from codecompass.settings import Settings
 from codecompass.units import MINUTES, SECONDS
 
@@ -86,6 +85,7 @@ def run_worker_process(invocation: Invocation, engine: "Engine", settings: Setti
     from codecompass import log
     from codecompass.cli.shutdown import wait_for_signal
     from codecompass.cluster.worker import STOP_SECONDS, WorkerOptions, run_worker
+    from codecompass.nurseries import open_nursery
 
     log.configure(log.level_for(settings.log.level, max(1, invocation.options.verbosity)), settings.log.format)
     invocation.terminal.note(f"Working for {', '.join(settings.cluster.url)}. End it with Ctrl-C.", "dim")
