@@ -98,7 +98,7 @@ async def test_what_a_literal_search_looks_for_is_marked_too(browser, shop):
 
     html = (await browser.get(opened_from(results)[0])).body.decode()
 
-    assert "<b>RATES</b>" in html.partition('class="code whole"')[2]
+    assert "<b>RATES</b>" in html.partition('class="code whole')[2]
 
 
 @pytest.mark.parametrize(
