@@ -15,7 +15,7 @@ from codecompass.transport.ui.shown_projects import ShownProject
 from codecompass.units import SECONDS
 
 ANSWER_SECONDS: Final = 1 * SECONDS
-"""How long a file waits for the search that led to it. The best hits of a large repository take 40 ms (2026-11-26)."""
+"""How long a file waits for the search that led to it, which takes tens of milliseconds (docs/adr/0030)."""
 
 
 class ResultFile(Struct, frozen=True):
