@@ -9,6 +9,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from codecompass import lazy
+
 
 class Hint(Struct, frozen=True):
     """What to do, for an agent and for a person. As a text it has both forms."""
@@ -40,12 +42,12 @@ COMMANDS: Final = {
 }
 """The command for each tool that has one."""
 
-_TOOL: Final = re.compile(rf"\b(?:{'|'.join(COMMANDS)})\b")
-_BOTH: Final = re.compile(
+_TOOL: Final = lazy.pattern(rf"\b(?:{'|'.join(COMMANDS)})\b")
+_BOTH: Final = lazy.pattern(
     rf"(?:call |run )?\b(?:{'|'.join(COMMANDS)})\b(?:(?!\. )[^()])*? \(on the command line: (?P<command>[^()]*)\)",
     re.IGNORECASE,
 )
-_FOR_COMMANDS: Final = re.compile(r" \(on the command line: ([^()]*)\)")
+_FOR_COMMANDS: Final = lazy.pattern(r" \(on the command line: ([^()]*)\)")
 _FOR_PEOPLE: Final = {
     "call again": "try again",
     "leave ref out": "leave --ref out",
@@ -63,7 +65,7 @@ _FOR_PEOPLE: Final = {
 }
 """What messages say of calls and arguments, with what people are told."""
 
-_PHRASE: Final = re.compile(rf"\b(?P<phrase>{'|'.join(map(re.escape, _FOR_PEOPLE))})\b(?P<wait> in \d+ ms)?", re.IGNORECASE)
+_PHRASE: Final = lazy.pattern(rf"\b(?P<phrase>{'|'.join(map(re.escape, _FOR_PEOPLE))})\b(?P<wait> in \d+ ms)?", re.IGNORECASE)
 
 
 def for_agents(text: str) -> str:

@@ -6,7 +6,6 @@ InvalidInput can name the file or variable, the key and what was expected.
 
 import difflib
 import os
-import re
 import stat
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,6 +15,7 @@ from typing import Final, Literal, get_args, get_origin
 import msgspec
 from msgspec import Struct
 
+from codecompass import lazy
 from codecompass.errors import InvalidInput
 from codecompass.settings import (
     ENVIRONMENT_PREFIX,
@@ -48,7 +48,7 @@ MAX_DOTS: Final = 10
 MAX_SHOWN: Final = 100
 """Characters of an invalid value or key that an error repeats."""
 
-_NO_KEY: Final = re.compile(r"\"[^\"\n]*+\"|'[^'\n]*+'|[#=][^\n]*+")
+_NO_KEY: Final = lazy.pattern(r"\"[^\"\n]*+\"|'[^'\n]*+'|[#=][^\n]*+")
 """Matches strings, comments and values: everything but keys."""
 
 RENAMED_SECTIONS: Final = {"search": "query", "logging": "log"}

@@ -245,8 +245,10 @@ def run_query(request: QueryRequest, context: QueryContext) -> Reply:
         case GetCodeContext():
             return core.get_code_context(snapshot, request, state, options, is_expired)
         case DiffContext():
+            from codecompass.query.diff_context import diff_context
+
             assert options.difference is not None, "computed before the query: see differences.py"
-            return core.diff_context(snapshot, request, options.difference, state, options, is_expired)
+            return diff_context(snapshot, request, options.difference, state, options, is_expired)
         case ReadFile():
             return core.read_file(snapshot, request, state)
         case ListDirectory():

@@ -24,7 +24,7 @@ from codecompass.actors.tree_comparison import TreeComparison
 from codecompass.actors.tree_scan import SCAN_PATIENCE_SECONDS
 from codecompass.actors.worker_pool import WorkerPool, default_pool_size
 from codecompass.languages.detect import language_of
-from codecompass.languages.imports import is_configuration
+from codecompass.languages.ecosystems import is_configuration
 from codecompass.nurseries import open_nursery
 from codecompass.query.sought import Sought, order_of_reading, sought_with_name
 from codecompass.scan.files import Stamp

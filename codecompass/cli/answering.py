@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from codecompass.actors.answering import is_about_differences, timeout_seconds
 from codecompass.actors.asking import QueryContext, Standing, StoredIndex, TimeLimit, ask, query_settings
 from codecompass.actors.question import QueryRequest, Question
-from codecompass.cli.commit_index import commit_index
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.readiness import asked_project, ready_index
 from codecompass.cli.semantic import meaning_of
@@ -23,7 +22,6 @@ from codecompass.protocol.decode import decode
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import ErrorReply, Reply
 from codecompass.query.options import QueryOptions
-from codecompass.scan.git_revisions import NamedCommit
 from codecompass.settings import Settings
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.registry import Project
@@ -33,6 +31,7 @@ from codecompass.units import MILLISECONDS
 if TYPE_CHECKING:
     from codecompass.actors.job_state import JobView
     from codecompass.projects.caller import TransportName
+    from codecompass.scan.git_revisions import NamedCommit
 
 RequestT = TypeVar("RequestT", bound=QueryRequest)
 ReplyT = TypeVar("ReplyT", bound=Reply)
@@ -94,12 +93,14 @@ def answer(
 def _reply_about(
     invocation: Invocation,
     project: Project,
-    commit: NamedCommit,
+    commit: "NamedCommit",
     settings: Settings,
     question: Question,
     query: Callable[[QueryContext], ReplyT],
 ) -> ReplyT:
     """Answers from the index of a commit, which is never stale."""
+    from codecompass.cli.commit_index import commit_index
+
     index = commit_index(invocation, project, commit, settings)
     known = Standing(ref=commit.name, commit=commit.commit)
     try:
@@ -188,7 +189,7 @@ class _Person:
 
 
 def options_here(
-    invocation: Invocation, question: Question, root: Path, settings: Settings, commit: NamedCommit | None = None
+    invocation: Invocation, question: Question, root: Path, settings: Settings, commit: "NamedCommit | None" = None
 ) -> QueryOptions:
     """Returns the options of a question, with the differences of the working tree, or of `commit`, if it is about them.
 

@@ -3,7 +3,6 @@ relative to the current directory.
 """
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from codecompass import lazy
 from codecompass.cli.terminal import Terminal, printable, working_directory
 from codecompass.hints import for_people
 from codecompass.settings import Settings, read_environment, require_utf8, user_file
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from codecompass.store.registry import Registry
 
 
-_OWN_WORDS: Final = re.compile(r"warning: |[\d,]+ of [\d,]+; more: offset \d+$|defines nothing that is listed")
+_OWN_WORDS: Final = lazy.pattern(r"warning: |[\d,]+ of [\d,]+; more: offset \d+$|defines nothing that is listed")
 """The beginnings of lines of an answer that are no code."""
 
 

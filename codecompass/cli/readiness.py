@@ -9,6 +9,7 @@ nothing can be written     -> answer from what is published, and warn why it is 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -24,18 +25,15 @@ from codecompass.actors.answering import (
     told_freshness,
 )
 from codecompass.actors.asking import Standing
-from codecompass.actors.commits import named_commit
 from codecompass.actors.index_limits import index_limits
 from codecompass.actors.question import QueryRequest, Question
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.jobs import run_job, summary, wait_for_other
 from codecompass.cli.terminal import printable
 from codecompass.cli.workspace import choose, forgotten_if_unfinished, project_for_question
 from codecompass.errors import IndexInProgress, PermissionDenied
 from codecompass.protocol.metadata import FreshnessStatus
 from codecompass.protocol.requests import FreshnessPolicy
 from codecompass.query.metadata import cannot_update
-from codecompass.scan.git_revisions import NamedCommit
 from codecompass.settings import Settings
 from codecompass.store.drift import Drift, find_drift, stale_error
 from codecompass.store.epochs import Compatibility, compatibility
@@ -44,6 +42,9 @@ from codecompass.store.layout import ProjectLayout
 from codecompass.store.lock import is_locked
 from codecompass.store.registry import Project, Registry
 from codecompass.store.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from codecompass.scan.git_revisions import NamedCommit
 
 
 class Asked(Struct, frozen=True):
@@ -54,7 +55,7 @@ class Asked(Struct, frozen=True):
     request: QueryRequest
     project: Project
     settings: Settings
-    commit: NamedCommit | None
+    commit: "NamedCommit | None"
 
     @property
     def layout(self) -> ProjectLayout:
@@ -91,8 +92,13 @@ def asked_project(invocation: Invocation, request: QueryRequest) -> Iterator[Ask
             project = project_for_question(invocation, registry, choice)
             settings = invocation.settings_for(project.root)
             named = asked_ref(request)
-            commit = None if named is None else named_commit(project.root, *named)
-            yield Asked(invocation, registry, request, project, settings, commit)
+            yield Asked(invocation, registry, request, project, settings, None if named is None else _commit(project, named))
+
+
+def _commit(project: Project, named: tuple[str, str]) -> "NamedCommit | None":
+    from codecompass.actors.commits import named_commit
+
+    return named_commit(project.root, *named)
 
 
 class ComparedIndex(Struct, frozen=True):
@@ -147,6 +153,8 @@ def ready_index(asked: Asked, index: WorkspaceIndex, seconds: float) -> Compared
         if policy == "best_effort":
             found = told_freshness(policy, "syncing" if is_locked(index.layout) else "stale")
             return ComparedIndex(asked.project, index, drift, found)
+        from codecompass.cli.jobs import run_job, wait_for_other
+
         try:
             run_job(asked.invocation, asked.registry, asked.project, cause="question")
         except PermissionDenied as error:
@@ -166,6 +174,8 @@ def index_first(asked: Asked, seconds: float) -> None:
 
     Raises IndexNotReady if that takes longer than `seconds`.
     """
+    from codecompass.cli.jobs import run_job, summary, wait_for_other
+
     layout, terminal = asked.layout, asked.invocation.terminal
     terminal.note(f"indexing {printable(str(asked.project.root))} {_occasion(compatibility(layout))}", "dim")
     gives_up_at = time.monotonic() + seconds

@@ -23,10 +23,6 @@ from codecompass.protocol.metadata import PathExplanation
 from codecompass.protocol.replies import LocateSymbolReply, NextAction, Result, SearchCodeReply
 from codecompass.protocol.requests import SEARCH_MODES, LocateSymbol, SearchCode
 from codecompass.protocol.text import counted
-from codecompass.query.excerpts import word_pattern
-from codecompass.query.locate import locate_symbol
-from codecompass.query.query_language import NOTHING_SOUGHT, parse_query
-from codecompass.query.search import search_code
 from codecompass.query.source_lines import lines_of
 from codecompass.store.snapshot import Snapshot
 
@@ -72,6 +68,8 @@ def search_text(
     if mode is None:
         # Refused below, with the mode that may be meant.
         return search(invocation, {**options, "query": text}, several, shown=shown)
+    from codecompass.query.query_language import NOTHING_SOUGHT, parse_query
+
     parsed = parse_query(text, mode)
     if parsed.is_empty and text.strip():
         raise InvalidInput(NOTHING_SOUGHT, field="query")
@@ -96,6 +94,8 @@ def search(
     `as_lines` prints the lines that match and nothing else; `around` is how many lines to print before and after each of them;
     `shown` is what the user calls the query.
     """
+    from codecompass.query.search import search_code
+
     text = str(arguments["query"])
     pattern = _pattern(text, str(arguments.get("mode", "auto")))
     if several:
@@ -149,6 +149,8 @@ def _lines_around(snapshot: Snapshot, results: Sequence[Result], before: int, af
 
 def locate(invocation: Invocation, arguments: Mapping[str, object], several: tuple[str, ...] = ()) -> bool:
     """Runs `locate_symbol` and prints the reply, as `search` does."""
+    from codecompass.query.locate import locate_symbol
+
     name = str(arguments["name"])
     if several:
         return _write_several(invocation, LocateSymbol.tool, arguments, several, None, name)
@@ -238,6 +240,8 @@ def _has_notes(reply: SearchCodeReply | LocateSymbolReply) -> bool:
 def _pattern(query: str, mode: str) -> re.Pattern[str] | None:
     """Returns the pattern to highlight in the lines of a hit; None if there is nothing to highlight."""
     if mode == "auto":
+        from codecompass.query.excerpts import word_pattern
+
         return word_pattern(query)
     try:
         return re.compile(query if mode == "regex" else re.escape(query))

@@ -1,12 +1,12 @@
 """Creates the arguments and options of commands that call a tool from the definitions of the tool's arguments."""
 
-import re
 from collections.abc import Callable
 from typing import Any, Final
 
 import asyncclick
 from asyncclick.shell_completion import CompletionItem
 
+from codecompass import lazy
 from codecompass.cli.project_completion import ProjectName
 from codecompass.protocol.arguments import ARGUMENTS, Argument
 from codecompass.protocol.requests import ALL_PROJECTS, MAX_PATH_LENGTH
@@ -15,7 +15,7 @@ _SHORT: Final = {"limit": "-n", "mode": "-m", "language": "-l", "path": "-p", "k
 """Short options by argument name."""
 
 MAX_DIGITS: Final = 30
-_NUMBER: Final = re.compile(r"[+-]?\d+")
+_NUMBER: Final = lazy.pattern(r"[+-]?\d+")
 
 _UNITS: Final = {"ms": "MS"}
 """Placeholders of numbers in help texts, by unit; N for all others."""

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -22,14 +23,15 @@ from codecompass.cli.terminal import GONE_DIRECTORY, printable, working_director
 from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound
 from codecompass.identity import ProjectId, canonical_root, project_id
 from codecompass.projects.detection import never_projects, project_root
-from codecompass.projects.unmarked import Doubt, doubt_about
 from codecompass.scan.roots import git_root_between, marked_root
-from codecompass.store.housekeeping import remove_project
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.lock import is_locked
 from codecompass.store.project_names import NAMELESS, normalised_name
 from codecompass.store.registry import Project, Registry, schema_name
+
+if TYPE_CHECKING:
+    from codecompass.projects.unmarked import Doubt
 
 
 class Choice(Struct, frozen=True):
@@ -103,6 +105,8 @@ def project_for_question(invocation: Invocation, registry: Registry, choice: Cho
     kind = never_projects().get(root)
     if kind is not None:
         raise _not_indexed(root, f"it is {kind}")
+    from codecompass.projects.unmarked import doubt_about
+
     roots = (project.root for project in registry.projects())
     doubt = doubt_about(root, roots, invocation.settings.index.max_unmarked_files)
     if doubt is not None and not _agrees(invocation, doubt):
@@ -125,6 +129,8 @@ def forgotten_if_unfinished(invocation: Invocation, registry: Registry, choice: 
             # The error or interrupt that ended the block is the one to report.
             with suppress(CodeCompassError):
                 if not layout.current.exists():
+                    from codecompass.store.housekeeping import remove_project
+
                     remove_project(layout)
                 registry.remove(choice.project_id)
         raise
@@ -150,7 +156,7 @@ def _not_indexed(root: Path, reason: str) -> ProjectNotFound:
     )
 
 
-def _agrees(invocation: Invocation, doubt: Doubt) -> bool:
+def _agrees(invocation: Invocation, doubt: "Doubt") -> bool:
     """Asks the user whether to index the directory all the same. False without a terminal to ask on."""
     terminal = invocation.terminal
     if invocation.options.as_json or not (sys.stdin.isatty() and terminal.err.isatty()):

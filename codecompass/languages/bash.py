@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.binding import Binding
 from codecompass.languages.display import Display
 from codecompass.languages.imports.path_index import PathIndex
@@ -39,13 +40,13 @@ PREDEFINED: Final = frozenset({"HOME", "IFS", "LANG", "LC_ALL", "OPTIND", "PATH"
 
 FUNCTION_MARKERS: Final = (b"()", b"function ")
 
-AT_LINE_START: Final = re.compile(
+AT_LINE_START: Final = lazy.pattern(
     rb"<<-?[ \t]*(?P<quote>['\"\\]?)(?P<mark>\w+)(?P=quote)(?s:.{0,20000}?)^[ \t]*(?P=mark)$"
     rb"|^(?:function[ \t]+(?P<word>[\w:.@-]+)[ \t]*(?:\(\))?|(?P<name>[\w:.@-]+)[ \t]*\([ \t]*\))\s*\{(?P<body>.*)",
     re.MULTILINE,
 )
 """A function at the start of a line. Here-documents (`<<EOF`) are matched too, so that functions in them are skipped."""
-CLOSING: Final = re.compile(rb"^\}", re.MULTILINE)
+CLOSING: Final = lazy.pattern(rb"^\}", re.MULTILINE)
 
 
 def comment_above(node: Node, context: RuleContext) -> str:
@@ -168,10 +169,10 @@ def recover(root: Node, context: RuleContext) -> Iterator[Definition]:
 
 
 TESTS: Final = BlockTestSyntax(
-    pattern=re.compile(
+    pattern=lazy.pattern(
         rb"\n[ \t]*+(?P<head>@test)[ \t]+" + QUOTED + rb"[ \t]*(?=\{)",
     ),
-    block=re.compile(rb"\{"),
+    block=lazy.pattern(rb"\{"),
 )
 """Bats. The grammar parses the block as commands, so its end is found by the indentation."""
 
@@ -190,7 +191,7 @@ def lexical_rules() -> LexicalRules:
 
 
 _EXTENSIONS: Final = ("", ".sh", ".bash")
-_VARIABLE_DIRECTORIES: Final = re.compile(r"^.*(?:\$\w+|\$\{[^}]*\}|\$\(.*\)|`.*`)[^/]*/")
+_VARIABLE_DIRECTORIES: Final = lazy.pattern(r"^.*(?:\$\w+|\$\{[^}]*\}|\$\(.*\)|`.*`)[^/]*/")
 
 
 def import_tails(item: Import, from_path: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.binding import Binding, Calls, Members
 from codecompass.languages.c_declarators import (
     FUNCTIONS,
@@ -138,7 +139,7 @@ def _generated(
     )
 
 
-_TEST_MACRO: Final = re.compile(r"(?:^|_)(?:TEST|SCENARIO|SECTION|SUBCASE)(?:_|$)")
+_TEST_MACRO: Final = lazy.pattern(r"(?:^|_)(?:TEST|SCENARIO|SECTION|SUBCASE)(?:_|$)")
 
 
 def _is_static(signature: str) -> bool:
@@ -267,7 +268,7 @@ def _is_inside_macro(node: Node, source: bytes) -> bool:
     return before.count(b"(") > before.count(b")") and not before.endswith(b"(")
 
 
-_FUNCTION_POINTER: Final = re.compile(rb"(?:\w+[\s*]+)+\(\s*\*\s*(?:const\s+)?([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*\)\s*\(")
+_FUNCTION_POINTER: Final = lazy.pattern(rb"(?:\w+[\s*]+)+\(\s*\*\s*(?:const\s+)?([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*\)\s*\(")
 
 
 def block(node: Node, context: RuleContext) -> Iterator[Found]:
@@ -329,8 +330,8 @@ def typedef(node: Node, context: RuleContext) -> Iterator[Found]:
             yield Definition(item.name, "type", node, signature=text, visibility=visibility)
 
 
-_GUARD: Final = re.compile(rb"#[ \t]*ifndef[ \t]+(\w+)[^\n]*\n\s*$")
-_DIRECTIVE: Final = re.compile(rb"^[ \t]*#", re.MULTILINE)
+_GUARD: Final = lazy.pattern(rb"#[ \t]*ifndef[ \t]+(\w+)[^\n]*\n\s*$")
+_DIRECTIVE: Final = lazy.pattern(rb"^[ \t]*#", re.MULTILINE)
 
 
 def macro(node: Node, context: RuleContext) -> Iterator[Found]:

@@ -1,10 +1,10 @@
 """C and C++ declarators and scopes: the declared name, whether it is a function, its visibility, its signature."""
 
-import re
 from typing import Final
 
 from msgspec import Struct
 
+from codecompass import lazy
 from codecompass.languages.language import RuleContext
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, Visibility
@@ -115,13 +115,13 @@ def _conversion(node: Node, context: RuleContext) -> str:
 FUNCTIONS: Final = frozenset({"fn", "method", "test"})
 
 _LOCAL_DEFINITIONS: Final = (
-    (b"struct", re.compile(rb"struct\b(?:[^;(){}=]|alignas\s*\([^()]*\))*\{")),
-    (b"class", re.compile(rb"class\b(?:[^;(){}=]|alignas\s*\([^()]*\))*\{")),
-    (b"enum", re.compile(rb"enum\b[^;(){}=]*\{")),
-    (b"union", re.compile(rb"union\b[^;(){}=]*\{")),
-    (b"typedef", re.compile(rb"typedef\b")),
-    (b"using", re.compile(rb"using\s+\w+\s*=")),
-    (b"#", re.compile(rb"#[ \t]*define\b")),
+    (b"struct", lazy.pattern(rb"struct\b(?:[^;(){}=]|alignas\s*\([^()]*\))*\{")),
+    (b"class", lazy.pattern(rb"class\b(?:[^;(){}=]|alignas\s*\([^()]*\))*\{")),
+    (b"enum", lazy.pattern(rb"enum\b[^;(){}=]*\{")),
+    (b"union", lazy.pattern(rb"union\b[^;(){}=]*\{")),
+    (b"typedef", lazy.pattern(rb"typedef\b")),
+    (b"using", lazy.pattern(rb"using\s+\w+\s*=")),
+    (b"#", lazy.pattern(rb"#[ \t]*define\b")),
 )
 """What begins a definition in a function: a word that is quick to find, and the pattern that must match there."""
 

@@ -3,14 +3,15 @@
 import re
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.walk.preparation import blank, masked, resolve_conditionals
 
-_CANDIDATE: Final = re.compile(
+_CANDIDATE: Final = lazy.pattern(
     # The look-behind comes second so that the search can skip to the next capital letter.
     rb"([A-Z_](?<![\w.\">:][A-Z_])(?:[A-Z0-9_]{2,}+|_(?!attribute|declspec|asm|builtin|typeof|extension)[a-z]\w++))(?!\w)"
     rb"\s*+(?=[A-Za-z_~}(;{=:*\[-])"
 )
-_PARENTHESES: Final = re.compile(rb"[()]")
+_PARENTHESES: Final = lazy.pattern(rb"[()]")
 _MAX_DISTANCE: Final = 2000
 """Bytes within which the parentheses of a macro or parameter list must close."""
 
@@ -24,31 +25,31 @@ _BYTES_BEFORE: Final = 120
 
 _MAX_WORD: Final = 80
 _ONLY_WORDS: Final = bytes(byte if (chr(byte).isalnum() and byte < 128) or byte == 0x5F else 0x20 for byte in range(256))
-_NEXT_WORD: Final = re.compile(rb"\s*([A-Za-z_]\w*)")
+_NEXT_WORD: Final = lazy.pattern(rb"\s*([A-Za-z_]\w*)")
 _ANGLES: Final = rb"<(?>(?:[^<>;{}]++|<(?>(?:[^<>;{}]++|<[^<>;{}]*+>)*)>)*)>"
-_TYPE_AND_NAME: Final = re.compile(
+_TYPE_AND_NAME: Final = lazy.pattern(
     rb"\s*+(?:struct\b|union\b|enum\b|::)?\s*+[A-Za-z_]\w*+(?>(?:::\w++|\s*+" + _ANGLES + rb")*)"
     rb"[\s*&](?:[\s*&]|const\b|volatile\b)*+(?:[A-Za-z_~]|\(\s*\*)"
 )
-_MACRO_RUN: Final = re.compile(rb"(?:_*[A-Z][A-Z0-9_]{2,}\b\s*(?:\([^()]*\)\s*)?)+")
-_PLAIN_MACRO_RUN: Final = re.compile(rb"(?>(?:_*+[A-Z][A-Z0-9_]{2,}+\b\s*+)*)")
-_TYPE_MACRO: Final = re.compile(rb"[\s*&]+[A-Za-z_]\w*\s*[;=\[]")
-_POINTER_TO_FUNCTION: Final = re.compile(rb"\(\s*\*\s*\w+\s*\)$")
-_REFERENCE_QUALIFIER: Final = re.compile(rb"\)\s*(?:(?:const|volatile)\s*)*&&?$")
-_INITIALISERS: Final = re.compile(rb"\s*(?:noexcept\b\s*)?:(?!:)")
-_CLASS_HEAD: Final = re.compile(
+_MACRO_RUN: Final = lazy.pattern(rb"(?:_*[A-Z][A-Z0-9_]{2,}\b\s*(?:\([^()]*\)\s*)?)+")
+_PLAIN_MACRO_RUN: Final = lazy.pattern(rb"(?>(?:_*+[A-Z][A-Z0-9_]{2,}+\b\s*+)*)")
+_TYPE_MACRO: Final = lazy.pattern(rb"[\s*&]+[A-Za-z_]\w*\s*[;=\[]")
+_POINTER_TO_FUNCTION: Final = lazy.pattern(rb"\(\s*\*\s*\w+\s*\)$")
+_REFERENCE_QUALIFIER: Final = lazy.pattern(rb"\)\s*(?:(?:const|volatile)\s*)*&&?$")
+_INITIALISERS: Final = lazy.pattern(rb"\s*(?:noexcept\b\s*)?:(?!:)")
+_CLASS_HEAD: Final = lazy.pattern(
     rb"(?>(?:\s*+\[\[[^\[\]]*+\]\]|\s*+(?:[A-Z_][A-Z0-9_]*+|alignas)\s*+\([^(){};]*+\)"
     rb"|\s*+(?!final\b)[A-Za-z_]\w*+(?>(?:::\w++|\s*+" + _ANGLES + rb")*))+)\s*+(?:final\s*+)?(?P<next>\{|:(?!:)|;)"
 )
 
-_POINTER_QUALIFIER: Final = re.compile(rb"[*&]\s*+([A-Za-z_]\w++)\s++(?=[A-Za-z_])")
+_POINTER_QUALIFIER: Final = lazy.pattern(rb"[*&]\s*+([A-Za-z_]\w++)\s++(?=[A-Za-z_])")
 _NO_QUALIFIERS: Final = frozenset(
     b"const volatile restrict __restrict __restrict__ _Atomic operator sizeof alignof new delete not and or typename co_await"
     b" compl bitand bitor xor and_eq or_eq not_eq noexcept override final requires throw".split()
 )
 """Words that may be between a `*` and another word; any other word there is a macro (`char * nullable name`)."""
 
-_TYPE_ARGUMENT: Final = re.compile(
+_TYPE_ARGUMENT: Final = lazy.pattern(
     rb"\(\s*(?:const\s|(?:unsigned|signed|void|int|char|bool|short|long|float|double|u?int\d+_t|size_t)\b|[\w:]+\s*<)[\w:<>\s*&]*,"
     rb"|[(,]\s*(?:const\s+)?(?:unsigned|signed|void|int|char|bool|short|long|float|double|u?int\d+_t|size_t)[\s*&]*[,)]"
 )
@@ -188,7 +189,7 @@ def _precedes_declaration(code: bytearray, start: int, end: int, following: byte
     return is_alone and code[end - 1 : end].isspace() and code.count(b"\n", start, end) > 1
 
 
-_OPENS_FIELDS: Final = re.compile(rb"\b(?:struct|union|class)\b[^;{}()=]*\{\s*$")
+_OPENS_FIELDS: Final = lazy.pattern(rb"\b(?:struct|union|class)\b[^;{}()=]*\{\s*$")
 
 
 def _ends_with_macros(following: bytes) -> bool:
@@ -278,7 +279,7 @@ def _closing(code: bytearray, start: int) -> int:
     return -1
 
 
-_DEFAULTED: Final = re.compile(rb"=\s*(?:default|delete)\s*(?=;)")
+_DEFAULTED: Final = lazy.pattern(rb"=\s*(?:default|delete)\s*(?=;)")
 
 
 def prepare(source: bytes) -> bytes:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.binding import Binding, Calls, Extensions, Members
 from codecompass.languages.csharp_imports import CSHARP_IMPORTS
 from codecompass.languages.display import Display
@@ -34,15 +35,15 @@ from codecompass.languages.walk.source_text import MAX_VALUE_BYTES, comment_abov
 from codecompass.languages.words import word_set
 from codecompass.languages.written_types import WrittenTypes
 
-_LITERALS: Final = re.compile(
+_LITERALS: Final = lazy.pattern(
     rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"+|\Z) | @\$?"(?:[^"]++|"")*+"
     | "(?:[^"\\\n]++|\\.)*+" | '(?:[^'\\\n]|\\.)++'""",
     re.DOTALL | re.VERBOSE,
 )
 _UNSUPPORTED: Final = (
-    (b"partial", re.compile(rb"\b(ref)\s+partial\s+struct\b")),
-    (b"*", re.compile(rb"(?:[;{}=(,]|\breturn)\s*(\*+\s*(?:\(\s*\w+\s*\*+\s*\)\s*&?)?)\s*[(\w]")),
-    (b"&", re.compile(rb"\(\s*\w+\s*\*+\s*\)\s*(&)")),
+    (b"partial", lazy.pattern(rb"\b(ref)\s+partial\s+struct\b")),
+    (b"*", lazy.pattern(rb"(?:[;{}=(,]|\breturn)\s*(\*+\s*(?:\(\s*\w+\s*\*+\s*\)\s*&?)?)\s*[(\w]")),
+    (b"&", lazy.pattern(rb"\(\s*\w+\s*\*+\s*\)\s*(&)")),
 )
 
 
@@ -58,8 +59,8 @@ def prepare(source: bytes) -> bytes:
     return bytes(text)
 
 
-_EXTENSION: Final = re.compile(rb"[{};]\s*+(?P<head>extension\s*+(?:<[^<>{};]*+>\s*+)?\([^(){};]*+\)[^{};()=]*+\{)")
-_BRACES: Final = re.compile(rb"[{}]")
+_EXTENSION: Final = lazy.pattern(rb"[{};]\s*+(?P<head>extension\s*+(?:<[^<>{};]*+>\s*+)?\([^(){};]*+\)[^{};()=]*+\{)")
+_BRACES: Final = lazy.pattern(rb"[{}]")
 
 
 def _open_extensions(text: bytearray, code: bytes) -> None:
@@ -280,7 +281,7 @@ def using(node: Node, context: RuleContext) -> Iterator[Found]:
     yield Import(first, last, module, name, context.text(alias)) if module else Import(first, last, name, "", context.text(alias))
 
 
-_TAG: Final = re.compile(r"<see(?:also)?\s+\w+=\"(?:[A-Z]:)?([^\"]*)\"\s*/>|</?[a-zA-Z][^>]*>")
+_TAG: Final = lazy.pattern(r"<see(?:also)?\s+\w+=\"(?:[A-Z]:)?([^\"]*)\"\s*/>|</?[a-zA-Z][^>]*>")
 
 
 def doc_of(node: Node, context: RuleContext) -> str:
@@ -346,7 +347,7 @@ def lexical_rules() -> LexicalRules:
     )
 
 
-_EXTENDED: Final = re.compile(r"\(\s*this\s+(?:(?:ref|in|scoped|readonly)\s+)*(?P<type>[\w.]+)")
+_EXTENDED: Final = lazy.pattern(r"\(\s*this\s+(?:(?:ref|in|scoped|readonly)\s+)*(?P<type>[\w.]+)")
 
 
 def extended_type(signature: str, _name: str) -> str:

@@ -1,9 +1,9 @@
 """C#: a namespace is a directory below that of a project's root namespace, else one whose path ends in its name."""
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.imports.module_root import ModuleRoot
 from codecompass.languages.imports.path_index import PathIndex
 from codecompass.languages.imports.paths import ROOT_TARGET, directory_of, last_part, nearest
@@ -75,7 +75,7 @@ def _directories_by_name(parts: list[str], paths: PathIndex) -> Sequence[str]:
     return paths.namespaces_ending(parts[-1] + "/", "/".join(parts) + "/") if len(parts) > 1 else ()
 
 
-_ROOT_NAMESPACE: Final = re.compile(r"<(?:RootNamespace|AssemblyName)>\s*([\w.]+)\s*</")
+_ROOT_NAMESPACE: Final = lazy.pattern(r"<(?:RootNamespace|AssemblyName)>\s*([\w.]+)\s*</")
 
 
 def _csharp_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.table import LANGUAGES, Row
 
 TEXT: Final = "text"
@@ -76,8 +77,8 @@ def _by_name(path: str) -> str | None:
     return _VARIANTS.get(name.split(".", 1)[0])
 
 
-_SHEBANG = re.compile(rb"#![ \t]*(\S+)((?:[ \t]+\S+)*)")
-_VERSION = re.compile(r"[-.\d]+$")
+_SHEBANG = lazy.pattern(rb"#![ \t]*(\S+)((?:[ \t]+\S+)*)")
+_VERSION = lazy.pattern(r"[-.\d]+$")
 
 
 def language_of_first_line(head: bytes) -> str:
@@ -95,8 +96,8 @@ def language_of_first_line(head: bytes) -> str:
     return INTERPRETERS.get(name) or INTERPRETERS.get(_VERSION.sub("", name)) or TEXT
 
 
-_COMMENT = re.compile(rb"/\*.*?(?:\*/|\Z)|//[^\n]*", re.DOTALL)
-_CPLUSPLUS = re.compile(
+_COMMENT = lazy.pattern(rb"/\*.*?(?:\*/|\Z)|//[^\n]*", re.DOTALL)
+_CPLUSPLUS = lazy.pattern(
     rb"""^[ \t]*(?:
         (?:inline[ \t]+)? namespace \b [^;(]* \{
       | using [ \t]+ [\w:]+
@@ -110,11 +111,11 @@ _CPLUSPLUS = re.compile(
     """,
     re.MULTILINE | re.VERBOSE,
 )
-_OBJECTIVE_C = re.compile(rb"^[ \t]*@(?:interface|protocol|class|implementation|end)\b", re.MULTILINE)
-_GUARDED_OBJECTIVE_C = re.compile(
+_OBJECTIVE_C = lazy.pattern(rb"^[ \t]*@(?:interface|protocol|class|implementation|end)\b", re.MULTILINE)
+_GUARDED_OBJECTIVE_C = lazy.pattern(
     rb"^[ \t]*#[ \t]*if(?:def[ \t]+|[ \t]+defined\W*)__OBJC__\b.*?^[ \t]*#[ \t]*(?:endif|else)", re.MULTILINE | re.DOTALL
 )
-_GUARDED = re.compile(
+_GUARDED = lazy.pattern(
     rb"^[ \t]*#[ \t]*if(?:def[ \t]+|[ \t]+defined\W*)__cplusplus\b.*?^[ \t]*#[ \t]*(?:endif|else)",
     re.MULTILINE | re.DOTALL,
 )
@@ -133,7 +134,7 @@ def header_language(head: bytes) -> str:
     return "cpp" if _CPLUSPLUS.search(code) else "c"
 
 
-_PREPROCESSOR = re.compile(rb"^[ \t]*#[ \t]*(?:include|define|ifdef|ifndef)\b", re.MULTILINE)
+_PREPROCESSOR = lazy.pattern(rb"^[ \t]*#[ \t]*(?:include|define|ifdef|ifndef)\b", re.MULTILINE)
 
 
 def _included_fragment(head: bytes) -> str:

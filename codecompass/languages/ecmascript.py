@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.binding import Binding, Members
 from codecompass.languages.display import DECORATORS, Display
 from codecompass.languages.ecmascript_imports import ECMASCRIPT_IMPORTS, ecmascript_module
@@ -57,13 +58,13 @@ from codecompass.languages.walk.block_tests import BlockTestSyntax
 from codecompass.languages.words import word_set
 from codecompass.languages.written_types import WrittenTypes
 
-_TYPE_PARAMETERS: Final = re.compile(rb"\n[ \t]*([ \t])<(?=(?:const\s+)?[A-Za-z_]\w*(?:\s+extends\b|\s*=|,|>\())")
-_AFTER_TYPE: Final = re.compile(rb"(?:[\w\])}]|(?<!=)>)$")
+_TYPE_PARAMETERS: Final = lazy.pattern(rb"\n[ \t]*([ \t])<(?=(?:const\s+)?[A-Za-z_]\w*(?:\s+extends\b|\s*=|,|>\())")
+_AFTER_TYPE: Final = lazy.pattern(rb"(?:[\w\])}]|(?<!=)>)$")
 _LOOK_BACK: Final = 1_000
 """Bytes read above a line: enough for the comments above it and the end of the code before them."""
 
 
-_USING: Final = re.compile(
+_USING: Final = lazy.pattern(
     rb"(?:^|[{;])[ \t]*+(?:for[ \t]*+(?:await[ \t]*+)?\([ \t]*+)?(?P<await>await[ \t]++)?(?P<using>using)"
     rb"(?=[ \t]++[A-Za-z_$][\w$]*+[ \t]*+(?::[^=\n]*+)?(?:=(?!=)|of\b))",
     re.MULTILINE,
@@ -362,7 +363,7 @@ TYPED_RULES: Final[Mapping[str, Rule]] = {
 }
 SCRIPT_RULES: Final[Mapping[str, Rule]] = {**COMMON_RULES, "field_definition": field}
 
-_HEAD: Final = re.compile(
+_HEAD: Final = lazy.pattern(
     rb"""
     \n[ \t]*+(?P<head>
         (?:describe|it|test|suite|context|specify|bench|xdescribe|xit|xtest|fdescribe|fit
@@ -394,8 +395,8 @@ def _title_of(statement: Node) -> tuple[int, int] | None:
 
 TESTS: Final = BlockTestSyntax(
     pattern=_HEAD,
-    block=re.compile(rb"=>|\bfunction\b"),
-    computed=re.compile(rb"\$\{"),
+    block=lazy.pattern(rb"=>|\bfunction\b"),
+    computed=lazy.pattern(rb"\$\{"),
     nodes=frozenset({"await_expression", "call_expression", "expression_statement", "identifier", "member_expression"}),
     statements=frozenset({"expression_statement"}),
     title_of=_title_of,

@@ -5,24 +5,24 @@ is; what the template uses (`markup.py`) is added to the text that is searched f
 class as long as its file, which other files import as its default export.
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from codecompass import lazy
 from codecompass.languages.ecmascript_imports import ecmascript_module
 from codecompass.languages.records import Symbol
 from codecompass.languages.walk.embedded import EmbeddedCode
 from codecompass.languages.walk.markup import blank, in_pascal_case
 from codecompass.languages.words import word_set
 
-_OPENING: Final = re.compile(
+_OPENING: Final = lazy.pattern(
     r"<!--|<(?P<tag>script|style)\b(?P<attributes>[^<>\"']*+(?>(?:(?:\"[^\"]{0,2000}+\"|'[^']{0,2000}+')[^<>\"']*+)*))>"
 )
-_ATTRIBUTE: Final = re.compile(r"\b(lang|type)\s*+=\s*+[\"']?([\w/+.-]++)")
-_FRONT_MATTER: Final = re.compile(r"\s*+---[^\n]*+\n")
+_ATTRIBUTE: Final = lazy.pattern(r"\b(lang|type)\s*+=\s*+[\"']?([\w/+.-]++)")
+_FRONT_MATTER: Final = lazy.pattern(r"\s*+---[^\n]*+\n")
 
 _TYPED: Final = word_set("ts typescript text/typescript application/typescript")
 _WITH_MARKUP: Final = word_set("tsx jsx text/babel")

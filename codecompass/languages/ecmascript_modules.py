@@ -6,10 +6,10 @@ the default, is an `Import` of the kind EXPORT: `export { a as b }`, `export def
 what it is in a wrapper: `export default memo(a)` exports `a`.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.language import Found, RuleContext, lines_of
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import EXPORT, Import
@@ -125,7 +125,7 @@ def assigned_exports(node: Node, value: Node, context: RuleContext, lines: tuple
 
 
 _COMPONENT_WRAPPERS: Final = word_set("connect forwardRef inject injectIntl memo observer styled withRouter")
-_WITH: Final = re.compile(r"with[A-Z]\w*")
+_WITH: Final = lazy.pattern(r"with[A-Z]\w*")
 MAX_WRAPPERS: Final = 8
 """Calls around a component that are looked into."""
 

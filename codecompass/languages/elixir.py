@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.binding import Binding, Members
 from codecompass.languages.display import Display
 from codecompass.languages.elixir_imports import ELIXIR_IMPORTS
@@ -65,7 +66,7 @@ FUNCTIONS: Final[Mapping[str, SymbolKind]] = {
 }
 
 MARKERS: Final = (b"def", b"alias ", b"import ", b"require ")
-DEFINITION: Final = re.compile(
+DEFINITION: Final = lazy.pattern(
     rb"(?:def(?:p|n|np|delegate|exception|guardp?|impl|macrop?|module|protocol|recordp?|struct)?[ (]|alias |import |require )"
 )
 NESTED: Final = (b"def ", b"defp ", b"defmacro", b"defmodule ", b"alias ", b"import ", b"require ")
@@ -246,9 +247,9 @@ def call(node: Node, context: RuleContext) -> Iterable[Found]:
 
 
 TESTS: Final = BlockTestSyntax(
-    pattern=re.compile(rb"\n[ \t]*+(?P<head>test|describe|property|feature)\b[ \t]*\(?[ \t]*" + DOUBLE_QUOTED),
-    block=re.compile(rb"\bdo\b"),
-    computed=re.compile(rb"#\{"),
+    pattern=lazy.pattern(rb"\n[ \t]*+(?P<head>test|describe|property|feature)\b[ \t]*\(?[ \t]*" + DOUBLE_QUOTED),
+    block=lazy.pattern(rb"\bdo\b"),
+    computed=lazy.pattern(rb"#\{"),
     nodes=frozenset({"call"}),
 )
 

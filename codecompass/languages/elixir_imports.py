@@ -4,10 +4,10 @@ The convention makes no difference between slashes, dots and underscores (`Mix.T
 names and paths are compared with underscores for all three.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.imports.path_index import PathIndex
 from codecompass.languages.imports.paths import MAX_SAME_SUFFIX, nearest
 from codecompass.languages.imports.rules import ImportRules
@@ -18,7 +18,7 @@ _ROLES: Final = frozenset({"channels", "components", "controllers", "live", "plu
 
 _SOURCE_ROOTS: Final = frozenset({"lib", "src", "test", "web"})
 _TASKS: Final = ["mix", "tasks"]
-_WORD_AFTER_WORD: Final = re.compile(r"([a-z\d])([A-Z])|([A-Z]+)([A-Z][a-z])")
+_WORD_AFTER_WORD: Final = lazy.pattern(r"([a-z\d])([A-Z])|([A-Z]+)([A-Z][a-z])")
 
 
 def tails(item: Import, from_path: str) -> tuple[str, ...]:

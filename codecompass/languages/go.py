@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.binding import Binding, Calls, Members
 from codecompass.languages.imports.module_root import ModuleRoot
 from codecompass.languages.imports.path_index import PathIndex
@@ -202,11 +203,11 @@ def imports(node: Node, context: RuleContext) -> Iterator[Found]:
         yield Import(first, last, path, "*" if alias == "." else "", "" if alias == "." else alias)
 
 
-_VALUE: Final = re.compile(
+_VALUE: Final = lazy.pattern(
     r"\s*+&?(?P<made>(?:make|new)\()?(?P<type>(?>(?:\[[\w.]*+\]|map\[[\w.*]++\]|chan\s++|\*)*)[\w.]++)(?P<after>[{,()])"
 )
-_TABLE: Final = re.compile(r"\s*+&?(?>(?:\[[\w.]*+\]|map\[[\w.*]++\]|\*)*)struct\b")
-_RECEIVED: Final = re.compile(r"\s*+<-\s*+(?P<channel>\w++(?>(?:\.\w++)*))\s*+(?:$|[;{])")
+_TABLE: Final = lazy.pattern(r"\s*+&?(?>(?:\[[\w.]*+\]|map\[[\w.*]++\]|\*)*)struct\b")
+_RECEIVED: Final = lazy.pattern(r"\s*+<-\s*+(?P<channel>\w++(?>(?:\.\w++)*))\s*+(?:$|[;{])")
 
 
 def _value(value: str) -> str:
@@ -361,7 +362,7 @@ def _package(directory: str, paths: PathIndex) -> str:
     return directory if paths.package_size(ECOSYSTEM, directory) else ""
 
 
-_GO_MODULE: Final = re.compile(r'^[ \t]*module[ \t]+"?([^\s"]+)', re.MULTILINE)
+_GO_MODULE: Final = lazy.pattern(r'^[ \t]*module[ \t]+"?([^\s"]+)', re.MULTILINE)
 
 
 def _go_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:

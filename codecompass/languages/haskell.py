@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.binding import Binding
 from codecompass.languages.display import Display
 from codecompass.languages.haskell_imports import HASKELL_IMPORTS
@@ -350,11 +351,11 @@ DECLARATIONS: Final[Mapping[str, Callable[[Node, str, RuleContext], Iterator[Fou
 }
 
 TESTS: Final = BlockTestSyntax(
-    pattern=re.compile(
+    pattern=lazy.pattern(
         rb"\n[ \t,\[]*+(?P<head>describe|context|it|specify|prop|testCase|testProperty|testGroup|xit|xdescribe|fit)[ \t]+"
         + DOUBLE_QUOTED
     ),
-    block=re.compile(rb"[\w$(\[]"),
+    block=lazy.pattern(rb"[\w$(\[]"),
     nodes=frozenset({"apply", "exp", "infix"}),
 )
 """Hspec and Tasty."""

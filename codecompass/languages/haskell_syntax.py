@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.language import HEAD_BYTES, Definition, RuleContext, children_in
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import Visibility
@@ -60,7 +61,7 @@ def unqualified(node: Node, context: RuleContext) -> str:
 BETWEEN: Final = frozenset({"comment", "haddock", "pragma"})
 """Nodes that may be between the clauses of a function."""
 
-HADDOCK: Final = re.compile(r"^(--|\{-)\s*[|^*]\s?")
+HADDOCK: Final = lazy.pattern(r"^(--|\{-)\s*[|^*]\s?")
 
 
 def bound_name(node: Node, context: RuleContext) -> str:
@@ -143,16 +144,16 @@ def qualified_in_module(name: str, context: RuleContext) -> str | None:
     return None if context.enclosing == "impl" else ".".join((*context.module, name))
 
 
-CONDITIONAL: Final = re.compile(rb"^#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b[^\n]*", re.MULTILINE)
-SIGNATURE: Final = re.compile(
+CONDITIONAL: Final = lazy.pattern(rb"^#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b[^\n]*", re.MULTILINE)
+SIGNATURE: Final = lazy.pattern(
     rb"\{-.{0,20000}?-\}|\[\w*\|.{0,20000}?\|\]|^(?P<name>[a-z_][\w']*)[ \t]*(?:\n[ \t]+)?::[^\n]*(?:\n[ \t]+\S[^\n]*)*",
     re.MULTILINE | re.DOTALL,
 )
 """A signature at the start of a line. Comments and quotations are matched too, so that signatures in them are skipped."""
-COMMENT: Final = re.compile(rb"\{-.*?-\}|(?<![!#$%&*+./<=>?@\\^|~:-])--+(?![!#$%&*+./<=>?@\\^|~:])[^\n]*", re.DOTALL)
-AT_TOP_LEVEL: Final = re.compile(rb"^[^\W\d]|^\(", re.MULTILINE)
+COMMENT: Final = lazy.pattern(rb"\{-.*?-\}|(?<![!#$%&*+./<=>?@\\^|~:-])--+(?![!#$%&*+./<=>?@\\^|~:])[^\n]*", re.DOTALL)
+AT_TOP_LEVEL: Final = lazy.pattern(rb"^[^\W\d]|^\(", re.MULTILINE)
 
-ESCAPED_CHARACTER: Final = re.compile(rb"(?<![\w'])'\\(?:[abfnrtv\\\"'&]|\d+|x[0-9a-fA-F]+|o[0-7]+|\^.|[A-Z][A-Z0-9]{1,2})'")
+ESCAPED_CHARACTER: Final = lazy.pattern(rb"(?<![\w'])'\\(?:[abfnrtv\\\"'&]|\d+|x[0-9a-fA-F]+|o[0-7]+|\^.|[A-Z][A-Z0-9]{1,2})'")
 
 
 def prepare(source: bytes) -> bytes:

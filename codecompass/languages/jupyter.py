@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from codecompass import lazy
 from codecompass.languages.python import PYTHON
 from codecompass.languages.records import Symbol
 from codecompass.languages.walk.embedded import EmbeddedCode
@@ -28,9 +29,9 @@ class _Notebook(Struct):
 
 
 _notebook_decoder: Final = msgspec.json.Decoder(_Notebook)
-_TOKEN: Final = re.compile(r'"(?>(?:[^"\\]++|\\.)*)"|[{}\[\],:\n]', re.DOTALL)
-_MAGIC: Final = re.compile(r"\s*+[%!?]|[^\n#'\"]*\?\s*$")
-_HARMLESS_CELL_MAGIC: Final = re.compile(r"%%(?:time|timeit|capture|prun)\b")
+_TOKEN: Final = lazy.pattern(r'"(?>(?:[^"\\]++|\\.)*)"|[{}\[\],:\n]', re.DOTALL)
+_MAGIC: Final = lazy.pattern(r"\s*+[%!?]|[^\n#'\"]*\?\s*$")
+_HARMLESS_CELL_MAGIC: Final = lazy.pattern(r"%%(?:time|timeit|capture|prun)\b")
 
 
 def embedded(text: str) -> EmbeddedCode | None:

@@ -7,6 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from codecompass import lazy
 from codecompass.languages.uses.lexical_rules import ImplicitParameter, LexicalRules, SupertypeForms, TypeCases, TypeConditions
 from codecompass.languages.uses.patterns import PATH, cast_after, cast_before, member_cast
 from codecompass.languages.words import word_set
@@ -56,7 +57,7 @@ def _when() -> TypeCases:
     )
 
 
-_TOKEN: Final = re.compile(r"<:|>:|=>|->|[\w$]+|[^\s\w$]|\n")
+_TOKEN: Final = lazy.pattern(r"<:|>:|=>|->|[\w$]+|[^\s\w$]|\n")
 _INTRODUCES: Final = word_set("extends implements with derives :")
 _CONTINUES_HEAD: Final = word_set("extends implements with derives : , ( [ { @ constructor private protected internal public")
 _ENDS_HEAD: Final = word_set("where permits { ; = } ) ]")

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.imports.manifests import package_scope
 from codecompass.languages.imports.module_root import ModuleRoot
 from codecompass.languages.imports.path_index import PathIndex
@@ -125,7 +126,7 @@ def _may_be_source_root(directory: str, parts: Sequence[str], from_path: str) ->
     return from_path.endswith((".scala", ".sc")) or not _SOURCE_ROOTS.intersection(parts_above)
 
 
-_KOTLIN_PACKAGE: Final = re.compile(rb"^[ \t]*package[ \t]+((?:[\w.]|`[^`\n]+`)+)", re.MULTILINE)
+_KOTLIN_PACKAGE: Final = lazy.pattern(rb"^[ \t]*package[ \t]+((?:[\w.]|`[^`\n]+`)+)", re.MULTILINE)
 _KOTLIN_HEAD: Final = 16 * 1024
 _PLATFORM: Final = frozenset({"android", "java", "javax", "kotlin"})
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from codecompass import lazy
 from codecompass.languages.binding import Binding, Calls, Extensions, Members
 from codecompass.languages.display import DECORATORS, Display
 from codecompass.languages.jvm import FAMILY, JVM_UNWRAPPING, NAMES_OF_JAVA, ROOTS, of_jvm
@@ -43,47 +44,51 @@ from codecompass.languages.walk.source_text import (
 from codecompass.languages.words import word_set
 from codecompass.languages.written_types import WrittenTypes
 
-_LITERALS: Final = re.compile(
+_LITERALS: Final = lazy.pattern(
     rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"+|\Z) | "(?:[^"\\\n]++|\\.)*+" | '(?:[^'\\\n]|\\.)++'""",
     re.DOTALL | re.VERBOSE,
 )
 _ARGUMENTS: Final = rb"(?:\((?>(?:[^()]++|\((?>(?:[^()]++|\([^()]*+\))*)\))*)\))"
 _UNSUPPORTED: Final = (
-    (b"@", re.compile(rb"^[ \t]*((?:@(?:\w+:[ \t]*)?[\w.]+" + _ARGUMENTS + rb"?[ \t]*)+)", re.MULTILINE)),
-    (b"when", re.compile(rb"^[ \t]*(?:!?is|in)\s[^\n{}]*?\s(if\b[^{};]*?)->", re.MULTILINE)),
-    (b" by ", re.compile(rb"\bva[lr]\s[^\n=]{0,200}?\sby\s+[A-Z]\w*(\s+[a-z]\w*\s+[A-Z][^\n]*)$", re.MULTILINE)),
-    (b"actual", re.compile(rb"\b(actual)\s+va[lr]\b")),
-    (b"!!", re.compile(rb"(!!)[ \t\r]*$", re.MULTILINE)),
-    (b"in ", re.compile(rb"^[ \t]*(!?in)\s[^\n]*->", re.MULTILINE)),
-    (b"..<", re.compile(rb"\.\.(<)")),
-    (b" & Any", re.compile(rb"\w( & Any)\b")),
-    (b">::", re.compile(rb"\w(<[^<>\n()]*>)::")),
+    (b"@", lazy.pattern(rb"^[ \t]*((?:@(?:\w+:[ \t]*)?[\w.]+" + _ARGUMENTS + rb"?[ \t]*)+)", re.MULTILINE)),
+    (b"when", lazy.pattern(rb"^[ \t]*(?:!?is|in)\s[^\n{}]*?\s(if\b[^{};]*?)->", re.MULTILINE)),
+    (b" by ", lazy.pattern(rb"\bva[lr]\s[^\n=]{0,200}?\sby\s+[A-Z]\w*(\s+[a-z]\w*\s+[A-Z][^\n]*)$", re.MULTILINE)),
+    (b"actual", lazy.pattern(rb"\b(actual)\s+va[lr]\b")),
+    (b"!!", lazy.pattern(rb"(!!)[ \t\r]*$", re.MULTILINE)),
+    (b"in ", lazy.pattern(rb"^[ \t]*(!?in)\s[^\n]*->", re.MULTILINE)),
+    (b"..<", lazy.pattern(rb"\.\.(<)")),
+    (b" & Any", lazy.pattern(rb"\w( & Any)\b")),
+    (b">::", lazy.pattern(rb"\w(<[^<>\n()]*>)::")),
     (
         b"constructor",
-        re.compile(
+        lazy.pattern(
             rb"\bclass\s+\w+(?:<[^<>\n]*>)?[ \t\r]*\n\s*"
             rb"((?:@\w+(?:\([^()]*\))?\s+)*(?:(?:private|internal|protected|public)\s+)?constructor)\s*\("
         ),
     ),
     (
         b"context",
-        re.compile(
+        lazy.pattern(
             rb"^[ \t]*+(context[ \t]*+\([^(){}\n]*+(?>(?:\([^(){}\n]*+\)[^(){}\n]*+)*)\))"
             rb"(?=\s*+(?:@|(?:[a-z]++\s++){0,6}?(?:fun|va[lr]|class|interface|object)\b))",
             re.MULTILINE,
         ),
     ),
-    (b'$$"', re.compile(rb'(\$\$+)"')),
+    (b'$$"', lazy.pattern(rb'(\$\$+)"')),
 )
-_DELEGATION: Final = re.compile(rb"\s(by\s+(?:[\w.]+" + _ARGUMENTS + rb"?(?:\s+as\s+[\w.<>]+)?|" + _ARGUMENTS + rb"))(?=\s*[,{])")
-_SUPERTYPES: Final = re.compile(rb"[ \t]*(?:[):]|[A-Z][\w.<>?, ()]*\Z)|(?![ \t]*(?:\w+ )*va[lr]\s+\w+\s*:).*\b(?:class|object)\b")
+_DELEGATION: Final = lazy.pattern(
+    rb"\s(by\s+(?:[\w.]+" + _ARGUMENTS + rb"?(?:\s+as\s+[\w.<>]+)?|" + _ARGUMENTS + rb"))(?=\s*[,{])"
+)
+_SUPERTYPES: Final = lazy.pattern(
+    rb"[ \t]*(?:[):]|[A-Z][\w.<>?, ()]*\Z)|(?![ \t]*(?:\w+ )*va[lr]\s+\w+\s*:).*\b(?:class|object)\b"
+)
 """The text before the `by` of a class's delegation, as opposed to a property's."""
 
 _LONGEST_HEAD: Final = 500
 """Bytes of a line that are read to tell what it declares."""
 
-_DECLARES: Final = re.compile(rb"[^\n{}]*?\b(?:class|object|interface|fun|va[lr])\b")
-_LAST_BLANK: Final = re.compile(rb"(?<=[^\s{;])(?<!->) (?=\})")
+_DECLARES: Final = lazy.pattern(rb"[^\n{}]*?\b(?:class|object|interface|fun|va[lr])\b")
+_LAST_BLANK: Final = lazy.pattern(rb"(?<=[^\s{;])(?<!->) (?=\})")
 
 
 def prepare(source: bytes) -> bytes:
@@ -311,7 +316,7 @@ def _end_of_head(node: Node, variable: Node) -> int:
 
 
 _QUOTED: Final = rb"\"(?:[^\"\\]++|\\.)*+\""
-_ANNOTATIONS: Final = re.compile(
+_ANNOTATIONS: Final = lazy.pattern(
     rb"\s*(?:@[\w.:]+(?:\((?>(?:[^()\"]++|" + _QUOTED + rb"|\((?>(?:[^()\"]++|" + _QUOTED + rb")*)\))*)\))?\s*)+\Z"
 )
 _FARTHEST_COMMENT: Final = 3000
@@ -382,12 +387,12 @@ _ENTERED_IF_MARKED: Final = word_set(
 """Expressions that may hold a class or object in the body of a function."""
 
 TESTS: Final = BlockTestSyntax(
-    pattern=re.compile(
+    pattern=lazy.pattern(
         rb"\n[ \t]*+(?P<head>test|should|it|describe|context|expect|feature|scenario|given|Given|When|Then|xit|`when`)[ \t]*"
         rb"\([ \t]*" + DOUBLE_QUOTED + rb"[^\n{]*+(?=\{)",
     ),
-    block=re.compile(rb"\{"),
-    computed=re.compile(rb"\$"),
+    block=lazy.pattern(rb"\{"),
+    computed=lazy.pattern(rb"\$"),
 )
 """Kotest."""
 
@@ -426,7 +431,7 @@ def lexical_rules() -> LexicalRules:
     return of_jvm(rules)
 
 
-_EXTENSION: Final = re.compile(
+_EXTENSION: Final = lazy.pattern(
     r"\b(?:fun|va[lr])\s+(?P<parameters><[^()]*?>\s*)?\(?(?P<type>[\w.]+(?:<[^()=]*>)?)\??\)?\??\.`?(?P<name>\w+)`?\s*[(:<=]"
 )
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.binding import Binding
 from codecompass.languages.display import Display
 from codecompass.languages.language import (
@@ -255,7 +256,7 @@ def call(node: Node, context: RuleContext) -> Iterable[Found]:
     return (found,) if arguments is None else (found, Descend(arguments))
 
 
-KEY_NAME: Final = re.compile(r"[^\s()'\"]+")
+KEY_NAME: Final = lazy.pattern(r"[^\s()'\"]+")
 """A key in brackets that is a name: `["textDocument/hover"]` is one, the title of a test is not."""
 
 
@@ -283,11 +284,11 @@ def literal_of(node: Node, context: RuleContext) -> str:
     return context.text(content).strip() if content is not None else ""
 
 
-ANNOTATION: Final = re.compile(r"^---\s*@(class|alias|enum)\s+(?:\([^)]*\)\s*)?([\w.]+)")
+ANNOTATION: Final = lazy.pattern(r"^---\s*@(class|alias|enum)\s+(?:\([^)]*\)\s*)?([\w.]+)")
 
-ANNOTATION_LINE: Final = re.compile(r"^\s*--+\s*(?:[@|]|stylua:|luacheck:|selene:).*$", re.MULTILINE)
+ANNOTATION_LINE: Final = lazy.pattern(r"^\s*--+\s*(?:[@|]|stylua:|luacheck:|selene:).*$", re.MULTILINE)
 
-LONG_COMMENT: Final = re.compile(r"--\[=*\[|\]=*\]\s*$", re.MULTILINE)
+LONG_COMMENT: Final = lazy.pattern(r"--\[=*\[|\]=*\]\s*$", re.MULTILINE)
 
 
 def comment_above(node: Node, context: RuleContext) -> str:
@@ -362,13 +363,13 @@ def _argument(call_node: Node, word: str, context: RuleContext) -> str:
 
 
 TESTS: Final = BlockTestSyntax(
-    pattern=re.compile(rb"\n[ \t]*+(?P<head>describe|context|insulate|expose|it|spec|test)\b[ \t]*\(?[ \t]*" + QUOTED),
-    block=re.compile(rb"\bfunction\b"),
+    pattern=lazy.pattern(rb"\n[ \t]*+(?P<head>describe|context|insulate|expose|it|spec|test)\b[ \t]*\(?[ \t]*" + QUOTED),
+    block=lazy.pattern(rb"\bfunction\b"),
     nodes=frozenset({"function_call"}),
 )
 """Busted."""
 
-_REQUIRED: Final = re.compile(
+_REQUIRED: Final = lazy.pattern(
     r"(?:require\s*+(?:\(\s*+)?|pcall\(\s*+require\s*+,\s*+)(?P<quote>[\"'])(?P<module>[\w./-]++)(?P=quote)(?:\s*+\))?"
 )
 """A call that returns a module by its name, or as the second of two results."""

@@ -11,6 +11,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from codecompass import lazy
 from codecompass.languages import c
 from codecompass.languages.binding import Calls
 from codecompass.languages.c import C_BINDING, C_MEMBERS, C_RULES, C_TYPES, function, include
@@ -25,12 +26,12 @@ from codecompass.languages.walk.preparation import masked, resolve_conditionals
 from codecompass.languages.walk.source_text import comment_above, plain_code
 from codecompass.languages.words import word_set
 
-_ENUMERATION: Final = re.compile(
+_ENUMERATION: Final = lazy.pattern(
     rb"(?:\btypedef[ \t]+)?\b(?:NS|CF)_(?:(?:CLOSED|ERROR)_)?(?:ENUM|OPTIONS)[ \t]*"
     rb"\([ \t]*[\w \t]++,[ \t]*(?P<name>\w+)[ \t]*\)(?=\s*\{)"
 )
-_MODULE_IMPORT: Final = re.compile(rb"^@import[ \t]+([\w.]+)[ \t]*;", re.MULTILINE)
-_QUALIFIER: Final = re.compile(
+_MODULE_IMPORT: Final = lazy.pattern(rb"^@import[ \t]+([\w.]+)[ \t]*;", re.MULTILINE)
+_QUALIFIER: Final = lazy.pattern(
     rb"\b(?:_Nullable|_Nonnull|_Null_unspecified|__(?:nullable|nonnull|unused|weak|strong|block|kindof|unsafe_unretained)"
     rb"|[A-Z]{2,12}_(?:EXPORT|EXTERN|INLINE|REQUIRES_SUPER|DESIGNATED_INITIALIZER))\b"
     rb"|\b[A-Z]{2,12}_(?:API_|CLASS_|ENUM_)?(?:AVAILABLE|UNAVAILABLE|DEPRECATED|SWIFT_NAME)(?>(?:_[A-Z]++)*)"
@@ -38,7 +39,7 @@ _QUALIFIER: Final = re.compile(
 )
 """What says nothing of a type or declaration but to the compiler."""
 
-_LINE_OF_MACROS: Final = re.compile(rb"^[ \t]*+(?>(?:[A-Z][A-Z0-9]*+_[A-Z0-9_]++(?:\([^()\n]*+\))?[ \t]*+)+)$", re.MULTILINE)
+_LINE_OF_MACROS: Final = lazy.pattern(rb"^[ \t]*+(?>(?:[A-Z][A-Z0-9]*+_[A-Z0-9_]++(?:\([^()\n]*+\))?[ \t]*+)+)$", re.MULTILINE)
 
 
 def prepare(source: bytes) -> bytes:
@@ -89,11 +90,11 @@ def implementation(node: Node, context: RuleContext) -> Iterator[Found]:
 
 
 _HEAD_BYTES: Final = 2_000
-_HEAD: Final = re.compile(
+_HEAD: Final = lazy.pattern(
     rb"@(?:interface|implementation)\s+\w+(?:\s*<[^<>{}@;]*>)?(?P<category>\s*\([^()\n]*\))?"
     rb"(?:\s*:\s*\w+(?:\s*<[^<>{}@;]*>)?)?(?:\s*<[^<>{}@;]*>)?"
 )
-_PROTOCOL_HEAD: Final = re.compile(rb"@protocol\s+\w+(?:\s*<[^<>{}@;]*>)?")
+_PROTOCOL_HEAD: Final = lazy.pattern(rb"@protocol\s+\w+(?:\s*<[^<>{}@;]*>)?")
 
 
 def protocol(node: Node, context: RuleContext) -> Iterator[Found]:
@@ -141,7 +142,7 @@ def _variables(node: Node, context: RuleContext, visibility: Visibility) -> Iter
                 yield Definition(found[0], "field", node, signature=head(node, None, context), visibility=visibility)
 
 
-_NAME: Final = re.compile(r"(?<=\^)\s*\w+|[A-Za-z_]\w*")
+_NAME: Final = lazy.pattern(r"(?<=\^)\s*\w+|[A-Za-z_]\w*")
 
 
 def _visibility(context: RuleContext) -> Visibility:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.binding import Binding, Members
 from codecompass.languages.display import Display
 from codecompass.languages.language import (
@@ -125,7 +126,7 @@ def use(node: Node, context: RuleContext) -> Iterator[Found]:
 
 
 MARKERS: Final = (b"class", b"define", b"enum", b"function", b"include", b"interface", b"new", b"require", b"trait")
-DEFINITION: Final = re.compile(
+DEFINITION: Final = lazy.pattern(
     rb"\b(?:new\s+(?:readonly\s+)?class\b|new\s*#\[|function\s+&?\s*\w|(?:class|enum|interface|trait)\s+\w+[^(;]{0,200}\{"
     rb"|define\s*\(|(?:include|require)(?:_once)?\b)"
 )
@@ -291,9 +292,9 @@ def _script_variable(node: Node, assignment: Node, context: RuleContext) -> Iter
 
 
 TESTS: Final = BlockTestSyntax(
-    pattern=re.compile(rb"\n[ \t]*+(?P<head>it|test|describe)\([ \t]*" + QUOTED),
-    block=re.compile(rb"\b(?:function|fn)\b"),
-    computed=re.compile(rb"\{\$"),
+    pattern=lazy.pattern(rb"\n[ \t]*+(?P<head>it|test|describe)\([ \t]*" + QUOTED),
+    block=lazy.pattern(rb"\b(?:function|fn)\b"),
+    computed=lazy.pattern(rb"\{\$"),
     nodes=frozenset({"expression_statement", "function_call_expression", "member_call_expression"}),
     statements=frozenset({"expression_statement"}),
 )

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.binding import Binding, Members
 from codecompass.languages.display import DECORATORS, Display
 from codecompass.languages.language import (
@@ -48,7 +49,7 @@ BLOCKS: Final = frozenset(
     {"if_statement", "elif_clause", "else_clause", "try_statement", "except_clause", "finally_clause"}
     | {"with_statement", "for_statement", "while_statement", "block"}
 )
-ENUM_BASE: Final = re.compile(r"\b\w*(?:Enum|Flag|Choices)\b")
+ENUM_BASE: Final = lazy.pattern(r"\b\w*(?:Enum|Flag|Choices)\b")
 
 
 def visibility_of(_node: Node, name: str, _context: RuleContext) -> Visibility:
@@ -185,7 +186,7 @@ _STRINGS: Final = (
     r"[\"'](?:(?P<code>(?<=\b[fF].)|(?<=\b[fF][rR].)|(?<=\b[rR][fF].)))?"
     rf"(?:(?<=\")(?:{TRIPLE[1:]}|{DOUBLE[1:]})|(?<=')(?:{TRIPLE_SINGLE[1:]}|{SINGLE[1:]}))"
 )
-_CAST: Final = re.compile(
+_CAST: Final = lazy.pattern(
     r"\s*+(?:\w+\.)?cast\(\s*+[\"']?(?P<type>(?:[A-Z][\w.]*+|[\w.]++(?=\[))(?:\[[\w.\[\], |]{1,60}\])?)[\"']?\s*+,"
 )
 

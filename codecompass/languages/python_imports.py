@@ -5,14 +5,13 @@ has an `__init__.py` (then it is a package whose modules cannot be imported with
 below each, and what configuration adds.
 """
 
-import configparser
-import re
 import sys
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.imports.manifests import as_list, joined_directory, table_at
 from codecompass.languages.imports.module_root import ModuleRoot
 from codecompass.languages.imports.path_index import PathIndex
@@ -225,6 +224,8 @@ def _pyproject_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
 
 
 def _setup_cfg_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
+    import configparser  # compiles eight patterns
+
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     try:
         parser.read_string(source.decode("utf-8"))
@@ -238,9 +239,9 @@ def _setup_cfg_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
     return _python_roots(path, directories)
 
 
-_PACKAGE_DIR: Final = re.compile(r"package_dir\s*=\s*(?:dict\(|\{)([^)}]*)")
-_FIND_WHERE: Final = re.compile(r"find(?:_namespace)?_packages\(\s*(?:where\s*=\s*)?[\"']([^\"']+)[\"']")
-_QUOTED_VALUE: Final = re.compile(r"[:=]\s*[\"']([^\"']+)[\"']")
+_PACKAGE_DIR: Final = lazy.pattern(r"package_dir\s*=\s*(?:dict\(|\{)([^)}]*)")
+_FIND_WHERE: Final = lazy.pattern(r"find(?:_namespace)?_packages\(\s*(?:where\s*=\s*)?[\"']([^\"']+)[\"']")
+_QUOTED_VALUE: Final = lazy.pattern(r"[:=]\s*[\"']([^\"']+)[\"']")
 
 
 def _setup_py_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:

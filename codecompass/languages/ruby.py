@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.binding import Binding, Members
 from codecompass.languages.display import Display
 from codecompass.languages.language import (
@@ -134,7 +135,7 @@ MARKERS: Final = (b"def ", b"class ", b"module ", b"alias ", b"define_method", b
 
 VARIABLES: Final = frozenset({"class_variable", "instance_variable", "global_variable"})
 PREDEFINED: Final = frozenset({"$stdin", "$stdout", "$stderr", "$VERBOSE", "$DEBUG", "$PROGRAM_NAME", "$0", "$/", "$,", "$;"})
-MAGIC_COMMENT: Final = re.compile(
+MAGIC_COMMENT: Final = lazy.pattern(
     r"^(?:#!.*|#.*\b(?:frozen[_-]string[_-]literal|(?:en)?coding|warn[_-]indent|typed|rubocop)\s*:.*)$",
     re.MULTILINE,
 )
@@ -262,12 +263,12 @@ def branch(node: Node, context: RuleContext) -> Iterable[Found]:
 
 
 TESTS: Final = BlockTestSyntax(
-    pattern=re.compile(
+    pattern=lazy.pattern(
         rb"\n[ \t]*+(?P<head>describe|context|it|specify|scenario|feature|test|should|RSpec\.describe|xit|xdescribe|fit)\b"
         rb"[ \t]*\(?[ \t]*" + QUOTED
     ),
-    block=re.compile(rb"\bdo\b|\{"),
-    computed=re.compile(rb"#\{"),
+    block=lazy.pattern(rb"\bdo\b|\{"),
+    computed=lazy.pattern(rb"#\{"),
     nodes=frozenset({"call"}),
 )
 """RSpec, Minitest::Spec, Rails and shoulda."""

@@ -2,10 +2,10 @@
 name, and its visibility (`private` and the like).
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.language import Definition, RuleContext, children_in, head_without_comments
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import FUNCTION_LIKE, SymbolKind, Visibility
@@ -24,7 +24,7 @@ SECTIONS: Final[Mapping[str, str]] = {
 ON_THE_TYPE: Final = frozenset({"private_class_method", "public_class_method"})
 
 NAMED_LATER: Final = (b"private", b"protected", b"public", b"module_function")
-NAME: Final = re.compile(r"@{0,2}[^\W\d]\w*[?!=]?$|[-+*/%<>=!~^&|\[\]@]+$")
+NAME: Final = lazy.pattern(r"@{0,2}[^\W\d]\w*[?!=]?$|[-+*/%<>=!~^&|\[\]@]+$")
 
 
 def path_of(context: RuleContext) -> str:

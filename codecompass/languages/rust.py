@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.binding import Binding, Calls, Members
 from codecompass.languages.display import Display
 from codecompass.languages.language import (
@@ -32,14 +33,14 @@ from codecompass.languages.uses.patterns import BLOCK, CHARACTER, DOUBLE_LINES, 
 from codecompass.languages.words import word_set
 from codecompass.languages.written_types import WrittenTypes
 
-_WRAPPER = re.compile(
+_WRAPPER = lazy.pattern(
     rb"^([ \t]*)((?:\w+::)*(?:cfg_\w+|feature|pin_project|\w*thread_local|task_local|lazy_static|proptest|rt_test)"
     rb"!\s*\{)(?:[^\n]*\}$|[ \t]*$)",
     re.MULTILINE,
 )
-_ARM = re.compile(rb"^([ \t]*)(\w+: \{)[ \t]*$", re.MULTILINE)
-_CFG_IF_CONDITION = re.compile(rb"\bif #(?=\[cfg\()")
-_STATIC_REF = re.compile(rb"\bstatic ref\b")
+_ARM = lazy.pattern(rb"^([ \t]*)(\w+: \{)[ \t]*$", re.MULTILINE)
+_CFG_IF_CONDITION = lazy.pattern(rb"\bif #(?=\[cfg\()")
+_STATIC_REF = lazy.pattern(rb"\bstatic ref\b")
 
 
 def prepare(source: bytes) -> bytes:
@@ -184,7 +185,7 @@ def written_path(node: Node, context: RuleContext) -> str:
     return ""
 
 
-PATH_ATTRIBUTE: Final = re.compile(r'#\[\s*path\s*=\s*"([^"]+)"')
+PATH_ATTRIBUTE: Final = lazy.pattern(r'#\[\s*path\s*=\s*"([^"]+)"')
 
 
 def implementation(node: Node, context: RuleContext) -> Iterator[Found]:
@@ -286,7 +287,7 @@ def extern_crate(node: Node, context: RuleContext) -> Iterator[Found]:
 
 _FLAT_PARAMETERS: Final = r"<(?:[^<>{;=-]++|[-=]>?)*+>"
 _NESTED_PARAMETERS: Final = rf"<(?>(?:[^<>{{;=-]++|[-=]>?|{_FLAT_PARAMETERS})*)>"
-_WRAPPED: Final = re.compile(r"(?:Some|Ok)\((?:mut |ref |&)?(\w+)\)")
+_WRAPPED: Final = lazy.pattern(r"(?:Some|Ok)\((?:mut |ref |&)?(\w+)\)")
 
 
 def _bound(names: str, type_: str, value: str) -> tuple[str, str, str]:

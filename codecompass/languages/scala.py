@@ -6,6 +6,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from codecompass import lazy
 from codecompass.languages.binding import Binding, Calls, Extensions, Members
 from codecompass.languages.display import DECORATORS, Display
 from codecompass.languages.jvm import FAMILY, JVM_UNWRAPPING, NAMES_OF_JAVA, ROOTS, of_jvm
@@ -41,13 +42,13 @@ from codecompass.languages.walk.source_text import (
 from codecompass.languages.words import word_set
 from codecompass.languages.written_types import WrittenTypes
 
-_LITERALS: Final = re.compile(
+_LITERALS: Final = lazy.pattern(
     rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"+|\Z) | "(?:[^"\\\n]++|\\.)*+" """, re.DOTALL | re.VERBOSE
 )
-_UNSUPPORTED: Final = ((b")(", re.compile(rb"\bextends\s+[\w.]+(?:\[[^\n()]*\])?\([^()\n]*\)(\([^()\n]*\))")),)
-_GIVEN_WITH: Final = re.compile(rb"^[ \t]*given\b[^\n{]*\b(with)\s*\{", re.MULTILINE)
-_SOFT_KEYWORD: Final = re.compile(rb"\bend(?=\s+match\s*\{)|\bextension(?=\s*[:.,)=])")
-_QUOTED_NAME: Final = re.compile(rb"`[^`\n]+`")
+_UNSUPPORTED: Final = ((b")(", lazy.pattern(rb"\bextends\s+[\w.]+(?:\[[^\n()]*\])?\([^()\n]*\)(\([^()\n]*\))")),)
+_GIVEN_WITH: Final = lazy.pattern(rb"^[ \t]*given\b[^\n{]*\b(with)\s*\{", re.MULTILINE)
+_SOFT_KEYWORD: Final = lazy.pattern(rb"\bend(?=\s+match\s*\{)|\bextension(?=\s*[:.,)=])")
+_QUOTED_NAME: Final = lazy.pattern(rb"`[^`\n]+`")
 # Letters, because after an underscore an operator is part of the name.
 _ONLY_WORDS: Final = bytes(byte if byte >= 0x80 or chr(byte).isalnum() else 0x71 for byte in range(256))
 
@@ -340,12 +341,12 @@ _ENTERED_IF_MARKED: Final = word_set(
 )
 
 TESTS: Final = BlockTestSyntax(
-    pattern=re.compile(
+    pattern=lazy.pattern(
         rb"\n[ \t]*+(?P<head>(?:test|it|describe|property|feature|scenario|Feature|Scenario)\([ \t]*(?=\")"
         rb"|(?P<lead>(?:it|they|\"[^\"\n]*\")[ \t]+(?:should|must|can))[ \t]+(?=\")"
         rb"|(?=\"[^\"\n]*\"[ \t]+(?:should|must|can|when|in)[ \t]*\{))" + DOUBLE_QUOTED + rb"[^\n{]*+(?=\{)",
     ),
-    block=re.compile(rb"\{"),
+    block=lazy.pattern(rb"\{"),
 )
 """MUnit and ScalaTest. The grammar fails on infix operators, so the end of a block is found by the indentation."""
 

@@ -8,6 +8,7 @@ of `trap` and `eval`. One pass from left to right, in time that grows with the l
 import re
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.uses.lexical_rules import ScriptWords, WordRole
 from codecompass.languages.words import word_set
 
@@ -25,17 +26,17 @@ def shell_words(text: str) -> ScriptWords:
     return ScriptWords(scanner.kept(), scanner.roles)
 
 
-_NOT_A_BREAK: Final = re.compile(r"[^\n]")
-_LITERAL: Final = re.compile(r"[^\s;&|()<>\"'`$\\]+")
-_NAME: Final = re.compile(r"[^\W\d][\w:.-]*\Z")
-_VARIABLE: Final = re.compile(r"[^\W\d]\w*")
-_ASSIGNMENT: Final = re.compile(r"(?P<name>[^\W\d]\w*)(?P<index>\[[^\]\n]{0,200}\])?(?P<operator>\+?=)")
-_HERE_DOCUMENT: Final = re.compile(r"<<(?P<dash>-?)[ \t]*(?P<quote>\\|'|\"|)(?P<mark>[\w.-]+)")
-_REDIRECTION: Final = re.compile(r"[<>]+[&|]?[ \t]*")
-_NO_PARAMETERS: Final = re.compile(r"\([ \t]*\)")
-_IN_STRING: Final = re.compile(r"[^\"\\$`]+")
-_IN_EXPANSION: Final = re.compile(r"[^}\"\\$`]+")
-_IN_ARITHMETIC: Final = re.compile(r"[^()$`\w]+|\d\w*")
+_NOT_A_BREAK: Final = lazy.pattern(r"[^\n]")
+_LITERAL: Final = lazy.pattern(r"[^\s;&|()<>\"'`$\\]+")
+_NAME: Final = lazy.pattern(r"[^\W\d][\w:.-]*\Z")
+_VARIABLE: Final = lazy.pattern(r"[^\W\d]\w*")
+_ASSIGNMENT: Final = lazy.pattern(r"(?P<name>[^\W\d]\w*)(?P<index>\[[^\]\n]{0,200}\])?(?P<operator>\+?=)")
+_HERE_DOCUMENT: Final = lazy.pattern(r"<<(?P<dash>-?)[ \t]*(?P<quote>\\|'|\"|)(?P<mark>[\w.-]+)")
+_REDIRECTION: Final = lazy.pattern(r"[<>]+[&|]?[ \t]*")
+_NO_PARAMETERS: Final = lazy.pattern(r"\([ \t]*\)")
+_IN_STRING: Final = lazy.pattern(r"[^\"\\$`]+")
+_IN_EXPANSION: Final = lazy.pattern(r"[^}\"\\$`]+")
+_IN_ARITHMETIC: Final = lazy.pattern(r"[^()$`\w]+|\d\w*")
 
 _BEFORE_COMMANDS: Final = word_set("if then elif else while until do time ! { coproc")
 _DECLARING: Final = word_set("local export readonly declare typeset")
@@ -43,7 +44,7 @@ _TAKES_CODE: Final = word_set("trap eval")
 _TAKES_COMMAND: Final = word_set("run")
 """Commands whose first argument after options is a command (Bats)."""
 _NO_COMMANDS: Final = word_set("for select function case [[ fi done esac } in")
-_QUOTED_NAME: Final = re.compile(r"(?P<quote>['\"])(?P<name>[^\W\d]\w*[-_:][\w:-]*)(?P=quote)(?=[\s;&|)]|\Z)")
+_QUOTED_NAME: Final = lazy.pattern(r"(?P<quote>['\"])(?P<name>[^\W\d]\w*[-_:][\w:-]*)(?P=quote)(?=[\s;&|)]|\Z)")
 """A whole string that can hardly be anything but the name of a function."""
 _GLUED: Final = frozenset("\"'`$\\")
 
@@ -364,4 +365,4 @@ class _Scanner:
                     at = at + 1 if following is None else following.end()
 
 
-_IN_DOCUMENT: Final = re.compile(r"[^\\$`]+")
+_IN_DOCUMENT: Final = lazy.pattern(r"[^\\$`]+")

@@ -11,6 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from codecompass import lazy
 from codecompass.languages.words import word_set
 
 _COMMENT: Final = r"--[^\n]* | /\*(?!!).*?(?:\*/|\Z) | ^[ \t]*\#[ !][^\n]*"
@@ -21,7 +22,7 @@ _FLAGS: Final = re.VERBOSE | re.DOTALL | re.MULTILINE | re.IGNORECASE
 
 
 def _token_pattern(string: str) -> re.Pattern[str]:
-    return re.compile(
+    return lazy.pattern(
         rf"""
           (?P<comment> {_COMMENT} )
         | (?P<space> \s+ | /\*!\d* | \*/ )
@@ -36,7 +37,7 @@ def _token_pattern(string: str) -> re.Pattern[str]:
 
 
 def _landmark_pattern(string: str) -> re.Pattern[str]:
-    return re.compile(
+    return lazy.pattern(
         rf"""
           (?P<comment> {_COMMENT} )
         | (?P<dollar> {_DOLLAR} )
@@ -57,8 +58,8 @@ LANDMARKS: Final = (_landmark_pattern(_PLAIN), _landmark_pattern(_ESCAPED))
 """Where the search for the next definition stops. Much faster than reading all tokens, and dumps are mostly data. The second of
 each pair is for MySQL, whose strings have backslash escapes."""
 
-MYSQL: Final = re.compile(r"`\w+`|\bengine\s*=|^delimiter\s", re.MULTILINE | re.IGNORECASE)
-BATCHES: Final = re.compile(r"^[ \t]*go[ \t]*;?[ \t]*$|\bset[ \t]+nocount\b|\bsp_executesql\b", re.MULTILINE | re.IGNORECASE)
+MYSQL: Final = lazy.pattern(r"`\w+`|\bengine\s*=|^delimiter\s", re.MULTILINE | re.IGNORECASE)
+BATCHES: Final = lazy.pattern(r"^[ \t]*go[ \t]*;?[ \t]*$|\bset[ \t]+nocount\b|\bsp_executesql\b", re.MULTILINE | re.IGNORECASE)
 
 OBJECTS: Final = word_set(
     "aggregate database domain event function index macro package proc procedure schema sequence synonym table trigger type view"
@@ -75,13 +76,13 @@ MODIFIERS: Final = word_set(
 NEXT_STATEMENT: Final = frozenset({"alter", "create", "drop", "grant", "revoke"})
 NEXT_IN_BATCH: Final = NEXT_STATEMENT | {"exec", "execute", "if", "insert", "print", "use"}
 """Words that begin a new statement without a semicolon before them, if first on a line and outside brackets."""
-BODY: Final = re.compile(
+BODY: Final = lazy.pattern(
     r"\s*(?:[$'@(\[]|(?:begin|call|declare|delete|exec|execute|if|insert|merge|return|select|set|update|values|with)\b)",
     re.IGNORECASE,
 )
 """What follows AS before a body without declarations (Oracle's declarations end with semicolons)."""
-NO_BLOCK: Final = re.compile(r"\s*(?:;|tran\b|transaction\b|work\b)", re.IGNORECASE)
-INNER_END: Final = re.compile(r"\s*(?:if|loop|while|repeat|for)\b", re.IGNORECASE)
+NO_BLOCK: Final = lazy.pattern(r"\s*(?:;|tran\b|transaction\b|work\b)", re.IGNORECASE)
+INNER_END: Final = lazy.pattern(r"\s*(?:if|loop|while|repeat|for)\b", re.IGNORECASE)
 
 MAX_TOKENS: Final = 20_000
 """In one statement. A longer one is data, with its definitions at the beginning."""

@@ -6,6 +6,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from codecompass import lazy
 from codecompass.languages.binding import Binding, Members
 from codecompass.languages.display import DECORATORS, Display
 from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, RuleContext
@@ -41,16 +42,16 @@ from codecompass.languages.walk.source_text import (
 from codecompass.languages.words import word_set
 from codecompass.languages.written_types import WrittenTypes
 
-_LITERALS: Final = re.compile(
+_LITERALS: Final = lazy.pattern(
     rb"""//[^\n]*+ | /\*.*?(?:\*/|\Z) | \"\"\".*?(?:\"\"\"|\Z) | "(?:[^"\\\n]++|\\.)*+" """, re.DOTALL | re.VERBOSE
 )
-_DIRECTIVE: Final = re.compile(rb"^[ \t]*#(if|elseif|else|endif|error|warning)\b[^\n]*", re.MULTILINE)
-_UNDERSCORED: Final = re.compile(rb"#(?=_\w)")
+_DIRECTIVE: Final = lazy.pattern(rb"^[ \t]*#(if|elseif|else|endif|error|warning)\b[^\n]*", re.MULTILINE)
+_UNDERSCORED: Final = lazy.pattern(rb"#(?=_\w)")
 _UNSUPPORTED: Final = (
-    (b"nonisolated(", re.compile(rb"\b(nonisolated\(\w+\))")),
-    (b"sending ", re.compile(rb":\s*(sending)\s")),
-    (b"await ", re.compile(rb"\b(?:if|guard|while)\s+(?:let|var)\s[^\n{=]*=\s*((?:try[?!]?\s+)?await)\s")),
-    (b"consume ", re.compile(rb"[=(,]\s*(consume)\s+\w")),
+    (b"nonisolated(", lazy.pattern(rb"\b(nonisolated\(\w+\))")),
+    (b"sending ", lazy.pattern(rb":\s*(sending)\s")),
+    (b"await ", lazy.pattern(rb"\b(?:if|guard|while)\s+(?:let|var)\s[^\n{=]*=\s*((?:try[?!]?\s+)?await)\s")),
+    (b"consume ", lazy.pattern(rb"[=(,]\s*(consume)\s+\w")),
 )
 
 

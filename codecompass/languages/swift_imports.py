@@ -1,9 +1,9 @@
 """Swift: an import names a module, which is a target of a package; it leads to the target's directory, never to a file."""
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.imports.manifests import joined_directory, package_scope
 from codecompass.languages.imports.module_root import ModuleRoot
 from codecompass.languages.imports.path_index import PathIndex
@@ -47,10 +47,10 @@ def _module_directory(path: str) -> str | None:
     return parts[0] + "/" if len(parts) > 1 else None
 
 
-_SWIFT_TARGET: Final = re.compile(
+_SWIFT_TARGET: Final = lazy.pattern(
     r"\.(?:target|testTarget|executableTarget|macro|plugin|systemLibrary)\s*\(\s*name\s*:\s*\"([^\"]+)\""
 )
-_SWIFT_PATH: Final = re.compile(r"\bpath\s*:\s*\"([^\"]+)\"")
+_SWIFT_PATH: Final = lazy.pattern(r"\bpath\s*:\s*\"([^\"]+)\"")
 
 
 def _swift_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:

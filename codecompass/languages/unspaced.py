@@ -4,8 +4,9 @@ Such a run of letters is indexed and searched as its pairs of neighbouring lette
 any part of it of two letters and more is found, without a dictionary.
 """
 
-import re
 from typing import Final
+
+from codecompass import lazy
 
 LETTERS: Final = (
     "\u0e01-\u0e3a\u0e40-\u0e4e"  # Thai with its vowel and tone marks, without digits and signs
@@ -15,11 +16,11 @@ LETTERS: Final = (
 )
 """The letters of these scripts, as a part of a character class."""
 
-RUN: Final = re.compile(f"[{LETTERS}]+")
+RUN: Final = lazy.pattern(f"[{LETTERS}]+")
 
-_PAIR: Final = re.compile(f"[{LETTERS}]{{2}}")
-_LETTER: Final = re.compile(f"[{LETTERS}]")
-_WORD: Final = re.compile(r"[^\W_]+")
+_PAIR: Final = lazy.pattern(f"[{LETTERS}]{{2}}")
+_LETTER: Final = lazy.pattern(f"[{LETTERS}]")
+_WORD: Final = lazy.pattern(r"[^\W_]+")
 
 
 def is_pair(word: str) -> bool:

@@ -1,22 +1,22 @@
 """Components of Vue: scripts, and the code in their templates."""
 
-import re
 from typing import Final
 
 from msgspec.structs import replace
 
+from codecompass import lazy
 from codecompass.languages.ecmascript import TYPESCRIPT
 from codecompass.languages.ecmascript_components import component
 from codecompass.languages.ecmascript_uses import script_rules
 from codecompass.languages.walk.embedded import EmbeddedCode
 from codecompass.languages.walk.markup import Pieces, add_expression, in_pascal_case
 
-_VUE: Final = re.compile(
+_VUE: Final = lazy.pattern(
     r"<(?P<tag>[A-Z][\w$.]*+|[a-z][a-z0-9]*+(?>(?:-\w++)+))"
     r"|\{\{(?P<text>(?>(?:[^{}]++|\{[^{}]*+\}|[{}](?![{}]))*))\}\}"
     r"|(?<=[\s\"'])(?P<attribute>v-[\w-]++|[@:.](?=[\w\[]))[\w.:\[\]-]*+\s*+=\s*+(?:\"(?P<double>[^\"]*+)\"|'(?P<single>[^']*+)')"
 )
-_LOOP: Final = re.compile(r"[^\"']*?\s(?:in|of)\s")
+_LOOP: Final = lazy.pattern(r"[^\"']*?\s(?:in|of)\s")
 
 
 def vue_code(markup: str) -> str:

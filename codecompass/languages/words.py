@@ -10,10 +10,11 @@ from typing import Final
 
 from msgspec import Struct
 
+from codecompass import lazy
 from codecompass.languages.unspaced import LETTERS, RUN, pairs_of_run, pairs_of_text, words_beside
 
 _CASE_WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_RUN: Final = re.compile(rf"[{LETTERS}]+|[^\W_{LETTERS}]+")
+_RUN: Final = lazy.pattern(rf"[{LETTERS}]+|[^\W_{LETTERS}]+")
 _ASCII_NAME: Final = re.compile("[0-9A-Za-z_]+")
 _IDENTIFIER_BYTES: Final = bytes(byte if byte >= 128 or chr(byte).isalnum() or byte in b"_(" else 32 for byte in range(256))
 _BEYOND_ASCII: Final = bytes(range(128, 256))

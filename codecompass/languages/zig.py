@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, RuleContext
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, Import, SymbolKind, Visibility
@@ -23,18 +24,18 @@ from codecompass.languages.words import word_set
 from codecompass.languages.written_types import WrittenTypes
 from codecompass.languages.zig_imports import ZIG_IMPORTS, zig_module
 
-_LITERALS: Final = re.compile(
+_LITERALS: Final = lazy.pattern(
     rb"""//[^\n]*+ | \\\\[^\n]*+ | "(?:[^"\\\n]++|\\.)*+" | '(?:[^'\\\n]|\\.)++'""", re.DOTALL | re.VERBOSE
 )
 _UNSUPPORTED: Final = (
     (
         b",",
-        re.compile(
+        lazy.pattern(
             rb"\b(?:const|var)\s+\w+(?:\s*:[^,=;(){}]+)?((?:\s*,\s*(?:(?:const|var)\s+)?\w+(?:\s*:[^,=;(){}]+)?){1,12})\s*=(?!=)"
         ),
     ),
-    (b"switch", re.compile(rb"(?:[=;{}(,>]|\breturn)\s*(\w+\s*:)\s*switch\b")),
-    (b"continue", re.compile(rb"\bcontinue\s*:\w+(\s+[^,;\n]+)(?=[,;])")),
+    (b"switch", lazy.pattern(rb"(?:[=;{}(,>]|\breturn)\s*(\w+\s*:)\s*switch\b")),
+    (b"continue", lazy.pattern(rb"\bcontinue\s*:\w+(\s+[^,;\n]+)(?=[,;])")),
 )
 
 
@@ -49,7 +50,7 @@ _CONTAINER_MARKERS: Final = (b"struct", b"enum", b"union", b"opaque", b"error{")
 """Markers of containers inside expressions."""
 
 _FUNCTIONS: Final = frozenset({"fn", "method", "test"})
-_IMPORT: Final = re.compile(rb'(?:\b(?:const|var)\s+(\w+)\s*(?::[^=;]*)?=\s*)?(?P<import>@import)\("([^"\n]*)"\)((?:\.\w+)*)')
+_IMPORT: Final = lazy.pattern(rb'(?:\b(?:const|var)\s+(\w+)\s*(?::[^=;]*)?=\s*)?(?P<import>@import)\("([^"\n]*)"\)((?:\.\w+)*)')
 _TEXTS: Final = frozenset({"LINESTRING", "STRINGLITERALSINGLE", "container_doc_comment", "doc_comment", "line_comment"})
 """Nodes whose text is not code."""
 
@@ -260,7 +261,7 @@ def doc_of(node: Node, context: RuleContext) -> str:
     return "\n".join(line for line in comment.splitlines() if not line.lstrip().startswith("//!"))
 
 
-_FUNCTION_LINE: Final = re.compile(
+_FUNCTION_LINE: Final = lazy.pattern(
     rb"^([ \t]*)((?:pub\s+)?(?:(?:export|inline|noinline|extern(?:\s+\"\w*\")?)\s+)*fn\s+(\w+)\s*\([^\n]*)", re.MULTILINE
 )
 

@@ -1,9 +1,9 @@
 """Zig: `@import` of a file by its path, or of a module that the build script declares."""
 
-import re
 from collections.abc import Collection, Iterator
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.imports.manifests import package_scope
 from codecompass.languages.imports.module_root import ModuleRoot
 from codecompass.languages.imports.path_index import PathIndex
@@ -46,8 +46,8 @@ def configured_tails(changed: Collection[str], paths: PathIndex) -> Iterator[str
                 yield tail_of(last_part(root.prefix))
 
 
-_ZIG_MODULE: Final = re.compile(r"\b(?:addModule|addImport|addAnonymousImport)\s*\(\s*\"([^\"]+)\"([^;]{0,1000});")
-_ZIG_FILE: Final = re.compile(r"root_source_file\s*=\s*(?:b\.path\(\s*|\.\{[^\"]*)\"([^\"]+)\"")
+_ZIG_MODULE: Final = lazy.pattern(r"\b(?:addModule|addImport|addAnonymousImport)\s*\(\s*\"([^\"]+)\"([^;]{0,1000});")
+_ZIG_FILE: Final = lazy.pattern(r"root_source_file\s*=\s*(?:b\.path\(\s*|\.\{[^\"]*)\"([^\"]+)\"")
 
 
 def _zig_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:

@@ -3,9 +3,10 @@
 No schema lists them. An answer says in a warning what was taken as what. A name that a tool itself has is never an alias.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Final
+
+from codecompass import lazy
 
 _OF_PATH: Final = (
     "glob globs file_glob path_glob path_pattern file_pattern file_patterns include includes include_pattern include_patterns "
@@ -63,7 +64,7 @@ MODE_FLAGS: Final[Mapping[str, str]] = {
 }
 """Flags of other tools for what `mode` says here: `is_regex: true`."""
 
-_WORD_BEGINS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_WORD_BEGINS: Final = lazy.pattern(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def meant_arguments(name: str, known: Iterable[str]) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from typing import Final, assert_never
 import msgspec
 from msgspec import Struct
 
+from codecompass import lazy
 from codecompass.errors import CodeCompassError, InvalidInput
 from codecompass.protocol.aliases import MODE_FLAGS, meant_arguments, plain_name
 from codecompass.protocol.arguments import ARGUMENTS, Argument
@@ -38,9 +39,9 @@ SHOWN_VALUE_LENGTH: Final = 100
 ALL_FILES: Final = "*"
 """The query of `search_code` that lists every file; that of a call with a path and without a query."""
 
-_PROJECT_ID: Final = re.compile(PROJECT_ID_PATTERN.strip("^$"))
+_PROJECT_ID: Final = lazy.pattern(PROJECT_ID_PATTERN.strip("^$"))
 # Possessive quantifiers, so that the time is linear in the length whatever follows a run of blanks, zeros or digits.
-_INTEGRAL: Final = re.compile(r"\s*+([+-]?)([0-9]++)(?:\.0*+)?\s*+")
+_INTEGRAL: Final = lazy.pattern(r"\s*+([+-]?)([0-9]++)(?:\.0*+)?\s*+")
 _MANY_DIGITS: Final = 18
 
 _OF_FILES: Final = frozenset({"path", "why_not"})
@@ -52,7 +53,7 @@ ORGANISATION: Final = "org:"
 MAX_ORGANISATION_NAME: Final = 300
 
 _END: Final = "\0"
-_ELSEWHERE: Final = re.compile(r"[\w][\w.+@~-]*(?:[/:][\w.+@~-]+)*(?:://[\w.+@~:/-]+)?", re.ASCII)
+_ELSEWHERE: Final = lazy.pattern(r"[\w][\w.+@~-]*(?:[/:][\w.+@~-]+)*(?:://[\w.+@~:/-]+)?", re.ASCII)
 """A name, `owner/name`, or an address. Not a path: what begins with `/`, `.` or `~` is local and must not be sent to a server."""
 
 

@@ -5,8 +5,10 @@ import re
 from typing import Final
 from urllib.parse import unquote_to_bytes, urlsplit
 
+from codecompass import lazy
+
 _LOCAL_HOSTS: Final = frozenset({"", "localhost"})
-_URI: Final = re.compile(r"file://[^\s,]*", re.IGNORECASE)
+_URI: Final = lazy.pattern(r"file://[^\s,]*", re.IGNORECASE)
 
 
 def path_of_uri(uri: str) -> str | None:

@@ -6,24 +6,18 @@ merely similar names rank below the best place found by words.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
-import msgspec
 from msgspec import Struct
 
-from codecompass.languages.uses.lexical_rules import lexical_rules
+from codecompass import lazy
 from codecompass.query.filters import passes
-from codecompass.query.hierarchy import direct_subtypes
 from codecompass.query.messages.traces_and_signatures import FrameLocation, declared_name, frames, is_signature, locate_frames
-from codecompass.query.names.exact_names import Reading, exactly, find_exactly, without_declarations
+from codecompass.query.names.exact_names import Reading, exactly
 from codecompass.query.names.name_lookup import find_named
-from codecompass.query.search_hits import RankedPlace, Signals, definition_place, score_above
+from codecompass.query.search_hits import QueryIntent, RankedPlace, Relation, Signals, definition_place, score_above
 from codecompass.query.source_lines import lines_of
-from codecompass.query.uses.definitions import entity
-from codecompass.query.uses.found_uses import FoundUse, Uses
-from codecompass.query.uses.symbol_places import SymbolPlaces
-from codecompass.query.words.intent import QueryIntent
 from codecompass.query.words.query_words import name_parts
 from codecompass.store.rows import IndexedFile, SymbolRow
 from codecompass.store.snapshot import Snapshot
@@ -40,17 +34,8 @@ _WEAK_GUESSES: Final[frozenset[Reading]] = frozenset({"parts", "similar"})
 _OTHER_CASE: Final[frozenset[Reading]] = frozenset({"case_insensitive"})
 _NONE: Final[frozenset[Reading]] = frozenset()
 
-Relation = Literal["uses", "subtypes", "tests"]
-MAX_PLACES: Final = 100
-
-MAX_MEANT: Final = 5
-"""Definitions of the name that are looked up; with more of them it is unknown which one is meant."""
-
 MAX_QUESTION: Final = 200
 """Characters. Longer texts are not such questions."""
-
-STEP: Final = 1e-6
-"""Difference between the scores of two places, so that they keep their order."""
 
 _SUBJECT: Final = (
     r"(?:the\s+)?(?:(?:function|method|class|interface|trait|type)\s+)?[`'\"]?(?P<name>[^\s`'\"?]+?)(?:\(\))?[`'\"]?"
@@ -72,7 +57,7 @@ _QUESTIONS: Final[Mapping[Relation, tuple[str, ...]]] = {
     ),
 }
 _PATTERNS: Final = tuple(
-    (relation, re.compile(rf"{pattern}\s*\??", re.IGNORECASE))
+    (relation, lazy.pattern(rf"{pattern}\s*\??", re.IGNORECASE))
     for relation, patterns in _QUESTIONS.items()
     for pattern in patterns
 )
@@ -155,38 +140,6 @@ def relation_places(snapshot: Snapshot, text: str, above: float, is_expired: Cal
     question = relation_question(text)
     if question is None:
         return []
-    rows = without_declarations(find_exactly(snapshot, question.name))
-    meant = {entity(row): row for row in rows if lexical_rules(row.language) is not None}
-    if not meant or len(meant) > MAX_MEANT:
-        return []
-    uses = Uses(snapshot, is_expired)
-    places: dict[tuple[int, int, int], RankedPlace] = {}
-    for row in meant.values():
-        for place in _subtypes(uses, row) if question.relation == "subtypes" else _users(uses, row, rows, question.relation):
-            places.setdefault((place.file.id, place.line_start, place.line_end), place)
-    found = list(places.values())[:MAX_PLACES]
-    best = above + STEP * (len(found) + 1)
-    return [msgspec.structs.replace(place, score=best - STEP * number) for number, place in enumerate(found)]
+    from codecompass.query.relation_places import places_related_to
 
-
-def _subtypes(uses: Uses, row: SymbolRow) -> Iterator[RankedPlace]:
-    for subtype in direct_subtypes(uses, row):
-        if subtype.confidence != "possible":
-            yield definition_place(subtype.type, 0.0)
-
-
-def _users(uses: Uses, row: SymbolRow, rows: Sequence[SymbolRow], relation: Relation) -> Iterator[RankedPlace]:
-    overloads = tuple(each for each in rows if entity(each) == entity(row))
-    for use in uses.of_symbols([SymbolPlaces(overloads)]).uses:
-        if use.confidence == "possible" or use.role == "import" or (relation == "tests" and not use.is_test):
-            continue
-        yield _place(use)
-
-
-def _place(use: FoundUse) -> RankedPlace:
-    if use.enclosing is not None:
-        return msgspec.structs.replace(definition_place(use.enclosing, 0.0), focus=use.line)
-    file = IndexedFile(use.file.file_id, use.file.path, use.file.language, use.line)
-    return RankedPlace(
-        file=file, type="snippet", line_start=use.line, line_end=use.line, score=0.0, signals=Signals(), focus=use.line
-    )
+    return places_related_to(snapshot, question.name, question.relation, above, is_expired)

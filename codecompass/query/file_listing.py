@@ -5,13 +5,13 @@ the root, or if nothing matches there, anywhere. These files are sorted by path.
 directory, the end of one, or words. Case counts only if the query has an upper-case letter.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby, islice
 from typing import Final
 
 import re2
 
+from codecompass import lazy
 from codecompass.errors import InvalidInput
 from codecompass.languages.words import split_identifier
 from codecompass.protocol.decode import SHOWN_VALUE_LENGTH
@@ -31,9 +31,9 @@ MAX_WORDS: Final = 20
 LEAST_SHARE: Final = 0.5
 """Least share of the query's words in a listed path if no path has all of them."""
 
-_LINE: Final = re.compile(r":\d{1,7}(?::\d+)?$")
-_BETWEEN: Final = re.compile(r"[\s/\\,;]+")
-_NO_LETTERS: Final = re.compile(r"[\W_]+")
+_LINE: Final = lazy.pattern(r":\d{1,7}(?::\d+)?$")
+_BETWEEN: Final = lazy.pattern(r"[\s/\\,;]+")
+_NO_LETTERS: Final = lazy.pattern(r"[\W_]+")
 
 
 def list_files(snapshot: Snapshot, request: SearchCode, page: HitPage, changed: ChangedFiles | None = None) -> Hits:

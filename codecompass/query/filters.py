@@ -5,7 +5,7 @@ nothing passes.
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import compress
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import re2
 from msgspec import Struct
@@ -26,12 +26,14 @@ from codecompass.query.path_globs import (
     plain_path,
     without_lines,
 )
-from codecompass.scan.git_changes import GitChanges, Hunk
 from codecompass.store.facts import FactsReader
 from codecompass.store.file_table import FileTable
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import Filter
+
+if TYPE_CHECKING:
+    from codecompass.scan.git_changes import GitChanges, Hunk
 
 SHOWN_NAMES: Final = 12
 """Names in a directory, and languages, that a warning lists."""
@@ -46,7 +48,7 @@ class ChangedFiles(Struct, frozen=True, kw_only=True):
 
     name: str
     """The ref with its commit."""
-    lines: Mapping[str, tuple[Hunk, ...] | None]
+    lines: "Mapping[str, tuple[Hunk, ...] | None]"
     """The hunks of each file by path; None if they are not known, so that all lines of the file count as changed."""
     warnings: tuple[str, ...] = ()
 
@@ -240,7 +242,7 @@ def has_kind(row: SymbolRow, kinds: frozenset[SymbolKind] | None) -> bool:
     return is_inside and described(row.language).members.functions_are_methods
 
 
-def changed_files(changes: GitChanges) -> ChangedFiles:
+def changed_files(changes: "GitChanges") -> ChangedFiles:
     """Returns the existing files that differ from the base of `changes`, whose head is the working tree."""
     lines = {each.path: each.hunks if each.note in ("", "mode") else None for each in changes.files if each.status != "removed"}
     return ChangedFiles(

@@ -24,13 +24,11 @@ from codecompass.query.names.exact_names import (
 )
 from codecompass.query.names.name_lookup import NAME_MATCH, READING_SCORE, find_named
 from codecompass.query.names.named_locations import AskedLines, asked_lines, places_of_lines
-from codecompass.query.options import QueryOptions, no_deadline
-from codecompass.query.outline import import_name
+from codecompass.query.options import TIME_WAS_UP, QueryOptions, no_deadline
 from codecompass.query.path_globs import relative_request
-from codecompass.query.search import TIME_WAS_UP
 from codecompass.query.search_hits import KIND_WEIGHT, Hit, RankedPlace, Signals, definition_place, score_in_order
 from codecompass.query.shaping import ResultShape, ranking_reasons, shape
-from codecompass.query.words.intent import listed
+from codecompass.query.source_lines import listed
 from codecompass.query.words.query_words import name_parts
 from codecompass.scan.path_roles import role_of
 from codecompass.store.rows import ImportRow
@@ -190,6 +188,8 @@ def _tests_titled(snapshot: Snapshot, name: str, where: Filter) -> list[NamedDef
 
 def _imports(snapshot: Snapshot, name: str, where: Filter) -> list[RankedPlace]:
     """Returns the imports of a name: its last part is what is imported, the parts before it belong to the module."""
+    from codecompass.query.outline import import_name
+
     parts = name_parts(name)
     if not parts:
         return []

@@ -24,7 +24,6 @@ from codecompass.protocol.replies import (
     SearchCodeReply,
     TypeHierarchyReply,
 )
-from codecompass.query.token_budget import item_tokens
 from codecompass.store.snapshot import Snapshot
 
 
@@ -148,6 +147,8 @@ def _marked(places: Sequence[PlaceT], changed: Collection[str]) -> tuple[PlaceT,
 
 
 def _marked_context(reply: ContextReplyT, changed: Collection[str], max_tokens: int | None) -> ContextReplyT:
+    from codecompass.query.token_budget import item_tokens
+
     items: list[ContextItem] = []
     tokens = reply.estimated_tokens
     for item in reply.context_items:

@@ -26,6 +26,8 @@ MAX_OUTLINE_BYTES: Final = 30_000
 MAX_HIERARCHY_BYTES: Final = 29_000
 """Limit for the symbols of one hierarchy, which with its metadata stays below 30 kB as well."""
 
+TIME_WAS_UP: Final = "timed out before all files were searched; raise timeout_ms or shorten the query"
+
 
 class QueryOptions(Struct, frozen=True, kw_only=True):
     """Defaults and limits of one query. Byte limits count encoded JSON."""

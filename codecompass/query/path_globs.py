@@ -15,6 +15,7 @@ from typing import Final, TypeVar
 import re2
 from msgspec import Struct, structs
 
+from codecompass import lazy
 from codecompass.errors import InvalidInput
 from codecompass.protocol.decode import SHOWN_VALUE_LENGTH
 from codecompass.protocol.requests import MAX_PATH_LENGTH, DiffContext, GetCodeContext, LocateSymbol, SearchCode
@@ -38,11 +39,11 @@ _Filtered = TypeVar("_Filtered", SearchCode, LocateSymbol, GetCodeContext, DiffC
 
 WILDCARDS: Final = frozenset("*?[{")
 
-_LINES: Final = re.compile(
+_LINES: Final = lazy.pattern(
     r"(?<=[^\s,])(?::\d{1,7}(?:-\d{1,7})?(?::\d{1,7})?|#L\d{1,7}(?:C\d+)?(?:-L?\d{1,7}(?:C\d+)?)?):?(?=\s*(?:,|$))"
 )
-_STARS: Final = re.compile(r"\*{2,}(?:/\*{2,})*(?=/)|\*{2,}")
-_TOKEN: Final = re.compile(r"\*\*/|\*\*|\*|\?|\[[!^]?[^\[\]]+\]|[{},]|[^*?\[{},]+|.", re.DOTALL)
+_STARS: Final = lazy.pattern(r"\*{2,}(?:/\*{2,})*(?=/)|\*{2,}")
+_TOKEN: Final = lazy.pattern(r"\*\*/|\*\*|\*|\?|\[[!^]?[^\[\]]+\]|[{},]|[^*?\[{},]+|.", re.DOTALL)
 
 
 class PathGlobs(Struct, frozen=True):

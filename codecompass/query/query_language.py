@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
+from codecompass import lazy
 from codecompass.protocol.decode import ALL_FILES
 from codecompass.protocol.kinds import KINDS_ON_INPUT, SYMBOL_KINDS
 from codecompass.protocol.requests import LocateSymbol, SearchCode, SearchMode
@@ -43,18 +44,18 @@ _MAX_WILDCARDS: Final = 8
 _MAX_COMMAS: Final = 2
 _MAX_BRACES: Final = 2
 
-_TOKEN: Final = re.compile(r'(?:[^\s"]|"[^"]*"?)+')
-_FILTER: Final = re.compile(r'(?P<name>-?[a-z]+):(?:"(?P<quoted>[^"]+)"|(?P<plain>[^\s"]+))', re.ASCII)
-_WORDS: Final = re.compile(r"[\w+#.-]+(?:,[\w+#.-]+)*", re.ASCII)
+_TOKEN: Final = lazy.pattern(r'(?:[^\s"]|"[^"]*"?)+')
+_FILTER: Final = lazy.pattern(r'(?P<name>-?[a-z]+):(?:"(?P<quoted>[^"]+)"|(?P<plain>[^\s"]+))', re.ASCII)
+_WORDS: Final = lazy.pattern(r"[\w+#.-]+(?:,[\w+#.-]+)*", re.ASCII)
 _CASES: Final = {"yes": True, "no": False}
 _WILDCARDS: Final = frozenset("*?{")
 
 NOTHING_SOUGHT: Final = "the query has a filter but nothing to search for. Add words to it."
 """The error for people of a text that is empty without `case:`."""
 
-_PHRASE: Final = re.compile(r'"([^"]+)"')
-_PATTERN: Final = re.compile(r"/(\S|\S.*\S)/")
-_PATH: Final = re.compile(r"[\w.@~+-]+(?:/[\w.@~+-]+)+")
+_PHRASE: Final = lazy.pattern(r'"([^"]+)"')
+_PATTERN: Final = lazy.pattern(r"/(\S|\S.*\S)/")
+_PATH: Final = lazy.pattern(r"[\w.@~+-]+(?:/[\w.@~+-]+)+")
 """The inside of `/usr/lib/`, which is a path rather than a pattern."""
 
 _OF_LOCATING: Final = frozenset(LocateSymbol.__struct_fields__)

@@ -21,7 +21,7 @@ from codecompass.query.messages.traces_and_signatures import frames
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.names.exact_names import is_handle, outdated, symbol_of_handle
 from codecompass.query.names.named_locations import asked_lines, named_files
-from codecompass.query.options import QueryOptions, no_deadline
+from codecompass.query.options import TIME_WAS_UP, QueryOptions, no_deadline
 from codecompass.query.path_globs import plain_path, relative_request
 from codecompass.query.readings import Asked, as_part_of_words, in_other_case, option_lines, read_before_words, template_lines
 from codecompass.query.search_hits import (
@@ -34,11 +34,12 @@ from codecompass.query.search_hits import (
     score_above,
 )
 from codecompass.query.shaping import Page, ResultShape, ranking_reasons, shape
+from codecompass.query.source_lines import listed
 from codecompass.query.verbatim import MAX_LENGTH, HeldText, few_lines, find_verbatim, held_text, with_held_tokens
 from codecompass.query.words import retrieval
 from codecompass.query.words.best_definitions import with_best_definitions
 from codecompass.query.words.exact_scan import FoundLine, scan
-from codecompass.query.words.intent import classify, listed, missing_names, unknown_words, unquoted
+from codecompass.query.words.intent import classify, missing_names, unknown_words, unquoted
 from codecompass.query.words.line_matchers import escaped
 from codecompass.query.words.query_words import QueryWord, WantedWords, name_parts, query_words
 from codecompass.query.words.ranking import MAX_IMPORTERS, NO_PHRASES, rank, with_importers
@@ -63,8 +64,6 @@ list."""
 
 OTHERS_BESIDE_A_MESSAGE: Final = 2
 """Places that a text answer shows besides those of a message that was not found literally."""
-
-TIME_WAS_UP: Final = "timed out before all files were searched; raise timeout_ms or shorten the query"
 
 MOST_EXPECTED: Final = 50
 """Places whose lines are read together; an explanation asks for thousands."""

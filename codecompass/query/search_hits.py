@@ -15,12 +15,15 @@ from codecompass.languages.records import SymbolKind
 from codecompass.protocol.replies import HitUnit, MatchedLine
 from codecompass.query.filters import has_kind
 from codecompass.query.source_lines import lines_of
-from codecompass.query.words.intent import QueryIntent
 from codecompass.query.words.query_words import WantedWords
 from codecompass.store.rows import IndexedFile, SymbolRow
 from codecompass.store.snapshot import Snapshot
 
 PlaceType = Literal["symbol", "snippet", "file", "import"]
+QueryIntent = Literal["symbol", "path", "error", "natural_language"]
+
+Relation = Literal["uses", "subtypes", "tests"]
+"""What a question such as "who calls X" asks for."""
 
 MAX_SYMBOL_LINES: Final = 60
 """A definition of up to this many lines is shown instead of a chunk of it."""

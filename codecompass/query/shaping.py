@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from codecompass import identity
+from codecompass import identity, lazy
 from codecompass.languages.records import SymbolKind
 from codecompass.protocol.encode import encoded_size
 from codecompass.protocol.metadata import RankingReason
@@ -54,7 +54,7 @@ LATER_RESULT_BYTES: Final = 600
 NO_BODY: Final = Body((), 0, 0)
 
 _TYPE_KINDS: Final[frozenset[SymbolKind]] = frozenset({"class", "struct", "enum", "trait", "interface", "type"})
-_WORD: Final = re.compile(r"[^\W\d]\w*")
+_WORD: Final = lazy.pattern(r"[^\W\d]\w*")
 
 
 class ResultShape(Struct, frozen=True, kw_only=True):

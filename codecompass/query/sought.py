@@ -5,12 +5,12 @@ A file is chosen too often rather than too rarely: it is then searched as an ind
 """
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
 
+from codecompass import lazy
 from codecompass.languages.words import split_identifier
 from codecompass.protocol.requests import (
     CountUses,
@@ -69,9 +69,9 @@ ROLE_SHARE: Final = (1.0, 0.8, 0.7, 0.5, 0.4)
 """What the texts of a file count by the rank of its role: product code, prose and data, tests, generated, vendored."""
 
 _QUOTES: Final = "\"'`"
-_TOKEN: Final = re.compile(r"\S+")
-_ODD: Final = re.compile(r"[^\w\s]")
-_PATH: Final = re.compile(
+_TOKEN: Final = lazy.pattern(r"\S+")
+_ODD: Final = lazy.pattern(r"[^\w\s]")
+_PATH: Final = lazy.pattern(
     # Each part begins where a run of its characters begins: a match tried at every character would take quadratic time.
     r"(?<![\w@.~+-])[\w@.~+-]*(?:/[\w@.~+()\[\]-]+)+|(?<![\w@+-])[\w@+-]+(?:\.[\w+-]+){0,50}\.[A-Za-z]\w{0,9}"
 )

@@ -14,6 +14,10 @@ PREVIEW_CHARACTERS: Final = 1600
 CONTENT_LINES: Final = 60
 CONTENT_CHARACTERS: Final = 4000
 
+MAX_NAMED: Final = 3
+MAX_SHOWN_CHARACTERS: Final = 100
+"""Missing words that a warning names, and characters of each."""
+
 _HASH_COMMENT: Final = word_set("yaml toml make dockerfile terraform r perl text cmake powershell nix")
 _DASH_COMMENT: Final = word_set("elm ada")
 """Languages and formats without definitions whose comments begin with `#` and `--`."""
@@ -58,6 +62,12 @@ def fitting_lines(lines: Sequence[str], max_lines: int, max_characters: int) -> 
 def cut(text: str, max_characters: int) -> str:
     """Returns the text, cut to `max_characters` with `…` as the last one if it is longer."""
     return text if len(text) <= max_characters else text[: max_characters - 1] + "…"
+
+
+def listed(words: tuple[str, ...]) -> str:
+    """Returns words as a warning lists them."""
+    shown = [cut(word, MAX_SHOWN_CHARACTERS) for word in words]
+    return ", ".join(shown[:MAX_NAMED]) + (", …" if len(shown) > MAX_NAMED else "")
 
 
 def comment_marks(language: str) -> tuple[str, ...]:

@@ -5,11 +5,11 @@ constant, which fits code, and a count of the pieces that byte-pair vocabularies
 numbers, lock files). docs/search.md documents how far the estimates exceed the counts of several vocabularies.
 """
 
-import re
 from typing import Final
 
 from msgspec.structs import fields
 
+from codecompass import lazy
 from codecompass.errors import InvalidMaxTokens
 from codecompass.protocol.difference_replies import (
     DiffContextReply,
@@ -53,11 +53,11 @@ USEFUL_TOKENS: Final = 500
 _DIFFERENCES: Final = (DiffContextReply, DiffSide, DiffTotals, DiffItem, DiffFile, DiffPiece, DiffUser, DiffVersion)
 _KEYS: Final = sorted({field.name for kind in (CodeContextReply, ContextItem, Metadata, *_DIFFERENCES) for field in fields(kind)})
 # Quotes inside our texts follow a backslash, so neither pattern can match there.
-_KEY: Final = re.compile(rb'[{,]"(' + "|".join(_KEYS).encode() + rb')":')
-_HANDLE: Final = re.compile(rb'(?<!\\)"[0-9a-f]{16}"')
-_WORD: Final = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+")
-_DIGIT: Final = re.compile(rb"[0-9]")
-_MARK: Final = re.compile(rb"[^A-Za-z0-9 \x80-\xff]")
+_KEY: Final = lazy.pattern(rb'[{,]"(' + "|".join(_KEYS).encode() + rb')":')
+_HANDLE: Final = lazy.pattern(rb'(?<!\\)"[0-9a-f]{16}"')
+_WORD: Final = lazy.pattern(rb"[A-Z]?[a-z]+|[A-Z]+")
+_DIGIT: Final = lazy.pattern(rb"[0-9]")
+_MARK: Final = lazy.pattern(rb"[^A-Za-z0-9 \x80-\xff]")
 
 
 def envelope_tokens(

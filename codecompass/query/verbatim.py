@@ -6,13 +6,13 @@ each line once, and by nothing else.
 Whole means that no letter, digit or underscore continues it: `max-time` is found in `--max-time`, not in `max-timeout`.
 """
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeVar
 
 import msgspec
 from msgspec import Struct
 
+from codecompass import lazy
 from codecompass.languages.records import SymbolKind
 from codecompass.protocol.replies import MatchedLine
 from codecompass.query.excerpts import SEARCHED_LINES
@@ -55,13 +55,13 @@ HEADER_LINES: Final = 5
 """The name of a definition is on one of its first lines, after decorators and attributes."""
 
 _PAIRS: Final = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "«": "»"}
-_TRAILING: Final = re.compile(r"(?:\(\)?|[:,;])+$")
-_NAME: Final = re.compile(r"(?:->|[@$#&*.:]{0,2})[^\W\d][\w$]*(?:(?:::|->|[.#\\/:])[^\W\d][\w$]*)*[!?]?")
-_LONG_OPTION: Final = re.compile(r"--?[A-Za-z]")
+_TRAILING: Final = lazy.pattern(r"(?:\(\)?|[:,;])+$")
+_NAME: Final = lazy.pattern(r"(?:->|[@$#&*.:]{0,2})[^\W\d][\w$]*(?:(?:::|->|[.#\\/:])[^\W\d][\w$]*)*[!?]?")
+_LONG_OPTION: Final = lazy.pattern(r"--?[A-Za-z]")
 _CODE_MARKS: Final = frozenset("_{}[]()<>=$@#&|\\^~%*+`")
 _PROSE_EDGES: Final = ".,;:!?()\"'`“”‘’«»"
-_WORDS: Final = re.compile(r"[a-z ]+")
-_NO_CODE: Final = re.compile(r"\d+(?:[.,]\d+)?|(?:[A-Za-z]\.)+[A-Za-z]")
+_WORDS: Final = lazy.pattern(r"[a-z ]+")
+_NO_CODE: Final = lazy.pattern(r"\d+(?:[.,]\d+)?|(?:[A-Za-z]\.)+[A-Za-z]")
 """Numbers, and abbreviations such as `e.g`."""
 
 _CODE, _CONFIGURATION, _TESTS, _DOCUMENTS, _CATALOGUES, _GENERATED, _VENDORED = range(7)

@@ -10,10 +10,8 @@ from msgspec import Struct
 
 from codecompass.languages.records import SkipReason
 from codecompass.scan.encodings import UTF8, Charset, decoded, marked_encoding, no_charset
+from codecompass.scan.files import BINARY_PROBE_BYTES
 from codecompass.units import KIB, MIB
-
-BINARY_PROBE_BYTES: Final = 8 * KIB
-"""A NUL within this many bytes from the start makes a file binary, as for git."""
 
 
 class TextLimits(Struct, frozen=True):

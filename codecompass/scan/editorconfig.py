@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from codecompass import lazy
 from codecompass.scan.files import open_below, read_descriptor
 from codecompass.scan.wildmatch import translate
 from codecompass.units import KIB
@@ -23,7 +24,7 @@ MAX_ALTERNATIVES: Final = 100
 MAX_PATTERN: Final = 1_000
 """Characters of a section. A longer one matches nothing."""
 
-_RANGE: Final = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})")
+_RANGE: Final = lazy.pattern(r"(-?\d{1,9})\.\.(-?\d{1,9})")
 
 
 def charset_of(root: bytes, path: str) -> str:

@@ -13,6 +13,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from codecompass import lazy
 from codecompass.units import KIB
 
 UTF8: Final = "utf-8"
@@ -82,11 +83,11 @@ def _strictly(data: bytes, encoding: str) -> str | None:
 # What is declared.
 
 _HEAD_BYTES: Final = 1 * KIB
-_CODING: Final = re.compile(rb"coding[:=][ \t]*([-\w.]+)")
-_WORDS_BEFORE: Final = re.compile(rb"[ \t\f]*[#/*;%\"<!(-]")
+_CODING: Final = lazy.pattern(rb"coding[:=][ \t]*([-\w.]+)")
+_WORDS_BEFORE: Final = lazy.pattern(rb"[ \t\f]*[#/*;%\"<!(-]")
 """How a line begins that is a comment in some language."""
 
-_MARKUP: Final = re.compile(
+_MARKUP: Final = lazy.pattern(
     rb"""<\?xml[^>]{0,200}?encoding=["']([-\w.]+)|<meta[^>]{0,200}?charset=["']?([-\w.]+)|\A@charset "([-\w.]+)"|"""
     rb"Content-Type: text/plain; charset=([-\w.]+)",
     re.IGNORECASE,
@@ -101,10 +102,10 @@ _ALIASES: Final = {
     "x-gbk": "gbk",
     "x-euc": "euc_jp",
 }
-_LINE_END_SUFFIX: Final = re.compile(r"-(?:unix|dos|mac)\Z")
-_ISO_LATIN: Final = re.compile(r"iso-latin-(\d)")
+_LINE_END_SUFFIX: Final = lazy.pattern(r"-(?:unix|dos|mac)\Z")
+_ISO_LATIN: Final = lazy.pattern(r"iso-latin-(\d)")
 
-_TEXT_CODEC: Final = re.compile(
+_TEXT_CODEC: Final = lazy.pattern(
     r"iso8859[-_]\d{1,2}|cp\d{3,4}|koi8[-_][rtu]|gb2312|gbk|gb18030|big5(?:hkscs)?|shift_jis(?:_2004|x0213)?"
     r"|euc_(?:jp|kr|jis_2004|jisx0213)|iso2022_(?:jp|kr)\w*|johab|hz|tis-620|mac[-_]\w+|ptcp154|kz1048|hp-roman8"
 )
@@ -172,14 +173,14 @@ def _as_declared(data: bytes, name: str) -> Decoded | None:
 # What the bytes tell.
 
 _ESCAPE: Final = b"\x1b"
-_SHIFT_TO_JAPANESE: Final = re.compile(rb"\x1b\$[@B]")
+_SHIFT_TO_JAPANESE: Final = lazy.pattern(rb"\x1b\$[@B]")
 
-_CONTROLS: Final = re.compile(rb"[\x00-\x07\x0e-\x19\x1c-\x1f\x7f]")
+_CONTROLS: Final = lazy.pattern(rb"[\x00-\x07\x0e-\x19\x1c-\x1f\x7f]")
 """Bytes that no text has. Others are blanks, a backspace, an escape, or the end mark of DOS."""
 
-_C1_CONTROLS: Final = re.compile("[\x80-\x84\x86-\x9f]")
-_BEYOND_ASCII: Final = re.compile(rb"[\x80-\xff]+")
-_BEYOND_ASCII_TEXT: Final = re.compile(r"[^\x00-\x7f]")
+_C1_CONTROLS: Final = lazy.pattern("[\x80-\x84\x86-\x9f]")
+_BEYOND_ASCII: Final = lazy.pattern(rb"[\x80-\xff]+")
+_BEYOND_ASCII_TEXT: Final = lazy.pattern(r"[^\x00-\x7f]")
 
 _WESTERN: Final = ("cp1252", "cp1250", "iso8859-2", "cp1254", "cp1257")
 _SCRIPTS: Final = (
@@ -202,10 +203,10 @@ _LATIN_SHARE: Final = 0.3
 _TOLD_APART_FROM: Final = 8
 """Bytes outside ASCII from which the detector can tell the encodings of Latin script apart."""
 
-_UNUSUAL: Final = re.compile(
+_UNUSUAL: Final = lazy.pattern(
     "[^\x00-\x7f\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u00ff\u0152\u0153\u00a0-\u00bf\u2013-\u2026\u20ac\u2122]"
 )
-_SIGN_IN_WORD: Final = re.compile("[A-Za-z][\u00a1-\u00bf\u20ac\u2122\u0152\u0153][a-z]")
+_SIGN_IN_WORD: Final = lazy.pattern("[A-Za-z][\u00a1-\u00bf\u20ac\u2122\u0152\u0153][a-z]")
 
 _LEAST_CONFIDENCE: Final = 0.03
 """Of the detector, for other scripts. Texts of one comment have .03 (Big5) to .4, 100 random bytes without control characters

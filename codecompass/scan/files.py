@@ -15,6 +15,9 @@ from codecompass.units import KIB, NANOSECONDS_PER_MILLISECOND, NANOSECONDS_PER_
 _DIRECTORY_FLAGS: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
+BINARY_PROBE_BYTES: Final = 8 * KIB
+"""A NUL within this many bytes from the start makes a file binary, as for git."""
+
 
 def open_below(root: str | bytes, path: str) -> int:
     """Returns a descriptor of the file at the relative `path`, opened component by component; follows no links below `root`.

@@ -14,6 +14,7 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from codecompass import lazy
 from codecompass.formatting import count
 from codecompass.scan import builtin
 from codecompass.scan.git_conversions import require_plain_attributes
@@ -46,8 +47,8 @@ _IDENTICAL_RENAMES: Final = ("-M100%",)
 FileStatus = Literal["added", "removed", "changed", "renamed"]
 
 _STATUSES: Final[dict[str, FileStatus]] = {"A": "added", "D": "removed", "M": "changed", "T": "changed", "R": "renamed"}
-_HUNK: Final = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-_NOTHING: Final = re.compile("0+")
+_HUNK: Final = lazy.pattern(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_NOTHING: Final = lazy.pattern("0+")
 
 
 class Hunk(Struct, frozen=True):

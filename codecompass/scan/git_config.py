@@ -9,16 +9,18 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from codecompass import lazy
+
 MAX_CONFIG_BYTES: Final = 1024 * 1024
 """Git never writes a larger `config`."""
 
 MAX_CONFIG_FILES: Final = 20
 """Configuration files in all, with those that they include directly or indirectly."""
 
-_INCLUDE: Final = re.compile(r"\[\s*include", re.IGNORECASE)
-_PATH: Final = re.compile(r"\bpath[ \t]*=", re.IGNORECASE)
-_ATTRIBUTES_FILE: Final = re.compile(r"\battributesfile[ \t]*=", re.IGNORECASE)
-_REF_STORAGE_ELSEWHERE: Final = re.compile(r"\brefstorage[ \t]*=[^\n]*://", re.IGNORECASE)
+_INCLUDE: Final = lazy.pattern(r"\[\s*include", re.IGNORECASE)
+_PATH: Final = lazy.pattern(r"\bpath[ \t]*=", re.IGNORECASE)
+_ATTRIBUTES_FILE: Final = lazy.pattern(r"\battributesfile[ \t]*=", re.IGNORECASE)
+_REF_STORAGE_ELSEWHERE: Final = lazy.pattern(r"\brefstorage[ \t]*=[^\n]*://", re.IGNORECASE)
 _ESCAPED: Final = {"n": "\n", "t": "\t", "b": "\b", "\\": "\\", '"': '"'}
 
 

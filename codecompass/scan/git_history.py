@@ -12,6 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from codecompass import lazy
 from codecompass.scan.git_conversions import require_plain_attributes
 from codecompass.scan.git_repository import GitError, GitFailed, GitRepository, run_git
 from codecompass.units import MIB, SECONDS
@@ -23,7 +24,7 @@ MAX_OUTPUT_BYTES: Final = 4 * MIB
 MAX_MAILMAP_BYTES: Final = 1 * MIB
 
 _FIELDS: Final = 4
-_HEAD: Final = re.compile(r"([0-9a-f]{40,64}) (\d+) (\d+)(?: \d+)?")
+_HEAD: Final = lazy.pattern(r"([0-9a-f]{40,64}) (\d+) (\d+)(?: \d+)?")
 _NO_FILES: Final = ("-c", "mailmap.file=", "-c", "mailmap.blob=", "-c", "blame.ignoreRevsFile=")
 
 

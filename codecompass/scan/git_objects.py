@@ -3,7 +3,6 @@ and contents of files.
 """
 
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from stat import S_ISLNK
@@ -11,6 +10,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from codecompass import lazy
 from codecompass.scan.git_repository import GitError, GitRepository, run_git
 from codecompass.units import MIB, NANOSECONDS_PER_SECOND
 
@@ -20,7 +20,7 @@ SUBMODULE: Final = "160000"
 
 _SKIP_WORKTREE: Final = 0x40000000
 _ASSUME_UNCHANGED: Final = 0x8000
-_INDEX_ENTRY: Final = re.compile(
+_INDEX_ENTRY: Final = lazy.pattern(
     rb"(\d{6}) ([0-9a-f]{40,64}) ([0-3])\t([^\0]*)\0"
     rb"  ctime: \d+:\d+\n  mtime: (\d+):(\d+)\n  dev: \d+\tino: (\d+)\n  uid: \d+\tgid: \d+\n  size: (\d+)\tflags: ([0-9a-f]+)\n"
 )

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 from blake3 import blake3
 from msgspec import Struct
 
+from codecompass import lazy
 from codecompass.errors import InvalidInput
 from codecompass.scan.git_repository import repository_at
 from codecompass.scan.git_roots import ANYWHERE, GitRoots, read_inside
@@ -27,13 +28,13 @@ MAX_URL_LENGTH: Final = 1_000
 NAME_PARTS: Final = 2
 """Path components that make up a repository's name: owner and repository."""
 
-_SCP_FORM: Final = re.compile(r"(?:[\w.+-]+@)?(?P<host>\w[\w.-]*):(?P<path>\S+)")
+_SCP_FORM: Final = lazy.pattern(r"(?:[\w.+-]+@)?(?P<host>\w[\w.-]*):(?P<path>\S+)")
 """`git@host:path`, which git takes as ssh."""
 
 _PORTS: Final = {"https": 443, "http": 80, "ssh": 22, "git": 9418}
-_USER_INFORMATION: Final = re.compile(r"(?<=://)[^/\s]*@")
-_NO_NAME: Final = re.compile(r"[^A-Za-z0-9._-]+")
-_CONTROL: Final = re.compile(r"[\x00-\x20\x7f]")
+_USER_INFORMATION: Final = lazy.pattern(r"(?<=://)[^/\s]*@")
+_NO_NAME: Final = lazy.pattern(r"[^A-Za-z0-9._-]+")
+_CONTROL: Final = lazy.pattern(r"[\x00-\x20\x7f]")
 
 
 class RepositoryUrl(Struct, frozen=True):
@@ -145,8 +146,8 @@ MAX_CONFIG_BYTES: Final = 256 * KIB
 """Size of the part of a configuration that is read."""
 
 _OWN: Final = ("origin", "upstream")
-_SECTION: Final = re.compile(r"\s*\[\s*([\w.-]+)(?:\s+\"((?:[^\"\\]|\\.)*)\")?\s*\]\s*(.*)")
-_URL: Final = re.compile(r"\s*url\s*=\s*(.*)", re.IGNORECASE)
+_SECTION: Final = lazy.pattern(r"\s*\[\s*([\w.-]+)(?:\s+\"((?:[^\"\\]|\\.)*)\")?\s*\]\s*(.*)")
+_URL: Final = lazy.pattern(r"\s*url\s*=\s*(.*)", re.IGNORECASE)
 
 
 def checked_out_repositories(top: str, roots: GitRoots = ANYWHERE) -> tuple[RepositoryUrl, ...]:

@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from codecompass import lazy
 from codecompass.identity import ObjectFormat
 from codecompass.scan.git_bounds import ChangesError, LeadsOutError, Places, kept_inside, leads_out
 from codecompass.scan.git_process import GitCancelled as GitCancelled
@@ -32,8 +33,8 @@ NO_REF: Final = "live"
 """The `ref` of a workspace without git."""
 
 _MAX_SYMBOLIC_REFS: Final = 5
-_OBJECT_ID: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_SYMBOLIC_REF: Final = re.compile(r"ref:\s*(\S.*)")
+_OBJECT_ID: Final = lazy.pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_SYMBOLIC_REF: Final = lazy.pattern(r"ref:\s*(\S.*)")
 _MAX_SMALL_FILE_BYTES: Final = 4096
 _MAX_PACKED_REFS_BYTES: Final = 64 * MIB
 _MAX_PACKED_LINE_BYTES: Final = 8 * KIB

@@ -5,13 +5,12 @@ Starts git for each question; nothing is fetched, and no setting of the reposito
 """
 
 import difflib
-import re
 from collections.abc import Callable
 from typing import Final, Literal
 
 from msgspec import Struct
 
-from codecompass import hints
+from codecompass import hints, lazy
 from codecompass.errors import InvalidInput, RefNotIndexed
 from codecompass.scan.git_repository import GitError, GitFailed, GitRepository, find_repository, is_bare, run_git, why_not
 from codecompass.scan.git_roots import ANYWHERE, GitRoots
@@ -124,7 +123,7 @@ MAX_NAME_LENGTH: Final = 255
 
 LISTS_REFS: Final = f"{hints.REFS} lists what there is."
 
-_REFUSED: Final = re.compile(r"[\x00-\x20\x7f:?*\[\\]|\.\.|^[-^]|@\{-?\d*-\d|\^[!@-]|^$")
+_REFUSED: Final = lazy.pattern(r"[\x00-\x20\x7f:?*\[\\]|\.\.|^[-^]|@\{-?\d*-\d|\^[!@-]|^$")
 """What the name of a single commit cannot contain: whitespace, control characters, a leading `-` or `^`, ranges, paths in a
 commit (`a:b`), searches (`:/text`), patterns, all parents (`^@`)."""
 
@@ -134,7 +133,7 @@ ALIKE: Final = 0.7
 """For an unknown name, the COMPARED_REFS newest refs are compared with it and up to SIMILAR_REFS whose similarity (0 to 1) is at
 least ALIKE are suggested."""
 
-_WITHOUT_STEPS: Final = re.compile(r"[~^@]")
+_WITHOUT_STEPS: Final = lazy.pattern(r"[~^@]")
 
 _NO_SUCH_OBJECT: Final = (1, 128, 129)
 """Exit statuses by which git says so."""

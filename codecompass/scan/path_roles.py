@@ -10,6 +10,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from codecompass import lazy
 from codecompass.languages.words import split_identifier, word_set
 
 TEST_DIRECTORIES: Final = word_set(
@@ -25,30 +26,30 @@ VENDORED_DIRECTORIES: Final = word_set(
 )
 GENERATED_DIRECTORIES: Final = word_set("generated gen __generated__ autogen")
 
-_TEST_FILE: Final = re.compile(
+_TEST_FILE: Final = lazy.pattern(
     r"(?:tests?[_.-].*|.*[_-](?:tests?|spec|unittest|bench|benchmark)|.*[.](?:tests?|spec|e2e|bench|cy|stories)|conftest|test|tests)[.][^.]+$"
     r"|.*(?<=[a-z0-9])(?:Tests?|TestCase|Spec|IT)[.](?:java|kt|kts|scala|cs|swift|groovy|php|m|mm|hs|js|ts|dart)$"
     r"|Test[A-Z][^/]*[.](?:java|kt|scala|cs|swift|php)$"
 )
-_GENERATED_FILE: Final = re.compile(
+_GENERATED_FILE: Final = lazy.pattern(
     r".*(?:[.]pb[.](?:go|cc|h|swift)|_pb2(?:_grpc)?[.]pyi?|_generated[.][^.]+|[.]generated[.][^/]*|[.]g[.](?:cs|dart)"
     r"|[.]designer[.](?:cs|vb)|zz_generated[.][^/]*|[.]min[.](?:js|css)|[-_]lock[.][^.]+|[.]lock)$"
     r"|(?:package-lock[.]json|go[.]sum)$",
     re.IGNORECASE,
 )
-_PROSE_FILE: Final = re.compile(
+_PROSE_FILE: Final = lazy.pattern(
     r".*[.](?:md|mdx|markdown|rst|txt|adoc|asciidoc|org|html?|csv|tsv|svg|po|pot|ipynb|ronn|[1-9])$"
     r"|(?:changelog|changes|history|news|release[-_ ]?notes|readme|license|licence|copying|authors|contributing|notice|todo|faq"
     r"|thanks|credits|install|known[-_]bugs|roadmap|maintainers)(?:[.][^/]*)?$",
     re.IGNORECASE,
 )
-_HISTORY: Final = re.compile(
+_HISTORY: Final = lazy.pattern(
     r"(?:^|/)(?:changelogs?|newsfragments|release[-_ ]?notes?|whats?[-_ ]?new)/"
     r"|(?:^|/)(?:changelog|changes|history|news|release[-_ ]?notes?|whats?[-_ ]?new)(?:[-_\d](?:[^/.]|[.]\d)*)?"
     r"(?:[.](?:md|mdx|markdown|rst|txt|html?|xml|ya?ml|json|adoc|asciidoc|org))?$",
     re.IGNORECASE,
 )
-_DATA_FILE: Final = re.compile(
+_DATA_FILE: Final = lazy.pattern(
     r".*[.](?:json|jsonc|json5|ya?ml|toml|xml|ini|cfg|properties|plist|xcscheme|snap|cabal|gemspec|podspec|csproj|sln|gradle)$",
     re.IGNORECASE,
 )

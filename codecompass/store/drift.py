@@ -11,8 +11,7 @@ from msgspec import Struct
 from codecompass.errors import IndexStale
 from codecompass.identity import content_hash
 from codecompass.scan.checkout import read_checkout
-from codecompass.scan.classify import BINARY_PROBE_BYTES
-from codecompass.scan.files import open_below
+from codecompass.scan.files import BINARY_PROBE_BYTES, open_below
 from codecompass.scan.git_repository import Head, bare_repository_at
 from codecompass.scan.git_roots import ANYWHERE, GitRoots
 from codecompass.scan.rules import ScanRules

@@ -7,7 +7,6 @@ their sizes is more than they take together.
 
 import contextlib
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -16,6 +15,8 @@ from stat import S_ISDIR
 from typing import Final
 
 from msgspec import Struct
+
+from codecompass import lazy
 
 MOUNTS: Final = Path("/proc/self/mountinfo")
 MOUNT_DEADLINE_SECONDS: Final = 5.0
@@ -55,8 +56,8 @@ NETWORK_TYPES: Final = frozenset(
     }
 )
 
-_ESCAPED: Final = re.compile(r"\\([0-7]{3})")
-_MACOS_MOUNT: Final = re.compile(r".* on (?P<point>/.*) \((?P<type>[^,)]+)[,)]")
+_ESCAPED: Final = lazy.pattern(r"\\([0-7]{3})")
+_MACOS_MOUNT: Final = lazy.pattern(r".* on (?P<point>/.*) \((?P<type>[^,)]+)[,)]")
 
 
 class FileSystem(Struct, frozen=True):

@@ -24,7 +24,6 @@ one.
 """
 
 import os
-import re
 import shutil
 from contextlib import suppress
 from pathlib import Path
@@ -33,12 +32,13 @@ from typing import Final
 import platformdirs
 from msgspec import Struct
 
+from codecompass import lazy
 from codecompass.errors import PermissionDenied
 
 DIRECTORY_MODE: Final = 0o700
 FILE_MODE: Final = 0o600
 
-_COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_COMMIT: Final = lazy.pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 class ProjectLayout(Struct, frozen=True):

@@ -5,17 +5,19 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 from msgspec import Struct
 
 from codecompass.errors import Cancelled
-from codecompass.scan.git_index import GitBlobs
-from codecompass.scan.partial import PartialScan
 from codecompass.scan.walk import ScannedFile, ScanResult, SkippedFile, is_below_any
 from codecompass.store.facts import facts_guard, path_range
 from codecompass.worker.messages import FileTask
+
+if TYPE_CHECKING:
+    from codecompass.scan.git_index import GitBlobs
+    from codecompass.scan.partial import PartialScan
 
 STAT_REASONS: Final = frozenset(
     {"secret", "special_file", "symlink", "symlink_outside_root", "path_not_utf8", "path_too_long", "too_large"}
@@ -109,7 +111,7 @@ def find_changes(
     )
 
 
-def find_partial_changes(manifest: KnownPaths, scan: PartialScan, *, suspects: AbstractSet[str] = frozenset()) -> ChangeSet:
+def find_partial_changes(manifest: KnownPaths, scan: "PartialScan", *, suspects: AbstractSet[str] = frozenset()) -> ChangeSet:
     """Returns the same as `find_changes` for a job, for the paths that a partial scan covers."""
     candidates: set[str] = set()
     for directory in scan.listed:
@@ -134,7 +136,7 @@ class KnownFiles(Struct, frozen=True):
     known: tuple[ScannedFile, ...]
 
 
-def blobs_of(files: Iterable[ScannedFile], blobs: GitBlobs) -> dict[str, bytes]:
+def blobs_of(files: Iterable[ScannedFile], blobs: "GitBlobs") -> dict[str, bytes]:
     """Returns git's blob id of each file's content, by path; empty if git does not know it for certain."""
     return {
         file.path: blobs.known(file.path, size=file.size, mtime_ns=file.mtime_ns, ctime_ns=file.ctime_ns, inode=file.inode)

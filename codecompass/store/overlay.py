@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Literal
 
-from codecompass.languages.imports import path_tails
+from codecompass.languages.imports.paths import path_tails
 from codecompass.store.databases import ReadConnection, base_path, connect_for_reading, database_uri, mapped_bytes
 from codecompass.store.facts import facts_guard
 

@@ -4,20 +4,20 @@ A name is kept as long as its project is known, so that it never comes to mean a
 """
 
 import os
-import re
 import sqlite3
 import unicodedata
 from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Final
 
+from codecompass import lazy
 from codecompass.protocol.requests import MAX_PROJECT_ID_LENGTH
 
 NAMELESS: Final = "project"
 """The name of a directory whose own has no Latin letter or digit."""
 
-_LOOKS_LIKE_ID: Final = re.compile(r"[0-9a-f]{16}")
-_OTHER: Final = re.compile(r"[^a-z0-9]+")
+_LOOKS_LIKE_ID: Final = lazy.pattern(r"[0-9a-f]{16}")
+_OTHER: Final = lazy.pattern(r"[^a-z0-9]+")
 
 
 def looks_like_id(name: str) -> bool:

@@ -7,7 +7,6 @@ groups that people named are lost.
 import contextlib
 import difflib
 import os
-import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +16,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from codecompass import lazy
 from codecompass.errors import InvalidInput, PermissionDenied, ProjectNotFound
 from codecompass.identity import ProjectId, project_id
 from codecompass.protocol.requests import MAX_PROJECT_ID_LENGTH, PROJECT_ID_PATTERN
@@ -24,7 +24,7 @@ from codecompass.store.layout import HomeLayout
 from codecompass.store.project_names import looks_like_id, name_unnamed, normalised_name
 from codecompass.store.registry_database import DEFAULT_BUSY_TIMEOUT_MS, RegistryDatabase, registry_guard
 
-ALIAS: Final = re.compile(PROJECT_ID_PATTERN.strip("^$"))
+ALIAS: Final = lazy.pattern(PROJECT_ID_PATTERN.strip("^$"))
 MAX_ALIAS_LENGTH: Final = MAX_PROJECT_ID_LENGTH
 
 KEPT_EVICTED: Final = 1000

@@ -5,7 +5,6 @@ Implements `snapshot.TextIndex`.
 
 import errno
 import os
-import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
@@ -15,6 +14,7 @@ from typing import Final, cast
 
 import tantivy
 
+from codecompass import lazy
 from codecompass.errors import REBUILD, IndexDamaged, PermissionDenied
 from codecompass.languages.records import Chunk
 from codecompass.store.databases import temporary_directory
@@ -42,7 +42,7 @@ _REFUSALS: Final = frozenset(
 )
 """Errors for missing space, memory, file handles or permissions, after which the index is not damaged."""
 
-_OS_ERROR: Final = re.compile(r"\(os error (\d+)\)|\bOs \{ code: (\d+),")
+_OS_ERROR: Final = lazy.pattern(r"\(os error (\d+)\)|\bOs \{ code: (\d+),")
 """How Rust formats an OS error, for people and for programmers."""
 
 

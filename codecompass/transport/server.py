@@ -18,6 +18,7 @@ import structlog
 import trio
 from msgspec import Struct
 
+from codecompass import query as core
 from codecompass.actors.answering import patience_of
 from codecompass.actors.async_registry import AsyncRegistry, open_async_registry
 from codecompass.actors.blocking_calls import BlockingCalls, Limits
@@ -69,6 +70,8 @@ if TYPE_CHECKING:
     from codecompass.semantic.target import SemanticTarget
     from codecompass.transport.organisation.link import OrganisationLink
     from codecompass.transport.organisation.target import OrganisationTarget
+
+core.load()  # with this module, which is imported in a thread: no question then waits for it
 
 ABANDONED_CALLS_SECONDS: Final = 1 * SECONDS
 """How long a stop waits for abandoned file system calls."""

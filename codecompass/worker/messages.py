@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from codecompass.identity import ObjectFormat
-from codecompass.languages.imports import ModuleRoot
+from codecompass.languages.imports.module_root import ModuleRoot
 from codecompass.languages.records import Chunk, Import, Symbol
 
 

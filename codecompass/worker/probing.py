@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
-from codecompass.scan.classify import BINARY_PROBE_BYTES, Text, TextLimits, classify, looks_binary, text_limits
-from codecompass.scan.files import open_below, read_descriptor
+from codecompass.scan.classify import Text, TextLimits, classify, looks_binary, text_limits
+from codecompass.scan.files import BINARY_PROBE_BYTES, open_below, read_descriptor
 from codecompass.worker.messages import Probe, Probed
 from codecompass.worker.parsing import ending_limit
 

@@ -14,10 +14,10 @@ from codecompass.languages.detect import HEAD_BYTES, language_of
 from codecompass.languages.imports import ModuleRoot, module_roots
 from codecompass.languages.records import Chunk
 from codecompass.languages.words import WordSplitter
-from codecompass.scan.classify import BINARY_PROBE_BYTES, Text, classify, looks_binary, text_limits
+from codecompass.scan.classify import Text, classify, looks_binary, text_limits
 from codecompass.scan.editorconfig import charset_of
 from codecompass.scan.encodings import UTF8, no_charset
-from codecompass.scan.files import GROWTH_BYTES, open_below, trusted_mtime
+from codecompass.scan.files import BINARY_PROBE_BYTES, GROWTH_BYTES, open_below, trusted_mtime
 from codecompass.units import MIB, SECONDS
 from codecompass.worker.messages import Batch, FileTask, FileText
 from codecompass.worker.parsing import CpuTimeExceeded, interrupting_limit

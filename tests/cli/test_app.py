@@ -55,6 +55,54 @@ def test_help_loads_neither_the_index_nor_an_event_loop(cli):
     assert done.stdout.count("Usage: codecompass") == done.stdout.count("\nExamples\n") == len(commands)
 
 
+ASKING = """
+import re._compiler, sys
+n_compiled = 0
+compile = re._compiler.compile
+def counted(*arguments):
+    global n_compiled
+    n_compiled += 1
+    return compile(*arguments)
+re._compiler.compile = counted
+from codecompass.cli.main import main
+code = main(sys.argv[1:])
+print(n_compiled, *sys.modules, file=sys.stderr)
+sys.exit(code)
+"""
+ROOMS = (
+    *("actors.differences", "actors.worker_pool", "cli.jobs", "cli.commit_index", "cli.hosts", "cluster", "projects.router"),
+    *("languages.imports.resolution", "languages.uses.occurrences", "query.call_graph", "query.context", "query.differences"),
+    *(
+        "query.messages",
+        "query.outline",
+        "query.references",
+        "query.search",
+        "query.uses",
+        "scan.encodings",
+        "semantic",
+        "transport",
+    ),
+)
+"""What no command runs that looks up a name in an index that is fresh."""
+
+MOST_PATTERNS = {"locate": 50, "status": 45}
+"""What it takes, two thirds of them in the standard library, and a few more for other versions of it."""
+
+
+@pytest.mark.parametrize("command", [("locate", "Cart"), ("status",)])
+def test_a_command_imports_and_compiles_only_what_it_runs(cli, shop: Path, command: tuple[str, ...]):
+    assert cli("index", cwd=shop).code == 0
+
+    done = run_python(ASKING, "--workspace", str(shop), *command, environment=cli.environment)
+
+    n_patterns, *loaded = done.stderr.splitlines()[-1].split()
+    assert done.returncode == 0, done
+    names = tuple(f"codecompass.{room}" for room in ROOMS)
+    assert [name for name in loaded if name in names or name.startswith(tuple(f"{each}." for each in names))] == []
+    assert not {name.partition(".")[0] for name in loaded} & (HEAVY - {"tantivy", "sqlite3"})
+    assert int(n_patterns) <= MOST_PATTERNS[command[0]]
+
+
 def test_the_commands_are_those_that_were_promised():
     promised = (
         "init index sync search locate outline refs branches callers callees subtypes impact diff status doctor config projects "

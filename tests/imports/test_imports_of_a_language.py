@@ -9,14 +9,13 @@ import pytest
 
 from codecompass.languages import SYMBOL_LANGUAGES, described, detect, ecosystems, table
 from codecompass.languages.detect import EXTENSIONS
-from codecompass.languages.ecosystems import ECOSYSTEMS, Ecosystem
+from codecompass.languages.ecosystems import ECOSYSTEMS, Ecosystem, is_configuration
 from codecompass.languages.imports import (
     InMemoryPaths,
     ModuleRoot,
     PathIndex,
     affected_tails,
     import_tails,
-    is_configuration,
     languages_of,
     module_roots,
     path_tails,
@@ -47,7 +46,8 @@ def test_a_language_and_the_table_of_ecosystems_agree(language):
 def test_the_engine_loads_no_language_before_it_is_asked_about_one():
     script = (
         "import sys\n"
-        "from codecompass.languages.imports import is_configuration, languages_of, path_tails\n"
+        "from codecompass.languages.ecosystems import is_configuration\n"
+        "from codecompass.languages.imports import languages_of, path_tails\n"
         "from codecompass.store.facts import leading_to\n"
         "def loaded():\n"
         "    return sorted(name for name in sys.modules if name.endswith('_imports') or name.startswith('tree_sitter'))\n"

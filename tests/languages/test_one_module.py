@@ -28,7 +28,7 @@ OTHER_MEANINGS = {
     ("cli/commands/installation.py", "bash"): "a shell whose completion is installed",
     ("cli/interactive/preview.py", "c"): "the class of comments",
     ("cluster/engine.py", "c"): "the beginning of a name that is sent to the search engine",
-    ("query/overloads.py", "c"): "a literal of one character",
+    ("query/uses/overloads.py", "c"): "a literal of one character",
     ("store/schema.py", "c"): "the kind of a record",
     ("worker/highlighting.py", "c"): "the class of comments",
 }

@@ -4,7 +4,8 @@ import pytest
 
 from codecompass.protocol.requests import SearchCode
 from codecompass.query import search_code
-from codecompass.query.words.intent import classify, listed, missing_names, unknown_words, unquoted
+from codecompass.query.source_lines import listed
+from codecompass.query.words.intent import classify, missing_names, unknown_words, unquoted
 
 LABELLED = [
     ("validate_token", "symbol"),

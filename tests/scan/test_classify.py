@@ -1,6 +1,7 @@
 import pytest
 
-from codecompass.scan.classify import BINARY_PROBE_BYTES, Text, TextLimits, classify, looks_binary, text_limits
+from codecompass.scan.classify import Text, TextLimits, classify, looks_binary, text_limits
+from codecompass.scan.files import BINARY_PROBE_BYTES
 
 
 def test_utf8_text_comes_back_as_it_is():

@@ -10,10 +10,12 @@ from typing import Any
 import codecompass
 from codecompass.languages import SYMBOL_LANGUAGES
 from codecompass.languages.uses.lexical_rules import lexical_rules
+from codecompass.lazy import LazyPattern
 
 PACKAGE = Path(codecompass.__file__).parent
 
-FUNCTIONS = {"compile", "match", "search", "fullmatch", "sub", "subn", "split", "findall", "finditer"}
+_OF_RE = ("compile", "match", "search", "fullmatch", "sub", "subn", "split", "findall", "finditer")
+FUNCTIONS = {"lazy.pattern", *(f"re.{name}" for name in _OF_RE)}
 
 POSSESSIVE_GROUP = re.compile(r"\)(?:[*+?]|\{[\d,]+\})\+|\(\?>")
 """Text of a pattern that makes a group possessive or atomic."""
@@ -52,6 +54,8 @@ def possessive_texts() -> Iterator[tuple[str, str]]:
 
 def _within(value: object, place: str, seen: set[int]) -> Iterator[tuple[str, re.Pattern[Any]]]:
     """Yields the patterns that a module's value holds, however deep."""
+    if isinstance(value, LazyPattern):
+        value = value.compiled()
     if isinstance(value, re.Pattern):
         yield place, value
     if isinstance(value, type | str | bytes | re.Pattern) or id(value) in seen:
@@ -72,7 +76,7 @@ def _written(tree: ast.Module) -> Iterator[tuple[int, re.Pattern[Any]]]:
     for node in ast.walk(tree):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
             continue
-        if node.func.attr not in FUNCTIONS or ast.unparse(node.func.value) != "re":
+        if f"{ast.unparse(node.func.value)}.{node.func.attr}" not in FUNCTIONS:
             continue
         source = _literal(node.args[0])
         if source is not None:

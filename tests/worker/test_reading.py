@@ -10,7 +10,7 @@ import pytest
 from codecompass.identity import content_hash
 from codecompass.languages.detect import HEAD_BYTES
 from codecompass.languages.words import WordSplitter
-from codecompass.scan.classify import BINARY_PROBE_BYTES
+from codecompass.scan.files import BINARY_PROBE_BYTES
 from codecompass.worker import reading
 from codecompass.worker.messages import Batch, FileTask
 from codecompass.worker.reading import FileReading, read_file, reading_limit

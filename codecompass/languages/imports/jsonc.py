@@ -5,11 +5,13 @@ from typing import Any, Final
 
 import msgspec
 
+from codecompass import lazy
+
 # Both patterns match strings first, which are kept unchanged. An unterminated string extends to the end of the text: trying again
 # at each escaped quote in it would take quadratic time.
 _STRING: Final = r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))'
-_COMMENTS: Final = re.compile(_STRING + r"|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
-_LAST_COMMAS: Final = re.compile(_STRING + r"|,(?=\s*+[}\]])", re.DOTALL)
+_COMMENTS: Final = lazy.pattern(_STRING + r"|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_LAST_COMMAS: Final = lazy.pattern(_STRING + r"|,(?=\s*+[}\]])", re.DOTALL)
 
 
 def decode_jsonc(source: bytes) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.uses.expressions import UNKNOWN, expression_of, typed
 from codecompass.languages.uses.lexical_rules import LexicalRules
 
@@ -25,20 +26,22 @@ MAX_CHARACTERS: Final = 800
 MAX_ARGUMENT: Final = 60
 """Characters of an expression that is kept."""
 
-_BOUNDARY: Final = re.compile(r"[()\[\]{},]")
-_FLAT: Final = re.compile(r"\(([^()\[\]{}]*+)\)")
+_BOUNDARY: Final = lazy.pattern(r"[()\[\]{},]")
+_FLAT: Final = lazy.pattern(r"\(([^()\[\]{}]*+)\)")
 """All arguments of a call without brackets in them."""
 
-_NESTED: Final = re.compile(r"\(([^()\[\]{}]*+(?>(?:\([^()\[\]{}]*+(?>(?:\([^()\[\]{}]*+\)[^()\[\]{}]*+)*)\)[^()\[\]{}]*+)*))\)")
+_NESTED: Final = lazy.pattern(
+    r"\(([^()\[\]{}]*+(?>(?:\([^()\[\]{}]*+(?>(?:\([^()\[\]{}]*+\)[^()\[\]{}]*+)*)\)[^()\[\]{}]*+)*))\)"
+)
 """All arguments of a call with parentheses in them to a depth of two, and without other brackets."""
 
-_INNER: Final = re.compile(r"\([^()]*+(?>(?:\([^()]*+\)[^()]*+)*)\)")
-_BLOCK: Final = re.compile(r"[ \t]*+\{")
-_NUMBER: Final = re.compile(r"[-+]?(?:0[xXbB])?[\d_]*\.?[\d_a-fA-F]*(?:[eE][-+]?\d+)?(?P<suffix>[uUlLfFdDmM]*)\Z")
-_CAST: Final = re.compile(r"\((?P<type>[^\W\d][\w.]*(?:<[\w., <>?]*>)?(?:\[\])*)\)\s*[\w(\"']")
-_NAMED_CAST: Final = re.compile(r"(?:static|dynamic|reinterpret|const)_cast<(?P<type>[^()]+)>\(")
-_NEW: Final = re.compile(r"new\s+(?P<type>[^\W\d][\w.]*(?:<[\w., <>?]*>)?)\s*(?P<open>[(\[{])")
-_AS: Final = re.compile(r"[^()]+\bas[?!]?\s+(?P<type>[^\W\d][\w.<>\[\]]*)\??\Z")
+_INNER: Final = lazy.pattern(r"\([^()]*+(?>(?:\([^()]*+\)[^()]*+)*)\)")
+_BLOCK: Final = lazy.pattern(r"[ \t]*+\{")
+_NUMBER: Final = lazy.pattern(r"[-+]?(?:0[xXbB])?[\d_]*\.?[\d_a-fA-F]*(?:[eE][-+]?\d+)?(?P<suffix>[uUlLfFdDmM]*)\Z")
+_CAST: Final = lazy.pattern(r"\((?P<type>[^\W\d][\w.]*(?:<[\w., <>?]*>)?(?:\[\])*)\)\s*[\w(\"']")
+_NAMED_CAST: Final = lazy.pattern(r"(?:static|dynamic|reinterpret|const)_cast<(?P<type>[^()]+)>\(")
+_NEW: Final = lazy.pattern(r"new\s+(?P<type>[^\W\d][\w.]*(?:<[\w., <>?]*>)?)\s*(?P<open>[(\[{])")
+_AS: Final = lazy.pattern(r"[^()]+\bas[?!]?\s+(?P<type>[^\W\d][\w.<>\[\]]*)\??\Z")
 _WORDS: Final = {"true": BOOLEAN, "false": BOOLEAN, "null": NULL, "nullptr": NULL, "nil": NULL, "NULL": NULL}
 
 

@@ -12,10 +12,10 @@ Expressions are abbreviated in a notation that `query.binding` resolves:
 Files may be hostile: every search around a name is bounded in characters, or done once for the whole file.
 """
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.uses.lexical_rules import Cast, LexicalRules
 
 UNKNOWN: Final = "?"
@@ -29,7 +29,7 @@ MAX_RECEIVER: Final = 120
 MAX_PIECES: Final = 20
 """Names, calls and subscripts of an expression."""
 
-FIRST_NAME: Final = re.compile(r"(?:[^\W\d]|\$)[\w$]*")
+FIRST_NAME: Final = lazy.pattern(r"(?:[^\W\d]|\$)[\w$]*")
 
 
 def typed(type_: str) -> str:
@@ -47,12 +47,12 @@ def with_member(expression: str, name: str) -> str:
     return whole if n_pieces <= MAX_PIECES and len(whole) <= MAX_RECEIVER else UNKNOWN
 
 
-_PREFIX: Final = re.compile(r"\s*+(?>(?:(?:await|yield|mut|ref|const|try[?!]?|co_await)\b\s*+|[&*]++\s*+)*)(?P<new>new\b\s*+)?")
-_PIECE: Final = re.compile(r"(?:\?\.|!\.|&?\.|->|::)\s*+((?:[^\W\d]|\$)[\w$]*+)")
-_TYPE_ARGUMENTS: Final = re.compile(r"(?:::)?<[^<>(){};=]*+(?>(?:<[^<>(){};]*+>[^<>(){};]*+)*)>(?=[({:])")
-_PARENTHESES: Final = re.compile(r"[()]")
-_SQUARE_BRACKETS: Final = re.compile(r"[\[\]]")
-_END_OF_EXPRESSION: Final = re.compile(r"\s*+(?:$|[;,:{}\])]|\?(?!\.)|if\b|or\b|else\b|\?\?|!)")
+_PREFIX: Final = lazy.pattern(r"\s*+(?>(?:(?:await|yield|mut|ref|const|try[?!]?|co_await)\b\s*+|[&*]++\s*+)*)(?P<new>new\b\s*+)?")
+_PIECE: Final = lazy.pattern(r"(?:\?\.|!\.|&?\.|->|::)\s*+((?:[^\W\d]|\$)[\w$]*+)")
+_TYPE_ARGUMENTS: Final = lazy.pattern(r"(?:::)?<[^<>(){};=]*+(?>(?:<[^<>(){};]*+>[^<>(){};]*+)*)>(?=[({:])")
+_PARENTHESES: Final = lazy.pattern(r"[()]")
+_SQUARE_BRACKETS: Final = lazy.pattern(r"[\[\]]")
+_END_OF_EXPRESSION: Final = lazy.pattern(r"\s*+(?:$|[;,:{}\])]|\?(?!\.)|if\b|or\b|else\b|\?\?|!)")
 
 
 def expression_of(value: str, rules: LexicalRules) -> str:

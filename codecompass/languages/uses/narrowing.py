@@ -13,6 +13,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from codecompass import lazy
 from codecompass.languages.uses.expressions import typed
 from codecompass.languages.uses.lexical_rules import LexicalRules, TypeCases, TypeConditions
 from codecompass.languages.uses.patterns import PATH
@@ -23,12 +24,12 @@ MAX_VALUE: Final = 120
 MAX_BLOCK: Final = 20_000
 """Characters of a block in which a condition holds."""
 
-_VALUE_BEFORE: Final = re.compile(rf"(?<![\w.]){PATH}\s++(?P<not>!?)\Z")
-_TOKEN: Final = re.compile(r"[()\[\]{};\n]")
-_BRACKET: Final = re.compile(r"[()\[\]{}]")
-_LEAVES: Final = re.compile(r"[\s{]*+(?:return|throw|raise|continue|break|exit|error\()")
-_CONTINUED: Final = re.compile(r"\s*+[&|?:){.]")
-_LINE: Final = re.compile(r"(?m)^(?P<indent>[ \t]*+)(?=[^\s)\]}])")
+_VALUE_BEFORE: Final = lazy.pattern(rf"(?<![\w.]){PATH}\s++(?P<not>!?)\Z")
+_TOKEN: Final = lazy.pattern(r"[()\[\]{};\n]")
+_BRACKET: Final = lazy.pattern(r"[()\[\]{}]")
+_LEAVES: Final = lazy.pattern(r"[\s{]*+(?:return|throw|raise|continue|break|exit|error\()")
+_CONTINUED: Final = lazy.pattern(r"\s*+[&|?:){.]")
+_LINE: Final = lazy.pattern(r"(?m)^(?P<indent>[ \t]*+)(?=[^\s)\]}])")
 
 
 class Narrowing(Struct, frozen=True):

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.uses.expressions import closing_of
 from codecompass.languages.uses.lexical_rules import LexicalRules
 
@@ -48,12 +49,12 @@ def parameter_pieces(signature: str, name: str) -> list[str] | None:
     return None if end < 0 else [piece.strip() for piece in split_outside_brackets(signature[opening + 1 : end - 1])]
 
 
-_NAME_FIRST: Final = re.compile(
+_NAME_FIRST: Final = lazy.pattern(
     r"\s*+(?>(?:@\w+(?:\([^()]*\))?\s++)*)"
     r"(?:(?:mut|ref|val|var|private|public|protected|readonly|override|inout|vararg|out|const|final|implicit)\s\s*+)*+[*&.]*+"
     r"(?P<label>[\w$']++\s++)?(?P<name>[\w$']++)\??\s*+(?::\s*+(?P<type>[^=]++)|\s*+)(?:=.*)?$"
 )
-_TYPE_FIRST: Final = re.compile(
+_TYPE_FIRST: Final = lazy.pattern(
     r"\s*+(?P<type>.*?[\s*&>\])])?\.{0,3}(?P<name>\$?[^\W\d]\w*)\s*+(?P<array>\[[^\]]*\])?\s*+(?:=.*)?$"
 )
 
@@ -92,16 +93,16 @@ def parameter_list(written: str, rules: LexicalRules) -> Iterator[tuple[str, str
                     yield found["name"], (found["type"] or "").strip()
 
 
-_LABELLED: Final = re.compile(r":[ ]?\((?P<type>(?>(?:[^()]++|\([^()]*+\))*))\)[ ]?(?P<name>\w++)")
+_LABELLED: Final = lazy.pattern(r":[ ]?\((?P<type>(?>(?:[^()]++|\([^()]*+\))*))\)[ ]?(?P<name>\w++)")
 """A parameter of a method of Objective-C, `:(T)name`."""
 
-_PATTERN: Final = re.compile(
+_PATTERN: Final = lazy.pattern(
     r"\s*+(?P<members>\{[^{}]*+\})\s*+:\s*+(?P<type>[\w$.]++(?:<[^=]*+>)?|\{[^{}]*+\})\s*+(?:=.*)?$", re.DOTALL
 )
-MEMBER: Final = re.compile(r"[{,]\s*(?P<rest>\.\.\.)?(?P<name>[\w$]+)(?:\s*:\s*(?P<local>[\w$]+))?\s*(?=[,}=])")
+MEMBER: Final = lazy.pattern(r"[{,]\s*(?P<rest>\.\.\.)?(?P<name>[\w$]+)(?:\s*:\s*(?P<local>[\w$]+))?\s*(?=[,}=])")
 """A member in a pattern `{ a, b: c, ...d }`."""
 
-_PROPERTY: Final = re.compile(r"[{;,\n]\s*(?:readonly\s+)?(?P<name>[\w$]+)\??\s*:\s*(?P<type>[^;,\n}]+)")
+_PROPERTY: Final = lazy.pattern(r"[{;,\n]\s*(?:readonly\s+)?(?P<name>[\w$]+)\??\s*:\s*(?P<type>[^;,\n}]+)")
 
 
 def _members_of(members: str, type_: str) -> Iterator[tuple[str, str]]:
@@ -113,7 +114,7 @@ def _members_of(members: str, type_: str) -> Iterator[tuple[str, str]]:
         yield found["local"] or name, "" if found["rest"] else member
 
 
-_MODIFIERS: Final = re.compile(
+_MODIFIERS: Final = lazy.pattern(
     r"\b(?:final|const|volatile|struct|enum|union|register|static|ref|out|in|params|this|readonly)\b\s*|@\w+\s*"
 )
 

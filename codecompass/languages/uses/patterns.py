@@ -4,10 +4,11 @@ import re
 from functools import cache
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.uses.lexical_rules import Cast, Declaration
 
-NAME: Final = re.compile(r"[^\W\d]\w*")
-DOLLAR_NAME: Final = re.compile(r"(?:[^\W\d]|\$)[\w$]*")
+NAME: Final = lazy.pattern(r"[^\W\d]\w*")
+DOLLAR_NAME: Final = lazy.pattern(r"(?:[^\W\d]|\$)[\w$]*")
 
 DOUBLE: Final = r'"(?:[^"\\\n]++|\\.)*+"?'
 DOUBLE_LINES: Final = r'"(?:[^"\\]++|\\.)*+"?'
@@ -36,7 +37,7 @@ COMMON_KEYWORDS: Final = (
 
 def any_of(*patterns: str) -> re.Pattern[str]:
     """Returns the pattern that matches what one of the patterns does, the first that can."""
-    return re.compile("|".join(patterns), re.DOTALL)
+    return lazy.pattern("|".join(patterns), re.DOTALL)
 
 
 def after(words: str) -> str:
@@ -46,12 +47,12 @@ def after(words: str) -> str:
 
 def declared(pattern: str, mark: str = "") -> Declaration:
     """Returns a form of declaration; see there."""
-    return Declaration(re.compile(pattern, re.MULTILINE), mark=mark)
+    return Declaration(lazy.pattern(pattern, re.MULTILINE), mark=mark)
 
 
 def loop(pattern: str, mark: str = "") -> Declaration:
     """Returns a form of declaration whose variables are elements of the value."""
-    return Declaration(re.compile(pattern, re.MULTILINE), is_loop=True, mark=mark)
+    return Declaration(lazy.pattern(pattern, re.MULTILINE), is_loop=True, mark=mark)
 
 
 @cache

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.uses.expressions import LITERAL, MAX_PIECES, MAX_RECEIVER, UNKNOWN, expression_of, typed
 from codecompass.languages.uses.lexical_rules import LexicalRules
 
@@ -16,24 +17,24 @@ MAX_CHAIN: Final = 80
 MAX_LOOK_BACK: Final = 2_000
 """Characters between a bracket and the one that closes it."""
 
-_DOTTED_NAME: Final = re.compile(r"[^\W\d]\w*(?:(?:\.|::)[^\W\d]\w*)*\Z")
-_PLAIN_RECEIVER: Final = re.compile(r"[^\W\d]\w*+(?>(?:(?:\.|->)\w++|\[\w++\])*)")
-_MADE: Final = re.compile(r"\[\s*+\w++\s++(?:alloc|new)\s*+\]")
+_DOTTED_NAME: Final = lazy.pattern(r"[^\W\d]\w*(?:(?:\.|::)[^\W\d]\w*)*\Z")
+_PLAIN_RECEIVER: Final = lazy.pattern(r"[^\W\d]\w*+(?>(?:(?:\.|->)\w++|\[\w++\])*)")
+_MADE: Final = lazy.pattern(r"\[\s*+\w++\s++(?:alloc|new)\s*+\]")
 """`[T alloc]`, a value of the type T."""
 
 _PATH_ROOTS: Final = frozenset({"crate", "super", "self", "this", "base", "import"})
 _NEVER_MEMBERS: Final = frozenset({"base", "class", "new", "super", "this"})
 """Keywords that keep their meaning after a dot."""
 
-_WORD_BEFORE: Final = re.compile(r"[^\W\d]\w*\Z")
+_WORD_BEFORE: Final = lazy.pattern(r"[^\W\d]\w*\Z")
 _BEFORE_VALUE: Final = frozenset({"return", "await", "yield", "throw", "in", "not", "and", "or", "else"})
 _BEFORE_COLON: Final = frozenset("_)]\"'")
 _CAST_IN_BRACKETS: Final = "asInstanceOf"
 """A method whose type argument is the type of what it returns."""
 
 _OPENINGS: Final = {")": "(", "]": "[", ">": "<"}
-_BRACKETS: Final = re.compile(r"\([^()\[\]{}]*+\)|[()\[\]{}]")
-_BRACKET: Final = re.compile(r"[()\[\]{}]")
+_BRACKETS: Final = lazy.pattern(r"\([^()\[\]{}]*+\)|[()\[\]{}]")
+_BRACKET: Final = lazy.pattern(r"[()\[\]{}]")
 _BEFORE_PLAIN: Final = frozenset(" \t\n\r()[]{},;=+-*/%&|^<~\"'`")
 """Characters that can precede a name that is a whole expression."""
 

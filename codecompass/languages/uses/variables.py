@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.records import FUNCTION_LIKE, Symbol
 from codecompass.languages.uses.expressions import FIRST_NAME, LITERAL, MAX_RECEIVER, UNKNOWN, expression_of, typed, with_member
 from codecompass.languages.uses.lexical_rules import Declaration, LexicalRules
@@ -32,22 +33,22 @@ CALLBACKS: Final = word_set(
 """Methods that call a function with each element of a collection, or with the value of a wrapper."""
 
 _NO_TYPES: Final = word_set("return throw new delete else case goto typedef using namespace package import await yield in is as")
-_FLAT_NAMES: Final = re.compile(r"\s*[\[(]?\s*(?:(?:mut|ref)\s+)?[\w$]+(?:\s*,\s*(?:(?:mut|ref)\s+)?[\w$]+)*\s*,?\s*[\])]?\s*")
-_BEFORE_INITIALIZER: Final = re.compile(
+_FLAT_NAMES: Final = lazy.pattern(r"\s*[\[(]?\s*(?:(?:mut|ref)\s+)?[\w$]+(?:\s*,\s*(?:(?:mut|ref)\s+)?[\w$]+)*\s*,?\s*[\])]?\s*")
+_BEFORE_INITIALIZER: Final = lazy.pattern(
     r"\b(?:const|let|var)\s+[\w$]+\s*:\s*(?P<maker>[\w$.]+)<(?P<made>[\w$.]+)>\s*=\s*(?P=maker)\([^()]*,\s*\Z"
 )
 """What precedes a function that initializes what a maker makes: `const Job: Maker<Job> = Maker("Job", (job) => ..`."""
 
-_BLOCK_GIVEN: Final = re.compile(r"\.\w++(?:\([^()\n]*+\))?[ \t]*+\{(?!\s*+(?:\(?[\w, :]*+\)?\s*+(?:->|in\b)))")
+_BLOCK_GIVEN: Final = lazy.pattern(r"\.\w++(?:\([^()\n]*+\))?[ \t]*+\{(?!\s*+(?:\(?[\w, :]*+\)?\s*+(?:->|in\b)))")
 """A block without named parameters that is given to a method."""
 
 _PLAIN: Final = str.maketrans("", "", "*& ")
 """Removes what the head of a function says more of a parameter than a declaration does."""
 
 _AFTER_VALUE: Final = frozenset({"", ".", "(", "[", "#"})
-_FIELD: Final = re.compile(r"self\.(\w+)")
+_FIELD: Final = lazy.pattern(r"self\.(\w+)")
 _OPENS_CALLBACK: Final = ("(", "{", ",", "async", "move", " do")
-_BEFORE_CALLBACK: Final = re.compile(
+_BEFORE_CALLBACK: Final = lazy.pattern(
     r"[.:>](?P<method>[\w$]+\??)\s*(?:<[^<>()]*>)?[ \t]*(?:\(\s*(?:async\s+|move\s+)?|(?:\([^()\n]*\))?[ \t]*(?:\{|do)\s*)"
     r"(?:async\s+|move\s+)?\Z"
 )

@@ -12,6 +12,7 @@ from typing import Final
 
 from msgspec import Struct, structs
 
+from codecompass import lazy
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import SIGNATURE_LIMIT, Symbol
 
@@ -30,7 +31,7 @@ MAX_QUALIFIED_NAME: Final = 1_000
 MAX_DEPTH: Final = 100
 """Tests within tests. Deeper ones become siblings of the last of these."""
 
-_ESCAPED: Final = re.compile(r"\\(['\"`\\])")
+_ESCAPED: Final = lazy.pattern(r"\\(['\"`\\])")
 _BLANKS: Final = frozenset(b" \t\r\n")
 _NOT_CODE: Final = ("comment", "string", "heredoc", "template")
 

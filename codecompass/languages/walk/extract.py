@@ -4,7 +4,6 @@ Runs in worker processes only (tree-sitter holds the GIL and cannot be interrupt
 deep source causes no deep recursion, and enters only nodes that have a rule.
 """
 
-import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
@@ -14,6 +13,7 @@ import tree_sitter
 from msgspec import Struct, structs
 from tree_sitter import Node
 
+from codecompass import lazy
 from codecompass.languages.language import HEAD_BYTES, Definition, Descend, Found, Language, RuleContext, head_without_comments
 from codecompass.languages.records import DOC_LIMIT, MAX_QUALIFIED_NAME, SIGNATURE_LIMIT, Import, Symbol, SymbolKind, Visibility
 from codecompass.languages.walk.block_tests import with_tests
@@ -218,8 +218,8 @@ def _signature_source(item: Definition, context: RuleContext) -> str:
     return head_without_comments(node, start, min([*ends, node.end_byte]), context)
 
 
-_AFTER_OPENING = re.compile(r"([(\[]) ")
-_BEFORE_CLOSING = re.compile(r",? ([)\]])")
+_AFTER_OPENING = lazy.pattern(r"([(\[]) ")
+_BEFORE_CLOSING = lazy.pattern(r",? ([)\]])")
 
 
 def clean_signature(text: str, ending: str = "") -> str:
@@ -234,10 +234,10 @@ def clean_signature(text: str, ending: str = "") -> str:
     return (text if len(text) <= space else text[: space - 1].rstrip() + "…") + ending
 
 
-_DOC_PREFIX = re.compile(
+_DOC_PREFIX = lazy.pattern(
     r"^\s*(?:[rRbBuUfF]{0,2}(?:\"\"\"|'''|\"|')|/\*+!?|\*+/|\*(?=\s|$)|//[/!]?|#+!?|--[-|^]*|;+|%+|\{-[-|]?|=begin)\s?"
 )
-_DOC_SUFFIX = re.compile(r"\s*(?:\"\"\"|'''|\*+/|-\}|\"|')\s*$")
+_DOC_SUFFIX = lazy.pattern(r"\s*(?:\"\"\"|'''|\*+/|-\}|\"|')\s*$")
 
 
 def clean_doc(text: str) -> str:

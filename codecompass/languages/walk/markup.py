@@ -7,6 +7,8 @@ component keeps its `<`.
 import re
 from typing import Final
 
+from codecompass import lazy
+
 _CODE_STRINGS: Final = r'"(?>(?:[^"\\\n]++|\\.)*)"|\'(?>(?:[^\'\\\n]++|\\.)*)\'|`(?>(?:[^`\\]++|\\.)*)`'
 
 
@@ -30,7 +32,7 @@ class Pieces:
         return "".join((*self._pieces, blank(self._text[self._end :])))
 
 
-_NOT_A_BREAK: Final = re.compile(r"[^\r\n]")
+_NOT_A_BREAK: Final = lazy.pattern(r"[^\r\n]")
 
 
 def blank(text: str) -> str:
@@ -38,7 +40,7 @@ def blank(text: str) -> str:
     return _NOT_A_BREAK.sub(" ", text)
 
 
-_SEPARATORS: Final = re.compile(r"[-_.\s]+(\w)")
+_SEPARATORS: Final = lazy.pattern(r"[-_.\s]+(\w)")
 
 
 def in_pascal_case(name: str) -> str:
@@ -47,7 +49,7 @@ def in_pascal_case(name: str) -> str:
     return joined[:1].upper() + joined[1:]
 
 
-_STRINGS: Final = re.compile(_CODE_STRINGS, re.DOTALL)
+_STRINGS: Final = lazy.pattern(_CODE_STRINGS, re.DOTALL)
 
 
 def add_expression(pieces: Pieces, markup: str, start: int, end: int) -> None:
@@ -57,11 +59,11 @@ def add_expression(pieces: Pieces, markup: str, start: int, end: int) -> None:
         pieces.add(start - 1, end + 1, f";{markup[start:end]};")
 
 
-_MARKUP_TOKEN: Final = re.compile(
+_MARKUP_TOKEN: Final = lazy.pattern(
     r"[{}]|<(?P<tag>[A-Z][\w$.]*+)|(?<=\s)(?:use|transition|in|out|animate):(?P<action>[^\W\d][\w$.]*+)"
 )
-_CODE_TOKEN: Final = re.compile(rf"[{{}}]|{_CODE_STRINGS}", re.DOTALL)
-_BLOCK: Final = re.compile(r"\s*+[#:/@][a-z]++")
+_CODE_TOKEN: Final = lazy.pattern(rf"[{{}}]|{_CODE_STRINGS}", re.DOTALL)
+_BLOCK: Final = lazy.pattern(r"\s*+[#:/@][a-z]++")
 
 
 def braces_code(markup: str) -> str:

@@ -12,7 +12,9 @@ from typing import Final
 
 from msgspec import Struct
 
-C_LITERALS: Final = re.compile(
+from codecompass import lazy
+
+C_LITERALS: Final = lazy.pattern(
     # Each branch begins with a plain character, so that the search can skip to the next of them.
     rb"""//(?:[^\n\\]++|\\\r\n|\\.)*+ | /\*.*?(?:\*/|\Z)
     | R(?:(?<!\wR)|(?<=\b[uUL]R)|(?<=\bu8R))"(?P<tag>[^()\\\s"]{0,16})\(.*?(?:\)(?P=tag)"|\Z)
@@ -54,10 +56,10 @@ def blank_matches(text: bytearray, code: bytes, patterns: Iterable[tuple[bytes, 
                 blank(text, match.start(1), match.end(1))
 
 
-DIRECTIVE: Final = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t]*#[ \t]*(\w*)(?:[^\n\\]++|\\\r\n|\\.)*+", re.MULTILINE | re.DOTALL)
-_DISABLED: Final = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*#[ \t]*(?:el)?if[ \t]+0[ \t\r]*$")
-_CONTROL: Final = re.compile(rb"\b(?:if|while|for|switch|else)\b[^;{}]*$")
-_ELSE: Final = re.compile(rb"\s*else\b")
+DIRECTIVE: Final = lazy.pattern(rb"^(?:\xef\xbb\xbf)?[ \t]*#[ \t]*(\w*)(?:[^\n\\]++|\\\r\n|\\.)*+", re.MULTILINE | re.DOTALL)
+_DISABLED: Final = lazy.pattern(rb"(?:\xef\xbb\xbf)?[ \t]*#[ \t]*(?:el)?if[ \t]+0[ \t\r]*$")
+_CONTROL: Final = lazy.pattern(rb"\b(?:if|while|for|switch|else)\b[^;{}]*$")
+_ELSE: Final = lazy.pattern(rb"\s*else\b")
 _KEPT: Final = frozenset((b"include", b"include_next", b"import"))
 _OPENING: Final = frozenset((b"if", b"ifdef", b"ifndef"))
 _CONTINUING: Final = frozenset((b"else", b"elif", b"elifdef", b"elifndef", b"elseif"))
@@ -122,7 +124,7 @@ def resolve_conditionals(
                     blank(code, branch.start, branch.end)
 
 
-_EMPTY_MACRO: Final = re.compile(rb"[ \t]*#[ \t]*define[ \t]+\w+([ \t]+\r?)$")
+_EMPTY_MACRO: Final = lazy.pattern(rb"[ \t]*#[ \t]*define[ \t]+\w+([ \t]+\r?)$")
 
 
 def _end_empty_macro(text: bytearray, start: int, end: int) -> None:

@@ -7,10 +7,11 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.language import Descend, Found, RuleContext
 from codecompass.languages.nodes import Node
 
-_ATTRIBUTE_LINE: Final = re.compile(rb"(?:[A-Z_][A-Z0-9_]*(?:\(.*\))?|\[\[.*\]\]|\[.*\]|@\w[\w.]*(?:\(.*\))?)$")
+_ATTRIBUTE_LINE: Final = lazy.pattern(rb"(?:[A-Z_][A-Z0-9_]*(?:\(.*\))?|\[\[.*\]\]|\[.*\]|@\w[\w.]*(?:\(.*\))?)$")
 _ATTRIBUTE_STARTS: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ_[@")
 _SKIPPED_LINES: Final = 4
 """Attribute lines allowed between a comment and its definition."""
@@ -54,7 +55,7 @@ def _begins_line(source: bytes, start: int) -> bool:
 MAX_VALUE_BYTES: Final = 120
 """Bytes of a value shown in the signature of a variable, field or macro; a longer value is left out."""
 
-_NO_CODE: Final = re.compile(
+_NO_CODE: Final = lazy.pattern(
     rb"""(?P<kept>"(?:[^"\\\n]++|\\.)*+"|'(?:[^'\\\n]|\\.)'?) | /\*.*?\*/ | //[^\n]*
     | ^[ \t]*\#[ \t]*(?:else|elif)\b.*?(?=^[ \t]*\#[ \t]*endif) | ^[ \t]*\#[^\n]*""",
     re.DOTALL | re.MULTILINE | re.VERBOSE,

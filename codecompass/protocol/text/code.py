@@ -16,6 +16,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from codecompass import lazy
 from codecompass.formatting import count
 from codecompass.protocol.kinds import SYMBOL_KINDS
 from codecompass.protocol.replies import (
@@ -37,7 +38,7 @@ LINES: Final = "lines"
 
 STALE: Final = "warning: this file has changed since it was indexed; its lines may stand elsewhere now"
 
-_SEPARATOR: Final = re.compile(r"(::|[.#\\/:])")
+_SEPARATOR: Final = lazy.pattern(r"(::|[.#\\/:])")
 _CONTROL: Final = {code: "�" for code in (*range(32), 127, 0x85, 0x2028, 0x2029) if chr(code) != "\t"}
 """Characters that would end a line or control a terminal."""
 

@@ -13,6 +13,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from codecompass import lazy
 from codecompass.languages.records import Import, Symbol, SymbolKind
 from codecompass.query.source_lines import chunk_lines, comment_marks
 from codecompass.scan.files import is_utf8
@@ -30,7 +31,7 @@ _GROUPS: Final[Mapping[SymbolKind, str]] = {
 }  # fmt: skip
 _ANNOTATION: Final = ("@", "#[", "#![", "[", "template")
 _CLOSING: Final = (")", "]", "}")
-_WORD: Final = re.compile(r"\w+")
+_WORD: Final = lazy.pattern(r"\w+")
 
 
 class FileVersion(Struct, frozen=True, kw_only=True):

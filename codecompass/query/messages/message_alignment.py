@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from codecompass import lazy
 from codecompass.query.messages.message_parsing import HOLE, MessageToken, SourceText, flat
 
 MAX_GAP: Final = 30
@@ -29,15 +30,15 @@ MAX_FOUND: Final = 3
 """Alignments of one text."""
 
 _GLUE: Final = r"(?:\+\+?|\.\.?|<>|<<|[&,%~])"
-_SEAM: Final = re.compile(
+_SEAM: Final = lazy.pattern(
     rf"[\"'`]\)?\s*{_GLUE}(?:.*?{_GLUE})?\s*\w{{0,2}}[\"'`]|[\"'`]\s*[\w.]+\s*[\"'`]|[\"'`]\s*\\?\n\s*\w{{0,2}}[\"'`]", re.DOTALL
 )
 """The end of a literal and the beginning of the next one, with what may be between them."""
 
-_GLUE_BEFORE: Final = re.compile(rf"{_GLUE}\s*\w{{0,2}}$")
-_GLUE_BEHIND: Final = re.compile(rf"\)?\s*{_GLUE}")
-_NEW_PART: Final = re.compile(r":\s|[\n\])>|]|\s-\s")
-_SENTENCE_END: Final = re.compile(r"[\n.;:,(\[|]")
+_GLUE_BEFORE: Final = lazy.pattern(rf"{_GLUE}\s*\w{{0,2}}$")
+_GLUE_BEHIND: Final = lazy.pattern(rf"\)?\s*{_GLUE}")
+_NEW_PART: Final = lazy.pattern(r":\s|[\n\])>|]|\s-\s")
+_SENTENCE_END: Final = lazy.pattern(r"[\n.;:,(\[|]")
 
 _GAP_COST: Final = 0.4
 _GAP_WORD_COST: Final = 0.6
@@ -45,10 +46,10 @@ _HOLE_WORD_COST: Final = 0.04
 """Costs of a gap, of a word in it, and of a word that fills a hole, in eighths of the worth of a word that one text has."""
 
 _MAX_BESIDE: Final = 120
-_QUOTE: Final = re.compile(r"[\"`«“]|(?<!\w)'|'(?!\w)")
-_OUTSIDE: Final = re.compile(rf".*[{HOLE}\"'`]", re.DOTALL)
+_QUOTE: Final = lazy.pattern(r"[\"`«“]|(?<!\w)'|'(?!\w)")
+_OUTSIDE: Final = lazy.pattern(rf".*[{HOLE}\"'`]", re.DOTALL)
 _OUTER: Final = "\"'`“”‘’«» \n\t"
-_WORD: Final = re.compile(r"[^\W_]+")
+_WORD: Final = lazy.pattern(r"[^\W_]+")
 
 
 class PreparedMessage(Struct, frozen=True):

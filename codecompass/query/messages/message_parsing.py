@@ -12,40 +12,42 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from codecompass import lazy
+
 MAX_CHARACTERS: Final = 4_000
 MAX_PIECES: Final = 80
 """How much of a pasted text is compared. Messages are shorter; a longer text is a log."""
 
-_ANSI: Final = re.compile(r"(?:\x1b|\\x1b|\\033|\\e|\\u001b)\[[0-9;]*[A-Za-z]", re.IGNORECASE)
+_ANSI: Final = lazy.pattern(r"(?:\x1b|\\x1b|\\033|\\e|\\u001b)\[[0-9;]*[A-Za-z]", re.IGNORECASE)
 
-_ESCAPE: Final = re.compile(
+_ESCAPE: Final = lazy.pattern(
     r"\\(?:u\{(?P<braced>[0-9a-fA-F]{1,6})\}|(?:u(?P<four>[0-9a-fA-F]{4})|U(?P<eight>[0-9a-fA-F]{8})|x(?P<two>[0-9a-fA-F]{2}))"
     r"|(?P<blank>[nrtvf0]|\r?\n)|(?P<mark>[\"'`\\$#{}/%&]))"
 )
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_SURROGATE: Final = lazy.pattern("[\ud800-\udfff]")
 
-_ASCII_PIECE: Final = re.compile("([A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+)")
+_ASCII_PIECE: Final = lazy.pattern("([A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+)")
 _BY_CHARACTER: Final = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
-_ANY_PIECE: Final = re.compile(
+_ANY_PIECE: Final = lazy.pattern(
     rf"([A-Z]+(?![^\W\dA-Z_])|[A-Z]?(?:(?![A-Z{_BY_CHARACTER}])[^\W\d_])+|[{_BY_CHARACTER}]|\d+|[^\W_])"
 )
 
 HOLE: Final = "\x1a"
 """Replaces a placeholder: this character occurs in no source."""
 
-_PLACEHOLDER: Final = re.compile(
+_PLACEHOLDER: Final = lazy.pattern(
     r"[$#%]\{\{?(?:[^{}\n]|\{[^{}\n]*\})*\}|\\\((?:[^()\n]|\((?:[^()\n]|\([^()\n]*\))*\))*\)"
     r"|\{\{?[\w.$@?\[\]()-]*(?:![rsa])?(?:,-?\d+)?(?::[^{}\s\"'`]*)?\}?\}|\$\(\w+\)|\$\w+|(?<![\w:]):[a-z]\w*"
     r"|%(?:\d+\$|\(\w+\)|<\w+>)?[-+ #0*]{0,3}\d*(?:\.[\d*]+)?"
     r"(?:(?:hh?|ll?|[zjtqL])?[diouxXeEfFgGaAcCsSpnvVwTtUqbr@%](?![a-zA-Z])|\[\w)"
 )
 
-_CHARACTER_WORD: Final = re.compile(rf"[{_BY_CHARACTER}]")
+_CHARACTER_WORD: Final = lazy.pattern(rf"[{_BY_CHARACTER}]")
 
 _LEVEL: Final = r"trace|debug|info|notice|warn|warning|error|err|fatal|critical|severe|panic|note|hint"
 _PLACE: Final = r"(?:\"[^\"\n]+\"|'[^'\n]+'|[^\s\"'():]*[./\\][^\s\"'():]*)"
 _MESSAGE_KEY: Final = r"(?:msg|message|err|error|reason|cause|detail)"
-_PREFIX: Final = re.compile(
+_PREFIX: Final = lazy.pattern(
     rf"""(?:
       \[?(?:\d{{4}}[-/]\d\d[-/]\d\d[T ])?\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:\s?(?:Z|[+-]\d\d:?\d\d|UTC))?\]?(?=[\s\]|:-])
     | \d{{4}}[-/]\d\d[-/]\d\d(?=\s)
@@ -75,7 +77,7 @@ _PREFIX: Final = re.compile(
     )""",
     re.VERBOSE | re.IGNORECASE,
 )
-_SUFFIX: Final = re.compile(
+_SUFFIX: Final = lazy.pattern(
     rf"""(?:
       [\s,(\[]{{1,3}}(?:(?:at|in|from|by|on)\s{{1,3}})?{_PLACE}(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\)|,?\s(?:on\s)?line\s\d+)[)\]]?
     | ["']?(?:\s[\w.]+=(?:"[^"\n]*"|[^\s"]\S*))+
@@ -83,7 +85,7 @@ _SUFFIX: Final = re.compile(
     )$""",
     re.VERBOSE,
 )
-_FRAME: Final = re.compile(
+_FRAME: Final = lazy.pattern(
     r"""\s*(?:
       (?:at|from|in|by)\s+\S.*[:(]\d+\)?(?:[:)].*)?
     | File\s".*",\sline\s\d+.*

@@ -4,11 +4,11 @@ Many workspaces have all words of `does not support flag` somewhere, but only th
 """
 
 import math
-import re
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
+from codecompass import lazy
 from codecompass.query.messages.message_parsing import read_message
 from codecompass.query.words.query_words import STOP_WORDS
 
@@ -18,7 +18,7 @@ MIN_WORDS: Final = 3
 STOP_WORD_WORTH: Final = 0.2
 """Worth of a word like `the`, compared with other words."""
 
-_WORD: Final = re.compile(r"[^\W_]+")
+_WORD: Final = lazy.pattern(r"[^\W_]+")
 
 
 class Quotation:

@@ -11,6 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from codecompass import lazy
 from codecompass.languages.words import word_set
 from codecompass.query.search_hits import enclosing_symbol
 from codecompass.query.words.query_words import name_parts
@@ -42,7 +43,7 @@ class StackFrame(Struct, frozen=True):
 
 _FILE: Final = r"(?:[A-Za-z]:)?[^\s:()'\"<>|*?]*[^\s:()'\"<>|*?./\\][.][A-Za-z][A-Za-z0-9_+]{0,9}"
 _FRAMES: Final = tuple(
-    re.compile(pattern)
+    lazy.pattern(pattern)
     for pattern in (
         # Python: File "x.py", line 3, in f
         r'File "(?P<path>[^"]+)", line (?P<line>\d+)(?:, in (?P<name>[^\s]+))?',
@@ -70,11 +71,11 @@ _FRAMES: Final = tuple(
         r"^\s*(?P<path>(?:[^\s:/]*/)+[^\s:/]+):(?P<line>\d+)(?::\d+)?\s*$",
     )
 )
-_NUMBERED: Final = re.compile(r"^\s*(?:\d+: +(?:0x[0-9a-f]+ - )?)?")
-_LAST_ARGUMENTS: Final = re.compile(r"\([^()]*(?:\.\.\.\))?\)$")
-_BARE_NAME: Final = re.compile(r"[\w./:()*{}#<>$-]+")
-_HAS_LINE: Final = re.compile(r"[:(]\d|line \d")
-_TRAIT_CALL: Final = re.compile(r"<(?P<type>[\w:]+)(?:<[^>]*>)? as [\w:<>]+>::(?P<name>\w+)")
+_NUMBERED: Final = lazy.pattern(r"^\s*(?:\d+: +(?:0x[0-9a-f]+ - )?)?")
+_LAST_ARGUMENTS: Final = lazy.pattern(r"\([^()]*(?:\.\.\.\))?\)$")
+_BARE_NAME: Final = lazy.pattern(r"[\w./:()*{}#<>$-]+")
+_HAS_LINE: Final = lazy.pattern(r"[:(]\d|line \d")
+_TRAIT_CALL: Final = lazy.pattern(r"<(?P<type>[\w:]+)(?:<[^>]*>)? as [\w:<>]+>::(?P<name>\w+)")
 
 _KEYWORDS: Final = word_set(
     "def class struct enum trait interface type impl fn func fun function const let var val public private protected internal "
@@ -89,14 +90,14 @@ _DEFINING: Final = word_set(
 )
 _NAME: Final = r"[^\W\d][\w$]*[!?]?"
 _QUALIFIED: Final = rf"~?{_NAME}(?:(?:::|\.|\#|->|\\)~?{_NAME})*"
-_RECEIVER: Final = re.compile(rf"func\s*\(\s*(?:{_NAME}\s+)?\*?\s*(?P<type>{_NAME})(?:\[[^\]]*\])?\s*\)\s*(?P<name>{_NAME})")
-_COLON_METHOD: Final = re.compile(rf"function\s+(?P<type>{_NAME}(?:\.{_NAME})*):(?P<name>{_NAME})")
-_CALLABLE: Final = re.compile(rf"(?P<name>{_QUALIFIED})\s*(?:<[^()]*>|\[[^()\]]*\])?\s*\(")
-_TYPED: Final = re.compile(rf"(?P<name>{_NAME})'*\s+::\s+\S")
-_SELF: Final = re.compile(r"^(?:self|this|cls|super)(?:\.|->|::)(?=.)")
-_IMPL_FOR: Final = re.compile(rf"impl\b.*\bfor\s+&?(?P<name>{_QUALIFIED})")
-_WORD: Final = re.compile(_QUALIFIED)
-_GENERIC: Final = re.compile(r"<[^<>]*>")
+_RECEIVER: Final = lazy.pattern(rf"func\s*\(\s*(?:{_NAME}\s+)?\*?\s*(?P<type>{_NAME})(?:\[[^\]]*\])?\s*\)\s*(?P<name>{_NAME})")
+_COLON_METHOD: Final = lazy.pattern(rf"function\s+(?P<type>{_NAME}(?:\.{_NAME})*):(?P<name>{_NAME})")
+_CALLABLE: Final = lazy.pattern(rf"(?P<name>{_QUALIFIED})\s*(?:<[^()]*>|\[[^()\]]*\])?\s*\(")
+_TYPED: Final = lazy.pattern(rf"(?P<name>{_NAME})'*\s+::\s+\S")
+_SELF: Final = lazy.pattern(r"^(?:self|this|cls|super)(?:\.|->|::)(?=.)")
+_IMPL_FOR: Final = lazy.pattern(rf"impl\b.*\bfor\s+&?(?P<name>{_QUALIFIED})")
+_WORD: Final = lazy.pattern(_QUALIFIED)
+_GENERIC: Final = lazy.pattern(r"<[^<>]*>")
 
 
 def frames(text: str) -> tuple[StackFrame, ...]:

@@ -4,13 +4,12 @@ A `symbol_id` is computed from indexed facts, so it outlives the server: it refe
 for, or to nothing any more. A `result_id` stands for lines without a symbol and cannot be looked up; `path:line` can.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal
 
 from msgspec import Struct
 
-from codecompass import identity
+from codecompass import identity, lazy
 from codecompass.errors import SymbolNotFound
 from codecompass.languages import described
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, SymbolKind, Visibility
@@ -183,7 +182,7 @@ def allowed(rows: Iterable[SymbolRow], where: Filter, kinds: frozenset[SymbolKin
     return [row for row in rows if has_kind(row, kinds) and is_allowed(row.file_id, row.language)]
 
 
-_HANDLE: Final = re.compile(r"[0-9a-f]{16}")
+_HANDLE: Final = lazy.pattern(r"[0-9a-f]{16}")
 
 
 def is_handle(text: str) -> bool:

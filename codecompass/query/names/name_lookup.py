@@ -3,13 +3,12 @@ signature, the name in another scope, the same words, typing errors.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from codecompass.languages.records import SymbolKind
 from codecompass.languages.words import split_identifier
-from codecompass.query.messages.traces_and_signatures import StackFrame, declared_name, frames, locate_frames
 from codecompass.query.names.exact_names import (
     MAX_NAMESAKES,
     NamedDefinition,
@@ -24,6 +23,9 @@ from codecompass.query.words.query_words import name_parts, query_words, same_wo
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import FieldBoost, Filter, WordQuery
+
+if TYPE_CHECKING:
+    from codecompass.query.messages.traces_and_signatures import StackFrame
 
 LOOSE_LIMIT: Final = 100
 MAX_NAME_WORDS: Final = 12
@@ -213,6 +215,9 @@ def find_named(
     found = exactly(snapshot, text, where, kinds)
     if found:
         return found
+    # Most names are found exactly; the patterns of a trace are for the others.
+    from codecompass.query.messages.traces_and_signatures import frames, locate_frames
+
     places = frames(text)
     located = [place.symbol for place in locate_frames(snapshot, places) if place.symbol is not None]
     rows = allowed(located, where, kinds)
@@ -228,13 +233,17 @@ def find_named(
     return _loosely(snapshot, (*names, text)[0], where, kinds, is_expired)
 
 
-def _names_in(text: str, places: Sequence[StackFrame]) -> list[str]:
+def _names_in(text: str, places: Sequence["StackFrame"]) -> list[str]:
+    from codecompass.query.messages.traces_and_signatures import declared_name
+
     return [frame.name for frame in places if frame.name] or [name for name in (declared_name(text),) if name]
 
 
 def sought_names(text: str) -> tuple[str, ...]:
     """Returns the names that `find_named` looks up exactly: the text itself, and the names of its stack frames or the one that it
     declares. Pure."""
+    from codecompass.query.messages.traces_and_signatures import frames
+
     text = text.strip()
     return tuple(dict.fromkeys((text, *_names_in(text, frames(text)))))
 

@@ -2,12 +2,12 @@
 (`auth/handler.rs`). Also as answers print them: `src/x.py:120 fn run`, `fn run, src/x.py:120`; and as `file:` URIs.
 """
 
-import re
 from typing import Final
 
 import msgspec
 from msgspec import Struct, structs
 
+from codecompass import lazy
 from codecompass.languages.records import SymbolKind
 from codecompass.protocol.decode import well_formed
 from codecompass.protocol.file_uris import without_uris
@@ -44,14 +44,14 @@ MAX_PLACE_LENGTH: Final = 2 * MAX_PATH_LENGTH
 MAX_FILES: Final = 10
 """Files whose paths end in the requested path that are shown."""
 
-_ASKED: Final = re.compile(
+_ASKED: Final = lazy.pattern(
     r"(?P<path>\S[^\n]*?)(?::(?P<first>\d{1,7})(?:-(?P<last>\d{1,7}))?(?::\d+)?"
     r"|#L(?P<from>\d{1,7})(?:C\d+)?(?:-L?(?P<to>\d{1,7})(?:C\d+)?)?):?"
 )
 _KIND_WORD: Final = rf"(?:{'|'.join(SYMBOL_KINDS)})"
 _PRINTED: Final = (
-    re.compile(rf"(?P<place>\S+)\s+{_KIND_WORD}\s+(?P<name>\S[^\n]*)"),
-    re.compile(rf"{_KIND_WORD}\s+(?P<name>\S+), (?P<place>\S+)"),
+    lazy.pattern(rf"(?P<place>\S+)\s+{_KIND_WORD}\s+(?P<name>\S[^\n]*)"),
+    lazy.pattern(rf"{_KIND_WORD}\s+(?P<name>\S+), (?P<place>\S+)"),
 )
 """Places with the name of their definition: in a list of candidates, and in a graph."""
 _CALLED_KINDS: Final[frozenset[SymbolKind]] = frozenset({"fn", "method", "macro"})

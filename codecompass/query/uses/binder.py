@@ -11,10 +11,10 @@ Overloads count as one definition, and so do a declaration and its definition el
 interface's method, as in a compiler.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages import described
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Use
 from codecompass.languages.uses.expressions import UNKNOWN, VARIABLE
@@ -339,13 +339,13 @@ class Binder:
 
 
 _SHELL_VARIABLES: Final = frozenset({"const", "var"})
-_SET_ON_AN_OBJECT: Final = re.compile(r"[\w$]+(?:\.[\w$]+)+ *=")
-_LIKE_A_FUNCTION: Final = re.compile(r"[-_:.]")
+_SET_ON_AN_OBJECT: Final = lazy.pattern(r"[\w$]+(?:\.[\w$]+)+ *=")
+_LIKE_A_FUNCTION: Final = lazy.pattern(r"[-_:.]")
 """What a word of a shell script has that is hardly a word of a sentence."""
 
-_NAMES: Final = re.compile(r"[^\W\d]\w*")
-_LAST_STEP: Final = re.compile(r"(?P<receiver>.*\.)?(?P<name>[^\W\d]\w*)(?P<call>\(\))?\Z")
-_LAST_NAME: Final = re.compile(r"[^\W\d]\w*$")
+_NAMES: Final = lazy.pattern(r"[^\W\d]\w*")
+_LAST_STEP: Final = lazy.pattern(r"(?P<receiver>.*\.)?(?P<name>[^\W\d]\w*)(?P<call>\(\))?\Z")
+_LAST_NAME: Final = lazy.pattern(r"[^\W\d]\w*$")
 
 
 def _n_parameters(row: SymbolRow, rules: LexicalRules) -> int | None:

@@ -3,12 +3,13 @@
 import re
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages import described
 from codecompass.languages.written_types import WrittenTypes
 from codecompass.query.uses.type_notation import first_name, item_types, split_at
 from codecompass.store.rows import SymbolRow
 
-_VALUE: Final = re.compile(r"[={;]")
+_VALUE: Final = lazy.pattern(r"[={;]")
 
 
 def declared_type(row: SymbolRow) -> str:
@@ -40,10 +41,10 @@ def declared_type(row: SymbolRow) -> str:
     return ""
 
 
-_MODIFIERS_BEFORE: Final = re.compile(
+_MODIFIERS_BEFORE: Final = lazy.pattern(
     r"\b(?:public|private|protected|static|final|const|volatile|transient|extern|inline|mutable|readonly)\b|@\w+"
 )
-_MODIFIERS_OF_FUNCTIONS: Final = re.compile(
+_MODIFIERS_OF_FUNCTIONS: Final = lazy.pattern(
     r"\b(?:public|private|protected|static|final|virtual|inline|constexpr|explicit|abstract|synchronized|extern|override|async|"
     r"sealed|default|native)\b|@\w+(?:\([^)]*\))?|^\s*<[^>]*>|\btemplate\s*<[^>]*>"
 )
@@ -174,7 +175,7 @@ def _results(written: str) -> str:
     return types[0] if len(types) == 1 else f"({', '.join(types)})"
 
 
-_GENERIC: Final = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
+_GENERIC: Final = lazy.pattern(r"<[^<>]*>|\[[^\[\]]*\]")
 
 
 def base_names(row: SymbolRow) -> list[str]:
@@ -256,7 +257,7 @@ def implementing_type(impl: SymbolRow) -> str:
     return first_name(written) if not written.startswith(("&", "*", "(")) else ""
 
 
-_GENERIC_TYPE: Final = re.compile(r"\b(?P<name>\w+)<")
+_GENERIC_TYPE: Final = lazy.pattern(r"\b(?P<name>\w+)<")
 MAX_WRAPPERS: Final = 8
 
 

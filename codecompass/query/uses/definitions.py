@@ -1,11 +1,11 @@
 """The definitions of a snapshot by name, file, module and package, as code sees them. Each is read once per question."""
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct
 
+from codecompass import lazy
 from codecompass.languages import described
 from codecompass.languages.records import CLASS_LIKE, EXPORT, FUNCTION_LIKE
 from codecompass.languages.uses.lexical_rules import LexicalRules, known_rules, lexical_rules
@@ -90,8 +90,8 @@ def is_component(symbol: SymbolRow) -> bool:
     return is_component_file(symbol.language) and symbol.kind == "class" and symbol.parent_id is None
 
 
-SEPARATORS: Final = re.compile(r"::|[.#/\\]")
-_POINTER: Final = re.compile(r"[()*\s]")
+SEPARATORS: Final = lazy.pattern(r"::|[.#/\\]")
+_POINTER: Final = lazy.pattern(r"[()*\s]")
 
 
 def name_path(symbol: SymbolRow) -> tuple[str, ...]:
@@ -143,7 +143,7 @@ def last_part(spec: str, language: str) -> str:
     return parts[-1] if parts else ""
 
 
-_VERSION: Final = re.compile(r"v\d+")
+_VERSION: Final = lazy.pattern(r"v\d+")
 
 
 def imported_path(row: ImportRow) -> tuple[str, ...]:

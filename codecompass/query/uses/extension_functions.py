@@ -4,10 +4,10 @@
 Such a function is visible where its package is, or where it is imported; a member of the type with the same name wins.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages import described
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.query.uses.definitions import (
@@ -21,7 +21,7 @@ from codecompass.query.uses.definitions import (
 )
 from codecompass.store.rows import SymbolRow
 
-_TYPE_PARAMETER: Final = re.compile(r"T[A-Z]\w*|[A-Z]\d?")
+_TYPE_PARAMETER: Final = lazy.pattern(r"T[A-Z]\w*|[A-Z]\d?")
 _ANY_TYPE: Final = frozenset({"Any", "Object", "object"})
 
 

@@ -11,6 +11,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from codecompass import lazy
 from codecompass.languages import described
 from codecompass.languages.records import CLASS_LIKE, Use
 from codecompass.languages.uses.lexical_rules import lexical_rules
@@ -33,7 +34,7 @@ FILES_BETWEEN_CHECKS: Final = 20
 
 _TYPE_KINDS: Final = CLASS_LIKE | {"type"}
 
-_PASCAL_CASE: Final = re.compile(r"[A-Z][a-z0-9]+")
+_PASCAL_CASE: Final = lazy.pattern(r"[A-Z][a-z0-9]+")
 
 
 class FoundUse(Struct, frozen=True):

@@ -1,14 +1,14 @@
 """Which of several definitions of one name a file can see, by the namespaces (packages) that files declare."""
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.records import CLASS_LIKE
 from codecompass.query.uses.definitions import FileNames
 from codecompass.store.rows import SymbolRow
 
-_SEPARATOR: Final = re.compile(r"::|[.\\]")
+_SEPARATOR: Final = lazy.pattern(r"::|[.\\]")
 
 
 def namespace_of(row: SymbolRow) -> str:

@@ -9,6 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from codecompass import lazy
 from codecompass.languages import described
 from codecompass.languages.records import FUNCTION_LIKE, Use
 from codecompass.languages.uses.arguments import LITERALS, SEPARATOR
@@ -130,14 +131,14 @@ def _parameters(row: SymbolRow) -> tuple[_Parameter, ...] | None:
     return tuple(_parameter(piece, rules) for piece in pieces)
 
 
-_DEFAULT: Final = re.compile(r"(?<![=!<>])=(?![=>])")
-_NOISE: Final = re.compile(
+_DEFAULT: Final = lazy.pattern(r"(?<![=!<>])=(?![=>])")
+_NOISE: Final = lazy.pattern(
     r"@\w+(?:\([^()]*\))?|\b(?:final|const|volatile|struct|enum|class|union|register|static|ref|out|in|params|this|readonly|vararg|"
     r"val|var|private|public|protected|override|noinline|crossinline|inout|implicit|typename|unsigned|signed)\b"
 )
-_QUALIFIER: Final = re.compile(r"\b\w+(?:::|\.)(?=\w)")
-_ARGUMENTS: Final = re.compile(r"<[^<>]*>")
-_LAST_WORD: Final = re.compile(r"(?P<rest>.*[\s*&>\]?])(?P<name>[^\W\d]\w*)\s*(?P<array>(?:\[[^\]]*\]\s*)*)\Z", re.DOTALL)
+_QUALIFIER: Final = lazy.pattern(r"\b\w+(?:::|\.)(?=\w)")
+_ARGUMENTS: Final = lazy.pattern(r"<[^<>]*>")
+_LAST_WORD: Final = lazy.pattern(r"(?P<rest>.*[\s*&>\]?])(?P<name>[^\W\d]\w*)\s*(?P<array>(?:\[[^\]]*\]\s*)*)\Z", re.DOTALL)
 
 
 def _parameter(piece: str, rules: LexicalRules) -> _Parameter:

@@ -3,10 +3,10 @@
 Receivers have the form that `languages.expressions` gives them.
 """
 
-import re
 from collections.abc import Sequence
 from typing import Final, Protocol
 
+from codecompass import lazy
 from codecompass.languages.module_paths import ModulePaths
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE
 from codecompass.languages.uses.expressions import LITERAL, UNKNOWN, expression_of
@@ -352,11 +352,11 @@ _OF_SAME: Final = word_set(
 _OF_WRAPPERS: Final = word_set("then map let also tap ifPresent filter and_then is_some_and inspect flatMap any forEach")
 """Methods of wrappers that give what is wrapped to a function; a written type stands for the wrapped one."""
 
-_MODIFIED: Final = re.compile(r"^(?:[&*]|mut\b|const\b|\s|'\w+\b)+|[?!&* ]+$")
-_MEMBER_TYPE: Final = re.compile(r"(?P<type>[\w$.]+(?:<.*>)?)\[[\"'](?P<name>[\w$]+)[\"']\]")
+_MODIFIED: Final = lazy.pattern(r"^(?:[&*]|mut\b|const\b|\s|'\w+\b)+|[?!&* ]+$")
+_MEMBER_TYPE: Final = lazy.pattern(r"(?P<type>[\w$.]+(?:<.*>)?)\[[\"'](?P<name>[\w$]+)[\"']\]")
 """The type of a member of a type, as TypeScript writes it: `Props["store"]`."""
 
-_STEP: Final = re.compile(
+_STEP: Final = lazy.pattern(
     r'<[^\0]*?>(?=\.|\(|\[|#|$)|"[^"]*"|#\d+|\.[\w$]+\??\{\}|\.?[^\W\d][\w$]*(?:\(\))?|\.?\$[\w$]*(?:\(\))?|\[\]|\(\)'
 )
 _ROOTS: Final = frozenset({"crate", "self", "super", "Self"})

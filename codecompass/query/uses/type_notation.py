@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.words import word_set
 
 MAX_ALTERNATIVES: Final = 4
@@ -18,10 +19,10 @@ _NOT_TYPES: Final = word_set(
     "None null undefined nil void bool int str float bytes string number boolean any unknown never mut dyn impl const ref static "
     "final readonly struct union enum auto var let pub crate in out Any object dynamic tuple Tuple"
 )
-_MODIFIER: Final = re.compile(
+_MODIFIER: Final = lazy.pattern(
     r"^(?:[&*?]+|'\w+\b|(?:mut|dyn|impl|const|final|readonly|struct|enum|union|static|ref|async|typename|pub|in|out)\b)\s*"
 )
-_HEAD: Final = re.compile(r"(?:[^\W\d]|\$)[\w$]*(?:(?:\.|::)(?:[^\W\d]|\$)[\w$]*)*")
+_HEAD: Final = lazy.pattern(r"(?:[^\W\d]|\$)[\w$]*(?:(?:\.|::)(?:[^\W\d]|\$)[\w$]*)*")
 
 
 PRIMITIVES: Final = word_set(
@@ -99,7 +100,7 @@ def item_types(written: str) -> list[str]:
     return parts if len(parts) > 1 and parts[-1] != "..." else []
 
 
-_TUPLE: Final = re.compile(
+_TUPLE: Final = lazy.pattern(
     r"(?:(?:typing\.|t\.)?[tT]uple\[|(?:std::)?(?:pair|tuple)<|(?:Pair|Triple|Tuple|ValueTuple)<|readonly \[|[(\[])"
 )
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from codecompass import lazy
 from codecompass.query.excerpts import shortened
 from codecompass.query.source_lines import lines_of
 from codecompass.store.snapshot import Snapshot
@@ -17,7 +18,7 @@ MAX_CALL_CHARACTERS: Final = 400
 
 CALLING_ROLES: Final = frozenset({"call", "construct", "decorate"})
 
-_QUOTED: Final = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'")
+_QUOTED: Final = lazy.pattern(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'")
 _BRACKETS: Final = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from codecompass import lazy
 from codecompass.languages.records import SymbolKind
 from codecompass.languages.words import word_set
 from codecompass.query.words.query_words import WORDS_OF_CHANGE
@@ -28,17 +29,17 @@ OTHER_KIND: Final = 0.7
 
 _CLASSES: Final[frozenset[SymbolKind]] = frozenset({"class", "struct", "enum", "trait", "interface", "type"})
 
-_MANIFEST: Final = re.compile(
+_MANIFEST: Final = lazy.pattern(
     r"(?:^|/)(?:package[.]json|cargo[.]toml|pyproject[.]toml|setup[.](?:py|cfg)|requirements[^/]*[.]txt|go[.]mod|pom[.]xml"
     r"|composer[.]json"
     r"|gemfile|mix[.]exs|package[.]swift|podfile|cartfile|build[.]sbt|build[.]zig[.]zon|packages[.]config|dependencies[^/]*"
     r"|[^/]*[.](?:gradle|gradle[.]kts|versions[.]toml|gemspec|cabal|podspec|rockspec|csproj|fsproj|props))$",
     re.IGNORECASE,
 )
-_CONFIGURATION: Final = re.compile(
+_CONFIGURATION: Final = lazy.pattern(
     r"config|settings|options|[.](?:conf|ini|cfg|toml|ya?ml|properties)$|(?:^|/)[.][^/]*$", re.IGNORECASE
 )
-_UPGRADE: Final = re.compile(r"migrat|upgrad|changelog|changes|breaking|release", re.IGNORECASE)
+_UPGRADE: Final = lazy.pattern(r"migrat|upgrad|changelog|changes|breaking|release", re.IGNORECASE)
 
 
 class Role(Struct, frozen=True, kw_only=True):
@@ -60,7 +61,7 @@ class Role(Struct, frozen=True, kw_only=True):
 
 
 def _asking(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
+    return lazy.pattern(pattern, re.IGNORECASE)
 
 
 ROLES: Final = (
@@ -217,7 +218,7 @@ class AskedRoles(Struct, frozen=True):
 
 NOTHING_ASKED: Final = AskedRoles()
 
-_FIRST_WORD: Final = re.compile(r"[^\W_]+(?=[\s:(]|$)")
+_FIRST_WORD: Final = lazy.pattern(r"[^\W_]+(?=[\s:(]|$)")
 
 
 def asked_roles(query: str) -> AskedRoles:

@@ -5,13 +5,13 @@ Chunks are scanned in the order of the answer, so that a scan can stop when the 
 a slice of that order: with the next offset it goes on exactly where it ended.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, Protocol
 
 import msgspec
 from msgspec import Struct
 
+from codecompass import lazy
 from codecompass.languages.records import SymbolKind
 from codecompass.protocol.replies import MatchedLine
 from codecompass.protocol.requests import SearchCode
@@ -31,7 +31,7 @@ DEFINITION_LIMIT: Final = 1000
 NEAR_LINES: Final = 40
 """Matching lines outside of definitions that are further apart are two hits."""
 
-_CALL: Final = re.compile(r"\\?\((?:\\?\))?$")
+_CALL: Final = lazy.pattern(r"\\?\((?:\\?\))?$")
 """A parenthesis after a name, in a literal or a regular expression."""
 
 

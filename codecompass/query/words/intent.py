@@ -3,11 +3,12 @@ index: a search for made-up words must not return anything.
 """
 
 import re
-from typing import Final, Literal
+from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.unspaced import LETTERS, is_pair
 from codecompass.languages.words import NAME_MARK, split_identifier, word_set
-from codecompass.query.source_lines import cut
+from codecompass.query.search_hits import QueryIntent
 from codecompass.query.words.query_words import (
     MAX_QUERY_CHARACTERS,
     MAX_QUERY_WORDS,
@@ -19,16 +20,14 @@ from codecompass.query.words.query_words import (
 )
 from codecompass.store.snapshot import Snapshot
 
-QueryIntent = Literal["symbol", "path", "error", "natural_language"]
-
-_URL: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
-_PATH_EXTENSION: Final = re.compile(
+_URL: Final = lazy.pattern(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_PATH_EXTENSION: Final = lazy.pattern(
     r"[^\s\\/]*[.](?:py|pyi|js|jsx|mjs|cjs|ts|tsx|mts|cts|go|rs|java|c|h|cc|cpp|cxx|hpp|hh|cs|rb|php|kt|kts|swift|scala|sc|sh|bash|lua|ex|exs"
     r"|hs|zig|sql|md|rst|txt|toml|ya?ml|json|html?|css|scss|vue|svelte|tf|proto|gradle|cfg|ini|xml|lock|mod|sum)(?::\d+)?"
 )
-_CODE_NAME: Final = re.compile(r"@?[^\W\d][\w$]*(?:(?:::|->|[.#:\\]|\.?\(\*?|\)\.)[^\W\d][\w$]*)*[!?]?(?:\(\)?)?")
+_CODE_NAME: Final = lazy.pattern(r"@?[^\W\d][\w$]*(?:(?:::|->|[.#:\\]|\.?\(\*?|\)\.)[^\W\d][\w$]*)*[!?]?(?:\(\)?)?")
 
-_ERROR: Final = re.compile(
+_ERROR: Final = lazy.pattern(
     r"\b(?:error|warning|fatal|panic|exception|failed|failure)(?:\[\w+\])?:\s"
     r"|\b\w+(?:Error|Exception|Fault|Panic):\s"
     r"|\b(?:error|warning|fatal|panic|\w+(?:Error|Exception)):$"
@@ -39,11 +38,11 @@ _ERROR: Final = re.compile(
     r"|\bpermission denied\b|\bconnection refused\b|\bunexpected token\b",
     re.IGNORECASE,
 )
-_ERROR_CODE: Final = re.compile(
+_ERROR_CODE: Final = lazy.pattern(
     r"(?:^|[\s\[(])(?:(?:E|TS|CS|LNK|ORA-|F|W)\d{4,5}|FATAL|E(?:NOENT|ACCES|PERM|CONNREFUSED|CONNRESET|TIMEDOUT|ADDRINUSE"
     r"|PIPE|NOTFOUND|EXIST|ISDIR|NOTDIR|MFILE|NOSPC|INVAL))(?=$|[:\s\])])"
 )
-_RAISED: Final = re.compile(r"(?:[\w]+[.])*[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+: \S+ \S")
+_RAISED: Final = lazy.pattern(r"(?:[\w]+[.])*[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+: \S+ \S")
 """An exception class and its message, whatever the class is called."""
 
 _QUOTES: Final = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’"}
@@ -110,11 +109,7 @@ def _names_after_keyword(keyword: str, name: str) -> bool:
     return keyword in _PROSE_KEYWORDS and (is_code_name(name) or name[:1].isupper())
 
 
-MAX_NAMED: Final = 3
-MAX_SHOWN_CHARACTERS: Final = 100
-"""Missing words that a warning names, and characters of each."""
-
-_RUN: Final = re.compile(rf"[\w{LETTERS}]+")
+_RUN: Final = lazy.pattern(rf"[\w{LETTERS}]+")
 _FIELDS: Final = ("body", "parts", "pairs", "path_words", "file_words", "name_words")
 
 _FEW_PAIRS: Final = 3
@@ -136,12 +131,6 @@ def missing_names(snapshot: Snapshot, query: str) -> tuple[str, ...]:
     parts = dict.fromkeys(part for name in identifiers(query) for part in name_parts(name) if part.isidentifier())
     names = [part for part in parts if part.isascii() and is_code_name(part)]
     return tuple(name for name in names if not _stands(snapshot, name) and not snapshot.facts.symbols_named(name, 1))
-
-
-def listed(words: tuple[str, ...]) -> str:
-    """Returns words as a warning lists them."""
-    shown = [cut(word, MAX_SHOWN_CHARACTERS) for word in words]
-    return ", ".join(shown[:MAX_NAMED]) + (", …" if len(shown) > MAX_NAMED else "")
 
 
 def _is_known(snapshot: Snapshot, word: str) -> bool:

@@ -9,6 +9,7 @@ from typing import Final
 
 import re2
 
+from codecompass import lazy
 from codecompass.errors import InvalidInput
 from codecompass.languages.unspaced import has_letters
 from codecompass.protocol.decode import SHOWN_VALUE_LENGTH
@@ -17,7 +18,7 @@ from codecompass.units import KIB
 _TOO_LARGE: Final = "pattern too large"
 """The message of RE2."""
 
-_SPECIAL: Final = re.compile(r"[\\^$.|?*+()\[\]{}]")
+_SPECIAL: Final = lazy.pattern(r"[\\^$.|?*+()\[\]{}]")
 
 _WHOLE_TEXT_ANCHORS: Final = ("\\A", "\\z", "\\C")
 

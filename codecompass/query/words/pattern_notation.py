@@ -6,15 +6,17 @@ A query is a pattern only if it has notation that no name, message or sentence h
 import re
 from typing import Final
 
-_BASIC: Final = re.compile(r"\\[|<>]")
+from codecompass import lazy
+
+_BASIC: Final = lazy.pattern(r"\\[|<>]")
 """Notation that only grep's basic expressions have, in which `|` and `(` stand for themselves."""
 
-_CERTAIN: Final = re.compile(
+_CERTAIN: Final = lazy.pattern(
     r"\.[*+](?!\.)|\\[.sSwWdDbB(\[$^*]|\[\^?[^\]\s]-[^\]\s][^\]]*\]|\[\^[^\]]+\]|\(\?[imsU:]|^\^[\w\s(\[\\]|[\w)\]]\$$|\\[|<>]"
 )
-_ALTERNATIVES: Final = re.compile(r"(?:^|(?<=\S))\|(?=[^\s|=])")
-_DELIMITED: Final = re.compile(r"/(?P<pattern>\S.*\S)/(?P<flags>[imsx]*)")
-_GLOB: Final = re.compile(r"[\w.*?/\[\]{},!@+-]*[*][\w.*?/\[\]{},!@+-]*")
+_ALTERNATIVES: Final = lazy.pattern(r"(?:^|(?<=\S))\|(?=[^\s|=])")
+_DELIMITED: Final = lazy.pattern(r"/(?P<pattern>\S.*\S)/(?P<flags>[imsx]*)")
+_GLOB: Final = lazy.pattern(r"[\w.*?/\[\]{},!@+-]*[*][\w.*?/\[\]{},!@+-]*")
 _QUOTES: Final = "\"'`"
 
 

@@ -4,13 +4,13 @@ A query is split into the tokens that the index makes of a text (`schema.index_t
 identifiers, which the index has in separate fields. Nothing here reads the index.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
 
+from codecompass import lazy
 from codecompass.languages.unspaced import RUN as UNSPACED_RUN
 from codecompass.languages.unspaced import is_pair, pairs_of_run
 from codecompass.languages.words import split_identifier, word_set
@@ -64,14 +64,14 @@ around them (measured 2026-11-23)."""
 LONG_SENTENCE: Final = 4
 """Number of words, not counting stop words, beyond which a sentence is long."""
 
-_RUN: Final = re.compile(r"[^\W_]+")
-_PART: Final = re.compile(r"[^\W\d_a-z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])|[^\W_]")
+_RUN: Final = lazy.pattern(r"[^\W_]+")
+_PART: Final = lazy.pattern(r"[^\W\d_a-z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])|[^\W_]")
 """A word inside an identifier."""
 
-_IDENTIFIER: Final = re.compile(r"[^\W\d][\w$]*(?:(?:::|->|[.#\\/:])[^\W\d][\w$]*)*")
-_SEPARATOR: Final = re.compile(r"::|->|[.#\\/:]")
+_IDENTIFIER: Final = lazy.pattern(r"[^\W\d][\w$]*(?:(?:::|->|[.#\\/:])[^\W\d][\w$]*)*")
+_SEPARATOR: Final = lazy.pattern(r"::|->|[.#\\/:]")
 
-_ARGUMENTS: Final = re.compile(r"(?<=\w)[<\[(]")
+_ARGUMENTS: Final = lazy.pattern(r"(?<=\w)[<\[(]")
 
 _SUFFIXES: Final = tuple(
     sorted(
@@ -179,7 +179,7 @@ def name_parts(name: str) -> tuple[str, ...]:
     return tuple(part for part in parts if part)
 
 
-_LATER_LABELS: Final = re.compile(r"(?<=\w):(?>(?:\w++:)*)\Z")
+_LATER_LABELS: Final = lazy.pattern(r"(?<=\w):(?>(?:\w++:)*)\Z")
 
 
 def _without_arguments(part: str) -> str:
@@ -200,7 +200,7 @@ def is_code_name(name: str) -> bool:
     )
 
 
-_COMPOUND: Final = re.compile(r"(?<![^\W_])[^\W_]+(?:[-_.:]+[^\W_]+)+|(?<![^\W\d_])[^\W\d_]*[a-z0-9][A-Z]\w*")
+_COMPOUND: Final = lazy.pattern(r"(?<![^\W_])[^\W_]+(?:[-_.:]+[^\W_]+)+|(?<![^\W\d_])[^\W\d_]*[a-z0-9][A-Z]\w*")
 """Tried only where a run begins: from its middle, a run that fails from its beginning fails too, in quadratic time altogether."""
 
 

@@ -5,13 +5,14 @@ syntax becomes a gap that any text fills, so the alternatives never match less t
 """
 
 import enum
-import re
 import string
 from collections.abc import Sequence
 from itertools import product
 from typing import Final
 
 from msgspec import Struct
+
+from codecompass import lazy
 
 
 class Gap(enum.Enum):
@@ -67,13 +68,13 @@ _POSIX: Final = {
     "xdigit": frozenset(string.hexdigits),
 }
 _CONTROL: Final = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
-_REPEAT: Final = re.compile(r"(?:([*+?])|\{(\d+)(?:(,)(\d*))?\})\??")
-_GROUP: Final = re.compile(r"\((?:\?(?:P?<\w+>|([imsU]*(?:-[imsU]+)?)([:)])))?")
-_CODE: Final = re.compile(r"\\(?:x\{[0-9A-Fa-f]+\}|x[0-9A-Fa-f]{2}|[0-7]{1,3}|[pP](?:\{\^?\w+\}|\w)|C)")
+_REPEAT: Final = lazy.pattern(r"(?:([*+?])|\{(\d+)(?:(,)(\d*))?\})\??")
+_GROUP: Final = lazy.pattern(r"\((?:\?(?:P?<\w+>|([imsU]*(?:-[imsU]+)?)([:)])))?")
+_CODE: Final = lazy.pattern(r"\\(?:x\{[0-9A-Fa-f]+\}|x[0-9A-Fa-f]{2}|[0-7]{1,3}|[pP](?:\{\^?\w+\}|\w)|C)")
 _BEYOND: Final = "\x80"
 """Stands for all characters outside ASCII."""
 
-_POSIX_CLASS: Final = re.compile(r"\[:(\^?)(\w+):\]")
+_POSIX_CLASS: Final = lazy.pattern(r"\[:(\^?)(\w+):\]")
 _ANYTHING: Final[tuple[Branch, ...]] = ((Gap.ANY,),)
 _NOTHING: Final[tuple[Branch, ...]] = ((),)
 

@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from codecompass import lazy
 from codecompass.languages.unspaced import pairs_of_text
 from codecompass.languages.words import MAX_TOKEN_BYTES
 from codecompass.query.words.regex_branches import WORD, Branch, Branches, Gap, Item, branches_of, is_plain
@@ -26,7 +27,7 @@ MAX_NEEDS: Final = 8
 MAX_SOUGHT: Final = 2
 """Needs of one alternative with an open start: each walks through all words of the index."""
 
-_HUMP: Final = re.compile("[A-Z][a-z]+")
+_HUMP: Final = lazy.pattern("[A-Z][a-z]+")
 
 
 class _Run(Struct, frozen=True):

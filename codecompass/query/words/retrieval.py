@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from codecompass.languages.unspaced import is_pair
 from codecompass.query.filters import passes
+from codecompass.query.search_hits import QueryIntent
 from codecompass.query.words.asked_roles import AskedRoles, asked_roles
-from codecompass.query.words.intent import QueryIntent
 from codecompass.query.words.lexicon import related_words
 from codecompass.query.words.query_words import (
     QueryWord,
