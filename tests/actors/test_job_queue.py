@@ -109,7 +109,7 @@ async def forgetting():
     async def make(project):
         return bench
 
-    settings = SupervisorSettings(workspace=WorkspaceSettings(freshness_wait=60.0, first_answer_wait=60.0))
+    settings = SupervisorSettings(workspace=WorkspaceSettings(patience=Patience(freshness_wait=60.0, first_answer_wait=60.0)))
     async with open_supervisor(make, settings, stop_seconds=60.0) as supervisor:
         yield supervisor, bench
 
