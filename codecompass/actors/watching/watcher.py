@@ -125,8 +125,8 @@ async def open_tree_watcher(
     """
     real_root = await run(lambda: os.path.realpath(str(root)))
     if sys.platform != "linux":
-        await load_module("codecompass.actors.watching.hints")
-        from codecompass.actors.watching.hints import open_hint_watcher
+        await load_module("codecompass.actors.watching.fsevents")
+        from codecompass.actors.watching.fsevents import open_hint_watcher
 
         async with open_hint_watcher(real_root) as hints:
             _log_limitation(real_root, hints)

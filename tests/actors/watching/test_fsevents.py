@@ -11,7 +11,7 @@ import trio
 import trio.testing
 
 from codecompass.actors.watching.changes import WatchedChanges
-from codecompass.actors.watching.hints import HintWatcher, open_hint_watcher
+from codecompass.actors.watching.fsevents import HintWatcher, open_hint_watcher
 from codecompass.actors.watching.watcher import open_tree_watcher
 
 DEADLINE_SECONDS = 30
