@@ -8,9 +8,9 @@ import pytest
 
 from codecompass.store.registry import Registry
 from codecompass.transport.tools.listing import TOOLS, describe
+from tests.support import tools
 from tests.support.sample import SAMPLE
 from tests.support.serving import open_serving
-from tests.transport.tools.test_catalog import REPLIES
 from tests.transport.tools.test_transcripts import TRANSCRIPTS
 
 JSON_TYPES = {
@@ -33,7 +33,7 @@ def types_of(kind) -> set[str]:
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_each_key_has_the_type_that_the_reply_has(tool):
-    fields = {field.encode_name: field for field in msgspec.inspect.type_info(REPLIES[tool.name]).fields}
+    fields = {field.encode_name: field for field in msgspec.inspect.type_info(tools.TOOLS[tool.name].reply).fields}
 
     for name, schema in tool.output["properties"].items():
         said = schema["type"]
