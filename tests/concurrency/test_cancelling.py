@@ -22,7 +22,7 @@ QUESTIONS = {
 
 def thread_at_work() -> bool:
     """Whether a thread is answering a request; trio names threads after their work."""
-    return any(thread.name.startswith("_answer ") for thread in threading.enumerate())
+    return any(thread.name.startswith("ask ") for thread in threading.enumerate())
 
 
 @pytest.fixture(scope="module")
