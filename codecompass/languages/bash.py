@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from codecompass import lazy
-from codecompass.languages.binding import Binding
 from codecompass.languages.display import Display
 from codecompass.languages.imports.path_index import PathIndex
 from codecompass.languages.imports.paths import ancestors, dependency_tail, join, last_part, nearest, tail_of
@@ -255,6 +254,5 @@ BASH = Language(
     doc=comment_above,
     uses=lexical_rules,
     imports=BASH_IMPORTS,
-    binding=Binding(names_are_words=True),
     display=Display(line_comment="#"),
 )

@@ -31,8 +31,6 @@ class Binding(Struct, frozen=True, kw_only=True):
     """Endings of source files, which others do not include."""
     macros_are_everywhere: bool = False
     """Whether a macro may be used by its bare name without an import, and other definitions only with one (Rust)."""
-    names_are_words: bool = False
-    """Whether a name is a word among others, so that an argument may be a name or plain text (shells)."""
     containers_are_components: bool = False
     """Whether a file that holds code of this language among other text is a component named after the file, whose template uses
     the members of its code by their bare names, and other components also in lower case with dashes (Vue, Svelte, Astro)."""

@@ -79,7 +79,7 @@ class Binder:
                 # In the head of a type its members, including constructors, are not in scope.
                 inside = [row for row in around if row.line_start < use.line or row.kind == "module"]
                 known = self._unqualified(name, file, [row for row in inside if row.kind != "impl"], are_types=True)
-            elif file.traits.binding.names_are_words:
+            elif file.rules.words is not None:
                 known = self._shell_word(name, use, file)
             elif use.receiver:
                 known = self._member(name, use, file, around)
