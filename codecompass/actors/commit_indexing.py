@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from functools import partial
 from typing import Final
 
 import trio
@@ -20,7 +21,7 @@ from codecompass.actors.commits import NO_REPOSITORY, built_index, unreadable
 from codecompass.actors.file_pipeline import FilePipeline, Fill, grouped, in_threads, open_writer, unparsed
 from codecompass.actors.job_context import JobContext, JobOrder
 from codecompass.actors.job_state import JobReport, ProgressMeter
-from codecompass.errors import IndexInProgress, RefNotIndexed, StoreNewer
+from codecompass.errors import IndexInProgress, RefNotIndexed
 from codecompass.identity import ObjectFormat
 from codecompass.scan.commit_tree import CommitFile, CommitTree, incomplete, read_commit_tree
 from codecompass.scan.git_objects import GROUP_BYTES, Blob, read_blobs
@@ -34,7 +35,7 @@ from codecompass.scan.git_repository import (
 )
 from codecompass.scan.git_revisions import NamedCommit
 from codecompass.scan.walk import ScannedFile
-from codecompass.store.epochs import compatibility, require_compatible
+from codecompass.store.epochs import require_replaceable
 from codecompass.store.forks import ForkSource, NotForkable
 from codecompass.store.known_content import KnownContent
 from codecompass.store.layout import HomeLayout, ProjectLayout, commit_layouts
@@ -98,7 +99,7 @@ class CommitJob:
                 os.close(held)
 
     async def _run_locked(self, started: float) -> JobReport:
-        await trio.to_thread.run_sync(_require_writable, self._layout)
+        await trio.to_thread.run_sync(partial(require_replaceable, self._layout, is_forced=self._order.force))
         built = (
             None if self._order.force else await trio.to_thread.run_sync(built_index, self._layout, self._commit, self._limits)
         )
@@ -250,13 +251,6 @@ class CommitContents:
             raise incomplete(self._commit, f"{missing:,} of its files are not here")
         for task, blob in zip(group, blobs, strict=True):
             self._held[task.path] = blob.content or b""
-
-
-def _require_writable(layout: ProjectLayout) -> None:
-    """Raises StoreNewer if a newer program wrote the index."""
-    if compatibility(layout).is_newer:
-        require_compatible(layout)
-        raise StoreNewer("the index was written by a newer codecompass. Upgrade this program.")
 
 
 def _holds(entry: ManifestEntry, file: CommitFile, blob_id: bytes) -> bool:

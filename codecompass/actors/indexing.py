@@ -9,6 +9,7 @@ holds the writer lock and the writer from beginning to end; cancelling it drops 
 
 import os
 import time
+from functools import partial
 from typing import Final, Literal
 
 import structlog
@@ -22,13 +23,13 @@ from codecompass.actors.job_context import JobContext, JobOrder
 from codecompass.actors.job_state import JobReport, ProgressMeter
 from codecompass.actors.starting_point import KnownTree, StartingPoint
 from codecompass.actors.tree_scan import BareHead, JobMemory, ScannedTree, TreeScan
-from codecompass.errors import IndexDamaged, IndexInProgress, StoreNewer, WorkspaceBusy
+from codecompass.errors import IndexDamaged, IndexInProgress, WorkspaceBusy
 from codecompass.nurseries import open_nursery
 from codecompass.scan.checkout import Checkout
 from codecompass.scan.git_repository import Head
 from codecompass.scan.partial import PartialScan
 from codecompass.scan.walk import ScanResult
-from codecompass.store.epochs import compatibility, require_compatible
+from codecompass.store.epochs import require_replaceable
 from codecompass.store.forks import ForkSource, NotForkable
 from codecompass.store.known_content import KnownContent
 from codecompass.store.layout import HomeLayout
@@ -123,10 +124,8 @@ class IndexJob:
         return await CommitJob(self._context, self._order, head.commit, branch=head.branch).run()
 
     async def _run_locked(self, started: float) -> JobReport:
-        found = await trio.to_thread.run_sync(compatibility, self._layout)
-        if found.is_newer:
-            require_compatible(self._layout)
-            raise StoreNewer("the index was written by a newer codecompass. Upgrade this program.")
+        standing = partial(require_replaceable, self._layout, is_forced=self._order.force)
+        found = await trio.to_thread.run_sync(standing)
         gives_up_at = time.monotonic() + SWITCHING_SECONDS
         while True:
             is_fresh = self._order.force or found.status != "compatible"
@@ -143,7 +142,7 @@ class IndexJob:
             self._tree.scan_everything()
             self._files.changed.clear()
             # A first index whose text was published is continued.
-            found = await trio.to_thread.run_sync(compatibility, self._layout)
+            found = await trio.to_thread.run_sync(standing)
 
     async def _run_on_checkout(self, *, is_fresh: bool, is_first: bool, started: float) -> JobReport:
         """Runs the job on what is checked out now. Raises _Switched if another commit was checked out meanwhile."""

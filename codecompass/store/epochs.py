@@ -111,6 +111,28 @@ def require_compatible(layout: ProjectLayout) -> Current:
         return found.current
     if found.status == "not_indexed":
         raise IndexNotReady(f"the project is not indexed yet. Call {hints.INDEX}")
+    _require_replaceable(layout, found)
+    raise IndexIncompatible(
+        f"the index on disk does not fit this program ({found.status}). {REBUILD}",
+        current_schema_version=found.current_schema_version,
+        required_schema_version=found.required_schema_version,
+        remediation="codecompass index --force",
+    )
+
+
+def require_replaceable(layout: ProjectLayout, *, is_forced: bool = False) -> Compatibility:
+    """Returns whether there is an index that a job may continue; the job replaces what is not compatible.
+
+    Raises StoreNewer if a newer program wrote it, PermissionDenied if read permission is missing and the rebuild was not asked for
+    (`is_forced`): once it can be read again, that index is as good as before.
+    """
+    found = compatibility(layout)
+    if found.is_newer or not is_forced:
+        _require_replaceable(layout, found)
+    return found
+
+
+def _require_replaceable(layout: ProjectLayout, found: Compatibility) -> None:
     if found.is_newer and found.current is not None:
         raise StoreNewer(
             f"the index was written by a newer codecompass ({found.current.program_version}, format "
@@ -123,12 +145,6 @@ def require_compatible(layout: ProjectLayout) -> Current:
         )
     if found.refusal is not None:
         raise not_readable(layout.root, found.refusal) from found.refusal
-    raise IndexIncompatible(
-        f"the index on disk does not fit this program ({found.status}). {REBUILD}",
-        current_schema_version=found.current_schema_version,
-        required_schema_version=found.required_schema_version,
-        remediation="codecompass index --force",
-    )
 
 
 def may_be_current(layout: ProjectLayout, epoch: str) -> bool:

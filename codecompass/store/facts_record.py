@@ -214,10 +214,10 @@ def stamp_of(status: os.stat_result) -> tuple[int, int, int]:
 
 
 def base_stamp(facts: Path | str) -> Stamp:
-    """Returns the stamp of the base of facts, empty if there is none."""
+    """Returns the stamp of the base of facts, empty if there is none. Raises OSError if that cannot be known."""
     try:
         return stamp_of(os.stat(base_path(Path(facts))))
-    except OSError:
+    except FileNotFoundError:
         return ()
 
 

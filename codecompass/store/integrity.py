@@ -228,10 +228,10 @@ def verify_text_file(directory: Path, file: TextFile, pace: Pace) -> None:
 
 
 def _stamp_or_none(path: Path | str) -> Stamp:
-    """Returns the stamp of a file, empty if the file is missing."""
+    """Returns the stamp of a file, empty if the file is missing. Raises OSError if that cannot be known."""
     try:
         return stamp_of(os.stat(path))
-    except OSError:
+    except FileNotFoundError:
         return ()
 
 

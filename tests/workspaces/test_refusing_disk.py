@@ -257,6 +257,26 @@ def test_rights_that_are_taken_away_are_named_and_cost_nothing_once_they_are_bac
         assert asked(machine, root, "locate", "price_of_all") == before
 
 
+def test_an_index_that_may_not_be_read_for_a_while_is_not_built_anew(machine):
+    root = machine.project("shop", FILES)
+    machine.index(root)
+    (project,) = (machine.home.root / "projects").iterdir()
+    before = (project / "CURRENT").read_bytes()
+    (epoch,) = (project / "epochs").iterdir()
+    (root / "src" / "more.py").write_text("def added(): ...\n")
+    code = "import sys; from codecompass.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    mode = epoch.stat().st_mode
+    epoch.chmod(0)
+    try:
+        done = run_python(code, "index", str(root), "--json", environment=machine.environment)
+    finally:
+        epoch.chmod(mode)
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["error"]["code"] == "permission_denied", done
+    assert (project / "CURRENT").read_bytes() == before
+    assert "src/more.py" in asked(machine, root, "locate", "added")
+
+
 async def test_a_server_says_whose_rights_were_taken_away_and_goes_on_once_they_are_back(machine):
     root = machine.project("shop", FILES)
     machine.index(root)
