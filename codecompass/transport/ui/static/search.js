@@ -1,11 +1,10 @@
-// Search while somebody types: the server renders the hits, this inserts them. The newest query wins, older ones are cancelled.
+// Search while somebody types: the server renders the hits, this inserts them. One search runs at a time, because two would slow
+// each other down: what is typed meanwhile is sent when it has answered. One that takes long is cancelled for the newest.
 // Enter, or a pause, makes a query an entry of the browser's history; what is typed in between replaces one entry.
 
 import { hide, remember } from "./complete.js";
 
-// A key press is sent at once if no request is in flight, so that the last one need not wait; presses that come faster than answers
-// are sent together.
-const DEBOUNCE_MS = 25;
+const PATIENCE_MS = 300;
 const RETRY_MS = 1500;
 const PAUSE_MS = 2000;
 const COUNT_MS = 250;
@@ -18,6 +17,7 @@ let timer = 0;
 let pause = 0;
 let countTimer = 0;
 let running = null;
+let sentAt = 0;
 let counting = null;
 // Whether the current entry of the history is a query that stays there.
 let isKept = Boolean(form.q.value);
@@ -78,8 +78,13 @@ async function count() {
   }
 }
 
+function written() {
+  return new URLSearchParams(new FormData(form)).toString();
+}
+
 async function ask({ isPast = false } = {}) {
-  const now = new URLSearchParams(new FormData(form)).toString();
+  clearTimeout(timer);
+  const now = written();
   if (now === asked) return;
   asked = now;
   const q = form.q.value;
@@ -88,6 +93,7 @@ async function ask({ isPast = false } = {}) {
   clearTimeout(countTimer);
   const mine = new AbortController();
   running = mine;
+  sentAt = performance.now();
   results.setAttribute("aria-busy", "true");
   try {
     const answer = await fetch(address(form.dataset.results), { signal: mine.signal });
@@ -103,6 +109,10 @@ async function ask({ isPast = false } = {}) {
     results.dataset.answers = q;
     results.setAttribute("aria-busy", "false");
     running = null;
+    if (written() !== now) {
+      ask();
+      return;
+    }
     countTimer = setTimeout(count, COUNT_MS);
     askAgainIfPassing();
   } catch (error) {
@@ -121,7 +131,9 @@ function pauseAgain() {
 
 form.addEventListener("input", () => {
   clearTimeout(timer);
-  timer = setTimeout(ask, running ? DEBOUNCE_MS : 0);
+  const left = sentAt + PATIENCE_MS - performance.now();
+  if (running && left > 0) timer = setTimeout(ask, left);
+  else ask();
   pauseAgain();
 });
 form.addEventListener("change", () => {
