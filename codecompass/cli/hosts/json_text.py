@@ -124,16 +124,17 @@ def remove_items(text: str, path: Sequence[str], items: Sequence[object]) -> str
 
 
 def remove_member(text: str, path: Sequence[str]) -> str:
-    """Returns `text` without the member at `path`; unchanged if there is none. Comments around it stay. Raises NotJson."""
-    node: Node = parse(text)
-    for name in path[:-1]:
-        found = node.member(name)
-        if found is None:
+    """Returns `text` without the member at `path`, however often it is there. Comments around it stay. Raises NotJson."""
+    while True:
+        node: Node | None = _node_at(parse(text), path[:-1])
+        removed = None if node is None else node.member(path[-1])
+        if node is None or removed is None:
             return text
-        node = found.value
-    removed = node.member(path[-1])
-    if removed is None or node.members is None:
-        return text
+        text = _without(text, node, removed)
+
+
+def _without(text: str, node: Node, removed: Member) -> str:
+    assert node.members is not None
     position = node.members.index(removed)
     end = removed.value.end if removed.comma is None else removed.comma + 1
     if len(node.members) == 1:

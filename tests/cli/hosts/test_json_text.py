@@ -74,6 +74,7 @@ def test_setting_what_is_there_changes_nothing():
         ('{\n  // first\n  "b": 2\n}', "{\n  // first\n}"),
         ('{"a": 1}', '{"a": 1}'),
         ("", ""),
+        ('{"b": 1, "a": 2, "b": 3}', '{ "a": 2}'),
     ],
 )
 def test_removing_takes_the_member_and_one_comma(text, expected):

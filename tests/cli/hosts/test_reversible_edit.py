@@ -319,3 +319,17 @@ def test_an_entry_that_the_user_took_out_by_hand_is_no_obstacle():
 
         assert here.content() == {}
         assert not here.home.root.exists()
+
+
+@pytest.mark.parametrize("host", [host for host in EDITED if host.format == "json"], ids=lambda host: host.name)
+def test_an_entry_with_repeated_members_is_edited_once_and_given_back(host):
+    text = '{"codecompass": {"args": [], "args": ["q"], "url": "a", "url": "b", "command": "z"}}'
+    for name in reversed(host.section):
+        text = f'{{"{name}": {text}}}'
+    with place(text) as here:
+        here.apply(edit(host))
+        assert here.apply(edit(host)).is_changed is False
+
+        here.undo(edit(host))
+
+        assert here.content() == here.at_first
