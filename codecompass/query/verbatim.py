@@ -7,6 +7,7 @@ Whole means that no letter, digit or underscore continues it: `max-time` is foun
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Final, TypeVar
 
 import msgspec
@@ -25,7 +26,7 @@ from codecompass.query.words.intent import classify
 from codecompass.query.words.line_matchers import Matcher, whole_matcher
 from codecompass.query.words.query_words import is_code_name, word_bag
 from codecompass.query.words.regex_terms import text_terms
-from codecompass.scan.path_roles import PathReader, is_history
+from codecompass.scan.path_roles import KNOWN_PATHS, is_history, role_of
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import ChunkCandidates, Passage, Snapshot
 from codecompass.store.text_queries import Filter
@@ -276,9 +277,8 @@ def in_reading_order(
     """Returns lines in the order in which they are read: code that can do it, configuration, tests, documents, catalogues; the
     preferred files first in each, then by path and line."""
     files = snapshot.facts.indexed_files(sorted({line.file_id for line in lines}))
-    roles = _Roles()
     chosen = {} if prefer is None else prefer
-    places = {file_id: (roles.of(file.path), chosen.get(file_id, PREFERRED_FILES), file.path) for file_id, file in files.items()}
+    places = {file_id: (_rank(file.path), chosen.get(file_id, PREFERRED_FILES), file.path) for file_id, file in files.items()}
     return sorted(lines, key=lambda line: (places[line.file_id], line.line))
 
 
@@ -295,7 +295,7 @@ def code_tokens(query: str) -> tuple[str, ...]:
 
 def is_code_file(path: str) -> bool:
     """Whether a file can do what its text says: product code, not a test, document, catalogue or copy."""
-    return _Roles().of(path) == _CODE
+    return _rank(path) == _CODE
 
 
 def _unquoted(text: str) -> str:
@@ -327,30 +327,25 @@ def _numbers(snapshot: Snapshot, held: ChunkCandidates) -> Iterator[int]:
         yield from in_order(snapshot.facts, held, ())
         return
     files = snapshot.facts.indexed_files(sorted(held.file_ids))
-    roles = _Roles()
-    for _, _, file_id in sorted((roles.of(file.path), file.path, file_id) for file_id, file in files.items()):
+    for _, _, file_id in sorted((_rank(file.path), file.path, file_id) for file_id, file in files.items()):
         yield from held.of(file_id)
 
 
-class _Roles:
-    """The order in which files are read, by their paths."""
-
-    def __init__(self) -> None:
-        self._paths = PathReader()
-
-    def of(self, path: str) -> int:
-        role = self._paths.role(path)
-        if role.is_vendored:
-            return _VENDORED
-        if role.is_generated:
-            return _GENERATED
-        if path.endswith(_CATALOGUE_ENDS) or is_history(path):
-            return _CATALOGUES
-        if role.is_test:
-            return _TESTS
-        if role.is_prose or role.is_example:
-            return _DOCUMENTS
-        return _CONFIGURATION if role.is_data else _CODE
+@lru_cache(maxsize=KNOWN_PATHS)
+def _rank(path: str) -> int:
+    """Returns the place of a file in the order of reading."""
+    role = role_of(path)
+    if role.is_vendored:
+        return _VENDORED
+    if role.is_generated:
+        return _GENERATED
+    if path.endswith(_CATALOGUE_ENDS) or is_history(path):
+        return _CATALOGUES
+    if role.is_test:
+        return _TESTS
+    if role.is_prose or role.is_example:
+        return _DOCUMENTS
+    return _CONFIGURATION if role.is_data else _CODE
 
 
 def _positions(ranked: Sequence[RankedPlace]) -> dict[int, int]:
@@ -396,7 +391,7 @@ def _role_of_first(snapshot: Snapshot, lines: Sequence[FoundLine]) -> int:
     """Returns the role of the file of the first line, as lines of code come first; the last role without lines."""
     if not lines:
         return _VENDORED
-    return _Roles().of(snapshot.facts.indexed_files([lines[0].file_id])[lines[0].file_id].path)
+    return _rank(snapshot.facts.indexed_files([lines[0].file_id])[lines[0].file_id].path)
 
 
 def _scored(hit: Hit, index: int) -> Hit:
