@@ -149,7 +149,10 @@ def find_verbatim(
     rows, others = _definitions(snapshot, held.text, where, kinds) if held.is_token else ([], [])
     if not held.is_certain and not rows:
         return None
-    found = scan_whole(snapshot, held.text, where, kinds, options, is_expired)
+    if held.is_certain:
+        found = scan_whole(snapshot, held.text, where, kinds, options, is_expired)
+    else:
+        found = _lines_if_few(snapshot, held.text, FEW_LINES, where, kinds, options, is_expired)
     if not (rows or others or found.total or files) or (not held.is_certain and found.total > FEW_LINES):
         return None
     prefer = _positions(ranked()) if len(rows) > 1 or found.total > SHORT_LIST else {}
@@ -222,10 +225,10 @@ def few_lines(
     is_words = not held.is_token and _WORDS.fullmatch(held.text) is not None
     if is_words and ranked and ranked[0].symbol is not None and word_bag(ranked[0].symbol.name) == set(held.text.split()):
         return []
-    found = scan_whole(snapshot, held.text, where, None, options, is_expired)
-    if not 0 < found.total <= FEW_LINES:
+    found = _lines_if_few(snapshot, held.text, FEW_LINES, where, None, options, is_expired).lines
+    if not found:
         return []
-    lines = in_reading_order(snapshot, found.lines, _positions(ranked))
+    lines = in_reading_order(snapshot, found, _positions(ranked))
     first = _role_of_first(snapshot, lines)
     leads = held.is_token or first < (_TESTS if is_words else _CATALOGUES)
     return hits_of_lines(snapshot, lines, None) if leads else []
@@ -255,6 +258,25 @@ def scan_whole(
     held = snapshot.text.chunks_holding(narrowing, where)
     passages = held.passages(_numbers(snapshot, held))
     return scan_lines(snapshot, passages, whole_matcher(text, has_case=has_case), kinds, options, is_expired)
+
+
+def _lines_if_few(
+    snapshot: Snapshot,
+    text: str,
+    most: int,
+    where: Filter,
+    kinds: frozenset[SymbolKind] | None,
+    options: QueryOptions,
+    is_expired: Callable[[], bool],
+) -> FoundLines:
+    """Returns the lines that have `text` as a whole, in no order; if they are more than `most`, none of them and some larger
+    total."""
+    held = snapshot.text.chunks_holding(text_terms(text, is_whole=True), where)
+    # All of them are read or none is shown, so that no order is needed.
+    passages = held.passages(range(len(held)))
+    enough = msgspec.structs.replace(options, counted_lines=most + 1)
+    found = scan_lines(snapshot, passages, whole_matcher(text), kinds, enough, is_expired)
+    return found if found.total <= most else FoundLines((), found.scanned)
 
 
 def scan_lines(
@@ -421,9 +443,8 @@ def with_held_tokens(
         if line is not None:
             hits[number] = msgspec.structs.replace(hits[number], held=(*hits[number].held, line))
             continue
-        found = scan_whole(snapshot, token, where, None, options, is_expired)
-        if 0 < found.total <= MAX_TOKEN_LINES:
-            further += in_reading_order(snapshot, found.lines, _positions(ranked))[:1]
+        found = _lines_if_few(snapshot, token, MAX_TOKEN_LINES, where, None, options, is_expired).lines
+        further += in_reading_order(snapshot, found, _positions(ranked))[:1]
     extra = hits_of_lines(snapshot, list(dict.fromkeys(further)), None) if further else []
     kept = hits[: max(0, limit - len(extra))]
     least = min((hit.place.score for hit in kept), default=1.0)
