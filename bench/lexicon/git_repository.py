@@ -18,7 +18,7 @@ from bench.lexicon.records import ChangeWords, Repository
 from codecompass.languages import SYMBOL_LANGUAGES
 from codecompass.languages.detect import EXTENSIONS
 from codecompass.languages.words import word_set
-from codecompass.scan.path_roles import PathReader
+from codecompass.scan.path_roles import role_of
 
 MAX_FILES: Final = 3_000
 """Source files that are read per repository, evenly spaced over the sorted list."""
@@ -90,14 +90,13 @@ def clone(repository: Repository, directory: Path) -> Path:
 
 def source_files(git_directory: Path, commit: str) -> Iterator[SourceFile]:
     """Yields the source files of a commit by path, without tests, examples, vendored or generated files."""
-    reader = PathReader()
     listed: list[tuple[str, str]] = []
     for entry in _run(git_directory, "ls-tree", "-r", "-l", "-z", "--full-tree", commit).split(b"\0"):
         head, _, raw = entry.partition(b"\t")
         fields = head.split()
         path = raw.decode("utf-8", "surrogateescape")
         is_readable = len(fields) == 4 and fields[3].isdigit() and int(fields[3]) <= MAX_FILE_BYTES
-        if is_readable and is_product_source(path, reader):
+        if is_readable and is_product_source(path):
             listed.append((path, fields[2].decode()))
     step = max(1.0, len(listed) / MAX_FILES)
     chosen = [listed[int(number * step)] for number in range(min(len(listed), MAX_FILES))]
@@ -119,9 +118,9 @@ def source_files(git_directory: Path, commit: str) -> Iterator[SourceFile]:
         process.stdin.close()
 
 
-def is_product_source(path: str, reader: PathReader) -> bool:
+def is_product_source(path: str) -> bool:
     """Whether a path is a source file with symbols that is not a test, example, vendored or generated file."""
-    role = reader.role(path)
+    role = role_of(path)
     if role.is_test or role.is_example or role.is_generated or role.is_vendored:
         return False
     return _language(path) in SYMBOL_LANGUAGES
@@ -144,7 +143,6 @@ def changes(git_directory: Path, commit: str, attributes: Path) -> Iterator[Chan
         *("--no-indent-heuristic", "--src-prefix=a/", "--dst-prefix=b/", "--format=%x01%s", f"--max-count={MAX_COMMITS}", commit),
         *("--", *globs),
     )
-    reader = PathReader()
     n_taken = 0
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ | _ENVIRONMENT) as process:
         assert process.stdout is not None
@@ -158,7 +156,7 @@ def changes(git_directory: Path, commit: str, attributes: Path) -> Iterator[Chan
                     if n_taken >= MAX_CHANGES:
                         process.kill()
                         return
-                change = _Change(line[1:].strip(), reader)
+                change = _Change(line[1:].strip())
             elif change is not None and change.is_open:
                 change.read(line)
         if process.wait() != 0:
@@ -170,11 +168,10 @@ def changes(git_directory: Path, commit: str, attributes: Path) -> Iterator[Chan
 class _Change:
     """One commit of `git log`, read line by line. Stops reading once the commit turns out to be unsuitable."""
 
-    def __init__(self, subject: str, reader: PathReader) -> None:
+    def __init__(self, subject: str) -> None:
         self._subject = tuple(dict.fromkeys(words_of(_NUMBER_REFERENCE.sub(" ", _KIND_PREFIX.sub(" ", subject)))))
         is_long_enough = MIN_SUBJECT <= len(subject.split()) <= MAX_SUBJECT and len(self._subject) >= MIN_SUBJECT - 1
         self.is_open = is_long_enough and _SKIPPED_SUBJECT.match(subject) is None
-        self._reader = reader
         self._path: str | None = None
         self._is_header = True
         self._n_files = 0
@@ -187,7 +184,7 @@ class _Change:
             self._is_header = True
         elif self._is_header and line.startswith("+++ b/"):
             path = line[6:].rstrip("\n").rstrip("\t")
-            if is_product_source(path, self._reader):
+            if is_product_source(path):
                 self._path = path
                 self._n_files += 1
                 self.is_open = self._n_files <= MAX_CHANGED_FILES

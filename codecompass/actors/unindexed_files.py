@@ -29,7 +29,7 @@ from codecompass.nurseries import open_nursery
 from codecompass.query.sought import Sought, order_of_reading, sought_with_name
 from codecompass.scan.files import Stamp
 from codecompass.scan.git_repository import read_head
-from codecompass.scan.path_roles import PathReader
+from codecompass.scan.path_roles import role_of
 from codecompass.scan.walk import ScannedFile, ScanResult, scan
 from codecompass.store.databases import temporary_directory
 from codecompass.store.index import WorkspaceIndex
@@ -354,8 +354,7 @@ def _write_names(writer: IndexWriter, tree: _Tree, unreadable: set[str]) -> None
 
 def _in_order_of_probing(files: Iterable[ScannedFile]) -> tuple[ScannedFile, ...]:
     """Returns product code first, which is probed even if the time is short."""
-    roles = PathReader()
-    return tuple(sorted(files, key=lambda file: roles.role(file.path).rank))
+    return tuple(sorted(files, key=lambda file: role_of(file.path).rank))
 
 
 def _name_only(file: ScannedFile) -> FileText:

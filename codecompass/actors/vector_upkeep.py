@@ -27,7 +27,7 @@ from codecompass.errors import CodeCompassError
 from codecompass.protocol.requests import Request
 from codecompass.protocol.state_replies import SemanticReport
 from codecompass.query.semantic_search import QuestionMeaning, question_of
-from codecompass.scan.path_roles import PathReader
+from codecompass.scan.path_roles import role_of
 from codecompass.semantic.endpoint import not_installed
 from codecompass.semantic.target import SemanticTarget, SemanticUnavailable
 from codecompass.semantic.texts import is_embedded, texts_of, vector_space
@@ -321,15 +321,14 @@ def compare(snapshot: Snapshot, known: Mapping[str, bytes]) -> tuple[list[str], 
 
     `known` are the content hashes, by path, of the files whose texts were read.
     """
-    roles = PathReader()
     todo = []
     wanted = set()
     for row in snapshot.facts.files():
-        if row.status != "indexed" or not is_embedded(row.path, roles) or not _is_utf8(row.path):
+        if row.status != "indexed" or not is_embedded(row.path) or not _is_utf8(row.path):
             continue
         wanted.add(row.path)
         if known.get(row.path) != row.content_hash:
-            todo.append((roles.role(row.path).rank, row.path))
+            todo.append((role_of(row.path).rank, row.path))
     return [path for _, path in sorted(todo)], sorted(known.keys() - wanted)
 
 

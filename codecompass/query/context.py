@@ -27,7 +27,7 @@ from codecompass.query.search_hits import Hit, RankedPlace, Signals, definition_
 from codecompass.query.shaping import result_handle, stable_handle
 from codecompass.query.source_lines import excerpt, fitting_lines, lines_of
 from codecompass.query.token_budget import envelope_tokens, item_tokens
-from codecompass.scan.path_roles import PathReader
+from codecompass.scan.path_roles import role_of
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot
 
@@ -147,9 +147,8 @@ class _ItemMaker(Protocol):
 def _groups(
     snapshot: Snapshot, places: Sequence[RankedPlace], make: _ItemMaker, is_expired: Callable[[], bool], *, with_body: bool
 ) -> _Groups:
-    paths = PathReader()
     enough = BEST_SHARE * places[0].final_score if places else 0.0
-    product = [place for place in places if place.final_score >= enough and paths.role(place.file.path).rank == 0]
+    product = [place for place in places if place.final_score >= enough and role_of(place.file.path).rank == 0]
     best = product[:BEST_HITS] or list(places[:1])
     others = [place for place in places if place not in best]
     needs = []
@@ -303,12 +302,11 @@ def surroundings(
     Definitions that overlap one of the places are left out.
     """
     neighbours = Neighbours(snapshot, is_expired)
-    paths = PathReader()
     used: dict[int, tuple[SymbolRow, RankedPlace]] = {}
     counts: Counter[int] = Counter()
     for place in places:
         for row in _used_at(neighbours, place):
-            if row.kind in USED_KINDS and paths.role(row.path).rank == 0:
+            if row.kind in USED_KINDS and role_of(row.path).rank == 0:
                 used.setdefault(row.id, (row, place))
                 counts[row.id] += 1
     users: dict[int, tuple[SymbolRow, RankedPlace]] = {}

@@ -36,7 +36,7 @@ from codecompass.query.token_budget import SEPARATOR, envelope_tokens, estimate_
 from codecompass.scan.files import printable
 from codecompass.scan.git_changes import FileChange
 from codecompass.scan.git_revisions import Side
-from codecompass.scan.path_roles import PathReader
+from codecompass.scan.path_roles import role_of
 from codecompass.settings import AnswerForm
 from codecompass.store.snapshot import Snapshot
 
@@ -275,10 +275,9 @@ def _in_review_order(items: Sequence[DiffItem]) -> list[DiffItem]:
     definitions, the most used first; removals and changed signatures without users; additions; bodies; tests; lines outside
     definitions.
     """
-    paths = PathReader()
 
     def key(item: DiffItem) -> tuple[object, ...]:
-        role = paths.role(item.path)
+        role = role_of(item.path)
         return _rank(item, is_plain=role.rank == 0), role.rank, -item.users_outside, item.path, item.line_start
 
     return sorted(items, key=key)

@@ -20,7 +20,7 @@ from codecompass.query.words.best_definitions import MAX_ALSO
 from codecompass.query.words.intent import classify, unquoted
 from codecompass.query.words.ranking import role_scale
 from codecompass.query.words.retrieval import Candidates
-from codecompass.scan.path_roles import PathReader
+from codecompass.scan.path_roles import role_of
 from codecompass.semantic.fusion import fused, reciprocal
 from codecompass.semantic.target import SemanticUnavailable
 from codecompass.store.layout import ProjectLayout
@@ -121,12 +121,11 @@ def _near_places(
     stored_kinds = None if kinds is None else kinds | ({"fn"} if "method" in kinds else set())
     with vectors_for_reading(meaning.layout, meaning.space) as vectors:
         found = vectors.nearest(meaning.vector, NEAREST, paths=paths, kinds=stored_kinds)
-    roles = PathReader()
     near = []
     for each in found:
         place = _place(snapshot, each, kinds) if each.similarity >= meaning.least else None
         if place is not None:
-            near.append(_Near(place, each.similarity * role_scale(each.path, roles.role(each.path), words)))
+            near.append(_Near(place, each.similarity * role_scale(each.path, role_of(each.path), words)))
     near.sort(key=lambda each: (-each.value, each.place.file.path, each.place.line_start, each.place.line_end))
     first: dict[int, _Near] = {}
     for best in near:

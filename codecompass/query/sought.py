@@ -34,7 +34,7 @@ from codecompass.query.names.named_locations import AskedLines, asked_lines, pla
 from codecompass.query.path_globs import plain_path, relative_to_root
 from codecompass.query.words.exact_scan import scan_narrowing
 from codecompass.query.words.query_words import identifiers, is_code_name, name_parts, query_words, stem
-from codecompass.scan.path_roles import PathReader
+from codecompass.scan.path_roles import role_of
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import Narrowing
@@ -165,7 +165,6 @@ def order_of_reading(
     """
     allowed = [True] * len(paths) if sought.globs is None else chosen_paths(paths, sought.globs)
     named = list(_named(sought.paths, paths))
-    roles = PathReader()
     worth_of_levels: list[tuple[int, Sequence[float], float]] = [
         *((names[name], LEVEL_WORTH, worth) for name, worth in sought.names),
         *((words[word], (0.0, WORD_SHARE), worth) for word, worth in sought.words),
@@ -175,7 +174,7 @@ def order_of_reading(
     scores: dict[int, float] = {}
     if sought.pattern is not None and not worth_of_levels:
         # Nothing is known of what matches it.
-        scores = {number: ROLE_SHARE[roles.role(path).rank] for number, path in enumerate(paths) if allowed[number]}
+        scores = {number: ROLE_SHARE[role_of(path).rank] for number, path in enumerate(paths) if allowed[number]}
     for number, held in levels.items():
         if not held or not allowed[number] or not _can_match(sought, held, names, words):
             continue
@@ -183,7 +182,7 @@ def order_of_reading(
         if found or sought.pattern is not None:
             path = paths[number].lower()
             found += sum(WORD_SHARE * worth for word, worth in in_paths if len(word) > 2 and word in path)
-            scores[number] = found * ROLE_SHARE[roles.role(paths[number]).rank]
+            scores[number] = found * ROLE_SHARE[role_of(paths[number]).rank]
     ranked = sorted(scores, key=lambda number: (-scores[number], len(paths[number]), paths[number]))
     n_wanted = len(set(named).union(ranked))
     if sought.is_ranked and ranked:

@@ -7,6 +7,7 @@ Whole means that no letter, digit or underscore continues it: `max-time` is foun
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Final, TypeVar
 
 import msgspec
@@ -25,7 +26,7 @@ from codecompass.query.words.intent import classify
 from codecompass.query.words.line_matchers import Matcher, whole_matcher
 from codecompass.query.words.query_words import is_code_name, word_bag
 from codecompass.query.words.regex_terms import text_terms
-from codecompass.scan.path_roles import PathReader, is_history
+from codecompass.scan.path_roles import KNOWN_PATHS, is_history, role_of
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import ChunkCandidates, Passage, Snapshot
 from codecompass.store.text_queries import Filter
@@ -148,7 +149,10 @@ def find_verbatim(
     rows, others = _definitions(snapshot, held.text, where, kinds) if held.is_token else ([], [])
     if not held.is_certain and not rows:
         return None
-    found = scan_whole(snapshot, held.text, where, kinds, options, is_expired)
+    if held.is_certain:
+        found = scan_whole(snapshot, held.text, where, kinds, options, is_expired)
+    else:
+        found = _lines_if_few(snapshot, held.text, FEW_LINES, where, kinds, options, is_expired)
     if not (rows or others or found.total or files) or (not held.is_certain and found.total > FEW_LINES):
         return None
     prefer = _positions(ranked()) if len(rows) > 1 or found.total > SHORT_LIST else {}
@@ -221,10 +225,10 @@ def few_lines(
     is_words = not held.is_token and _WORDS.fullmatch(held.text) is not None
     if is_words and ranked and ranked[0].symbol is not None and word_bag(ranked[0].symbol.name) == set(held.text.split()):
         return []
-    found = scan_whole(snapshot, held.text, where, None, options, is_expired)
-    if not 0 < found.total <= FEW_LINES:
+    found = _lines_if_few(snapshot, held.text, FEW_LINES, where, None, options, is_expired).lines
+    if not found:
         return []
-    lines = in_reading_order(snapshot, found.lines, _positions(ranked))
+    lines = in_reading_order(snapshot, found, _positions(ranked))
     first = _role_of_first(snapshot, lines)
     leads = held.is_token or first < (_TESTS if is_words else _CATALOGUES)
     return hits_of_lines(snapshot, lines, None) if leads else []
@@ -256,6 +260,25 @@ def scan_whole(
     return scan_lines(snapshot, passages, whole_matcher(text, has_case=has_case), kinds, options, is_expired)
 
 
+def _lines_if_few(
+    snapshot: Snapshot,
+    text: str,
+    most: int,
+    where: Filter,
+    kinds: frozenset[SymbolKind] | None,
+    options: QueryOptions,
+    is_expired: Callable[[], bool],
+) -> FoundLines:
+    """Returns the lines that have `text` as a whole, in no order; if they are more than `most`, none of them and some larger
+    total."""
+    held = snapshot.text.chunks_holding(text_terms(text, is_whole=True), where)
+    # All of them are read or none is shown, so that no order is needed.
+    passages = held.passages(range(len(held)))
+    enough = msgspec.structs.replace(options, counted_lines=most + 1)
+    found = scan_lines(snapshot, passages, whole_matcher(text), kinds, enough, is_expired)
+    return found if found.total <= most else FoundLines((), found.scanned)
+
+
 def scan_lines(
     snapshot: Snapshot,
     passages: Iterable[Passage],
@@ -276,9 +299,8 @@ def in_reading_order(
     """Returns lines in the order in which they are read: code that can do it, configuration, tests, documents, catalogues; the
     preferred files first in each, then by path and line."""
     files = snapshot.facts.indexed_files(sorted({line.file_id for line in lines}))
-    roles = _Roles()
     chosen = {} if prefer is None else prefer
-    places = {file_id: (roles.of(file.path), chosen.get(file_id, PREFERRED_FILES), file.path) for file_id, file in files.items()}
+    places = {file_id: (_rank(file.path), chosen.get(file_id, PREFERRED_FILES), file.path) for file_id, file in files.items()}
     return sorted(lines, key=lambda line: (places[line.file_id], line.line))
 
 
@@ -295,7 +317,7 @@ def code_tokens(query: str) -> tuple[str, ...]:
 
 def is_code_file(path: str) -> bool:
     """Whether a file can do what its text says: product code, not a test, document, catalogue or copy."""
-    return _Roles().of(path) == _CODE
+    return _rank(path) == _CODE
 
 
 def _unquoted(text: str) -> str:
@@ -327,30 +349,25 @@ def _numbers(snapshot: Snapshot, held: ChunkCandidates) -> Iterator[int]:
         yield from in_order(snapshot.facts, held, ())
         return
     files = snapshot.facts.indexed_files(sorted(held.file_ids))
-    roles = _Roles()
-    for _, _, file_id in sorted((roles.of(file.path), file.path, file_id) for file_id, file in files.items()):
+    for _, _, file_id in sorted((_rank(file.path), file.path, file_id) for file_id, file in files.items()):
         yield from held.of(file_id)
 
 
-class _Roles:
-    """The order in which files are read, by their paths."""
-
-    def __init__(self) -> None:
-        self._paths = PathReader()
-
-    def of(self, path: str) -> int:
-        role = self._paths.role(path)
-        if role.is_vendored:
-            return _VENDORED
-        if role.is_generated:
-            return _GENERATED
-        if path.endswith(_CATALOGUE_ENDS) or is_history(path):
-            return _CATALOGUES
-        if role.is_test:
-            return _TESTS
-        if role.is_prose or role.is_example:
-            return _DOCUMENTS
-        return _CONFIGURATION if role.is_data else _CODE
+@lru_cache(maxsize=KNOWN_PATHS)
+def _rank(path: str) -> int:
+    """Returns the place of a file in the order of reading."""
+    role = role_of(path)
+    if role.is_vendored:
+        return _VENDORED
+    if role.is_generated:
+        return _GENERATED
+    if path.endswith(_CATALOGUE_ENDS) or is_history(path):
+        return _CATALOGUES
+    if role.is_test:
+        return _TESTS
+    if role.is_prose or role.is_example:
+        return _DOCUMENTS
+    return _CONFIGURATION if role.is_data else _CODE
 
 
 def _positions(ranked: Sequence[RankedPlace]) -> dict[int, int]:
@@ -396,7 +413,7 @@ def _role_of_first(snapshot: Snapshot, lines: Sequence[FoundLine]) -> int:
     """Returns the role of the file of the first line, as lines of code come first; the last role without lines."""
     if not lines:
         return _VENDORED
-    return _Roles().of(snapshot.facts.indexed_files([lines[0].file_id])[lines[0].file_id].path)
+    return _rank(snapshot.facts.indexed_files([lines[0].file_id])[lines[0].file_id].path)
 
 
 def _scored(hit: Hit, index: int) -> Hit:
@@ -426,9 +443,8 @@ def with_held_tokens(
         if line is not None:
             hits[number] = msgspec.structs.replace(hits[number], held=(*hits[number].held, line))
             continue
-        found = scan_whole(snapshot, token, where, None, options, is_expired)
-        if 0 < found.total <= MAX_TOKEN_LINES:
-            further += in_reading_order(snapshot, found.lines, _positions(ranked))[:1]
+        found = _lines_if_few(snapshot, token, MAX_TOKEN_LINES, where, None, options, is_expired).lines
+        further += in_reading_order(snapshot, found, _positions(ranked))[:1]
     extra = hits_of_lines(snapshot, list(dict.fromkeys(further)), None) if further else []
     kept = hits[: max(0, limit - len(extra))]
     least = min((hit.place.score for hit in kept), default=1.0)

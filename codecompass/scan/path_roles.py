@@ -60,6 +60,12 @@ HEADER_ENDINGS: Final = (".h", ".hh", ".hpp", ".hxx")
 GENERIC_STEMS: Final = word_set("index main mod init lib package default")
 """File names that say nothing without their directory."""
 
+KNOWN_PATHS: Final = 8_192
+"""Paths and directories whose kinds and words are kept, the most recently used: the questions about a tree meet the same ones."""
+
+MAX_RECURSION: Final = 64
+"""Directories one in another that are read by recursion; trees can be deeper."""
+
 MAX_WORDS_ABOVE: Final = 256
 """Words kept of the directories above a file's own; without a limit, memory would grow with the square of a tree's depth."""
 
@@ -105,56 +111,38 @@ class PathWords(Struct, frozen=True):
     """The path of `directory`."""
 
 
-class PathReader:
-    """Classifies the paths of one request. Processes each directory once for all its files."""
-
-    def __init__(self) -> None:
-        self._directories: dict[str, _Directory] = {}
-
-    def role(self, path: str) -> PathRole:
-        """Returns the kind of the file at `path` (relative, `/` separators)."""
-        directory, _, name = path.rpartition("/")
-        above, own = self._directory(directory).role, _role_of_name(name)
-        if above == PRODUCT_CODE:
-            return own
-        return PathRole(
-            is_test=above.is_test or own.is_test,
-            is_example=above.is_example,
-            is_generated=above.is_generated or own.is_generated,
-            is_vendored=above.is_vendored,
-            is_prose=own.is_prose,
-            is_data=own.is_data,
-            has_declarations=own.has_declarations,
-            is_header=own.is_header,
-        )
-
-    def words(self, path: str) -> PathWords:
-        """Returns the words of a path. The directory's name replaces a generic stem (`index.ts`)."""
-        directory, _, name = path.rpartition("/")
-        stem = tuple(split_identifier(name.lstrip(".").split(".", 1)[0]))
-        if directory and (not stem or GENERIC_STEMS.issuperset(stem)):
-            stem = self._directory(directory).own
-            directory = directory.rpartition("/")[0]
-        above = self._directory(directory)
-        return PathWords(stem, above.own, above.above, directory)
-
-    def _directory(self, path: str) -> "_Directory":
-        # From the nearest known directory down to this one. Not recursive, because trees can be deep.
-        unknown: list[str] = []
-        known = self._directories.get(path)
-        while known is None and path:
-            unknown.append(path)
-            path = path.rpartition("/")[0]
-            known = self._directories.get(path)
-        if known is None:
-            known = _ROOT
-        for directory in reversed(unknown):
-            known = _in_directory(known, directory.rpartition("/")[2])
-            self._directories[directory] = known
-        return known
+@lru_cache(maxsize=KNOWN_PATHS)
+def role_of(path: str) -> PathRole:
+    """Returns the kind of the file at `path` (relative, `/` separators)."""
+    directory, _, name = path.rpartition("/")
+    above, own = _directory(directory).role, _role_of_name(name)
+    if above == PRODUCT_CODE:
+        return own
+    return PathRole(
+        is_test=above.is_test or own.is_test,
+        is_example=above.is_example,
+        is_generated=above.is_generated or own.is_generated,
+        is_vendored=above.is_vendored,
+        is_prose=own.is_prose,
+        is_data=own.is_data,
+        has_declarations=own.has_declarations,
+        is_header=own.is_header,
+    )
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=KNOWN_PATHS)
+def words_of(path: str) -> PathWords:
+    """Returns the words of a path. The directory's name replaces a generic stem (`index.ts`)."""
+    directory, _, name = path.rpartition("/")
+    stem = tuple(split_identifier(name.lstrip(".").split(".", 1)[0]))
+    if directory and (not stem or GENERIC_STEMS.issuperset(stem)):
+        stem = _directory(directory).own
+        directory = directory.rpartition("/")[0]
+    above = _directory(directory)
+    return PathWords(stem, above.own, above.above, directory)
+
+
+@lru_cache(maxsize=KNOWN_PATHS)
 def _role_of_name(name: str) -> PathRole:
     return PathRole(
         is_test=_TEST_FILE.match(name) is not None,
@@ -166,11 +154,6 @@ def _role_of_name(name: str) -> PathRole:
     )
 
 
-def role_of(path: str) -> PathRole:
-    """Returns the kind of the file at `path`."""
-    return PathReader().role(path)
-
-
 class _Directory(Struct, frozen=True):
     role: PathRole
     own: tuple[str, ...]
@@ -178,6 +161,19 @@ class _Directory(Struct, frozen=True):
 
 
 _ROOT: Final = _Directory(PRODUCT_CODE, (), ())
+
+
+@lru_cache(maxsize=KNOWN_PATHS)
+def _directory(path: str) -> _Directory:
+    if not path:
+        return _ROOT
+    if path.count("/") < MAX_RECURSION:
+        above, _, name = path.rpartition("/")
+        return _in_directory(_directory(above), name)
+    known = _ROOT
+    for name in path.split("/"):
+        known = _in_directory(known, name)
+    return known
 
 
 def _in_directory(above: _Directory, name: str) -> _Directory:

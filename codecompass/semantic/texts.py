@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from codecompass.identity import content_hash
 from codecompass.languages.records import SymbolKind
-from codecompass.scan.path_roles import PathReader
+from codecompass.scan.path_roles import role_of
 from codecompass.settings import SemanticSettings
 from codecompass.store.rows import FileRow, SymbolRow
 from codecompass.store.snapshot import Snapshot
@@ -55,9 +55,9 @@ def vector_space(settings: SemanticSettings) -> VectorSpace:
     )
 
 
-def is_embedded(path: str, paths: PathReader) -> bool:
+def is_embedded(path: str) -> bool:
     """Returns whether a file's texts get vectors: False for generated, vendored and data files."""
-    role = paths.role(path)
+    role = role_of(path)
     return not (role.is_generated or role.is_vendored or role.is_data)
 
 

@@ -199,13 +199,15 @@ class FactsReader:
         """Returns the definitions of a file in source order."""
         return self._symbols("WHERE s.file_id = ? ORDER BY s.line_start, s.id", (file_id,))
 
-    def spans_in_files(self, file_ids: Sequence[int]) -> dict[int, list[DefinitionSpan]]:
-        """Returns the definitions of files in source order, without columns that only answers show: a third of the time."""
-        columns = "file_id, id, parent_id, kind, name, qualified_name, line_start, line_end"
+    def spans_in_files(self, file_ids: Sequence[int], kinds: Collection[SymbolKind]) -> dict[int, list[DefinitionSpan]]:
+        """Returns the definitions of these kinds in files, in source order, without columns that only answers show: a third of
+        the time."""
+        columns = "file_id, line_start, id, line_end, parent_id, kind, name, qualified_name"
         found: dict[int, list[DefinitionSpan]] = {file_id: [] for file_id in file_ids}
-        for batch in _batches(file_ids):
-            where = f"file_id IN ({_placeholders(batch)}) ORDER BY file_id, line_start, id"
-            for file_id, *row in self._rows(f"SELECT {columns} FROM symbols WHERE {where}", batch):
+        for batch in _batches_of(list(found), SQLITE_VARIABLES - len(kinds)):
+            where = f"file_id IN ({_placeholders(batch)}) AND kind IN ({_placeholders(tuple(kinds))})"
+            # Sorted here: that takes a third of the time of SQLite's own sorting.
+            for file_id, *row in sorted(self._rows(f"SELECT {columns} FROM symbols WHERE {where}", (*batch, *kinds))):
                 found[file_id].append(DefinitionSpan(*row))
         return found
 

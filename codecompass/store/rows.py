@@ -54,16 +54,16 @@ class IndexedFile(Struct, frozen=True):
     line_count: int
 
 
-class DefinitionSpan(Struct, frozen=True):
+class DefinitionSpan(Struct, frozen=True, gc=False):
     """The lines of a definition (1-based, inclusive), and what is needed to compare it with other definitions of its file."""
 
+    line_start: int
     id: int
+    line_end: int
     parent_id: int | None
     kind: SymbolKind
     name: str
     qualified_name: str
-    line_start: int
-    line_end: int
 
 
 class SymbolRow(Struct, frozen=True):

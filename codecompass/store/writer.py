@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from codecompass.languages.imports import path_tails
 from codecompass.languages.words import split_identifier
-from codecompass.scan.path_roles import PathReader
+from codecompass.scan.path_roles import role_of
 from codecompass.scan.walk import ScannedFile, SkippedFile
 from codecompass.store.forks import ForkSource
 from codecompass.store.import_edges import ImportEdges
@@ -56,7 +56,6 @@ class IndexWriter:
         """
         self._project_id = layout.project_id
         self._layout = layout
-        self._paths = PathReader()
         self._n_files = self._n_removed = self._n_symbols = 0
         self.epoch = EpochWriter(layout, fresh=fresh, source=source, parks=parks, on_step=on_step, checkpoint=checkpoint)
         connection = self.epoch.connection
@@ -261,7 +260,7 @@ class IndexWriter:
         """Writes the manifest row of a file, after removing the data of its earlier content. Returns its id."""
         if entry is None:
             self._next_file += 1
-            rank = self._paths.role(path).rank
+            rank = role_of(path).rank
             self.epoch.execute(f"INSERT INTO files VALUES (?, ?{', ?' * len(row)}, ?)", (self._next_file, path, *row, rank))
             return self._next_file
         self._remove_content(path, entry, keeps_path=row[0] == "indexed")

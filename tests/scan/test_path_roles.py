@@ -4,10 +4,10 @@ import pytest
 
 from codecompass.scan.path_roles import (
     MAX_WORDS_ABOVE,
-    PathReader,
     PathWords,
     is_history,
     role_of,
+    words_of,
 )
 
 
@@ -88,16 +88,7 @@ def test_roles_order_product_code_first():
     ],
 )
 def test_the_words_of_a_path_by_where_they_stand(path, words):
-    assert PathReader().words(path) == words
-
-
-def test_one_reader_gives_the_same_for_many_paths_as_one_for_each():
-    paths = ["a/b/c/test_x.py", "a/b/y.py", "a/tests/b/z.py", "z.py", "a/b/c/mod.rs"]
-    shared = PathReader()
-
-    assert [(shared.role(path), shared.words(path)) for path in paths] == [
-        (PathReader().role(path), PathReader().words(path)) for path in paths
-    ]
+    assert words_of(path) == words
 
 
 @pytest.mark.parametrize(
@@ -123,10 +114,9 @@ def test_changelogs_are_told_apart_from_code_about_changes(path, tells):
 
 @pytest.mark.slow
 def test_a_path_of_any_depth_is_read():
-    reader = PathReader()
     path = "tests/" + "some_words/" * 20_000 + "a.py"
 
-    assert reader.role(path).is_test
-    words = reader.words(path)
+    assert role_of(path).is_test
+    words = words_of(path)
     assert (words.stem, words.directory) == (("a",), ("some", "words"))
     assert len(words.above) <= MAX_WORDS_ABOVE

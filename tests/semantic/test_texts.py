@@ -2,7 +2,6 @@
 
 import pytest
 
-from codecompass.scan.path_roles import PathReader
 from codecompass.semantic.texts import is_embedded, texts_of
 from tests.support.workspace import TestWorkspace
 
@@ -93,4 +92,4 @@ async def test_texts_are_cut_and_prefixed(workspace):
     ],
 )
 def test_generated_vendored_and_data_files_have_none(path, wanted):
-    assert is_embedded(path, PathReader()) is wanted
+    assert is_embedded(path) is wanted

@@ -244,7 +244,7 @@ def is_scan(step: str) -> bool:
 def ask_everything(facts: "facts_module.FactsReader") -> None:
     file_id = facts.file("app/models.py").id
     symbols = facts.symbols_in_file(file_id)
-    facts.spans_in_files([file_id, 1])
+    facts.spans_in_files([file_id, 1], ("fn", "class"))
     facts.symbols_named("User", 10)
     facts.symbols_named_in("User", "app")
     facts.tests_titled(["x"], 10)

@@ -15,7 +15,7 @@ from codecompass.query.differences.file_versions import TreeDifference, Versione
 from codecompass.query.names.exact_names import is_prototype
 from codecompass.query.uses.definitions import FileNames, code_around, last_part
 from codecompass.query.uses.found_uses import Uses
-from codecompass.scan.path_roles import PathReader
+from codecompass.scan.path_roles import role_of
 from codecompass.store.rows import ImportRow, SymbolRow
 from codecompass.store.snapshot import Snapshot
 
@@ -50,7 +50,6 @@ class UsersOfChanges:
         self._snapshot = snapshot
         self._uses = Uses(snapshot, is_expired)
         self._is_expired = is_expired
-        self._paths = PathReader()
         self._symbols: dict[str, list[SymbolRow]] = {}
         self._renamed = {file.change.old_path: file.change.path for file in difference.files if file.change.status == "renamed"}
         self._new_lines: dict[str, list[range]] = {
@@ -97,7 +96,7 @@ class UsersOfChanges:
 
     def is_test(self, path: str) -> bool:
         """Whether a file is part of the tests."""
-        return self._paths.role(path).is_test
+        return role_of(path).is_test
 
     def _of_gone(self, old: VersionedDefinition, places: "_Places") -> None:
         """Adds the places that still refer to a definition that no longer exists under this name in this file."""

@@ -16,7 +16,7 @@ from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, SymbolKind,
 from codecompass.query.filters import has_kind, passes
 from codecompass.query.search_hits import KIND_WEIGHT
 from codecompass.query.words.query_words import name_parts
-from codecompass.scan.path_roles import PathReader
+from codecompass.scan.path_roles import role_of
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import Filter
@@ -57,9 +57,8 @@ def ordered(rows: Iterable[SymbolRow]) -> list[SymbolRow]:
     """
     known = list(rows)
     defined = _Defined(known)
-    paths = PathReader()
     namesakes = {row.id for row in known if row.kind not in _NO_DEFINITION}
-    return sorted(known, key=lambda row: _place_in_order(row, defined, paths, is_inner=row.parent_id in namesakes))
+    return sorted(known, key=lambda row: _place_in_order(row, defined, is_inner=row.parent_id in namesakes))
 
 
 def without_declarations(rows: Sequence[SymbolRow]) -> list[SymbolRow]:
@@ -69,8 +68,8 @@ def without_declarations(rows: Sequence[SymbolRow]) -> list[SymbolRow]:
     return kept or list(rows)
 
 
-def _place_in_order(row: SymbolRow, defined: "_Defined", paths: PathReader, *, is_inner: bool) -> tuple[object, ...]:
-    role = paths.role(row.path)
+def _place_in_order(row: SymbolRow, defined: "_Defined", *, is_inner: bool) -> tuple[object, ...]:
+    role = role_of(row.path)
     is_member = row.parent_kind in CLASS_LIKE
     return (
         row.kind in _NO_DEFINITION,

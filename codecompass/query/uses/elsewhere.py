@@ -22,7 +22,7 @@ from codecompass.query.uses.found_uses import FoundUse, FoundUses, OtherUse, Use
 from codecompass.query.uses.symbol_places import SymbolPlaces
 from codecompass.query.uses.use_lines import shown_line
 from codecompass.query.verbatim import scan_whole
-from codecompass.scan.path_roles import PathReader
+from codecompass.scan.path_roles import role_of
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import Filter
@@ -78,7 +78,6 @@ class Elsewhere:
         self._symbols = asked.symbols
         self._uses = uses
         self._file_ids = asked.file_ids
-        self._paths = PathReader()
         self._by_line: dict[tuple[int, int], ElsewhereLine] = {}
         self._bound: set[tuple[int, int]] = set()
         self.warnings: tuple[str, ...] = ()
@@ -111,7 +110,7 @@ class Elsewhere:
             for file_id, lines in by_file.items():
                 file = files[file_id]
                 left_out, others = self._heads(sorted(lines), namesakes.get(file_id, ()))
-                path_role = self._paths.role(file.path)
+                path_role = role_of(file.path)
                 reason = "document" if path_role.is_prose else self._why_text(file.language)
                 for line in lines:
                     if line not in left_out:

@@ -24,7 +24,7 @@ from codecompass.query.uses.exported_names import other_names
 from codecompass.query.uses.overloads import Overloads
 from codecompass.query.uses.symbol_places import SymbolKey, SymbolPlaces, symbol_key
 from codecompass.query.words.regex_terms import regex_terms
-from codecompass.scan.path_roles import PathReader
+from codecompass.scan.path_roles import role_of
 from codecompass.store.rows import IndexedFile, SymbolRow
 from codecompass.store.snapshot import Snapshot
 
@@ -88,7 +88,6 @@ class Uses:
         self._arguments = CallArguments(snapshot.text)
         self._snapshot = snapshot
         self._is_expired = is_expired
-        self._paths = PathReader()
 
     def of(self, target: SymbolRow) -> FoundUses:
         """Returns the uses of a definition, including those under an alias."""
@@ -141,7 +140,7 @@ class Uses:
 
     def is_test_file(self, path: str) -> bool:
         """Whether a file is part of the tests."""
-        return self._paths.role(path).is_test
+        return role_of(path).is_test
 
     def named(
         self, name: str, language: str, among: Sequence[int] | None = None
@@ -185,7 +184,7 @@ class Uses:
         self, asked: "_Asked", name: str, local: str, uses: Sequence[Use], file: FileNames, others: list[OtherUse] | None
     ) -> Iterator[FoundUse]:
         """Yields the uses that may mean what is asked for; all else is added to `others`."""
-        is_test = self._paths.role(file.path).is_test
+        is_test = role_of(file.path).is_test
         imports = [row for rows in file.imports.values() for row in rows if row.name in (name, local) or row.alias == local]
         for number, use in enumerate(uses):
             is_called = use.usage == "call" and file.traits.binding.imports_are_calls

@@ -13,6 +13,7 @@ from msgspec import Struct
 from codecompass.query.search_hits import RankedPlace, as_symbol
 from codecompass.query.words.definition_values import (
     CONTAINERS,
+    KIND_FACTOR,
     MAX_SHOWN_LINES,
     ValuedDefinition,
     ValuedFile,
@@ -62,7 +63,7 @@ def with_best_definitions(
     chosen = list(by_file)[:n_files]
     chunks = _chunks_to_read(found, chosen)
     snapshot.text.expect_texts(hit for file_id in chosen for hit in chunks[file_id])
-    spans = snapshot.facts.spans_in_files(chosen)
+    spans = snapshot.facts.spans_in_files(chosen, KIND_FACTOR)
     question = prepared_question(found)
     valued: dict[int, ValuedFile] = {}
     for file_id in chosen:

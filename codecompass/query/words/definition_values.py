@@ -70,7 +70,7 @@ changed and asked about more often."""
 FEW_WORDS: Final = 3
 """For questions of at least this many words, a definition with only one of them is not the place of a hit."""
 
-_KIND_FACTOR: Final[Mapping[SymbolKind, float]] = {
+KIND_FACTOR: Final[Mapping[SymbolKind, float]] = {
     "fn": 1.0,
     "method": 1.0,
     "macro": 1.0,
@@ -133,7 +133,8 @@ class _FileHits(Struct, frozen=True):
 
     def within(self, first: int, last: int) -> range:
         """Returns the indexes of the lines from `first` to `last`."""
-        return range(bisect_left(self.lines, first), bisect_right(self.lines, last))
+        start = bisect_left(self.lines, first)
+        return range(start, bisect_right(self.lines, last, start) if start < len(self.lines) else start)
 
 
 class PreparedQuestion(Struct, frozen=True):
@@ -158,7 +159,7 @@ def prepared_question(found: Candidates) -> PreparedQuestion:
     literals = [
         re.compile(rf"(?<!\w){re.escape(each)}(?!\w)") for each in compound_words(found.query)[:MAX_LITERALS] if found.asked.roles
     ]
-    kinds = {kind: factor * lifted.get(kind, OTHER_KIND) for kind, factor in _KIND_FACTOR.items()} if lifted else _KIND_FACTOR
+    kinds = {kind: factor * lifted.get(kind, OTHER_KIND) for kind, factor in KIND_FACTOR.items()} if lifted else KIND_FACTOR
     most = max(worth, default=0.0)
     return PreparedQuestion(
         wanted=found.wanted,
@@ -174,23 +175,20 @@ def prepared_question(found: Candidates) -> PreparedQuestion:
 def valued_file(
     places: Sequence[RankedPlace],
     texts: Sequence[tuple[int, str]],
-    definitions: Sequence[DefinitionSpan],
+    spans: Sequence[DefinitionSpan],
     question: PreparedQuestion,
 ) -> ValuedFile:
     """Values the contents of a file. `places` are its ranked places; `texts` are the chunks read, each with its first line
-    number."""
+    number; `spans` are its definitions of the kinds that compete."""
     path = places[0].file.path
     hits = _hits(texts, question)
     plain = _text_value(hits.within(places[0].line_start, places[0].line_end), hits, question)
-    spans = [span for span in definitions if span.kind in _KIND_FACTOR]
-    inside: dict[int, list[DefinitionSpan]] = {}
-    for span in spans:
-        if span.parent_id is not None and span.kind not in _VALUES:
-            inside.setdefault(span.parent_id, []).append(span)
-    own_worth = _worth_inside(spans, question)
+    names = question.wanted.names_in([span.name for span in spans])
+    file = _ValuedSpans(spans, names, hits, places, question)
     found = [
-        _valued(span, hits.within(first, span.line_end), hits, inside.get(span.id, ()), places, question, own_worth)
-        for span, first in zip(spans, _first_lines(spans, hits.empty), strict=True)
+        file.valued(span, own, in_name)
+        for span, first, in_name in zip(spans, _first_lines(spans, hits.empty), names, strict=True)
+        if (own := hits.within(first, span.line_end)) or in_name
     ]
     found = [each for each in found if each.value > 0.0]
     found.sort(key=lambda each: (-each.rank, each.span.line_start, each.span.id))
@@ -210,27 +208,14 @@ def valued_file(
     return ValuedFile(found, plain, max(best, plain), share, section)
 
 
-def _worth_inside(spans: Sequence[DefinitionSpan], question: PreparedQuestion) -> Sequence[float]:
-    """Returns the worth of each word among the definitions of one file: a word in many of their names is worth less."""
-    named: dict[int, int] = {}
-    n_functions = 0
-    for span in spans:
-        if span.kind not in CONTAINERS and span.kind not in _VALUES:
-            n_functions += 1
-            for number in question.wanted.numbers_of(span.name):
-                named[number] = named.get(number, 0) + 1
-    if n_functions < COMMON_FROM or not named:
-        return question.worth
-    return [worth * (1.0 - named.get(number, 0) / n_functions) for number, worth in enumerate(question.worth)]
-
-
 def _words_share(hits: _FileHits, question: PreparedQuestion, lines: range) -> float:
     """Returns the share of the query's worth in these lines, 0..1, or more if they match patterns of roles asked for."""
     best: dict[int, float] = {}
     for index in lines:
         for number, match in hits.words[index].items():
-            best[number] = max(best.get(number, 0.0), min(1.0, match))
-    return sum(question.worth[number] * match for number, match in best.items()) / question.total
+            if match > best.get(number, 0.0):
+                best[number] = match
+    return sum([question.worth[number] * min(1.0, match) for number, match in best.items()]) / question.total
 
 
 def _first_lines(spans: Sequence[DefinitionSpan], empty: Collection[int]) -> Iterator[int]:
@@ -250,12 +235,15 @@ def _first_lines(spans: Sequence[DefinitionSpan], empty: Collection[int]) -> Ite
 
 
 def _hits(texts: Sequence[tuple[int, str]], question: PreparedQuestion) -> _FileHits:
-    by_line: dict[int, dict[int, float]] = {}
+    joined = "\n".join([text.removesuffix("\n") for _, text in texts])
+    numbers: list[int] = []
     for first, text in texts:
-        for line, matches in question.wanted.places_in(text):
-            words = by_line.setdefault(first + line, {})
-            for number, match in matches:
-                words[number] = words.get(number, 0.0) + match
+        numbers += range(first, first + 1 + text.count("\n", 0, len(text) - 1))
+    by_line: dict[int, dict[int, float]] = {}
+    for index, matches in question.wanted.places_in(joined):
+        words = by_line.setdefault(numbers[index], {})
+        for number, match in matches:
+            words[number] = words.get(number, 0.0) + match
     # A line matches a pattern only if words of the subject are in it or in an adjacent line.
     lines = tuple(sorted(by_line))
     for number, pattern in enumerate(question.lines, len(question.wanted.worth)):
@@ -279,61 +267,98 @@ def _empty_lines(line: int, text: str) -> Iterator[int]:
         at = text.find("\n\n", counted)
 
 
-def _valued(
-    row: DefinitionSpan,
-    own: range,
-    hits: _FileHits,
-    inside: Sequence[DefinitionSpan],
-    places: Sequence[RankedPlace],
-    question: PreparedQuestion,
-    own_worth: Sequence[float],
-) -> ValuedDefinition:
-    """Values a definition. `own` are the indexes of its lines among those of `hits`; `own_worth` is the worth of words within its
-    file."""
-    nothing = ValuedDefinition(row, 0.0, 0.0, row.line_start)
-    in_name = question.wanted.numbers_of(row.name)
-    if not own and not in_name:
-        return nothing
-    length = own_lines = n_lines(row)
-    elsewhere: set[int] = set()
-    if row.kind in CONTAINERS:
-        for each in inside:
-            own_lines -= each.line_end - each.line_start + 1
-            elsewhere.update(hits.within(each.line_start, each.line_end))
-    worth, wanted = question.worth, question.wanted
-    counts: dict[int, float] = {}
-    focus, most = row.line_start, 0.0
-    for index in own:
-        if index in elsewhere:
-            continue
-        here = 0.0
-        for number, match in hits.words[index].items():
-            counts[number] = counts.get(number, 0.0) + match
-            here += worth[number] * min(1.0, match)
-        if here > most and hits.lines[index] >= row.line_start:
-            focus, most = hits.lines[index], here
-    if not counts and not in_name:
-        return nothing
-    is_weak = len(wanted.worth) >= FEW_WORDS and len({*counts, *in_name}) == 1
-    in_scope = wanted.numbers_of(row.qualified_name.removesuffix(row.name))
-    n_parts = max(1, len(split_identifier(row.name))) if in_name else 1
-    before = FOUND_BEFORE * _found_before(row, places)
+class _ValuedSpans:
+    """Values the definitions of one file."""
 
-    def worth_of(worth: Sequence[float]) -> float:
-        total = _counted(counts, max(1, own_lines), worth)
-        total += IN_SCOPE * sum(worth[number] * match for number, match in in_scope.items() if number not in in_name)
-        name = min(1.0, len(in_name) / n_parts) * sum(worth[number] * match for number, match in in_name.items())
-        return (total / question.total + before) * question.kinds[row.kind] + NAMED * name / question.total
+    def __init__(
+        self,
+        spans: Sequence[DefinitionSpan],
+        names: Sequence[Mapping[int, float]],
+        hits: _FileHits,
+        places: Sequence[RankedPlace],
+        question: PreparedQuestion,
+    ) -> None:
+        self._hits = hits
+        self._question = question
+        self._before = [(place.line_start, place.line_end, place.score) for place in places]
+        self._inside: dict[int, list[DefinitionSpan]] = {}
+        for span in spans:
+            if span.parent_id is not None and span.kind not in _VALUES:
+                self._inside.setdefault(span.parent_id, []).append(span)
+        self._own_worth = _worth_inside(spans, names, question)
 
-    value = worth_of(worth)
-    substance = SUBSTANCE * math.log(length) / MOST_SUBSTANCE * question.kinds[row.kind]
-    rank = (value if own_worth is worth else worth_of(own_worth)) + substance
-    factor = 1.0
-    if length > MAX_SHOWN_LINES:
-        factor = LONG
-    elif length <= SHORT_LINES and row.kind not in question.asked_kinds:
-        factor = SHORT
-    return ValuedDefinition(row, factor * value, factor * rank, focus, is_weak)
+    def valued(self, row: DefinitionSpan, own: range, in_name: Mapping[int, float]) -> ValuedDefinition:
+        """Values a definition. `own` are the indexes of its lines among those of the hits; `in_name` are the words in its
+        name."""
+        hits, question = self._hits, self._question
+        length = own_lines = n_lines(row)
+        elsewhere: set[int] = set()
+        if row.kind in CONTAINERS:
+            for each in self._inside.get(row.id, ()):
+                own_lines -= n_lines(each)
+                elsewhere.update(hits.within(each.line_start, each.line_end))
+        worth, wanted = question.worth, question.wanted
+        counts: dict[int, float] = {}
+        focus, most = row.line_start, 0.0
+        for index in own:
+            if index in elsewhere:
+                continue
+            here = 0.0
+            for number, match in hits.words[index].items():
+                counts[number] = counts.get(number, 0.0) + match
+                here += worth[number] * min(1.0, match)
+            if here > most and hits.lines[index] >= row.line_start:
+                focus, most = hits.lines[index], here
+        if not counts and not in_name:
+            return ValuedDefinition(row, 0.0, 0.0, row.line_start)
+        is_weak = len(wanted.worth) >= FEW_WORDS and len({*counts, *in_name}) == 1
+        in_scope = wanted.numbers_of(row.qualified_name.removesuffix(row.name))
+        shares = _shares(counts, max(1, own_lines))
+        before = FOUND_BEFORE * self._found_before(row)
+        kind = question.kinds[row.kind]
+        name_share = min(1.0, len(in_name) / max(1, len(split_identifier(row.name)))) if in_name else 0.0
+
+        def worth_of(worth: Sequence[float]) -> float:
+            total = sum([worth[number] * share for number, share in shares])
+            total += IN_SCOPE * sum([worth[number] * match for number, match in in_scope.items() if number not in in_name])
+            name = name_share * sum([worth[number] * match for number, match in in_name.items()])
+            return (total / question.total + before) * kind + NAMED * name / question.total
+
+        value = worth_of(worth)
+        substance = SUBSTANCE * math.log(length) / MOST_SUBSTANCE * kind
+        rank = (value if self._own_worth is worth else worth_of(self._own_worth)) + substance
+        factor = 1.0
+        if length > MAX_SHOWN_LINES:
+            factor = LONG
+        elif length <= SHORT_LINES and row.kind not in question.asked_kinds:
+            factor = SHORT
+        return ValuedDefinition(row, factor * value, factor * rank, focus, is_weak)
+
+    def _found_before(self, row: DefinitionSpan) -> float:
+        """Returns the share of an already ranked place that the definition covers, weighted by the place's score: 0..1."""
+        most = 0.0
+        best = self._before[0][2]
+        for first, last, score in self._before:
+            if first <= row.line_end and row.line_start <= last:
+                shared = min(row.line_end, last) - max(row.line_start, first) + 1
+                most = max(most, shared / (last - first + 1) * score / best)
+        return most
+
+
+def _worth_inside(
+    spans: Sequence[DefinitionSpan], names: Sequence[Mapping[int, float]], question: PreparedQuestion
+) -> Sequence[float]:
+    """Returns the worth of each word among the definitions of one file: a word in many of their names is worth less."""
+    named: dict[int, int] = {}
+    n_functions = 0
+    for span, in_name in zip(spans, names, strict=True):
+        if span.kind not in CONTAINERS and span.kind not in _VALUES:
+            n_functions += 1
+            for number in in_name:
+                named[number] = named.get(number, 0) + 1
+    if n_functions < COMMON_FROM or not named:
+        return question.worth
+    return [worth * (1.0 - named.get(number, 0) / n_functions) for number, worth in enumerate(question.worth)]
 
 
 def _text_value(own: range, hits: _FileHits, question: PreparedQuestion) -> float:
@@ -341,25 +366,13 @@ def _text_value(own: range, hits: _FileHits, question: PreparedQuestion) -> floa
     for index in own:
         for number, match in hits.words[index].items():
             counts[number] = counts.get(number, 0.0) + match
-    return _counted(counts, len(own), question.worth) / question.total
+    return sum([question.worth[number] * share for number, share in _shares(counts, len(own))]) / question.total
 
 
-def _counted(counts: Mapping[int, float], n_lines: int, worth: Sequence[float]) -> float:
-    """Returns the worth of the words in this many lines, saturated like BM25."""
+def _shares(counts: Mapping[int, float], n_lines: int) -> Sequence[tuple[int, float]]:
+    """Returns what the words in this many lines count of their worth, saturated like BM25."""
     usual = SATURATION * (1.0 - LENGTH_SHARE + LENGTH_SHARE * n_lines / USUAL_LINES)
-    return sum(
-        worth[number] * (REPEATED * count / (count + usual) + PRESENT * min(1.0, count)) for number, count in counts.items()
-    )
-
-
-def _found_before(row: DefinitionSpan, places: Sequence[RankedPlace]) -> float:
-    """Returns the share of an already ranked place that the definition covers, weighted by the place's score: 0..1."""
-    most = 0.0
-    for place in places:
-        shared = min(row.line_end, place.line_end) - max(row.line_start, place.line_start) + 1
-        if shared > 0:
-            most = max(most, shared / (place.line_end - place.line_start + 1) * place.score / places[0].score)
-    return most
+    return [(number, REPEATED * count / (count + usual) + PRESENT * min(1.0, count)) for number, count in counts.items()]
 
 
 def n_lines(span: DefinitionSpan) -> int:

@@ -65,18 +65,25 @@ def literal_matcher(literal: str) -> Matcher:
 def whole_matcher(literal: str, *, has_case: bool = True) -> Matcher:
     """Returns the matcher of a literal of one line where it stands as a whole: `max-time` does not match in `max-timeout`, but in
     `--max-time`."""
-    before = r"(?<!\w)" if is_word_character(literal[:1]) else ""
-    behind = r"(?!\w)" if is_word_character(literal[-1:]) else ""
-    pattern = re.compile(before + re.escape(literal) + behind, 0 if has_case else re.IGNORECASE)
-    needle = literal if has_case else None
+    begins, ends = is_word_character(literal[:1]), is_word_character(literal[-1:])
+    any_case = None if has_case else re.compile(re.escape(literal), re.IGNORECASE)
+
+    def first(text: str, position: int) -> tuple[int, int]:
+        if any_case is not None:
+            match = any_case.search(text, position)
+            return (-1, -1) if match is None else match.span()
+        start = text.find(literal, position)
+        return start, start + len(literal)
 
     def matches(text: str) -> Sequence[LineMatch]:
-        if needle is not None and needle not in text:
-            return ()
         found = []
         line = counted = position = 0
-        while (match := pattern.search(text, position)) is not None:
-            start, end = match.span()
+        # A pattern that looks at the characters around it would be tried at every position.
+        while (span := first(text, position))[0] >= 0:
+            start, end = span
+            if (begins and _continues(text[start - 1 : start])) or (ends and _continues(text[end : end + 1])):
+                position = start + 1
+                continue
             line += text.count("\n", counted, start)
             counted = start
             line_start = text.rfind("\n", 0, start) + 1
@@ -88,6 +95,10 @@ def whole_matcher(literal: str, *, has_case: bool = True) -> Matcher:
         return found
 
     return matches
+
+
+def _continues(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 def any_case_matcher(literal: str) -> Matcher:

@@ -4,7 +4,7 @@ A query is split into the tokens that the index makes of a text (`schema.index_t
 identifiers, which the index has in separate fields. Nothing here reads the index.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -250,6 +250,9 @@ class Coverage(Struct, frozen=True):
 NONE_RELATED: Final[Mapping[str, Sequence[tuple[int, float]]]] = {}
 NO_MATCHES: Final[Mapping[int, float]] = {}
 
+Matches = tuple[tuple[int, float], ...]
+"""Words of a query by number, each with how well a word matches it."""
+
 
 class WantedWords:
     """The words of one query with their worth, and related words that stand for them. Caches comparisons."""
@@ -274,8 +277,9 @@ class WantedWords:
         self._stems: dict[str, list[int]] = {}
         for index, word in enumerate(self._words):
             self._stems.setdefault(stem(word), []).append(index)
-        self._known: dict[str, tuple[tuple[int, float], ...]] = {}
-        self._places: dict[tuple[str, bool], tuple[tuple[int, float], ...]] = {}
+        self._known: dict[str, Matches] = {}
+        self._runs: dict[str, Matches] = {}
+        self._parts: dict[str, Matches] = {}
         self._names: dict[str, Mapping[int, float]] = {}
 
     def __contains__(self, word: str) -> bool:
@@ -319,41 +323,64 @@ class WantedWords:
                     best[line][index] = match
         return [self._recall(each) for each in best]
 
-    def places_in(self, text: str) -> Iterator[tuple[int, tuple[tuple[int, float], ...]]]:
-        """Yields where words of the query occur in a text, including those inside identifiers, each once and in no order: the
-        line number, from 0, and each word by number with how well it matches (SAME_START .. SAME_WORD)."""
+    def places_in(self, text: str) -> Sequence[tuple[int, Matches]]:
+        """Returns where words of the query occur in a text, including those inside identifiers, each once, by the beginnings of
+        words and then in order: the line number, from 0, and each word by number with how well it matches (SAME_START ..
+        SAME_WORD)."""
         lower = text.lower()
         if len(lower) != len(text):  # a few letters have lower-case forms of two characters
             lower = "".join(letter.lower()[:1] for letter in text)
-        known = self._places
+        found: list[tuple[int, Matches]] = []
+        find, run_at, known_runs, known_parts = lower.find, _RUN.match, self._runs, self._parts
         for start in self._beginnings:
+            at = find(start)
             line = counted = 0
-            at = lower.find(start)
+            as_pair = self._compare(start) if is_pair(start) else None
             while at >= 0:
-                if is_pair(start):
-                    matches = known.get((start, False))
+                before = text[at - 1 : at]
+                matches = as_pair
+                if as_pair is not None:
+                    pass
+                elif not before.isalnum():
+                    # Everything that begins with a letter or a digit is a run.
+                    run = run_at(text, at)[0]  # type: ignore[index]
+                    matches = known_runs.get(run)
                     if matches is None:
-                        matches = known[start, False] = self._compare(start)
+                        matches = known_runs[run] = self._matches_of(run, begins_run=True)
+                elif before.isdigit() or (
+                    # The `S` of `fooServer` and of `HTTPServer`.
+                    text[at].isupper() and (not before.isupper() or text[at + 1 : at + 2].islower())
+                ):
+                    run = run_at(text, at)[0]  # type: ignore[index]
+                    matches = known_parts.get(run)
+                    if matches is None:
+                        matches = known_parts[run] = self._matches_of(run, begins_run=False)
+                if matches:
                     line += text.count("\n", counted, at)
                     counted = at
-                    yield line, matches
-                    at = lower.find(start, at + 1)
-                    continue
-                before = text[at - 1] if at else " "
-                begins_run = not before.isalnum()
-                if begins_run or _begins_part(text, at, before):
-                    # Everything that begins with a letter or a digit is a run.
-                    run = _RUN.match(text, at)[0]  # type: ignore[index]
-                    matches = known.get((run, begins_run))
-                    if matches is None:
-                        matches = known[run, begins_run] = self._matches_of(run, begins_run=begins_run)
-                    if matches:
-                        line += text.count("\n", counted, at)
-                        counted = at
-                        yield line, matches
-                at = lower.find(start, at + 1)
+                    found.append((line, matches))
+                at = find(start, at + 1)
+        return found
 
-    def _matches_of(self, run: str, *, begins_run: bool) -> tuple[tuple[int, float], ...]:
+    def names_in(self, names: Sequence[str]) -> Sequence[Mapping[int, float]]:
+        """Returns the same as `numbers_of` for each name. Only those that have the beginning of a word are looked at."""
+        lower = "\n".join(names).lower()
+        if lower.count("\n") >= len(names):  # a title of several lines
+            return [self.numbers_of(name) for name in names]
+        found: list[Mapping[int, float]] = [NO_MATCHES] * len(names)
+        for start in self._beginnings:
+            at = lower.find(start)
+            number = counted = 0
+            while at >= 0:
+                number += lower.count("\n", counted, at)
+                found[number] = self.numbers_of(names[number])
+                counted = lower.find("\n", at)
+                if counted < 0:
+                    break
+                at = lower.find(start, counted)
+        return found
+
+    def _matches_of(self, run: str, *, begins_run: bool) -> Matches:
         """Returns the matches of the first word inside a run, and with `begins_run` also of the whole run."""
         part = _PART.match(run)
         words = {part[0].lower() if part is not None else ""}
@@ -392,7 +419,7 @@ class WantedWords:
     def _recall(self, best: Mapping[int, float]) -> float:
         return sum(self._worth[index] * degree for index, degree in best.items()) / self._total if best else 0.0
 
-    def _compare(self, word: str) -> tuple[tuple[int, float], ...]:
+    def _compare(self, word: str) -> Matches:
         # A stem is at least three letters long and begins its word, so words that begin differently cannot share one.
         if word[:_SHORTEST_STEM] not in self._starts:
             return ()
@@ -410,11 +437,3 @@ class WantedWords:
         if word in self._exact:
             degrees[self._exact[word]] = SAME_WORD
         return tuple(degrees.items())
-
-
-def _begins_part(text: str, at: int, before: str) -> bool:
-    """Whether a word begins inside an identifier: `S` of `fooServer` and of `HTTPServer`, a digit, a letter after a digit."""
-    letter = text[at]
-    if letter.isupper():
-        return not before.isupper() or text[at + 1 : at + 2].islower()
-    return before.isdigit()

@@ -18,7 +18,7 @@ from codecompass.query.filters import has_kind
 from codecompass.query.search_hits import KIND_WEIGHT, PlaceType, RankedPlace, Signals
 from codecompass.query.words.query_words import STOP_WORDS, Coverage, WantedWords, could_name, name_parts
 from codecompass.query.words.retrieval import Candidates, ChunkKey, FileCandidate, NamedSymbol, Weights
-from codecompass.scan.path_roles import PRODUCT_CODE, PathReader, PathRole
+from codecompass.scan.path_roles import PRODUCT_CODE, PathRole, role_of, words_of
 from codecompass.store.rows import IndexedFile, SymbolRow
 from codecompass.store.snapshot import ChunkHit
 
@@ -109,13 +109,11 @@ class _Paths:
 
     def __init__(self, wanted: WantedWords) -> None:
         self._wanted = wanted
-        self._reader = PathReader()
         self._directories: dict[str, Mapping[int, float]] = {}
-        self.role = self._reader.role
 
     def coverage(self, path: str) -> Coverage:
         """Returns how much of the query a path has, and how much of its stem is in the query."""
-        words = self._reader.words(path)
+        words = words_of(path)
         around = self._directories.get(words.directory_path)
         if around is None:
             above = self._wanted.matches(words.above, ABOVE_WEIGHT)
@@ -237,7 +235,7 @@ def _score(
         score += weights.text * text.best / best.best + weights.spread * text.mass / best.mass
     if definitions:
         score += _definition_score(definitions[0], weights)
-    scale: float = role_scale(candidate.file.path, paths.role(candidate.file.path), found) ** weights.role
+    scale: float = role_scale(candidate.file.path, role_of(candidate.file.path), found) ** weights.role
     return _FileScore(score * scale, scale, path.recall, definitions, text.chunks, candidate.path_bm25)
 
 
