@@ -138,11 +138,13 @@ class FilePipeline:
         tasks: Sequence[FileTask],
         *,
         parse: bool,
+        defers_uses: bool = False,
         publish_slice: Callable[[], Awaitable[object]] | None = None,
         fill: Fill | None = None,
         batch_files: int = BATCH_FILES,
     ) -> None:
-        """Sends `tasks` through the workers and writes their results; without `parse`, the text alone.
+        """Sends `tasks` through the workers and writes their results: without `parse` the text alone, with `defers_uses` all but
+        the uses of names.
 
         `publish_slice` is called whenever `slice_seconds` have passed. `fill` adds the contents to a batch if they are not in the
         working tree; it is called with consecutive tasks, in their order.
@@ -159,7 +161,7 @@ class FilePipeline:
                     filled = batch if fill is None else await fill(batch)
                     if self._give_way is not None:
                         await self._give_way()
-                    await results.send(await self._pool.run(self._batch(writer, filled, parse)))
+                    await results.send(await self._pool.run(self._batch(writer, filled, parse, defers_uses)))
 
         async with open_nursery() as nursery:
             with send:
@@ -280,7 +282,7 @@ class FilePipeline:
         if is_change:
             self.changed.add(file.path)
 
-    def _batch(self, writer: IndexWriter, tasks: Sequence[FileTask], parse: bool) -> Batch:
+    def _batch(self, writer: IndexWriter, tasks: Sequence[FileTask], parse: bool, defers_uses: bool) -> Batch:
         return Batch(
             root=os.fsencode(self._root),
             tasks=tuple(tasks),
@@ -290,6 +292,7 @@ class FilePipeline:
             parse_cpu_seconds=self._limits.parse_cpu_seconds,
             quarantined=tuple(sorted(writer.quarantined)),
             object_format=self.object_format,
+            defers_uses=defers_uses,
         )
 
 

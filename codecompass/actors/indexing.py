@@ -255,9 +255,13 @@ class IndexJob:
             await self._files.process(writer, changes.tasks, parse=False)
             await self._publish(writer, "partial")
             left = await trio.to_thread.run_sync(unparsed, writer)
-            await self._files.process(writer, left, parse=True, publish_slice=publish_slice)
+            await self._files.process(writer, left, parse=True, defers_uses=self._order.defers_uses, publish_slice=publish_slice)
+        elif is_resumed:
+            await self._files.process(
+                writer, changes.tasks, parse=True, defers_uses=self._order.defers_uses, publish_slice=publish_slice
+            )
         else:
-            await self._files.process(writer, changes.tasks, parse=True, publish_slice=publish_slice if is_resumed else None)
+            await self._files.process(writer, changes.tasks, parse=True)
 
     async def _scan(self, *, warms_up: bool = False) -> ScannedTree:
         async def warm_up() -> None:

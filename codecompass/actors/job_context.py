@@ -29,6 +29,8 @@ class JobOrder(Struct, frozen=True, kw_only=True):
     """Files to be read even if their times are unchanged."""
     text_first: bool = False
     """Publish the text of a first index separately, however small it is."""
+    defers_uses: bool = False
+    """Leave the uses of names to `uses_pass.py`, if the text of a first index is published separately."""
 
 
 class JobContext(Struct, frozen=True, kw_only=True):

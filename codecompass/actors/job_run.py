@@ -133,6 +133,7 @@ class JobRun:
                 directories=None if self.is_rebuild or self._index.meta is None else self.taken.directories,
                 files=self.taken.files,
                 text_first=self._text_first(),
+                defers_uses=True,
             )
             try:
                 return await self._bench.index(order, self._on_progress, on_published)

@@ -5,7 +5,7 @@ workspace. The actor knows it as two Protocols, `Workbench` for the index and `T
 be tested with work in virtual time.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
@@ -88,6 +88,7 @@ class TreeWork(Protocol):
     @property
     def makes_vectors(self) -> bool: ...
     async def make_vectors(self) -> bool: ...
+    async def read_uses(self, give_way: Callable[[], Awaitable[None]]) -> int: ...
 
 
 class IndexWorkbench:
@@ -258,6 +259,19 @@ class IndexWorkbench:
         """Makes the vectors that the newest generation lacks; see `VectorUpkeep.run`. Only if `makes_vectors`."""
         assert self._vectors is not None
         return await self._vectors.run()
+
+    async def read_uses(self, give_way: Callable[[], Awaitable[None]]) -> int:
+        """Reads the uses of names that the index lacks, while `give_way` lets it; see `UsesPass.run`."""
+        from codecompass.actors.uses_pass import UsesPass
+
+        context = JobContext(
+            root=self._project.root,
+            layout=self._layout,
+            pool=self._tools.pool,
+            limits=self._comparison.limits,
+            give_way=give_way,
+        )
+        return await UsesPass(context).run()
 
     async def close(self) -> None:
         """Closes the index."""

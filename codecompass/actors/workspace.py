@@ -13,6 +13,7 @@ The actor is made of parts. Each part knows only those below it, and each piece 
     freshness.py     no state: lets changes land before an answer and in the background
     job_queue.py     the running job and the waiting one (job_run.py: one job), the last one, the pause after a failure
     tracking.py      the log of changes and the watcher
+    UsesUpkeep       the reading of uses that a first index left out (uses_pass.py)
     Embedding        the making of vectors, if search by meaning is on (vector_upkeep.py)
     known_index.py   what is known of the index on disk
     workbench.py     no state of the workspace: threads, disk, worker processes
@@ -34,6 +35,7 @@ from codecompass.actors.messages import CancelJob, Envelope, Mailbox, Query, Set
 from codecompass.actors.observation import WorkspaceObservation
 from codecompass.actors.questions import Questions
 from codecompass.actors.tracking import ChangeTracker
+from codecompass.actors.uses_pass import UsesUpkeep
 from codecompass.actors.workbench import Workbench
 from codecompass.errors import Cancelled, CodeCompassError, InternalError
 from codecompass.scan.git_revisions import NamedCommit
@@ -120,6 +122,7 @@ class _WorkspaceActor:
             announce=self._announce,
             commit=context.commit,
         )
+        self._uses = None if bench.tree is None else UsesUpkeep(bench.tree, self._index, lambda: self._is_busy)
         self._embedding: Embedding | None = None
         if bench.tree is not None and bench.tree.makes_vectors:
             from codecompass.actors import vector_upkeep  # only where search by meaning is on
@@ -143,6 +146,8 @@ class _WorkspaceActor:
             self._nursery.start_soon(self._changes.keep_watch, self._freshness.follow)
         if self._embedding is not None:
             self._nursery.start_soon(self._embedding.keep_up)
+        if self._uses is not None:
+            self._nursery.start_soon(self._uses.keep_up)
         await self._loop()
         while self._in_flight:
             await self._answered.wait()
@@ -182,7 +187,12 @@ class _WorkspaceActor:
     @property
     def _is_idle(self) -> bool:
         is_embedding = self._embedding is not None and self._embedding.is_working
-        return not (self._jobs.is_running or is_embedding or self._in_flight or self._mailbox.n_queued)
+        is_reading = self._uses is not None and self._uses.is_working
+        return not (self._is_busy or is_embedding or is_reading or self._mailbox.n_queued)
+
+    @property
+    def _is_busy(self) -> bool:
+        return bool(self._jobs.is_running or self._in_flight)
 
     def _take(self, envelope: Envelope) -> None:
         match envelope.message:
@@ -233,6 +243,8 @@ class _WorkspaceActor:
             self._waiting.deadline = min(self._waiting.deadline, trio.current_time() + FORGOTTEN_IDLE_SECONDS)
         if self._embedding is not None:
             self._embedding.note()
+        if self._uses is not None:
+            self._uses.note()
         project, jobs, index = self._project(), self._jobs, self._index.on_disk
         meta = index.meta
         self._publish(

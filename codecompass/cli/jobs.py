@@ -276,6 +276,7 @@ async def _run(
 ) -> "JobReport":
     from codecompass.actors.indexing import IndexJob
     from codecompass.actors.job_context import JobContext, JobOrder
+    from codecompass.actors.uses_pass import UsesPass
     from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
 
     def watch(progress: Progress) -> None:
@@ -291,7 +292,9 @@ async def _run(
                 limits=index_limits(settings),
                 on_progress=watch,
             )
-            return await IndexJob(context, JobOrder(job_id=entry.job_id, force=force)).run()
+            report = await IndexJob(context, JobOrder(job_id=entry.job_id, force=force, defers_uses=True)).run()
+            await UsesPass(context).run()
+            return report
 
 
 def _finished(project: Project, job: JobRecord, report: "JobReport") -> FinishedJob:

@@ -100,7 +100,7 @@ class Neighbours:
         `spans` are pairs of a first and a last line.
         """
         by_definition: dict[int, Step] = {}
-        for each in self._snapshot.facts.all_uses(file.file_id):
+        for each in self.uses.of_names.all_of(file.file_id, file.language):
             for number, use in enumerate(each.uses):
                 if use.usage not in usages or not any(first <= use.line <= last for first, last in spans):
                     continue

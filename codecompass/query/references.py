@@ -278,12 +278,11 @@ def uses_from_outside(snapshot: Snapshot, symbol: ImportedSymbol, is_expired: Ca
                 found.append(_found(uses, symbol, use, names, certainty, is_import=use.line in imported.lines))
         n_elsewhere += len(named) - (len(found) - before)
         for alias, certainty in imported.names.items():
-            for _, aliased in snapshot.facts.uses([file.id], alias) if alias != symbol.name else ():
-                found += [
-                    _found(uses, symbol, use, names, certainty, is_import=False)
-                    for use in aliased
-                    if not use.receiver and use.line not in imported.lines
-                ]
+            found += [
+                _found(uses, symbol, use, names, certainty, is_import=False)
+                for use in (uses.of_names.of(file.id, file.language, alias) if alias != symbol.name else ())
+                if not use.receiver and use.line not in imported.lines
+            ]
     found.sort(key=lambda use: (use.is_test, use.file.path, use.line))
     return FoundUses(tuple(once(found)), n_elsewhere, is_cut)
 

@@ -289,6 +289,10 @@ class FactsReader:
                 if found:
                     yield IndexedFile(*file), found
 
+    def unread_uses(self) -> frozenset[int]:
+        """Returns the files whose uses are still to be read. `uses` and `all_uses` know nothing of these."""
+        return frozenset([row[0] for row in self._rows("SELECT file_id FROM unread_uses")])
+
     def all_uses(self, file_id: int) -> tuple[NameUses, ...]:
         """Returns the uses of all names in a file, sorted by name."""
         rows = self._rows("SELECT names FROM uses WHERE file_id = ?", (file_id,))

@@ -14,9 +14,13 @@ from typing import Final
 import re2
 
 from codecompass.store.facts import FactsReader, path_range
+from codecompass.units import MIB
 
 KEPT_FILES: Final = 200_000
 """The largest table that is cached, in files of about 300 bytes each. A larger one is read each time."""
+
+KEPT_USES_BYTES: Final = 32 * MIB
+"""About those of 300 MB of source. Uses are kept only until the background has read them."""
 
 
 class FileTable:
@@ -101,10 +105,31 @@ class FileTable:
         return b"".join(lines), [0, *accumulate(map(len, lines))]
 
 
-class TableCache:
-    """The file table of one generation, read on first use."""
+class KeptUses:
+    """The packed uses of files that questions have read from the text of one generation, at most KEPT_USES_BYTES."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._uses: dict[int, bytes] = {}
+        self._left = KEPT_USES_BYTES
+
+    def get(self, file_id: int) -> bytes | None:
+        """Returns the packed uses of a file, None if they are not kept."""
+        return self._uses.get(file_id)
+
+    def put(self, file_id: int, uses: bytes) -> None:
+        """Keeps the packed uses of a file, if there is room."""
+        with self._lock:
+            if file_id not in self._uses and len(uses) <= self._left:
+                self._uses[file_id] = uses
+                self._left -= len(uses)
+
+
+class TableCache:
+    """What questions about one generation share: its file table, read on first use, and uses that it does not hold yet."""
+
+    def __init__(self) -> None:
+        self.kept_uses: Final = KeptUses()
         self._lock = threading.Lock()
         self._table: FileTable | None = None
 

@@ -58,7 +58,7 @@ OVERGROWN_LEAST_BYTES: Final = 1 << 20
 
 _NO_LINKS: Final = frozenset({errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.ENOSYS})
 
-_OWN_TABLES: Final = ("files", "module_roots", "text_files", "quarantine", "meta")
+_OWN_TABLES: Final = ("files", "module_roots", "text_files", "quarantine", "unread_uses", "meta")
 """Tables that every epoch holds completely."""
 
 

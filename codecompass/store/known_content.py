@@ -124,10 +124,11 @@ def _read(place: _Place, text: FileText) -> FileSymbols | None:
         "SELECT line_start, line_end, spec, name, alias, kind, id FROM imports WHERE file_id = ? ORDER BY id", (place.file_id,)
     ).fetchall()
     uses = execute("SELECT names FROM uses WHERE file_id = ?", (place.file_id,)).fetchone()
+    is_unread = execute("SELECT 1 FROM unread_uses WHERE file_id = ?", (place.file_id,)).fetchone() is not None
     return FileSymbols(
         text.path,
         text.content_hash,
         symbols,
         tuple(Import(*row[:-1]) for row in imports),
-        b"" if uses is None else uses[0],
+        None if is_unread else b"" if uses is None else uses[0],
     )

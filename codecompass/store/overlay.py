@@ -1,8 +1,9 @@
 """The facts of a fork: an immutable base from another epoch, and an overlay with the rows that differ from it.
 
     base.db     a hard link to the facts of another epoch; never written again
-    facts.db    complete tables of files, module roots, quarantine, text files and description; of SHARED_TABLES only the rows
-                that differ; `hidden_files` lists the files whose rows in base.db do not count (removed, rewritten, moved)
+    facts.db    complete tables of files, module roots, quarantine, text files, unread uses and description; of SHARED_TABLES only
+                the rows that differ; `hidden_files` lists the files whose rows in base.db do not count (removed, rewritten,
+                moved)
 
 A connection sees both as one: temporary views hide the tables of the same name, so that a statement reads the same with and
 without a base. Writers name the table (`main.symbols`). Rows of the base keep their ids; new ids are larger. A row of `imports`
@@ -97,7 +98,7 @@ class SharedRows:
 
     def remove_file(self, file_id: int, path: str, *, keeps_path: bool) -> None:
         """Removes the symbols and uses of a file, and its path tails unless `keeps_path`. `ImportEdges` removes its imports."""
-        for table in ("symbols", "uses"):
+        for table in ("symbols", "uses", "unread_uses"):
             self._connection.execute(f"DELETE FROM main.{table} WHERE file_id = ?", (file_id,))
         if keeps_path and not self._has_base:
             return

@@ -1,8 +1,10 @@
 """The rows of the facts as Structs: files, symbols, imports, and the files of the text index."""
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
-from codecompass.languages.records import SymbolKind, Visibility
+from codecompass.languages.records import Symbol, SymbolKind, Visibility
 
 
 class FileRow(Struct, frozen=True):
@@ -131,3 +133,21 @@ class TextFile(Struct, frozen=True):
     def stamp(self) -> tuple[int, int, int]:
         """The stamp that it had when it was published (see `stamp_of`)."""
         return self.size, self.mtime_ns, self.inode
+
+
+def as_parsed(rows: Iterable[SymbolRow]) -> tuple[Symbol, ...]:
+    """Returns the definitions of a file as the parser gave them, in that order, but without documentation: for reading uses."""
+    ordered = sorted(rows, key=lambda row: row.id)
+    numbers = {row.id: number for number, row in enumerate(ordered)}
+    return tuple(
+        Symbol(
+            name=row.name,
+            kind=row.kind,
+            qualified_name=row.qualified_name,
+            line_start=row.line_start,
+            line_end=row.line_end,
+            signature=row.signature,
+            parent=-1 if row.parent_id is None else numbers.get(row.parent_id, -1),
+        )
+        for row in ordered
+    )

@@ -10,7 +10,7 @@ import tantivy
 
 from codecompass.languages.words import MAX_MARK_BYTES, MAX_TOKEN_BYTES
 
-SCHEMA_VERSION: Final = 8
+SCHEMA_VERSION: Final = 9
 PARSER_VERSION: Final = 15
 REGISTRY_VERSION: Final = 4
 
@@ -68,6 +68,7 @@ CREATE TABLE uses (                -- where a file uses names, see languages/pac
     file_id INTEGER PRIMARY KEY,
     names BLOB NOT NULL
 );
+CREATE TABLE unread_uses (file_id INTEGER PRIMARY KEY);  -- files whose uses are still to be read
 CREATE TABLE path_tails (tail TEXT NOT NULL, file_id INTEGER NOT NULL, PRIMARY KEY (tail, file_id)) WITHOUT ROWID;
 CREATE TABLE module_roots (
     file_id INTEGER NOT NULL,      -- the go.mod, tsconfig.json, package.json, Cargo.toml .. that says it

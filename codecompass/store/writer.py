@@ -112,7 +112,9 @@ class IndexWriter:
         self._next_symbol += len(file.symbols)
         self.epoch.execute_many(INSERT_SYMBOL, rows)
         self._edges.add(entry.id, file.path, entry.language, file.imports)
-        if file.uses:
+        if file.uses is None:
+            self.epoch.execute("INSERT INTO unread_uses VALUES (?)", (entry.id,))
+        elif file.uses:
             self.epoch.execute("INSERT INTO main.uses VALUES (?, ?)", (entry.id, file.uses))
         self.epoch.execute(
             "UPDATE files SET symbol_count = ?, is_parsed = 1, reason = ? WHERE id = ?",
@@ -125,6 +127,16 @@ class IndexWriter:
         self.manifest[file.path] = msgspec.structs.replace(
             entry, symbol_count=len(file.symbols), is_parsed=True, reason=file.reason
         )
+
+    def write_uses(self, path: str, content_hash: bytes, uses: bytes) -> None:
+        """Writes the uses of a file that were still to be read. Ignored unless they are, and the content is this one."""
+        entry = self.manifest.get(path)
+        if entry is None or entry.content_hash != content_hash:
+            return
+        self.epoch.begin()
+        was_unread = self.epoch.connection.execute("DELETE FROM unread_uses WHERE file_id = ?", (entry.id,)).rowcount
+        if was_unread and uses:
+            self.epoch.execute("INSERT INTO main.uses VALUES (?, ?)", (entry.id, uses))
 
     def touch(self, files: Iterable[ScannedFile]) -> None:
         """Writes the stamps of files whose content is the indexed one."""

@@ -19,13 +19,14 @@ from codecompass.worker.messages import (
     LENGTH,
     MAX_FRAME_BYTES,
     Batch,
+    FileSymbols,
     Highlight,
     ReadMarkdown,
     Reply,
     decode_order,
     encode_frame,
 )
-from codecompass.worker.parsing import Parsers, ending_limit, parse_file
+from codecompass.worker.parsing import Parsers, ending_limit, parse_file, read_uses
 from codecompass.worker.probing import probe
 from codecompass.worker.reading import read_file, reading_limit
 
@@ -63,11 +64,15 @@ def _serve(batch: Batch, sink: int, splitter: WordSplitter, parsers: Parsers) ->
     for task in batch.tasks:
         with ending_limit(reading_limit(batch)):
             read = read_file(batch, task, splitter)
-        has_symbols = read.answer.language in SYMBOL_LANGUAGES
-        will_parse = has_symbols and batch.parse
-        _write(sink, replace(read.answer, has_symbols=has_symbols, will_parse=will_parse))
-        if will_parse:
-            _write(sink, parse_file(batch, read.answer, read.source, parsers))
+        text = read.answer
+        has_symbols = text.language in SYMBOL_LANGUAGES
+        will_parse = has_symbols and batch.parse and (task.symbols is None or text.status == "unchanged")
+        _write(sink, replace(text, has_symbols=has_symbols, will_parse=will_parse))
+        if will_parse and task.symbols is not None:
+            uses = read_uses(batch, text.language, read.source, task.symbols)
+            _write(sink, FileSymbols(text.path, text.content_hash, uses=uses))
+        elif will_parse:
+            _write(sink, parse_file(batch, text, read.source, parsers))
 
 
 def _highlight(order: Highlight, sink: int) -> None:

@@ -22,7 +22,8 @@ class FileTask(Struct, frozen=True, array_like=True):
     """One file to read. `size` in bytes is from the scan; `known_hash` is the content hash in the index, empty if new.
 
     If the content still has the known hash, the answer has no text, and no symbols unless `needs_symbols`. `content` is the whole
-    file if it comes from a commit instead of the working tree.
+    file if it comes from a commit instead of the working tree. If only uses of names are to be read, `symbols` are those of the
+    content with the known hash.
     """
 
     path: str
@@ -30,6 +31,7 @@ class FileTask(Struct, frozen=True, array_like=True):
     needs_symbols: bool = False
     size: int = 0
     content: bytes | None = None
+    symbols: tuple[Symbol, ...] | None = None
 
 
 class FileText(Struct, frozen=True, array_like=True, tag="text"):
@@ -69,14 +71,14 @@ class FileText(Struct, frozen=True, array_like=True, tag="text"):
 class FileSymbols(Struct, frozen=True, array_like=True, tag="symbols"):
     """The result of parsing a file. `reason` says why it is empty: `no_grammar`, `quarantined` or `parse_failed`.
 
-    `uses` are the places where it uses names (see `languages.packed_uses`).
+    `uses` are the places where it uses names (see `languages.packed_uses`); None if they are still to be read.
     """
 
     path: str
     content_hash: bytes
     symbols: tuple[Symbol, ...] = ()
     imports: tuple[Import, ...] = ()
-    uses: bytes = b""
+    uses: bytes | None = b""
     reason: str = ""
 
 
@@ -94,6 +96,7 @@ class Batch(Struct, frozen=True, array_like=True, tag="batch"):
     - `parse_cpu_seconds`: CPU time after which the parse of one file ends the worker.
     - `quarantined`: content hashes that are never parsed.
     - `object_format`: the hash algorithm of git's ids in this workspace.
+    - `defers_uses`: the uses of names are not read, where the symbols suffice to read them later.
     """
 
     root: bytes
@@ -104,6 +107,7 @@ class Batch(Struct, frozen=True, array_like=True, tag="batch"):
     parse_cpu_seconds: float
     quarantined: tuple[bytes, ...] = ()
     object_format: ObjectFormat = "sha1"
+    defers_uses: bool = False
 
 
 class Probe(Struct, frozen=True, array_like=True, tag="probe"):

@@ -1,7 +1,7 @@
 """Parses one file in the worker process, under a CPU time limit enforced by the kernel."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import Final
@@ -11,6 +11,8 @@ from tree_sitter_language_pack import get_language
 
 from codecompass.languages import load
 from codecompass.languages.language import Language
+from codecompass.languages.records import Symbol
+from codecompass.languages.uses.lexical_rules import lexical_rules
 from codecompass.languages.uses.occurrences import occurrences
 from codecompass.languages.uses.packed_uses import packed
 from codecompass.languages.walk.embedded import embedded_code
@@ -97,12 +99,19 @@ def parse_file(batch: Batch, text: FileText, source: bytes, parsers: Parsers) ->
             extraction = extract(language, parse(language, parser, source).root_node, source, text.path)
     except _DEFECTS:
         return FileSymbols(text.path, text.content_hash, reason="parse_failed")
+    is_deferred = batch.defers_uses and lexical_rules(text.language) is not None
+    uses = None if is_deferred else read_uses(batch, text.language, source, extraction.symbols)
+    return FileSymbols(text.path, text.content_hash, extraction.symbols, extraction.imports, uses)
+
+
+def read_uses(batch: Batch, language: str, source: bytes, symbols: Sequence[Symbol]) -> bytes:
+    """Returns the packed uses of names in a file with these symbols. Kills the process if reading exceeds the CPU time of a
+    parse."""
     try:
         with ending_limit(batch.parse_cpu_seconds):
-            uses = packed(occurrences(text.language, source.decode("utf-8", "surrogatepass"), extraction.symbols))
+            return packed(occurrences(language, source.decode("utf-8", "surrogatepass"), symbols))
     except _DEFECTS:
-        uses = b""
-    return FileSymbols(text.path, text.content_hash, extraction.symbols, extraction.imports, uses)
+        return b""
 
 
 def _parse_embedded(batch: Batch, text: FileText, source: bytes, parsers: Parsers) -> FileSymbols:

@@ -1,7 +1,7 @@
 """A fake workbench for a workspace's actor: it takes virtual time and checks ownership. For testing schedules, not answers."""
 
 import random
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
 import trio
@@ -225,6 +225,9 @@ class FakeWorkbench:
 
     def is_forgotten(self, project: Project) -> bool:
         return False
+
+    async def read_uses(self, give_way: Callable[[], Awaitable[None]]) -> int:
+        return 0
 
     makes_vectors = False
 

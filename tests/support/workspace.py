@@ -11,6 +11,7 @@ from codecompass.actors.indexing import IndexJob
 from codecompass.actors.job_context import JobContext, JobOrder
 from codecompass.actors.job_state import JobReport
 from codecompass.actors.starting_point import FindBases, any_base
+from codecompass.actors.uses_pass import UsesPass
 from codecompass.actors.worker_pool import WorkerPool, open_worker_pool
 from codecompass.identity import canonical_root, project_id
 from codecompass.jobs import Progress
@@ -63,6 +64,7 @@ class TestWorkspace:
         *,
         limits: IndexLimits = LIMITS,
         force: bool = False,
+        defers_uses: bool = False,
         pool: WorkerPool | None = None,
         bases: FindBases = any_base,
         on_progress: Callable[[Progress], None] | None = None,
@@ -81,9 +83,13 @@ class TestWorkspace:
                     on_progress=on_progress,
                     on_step=on_step,
                 ),
-                JobOrder(job_id="test", force=force),
+                JobOrder(job_id="test", force=force, text_first=defers_uses, defers_uses=defers_uses),
             )
             return await job.run()
+
+    async def read_uses(self, pool: WorkerPool) -> int:
+        """Reads the uses that the index lacks; returns of how many files."""
+        return await UsesPass(JobContext(root=self.root, layout=self.layout, pool=pool, limits=LIMITS)).run()
 
     def names(self) -> set[tuple[str, str]]:
         """Returns the (path, symbol name) of every definition."""

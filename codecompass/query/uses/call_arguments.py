@@ -6,9 +6,9 @@ Most names are defined once, and the number of arguments chooses between most ov
 from typing import Final
 
 from codecompass.languages import described
-from codecompass.languages.records import Symbol
 from codecompass.languages.uses.occurrences import described_calls
 from codecompass.query.uses.definitions import FileNames
+from codecompass.store.rows import as_parsed
 from codecompass.store.snapshot import TextIndex
 
 MAX_READ: Final = 200
@@ -34,17 +34,4 @@ class CallArguments:
 
     def _read(self, file: FileNames, name: str) -> tuple[str, ...]:
         text = "".join(chunk.text for chunk in self._text.file_chunks(file.file_id))
-        numbers = {row.id: number for number, row in enumerate(file.symbols)}
-        symbols = [
-            Symbol(
-                name=row.name,
-                kind=row.kind,
-                qualified_name=row.qualified_name,
-                line_start=row.line_start,
-                line_end=row.line_end,
-                signature=row.signature,
-                parent=-1 if row.parent_id is None else numbers.get(row.parent_id, -1),
-            )
-            for row in file.symbols
-        ]
-        return described_calls(file.language, text, symbols, name)
+        return described_calls(file.language, text, as_parsed(file.symbols), name)

@@ -14,13 +14,13 @@ from msgspec.structs import replace
 from codecompass import lazy
 from codecompass.languages import described
 from codecompass.languages.records import CLASS_LIKE, Use
-from codecompass.languages.uses.lexical_rules import lexical_rules
 from codecompass.protocol.requests import Confidence, ReferenceRole
 from codecompass.query.options import no_deadline
 from codecompass.query.uses.binder import Binder
 from codecompass.query.uses.call_arguments import CallArguments
 from codecompass.query.uses.definitions import FileNames, code_around, family_of
 from codecompass.query.uses.exported_names import other_names
+from codecompass.query.uses.named_uses import NamedUses
 from codecompass.query.uses.overloads import Overloads
 from codecompass.query.uses.symbol_places import SymbolKey, SymbolPlaces, symbol_key
 from codecompass.query.words.regex_terms import regex_terms
@@ -85,6 +85,7 @@ class Uses:
 
     def __init__(self, snapshot: Snapshot, is_expired: Callable[[], bool] = no_deadline) -> None:
         self.binder: Final = Binder(snapshot.facts)
+        self.of_names: Final = NamedUses(snapshot)
         self._arguments = CallArguments(snapshot.text)
         self._snapshot = snapshot
         self._is_expired = is_expired
@@ -109,8 +110,7 @@ class Uses:
                 names = self.binder.definitions.names_of(file.id, file.path, file.language)
                 found += self._meant(asked, name, name, uses, names, others)
                 for alias in self._aliases(name, names):
-                    for _, aliased in self._snapshot.facts.uses([file.id], alias):
-                        found += self._meant(asked, name, alias, aliased, names, None)
+                    found += self._meant(asked, name, alias, self.of_names.of(file.id, file.language, alias), names, None)
         for target in () if is_cut else asked.leading:
             for local, file, uses in self._renamed(target):
                 names = self.binder.definitions.names_of(file.id, file.path, file.language)
@@ -146,14 +146,7 @@ class Uses:
         self, name: str, language: str, among: Sequence[int] | None = None
     ) -> Iterator[tuple[IndexedFile, tuple[Use, ...]]]:
         """Yields the files of the language's family that use a name, with the uses, by path: all, or those `among` these ids."""
-        family = family_of(language)
-        found = [
-            (file, uses)
-            for file, uses in self._snapshot.facts.uses(self._files_with(name, language) if among is None else among, name)
-            if (rules := lexical_rules(file.language)) is not None and rules.family == family
-        ]
-        found.sort(key=lambda item: item[0].path)
-        yield from found
+        return self.of_names.in_files(self._files_with(name, language) if among is None else among, name, family_of(language))
 
     def n_files(self, name: str) -> int:
         """Returns how many files may use a name: the cost of finding its uses."""

@@ -1,0 +1,58 @@
+"""Reads the uses of names in files: as the index holds them, or, where they are still to be read, from the indexed text.
+
+The uses of a file follow from its text and its symbols, which a generation always holds. So an answer is the same before and
+after the background has read them (`actors/uses_pass.py`); before, it takes longer.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from codecompass.languages.records import NameUses, Use
+from codecompass.languages.uses.lexical_rules import lexical_rules
+from codecompass.languages.uses.occurrences import occurrences
+from codecompass.languages.uses.packed_uses import packed, unpacked, unpacked_all
+from codecompass.store.rows import IndexedFile, as_parsed
+from codecompass.store.snapshot import Snapshot
+
+
+class NamedUses:
+    """The uses of names, for one question. What it reads from text is kept for later questions about the generation."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._facts = snapshot.facts
+        self._text = snapshot.text
+        self._kept = snapshot.tables.kept_uses
+        self._unread: Final = snapshot.facts.unread_uses()
+
+    def in_files(self, file_ids: Sequence[int], name: str, family: str) -> Iterator[tuple[IndexedFile, tuple[Use, ...]]]:
+        """Yields the files of a family of languages that use a name, with the uses, by path. Reads lazily what is unread."""
+        found: list[tuple[IndexedFile, tuple[Use, ...] | None]] = list(self._facts.uses(file_ids, name))
+        if self._unread:
+            unread = self._facts.indexed_files([each for each in file_ids if each in self._unread])
+            found += [(file, None) for file in unread.values()]
+        found = [item for item in found if (rules := lexical_rules(item[0].language)) is not None and rules.family == family]
+        found.sort(key=lambda item: item[0].path)
+        for file, known in found:
+            uses = unpacked(self._read(file.id, file.language), name) if known is None else known
+            if uses:
+                yield file, uses
+
+    def of(self, file_id: int, language: str, name: str) -> tuple[Use, ...]:
+        """Returns the uses of a name in one file."""
+        if file_id in self._unread:
+            return unpacked(self._read(file_id, language), name)
+        return next((uses for _, uses in self._facts.uses([file_id], name)), ())
+
+    def all_of(self, file_id: int, language: str) -> tuple[NameUses, ...]:
+        """Returns the uses of all names in a file, sorted by name."""
+        if file_id in self._unread:
+            return unpacked_all(self._read(file_id, language))
+        return self._facts.all_uses(file_id)
+
+    def _read(self, file_id: int, language: str) -> bytes:
+        uses = self._kept.get(file_id)
+        if uses is None:
+            text = "".join(chunk.text for chunk in self._text.file_chunks(file_id))
+            uses = packed(occurrences(language, text, as_parsed(self._facts.symbols_in_file(file_id))))
+            self._kept.put(file_id, uses)
+        return uses
