@@ -17,11 +17,8 @@ from codecompass.languages import SYMBOL_LANGUAGES, described
 from codecompass.worker.messages import CodeText, Highlight, Highlighted, Span
 from codecompass.worker.parsing import ending_limit
 
-FORMATS: Final = {
-    "cmake": "cmake", "css": "css", "dockerfile": "docker", "html": "html", "json": "json", "make": "make",
-    "terraform": "terraform", "toml": "toml", "xml": "xml", "yaml": "yaml",
-}  # fmt: skip
-"""The lexers of the languages without symbols that are highlighted. The others, Markdown for one, are shown plain."""
+FORMATS: Final = {"xml": "xml"}
+"""The lexers of the languages without symbols that are highlighted. The others are shown plain."""
 
 MAX_LEXERS: Final = 64
 
