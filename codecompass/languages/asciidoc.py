@@ -8,7 +8,7 @@ from codecompass.languages.language import Language
 from codecompass.languages.walk.text_rules import headings
 
 _LISTINGS = lazy.pattern(
-    r"^(?P<fence>-{4,}|\.{4,}|`{3,}|/{4,}|\+{4,})[^\n]*\n.*?(?:^(?P=fence)[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
+    r"^(?P<fence>-{4,}+|\.{4,}+|`{3,}+|/{4,}+|\+{4,}+)[^\n]*\n.*?(?:^(?P=fence)[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
 )
 
 

@@ -17,7 +17,7 @@ from codecompass.languages.walk.text_rules import Entry, closing_braces, hidden,
 _HIDDEN: Final = any_of(BLOCK, r"(?<![:\w\"'(/])//[^\n]*+", DOUBLE, SINGLE)
 _COMMENTS: Final = any_of(BLOCK, r"(?<![:\w\"'(/])//[^\n]*+")
 _IMPORT: Final = lazy.pattern(r"@(?:import|use|forward)\s++(?:\([\w, ]++\)\s*+)?(?:url\()?[\"']([^\"'\n]++)")
-_HEAD: Final = lazy.pattern(r"[^{};]++(?=\{)")
+_HEAD: Final = lazy.pattern(r"(?:\A|(?<=[{};]))[^{};]++(?=\{)")
 _SELECTOR: Final = lazy.pattern(r"[^,()]++(?>(?:\([^()]*+\)[^,()]*+)*)")
 _NAMED: Final = lazy.pattern(r"[.#%](-?[^\W\d][\w-]*+)")
 _DECLARED: Final = lazy.pattern(

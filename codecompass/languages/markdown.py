@@ -9,7 +9,7 @@ from codecompass.languages.walk.text_rules import headings
 
 _NO_HEADINGS = lazy.pattern(
     r"\A---\n.*?\n(?:---|\.\.\.)[ \t]*$|<!--.*?(?:-->|\Z)"
-    r"|^[ \t>]*+(?P<fence>`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t>]*+(?P=fence)[`~]*+[ \t]*$|\Z)",
+    r"|^[ \t>]*+(?P<fence>`{3,}+|~{3,}+)[^\n]*\n.*?(?:^[ \t>]*+(?P=fence)[`~]*+[ \t]*$|\Z)",
     re.DOTALL | re.MULTILINE,
 )
 

@@ -14,7 +14,7 @@ _LABEL = r"[ \t]*+\"(?P<{}>[^\"\n]*+)\""
 _HIDDEN = any_of(HASH, SLASHES, BLOCK, DOUBLE)
 _COMMENTS = any_of(HASH, r"(?<!:)//[^\n]*+", BLOCK)
 
-_TYPE = r"[a-z]\w*+_\w++"
+_TYPE = r"[a-z]\w*?_\w++"
 """The type of a resource, whose first word is that of its provider."""
 
 _MARKS: Final = (b"#", b"//", b"/*")
@@ -36,12 +36,13 @@ TERRAFORM = Language(
             "value": "key",
         },
         scopes={"variable": "var", "output": "output", "module": "module", "local": "local", "provider": "provider"},
+        joined="resource",
     ),
     comment_starts=_MARKS,
     uses=references(
         "terraform",
         r"(?<![\w.])(?:(?:var|local)\.(?P<variable>[\w-]++)|module\.(?P<command>[\w-]++)"
-        rf"|(?:data\.)?{_TYPE}\.(?P<command2>[a-zA-Z_][\w-]*+))",
+        rf"|(?:data\.)?(?P<command2>{_TYPE}\.[a-zA-Z_][\w-]*+))",
         _COMMENTS,
     ),
     binding=Binding(directories_are_packages=True),

@@ -52,6 +52,7 @@ def braces(
     inside: Mapping[str, str] | None = None,
     kinds: Mapping[str, SymbolKind | Literal[""]] | None = None,
     scopes: Mapping[str, str] | None = None,
+    joined: str = "",
     package: str = "",
     imports: str = "",
     import_kind: str = "include",
@@ -60,7 +61,7 @@ def braces(
 
     `pattern` sees the text without comments and contents of strings; names are taken from the text itself. `inside` says for a
     group in which others, separated by blanks, it is looked for only; `kinds` which kind a group has that is not named like one,
-    `scopes` what qualifies its names. The group of `package` qualifies all names, that of `imports` is the path of an imported
+    `scopes` what qualifies its names; of the group `joined` the scope is part of the name. The group of `package` qualifies all names, that of `imports` is the path of an imported
     file.
     """
     heads = lazy.pattern(pattern, re.MULTILINE)
@@ -97,8 +98,11 @@ def braces(
             scope = prefixes.get(base) or ("" if len(open_) > (block is not None) else outermost)
             if "scope" in heads.groupindex and match["scope"]:
                 scope += "." * (scope != "") + text[match.start("scope") : match.end("scope")]
+            name = text[start:stop]
+            if base == joined and scope:
+                name, scope = f"{scope}.{name}", ""
             signature = text[begin : begin + len(code[begin : min(head, begin + HEAD)].rstrip())]
-            yield Entry(text[start:stop], known.get(base) or cast("SymbolKind", base), start, end, scope, signature)
+            yield Entry(name, known.get(base) or cast("SymbolKind", base), start, end, scope, signature)
 
     return outline
 
