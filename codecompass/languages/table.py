@@ -129,7 +129,10 @@ LANGUAGES: Final[Mapping[str, Row]] = {
     "zig": Row(extensions=".zig", module="zig"),
     # Schemas, infrastructure, configuration, documents and styles, which are read as text.
     "asciidoc": Row(extensions=".adoc .asciidoc", module="asciidoc", is_read_as_text=True),
+    "avro": Row(extensions=".avdl", module="avro", is_read_as_text=True),
     "bazel": Row(extensions=".bazel .bzl .star", names="BUILD WORKSPACE", module="starlark", is_read_as_text=True),
+    "bicep": Row(extensions=".bicep .bicepparam", module="bicep", is_read_as_text=True),
+    "capnp": Row(extensions=".capnp", aliases="capnproto", module="capnp", is_read_as_text=True),
     "cmake": Row(extensions=".cmake", names="CMakeLists.txt", module="cmake", is_read_as_text=True),
     "css": Row(extensions=".css", module="css", is_read_as_text=True),
     "dockerfile": Row(
@@ -144,8 +147,8 @@ LANGUAGES: Final[Mapping[str, Row]] = {
     "hcl": Row(extensions=".hcl .nomad", module="terraform", is_read_as_text=True),
     "html": Row(extensions=".htm .html .xhtml", module="html", is_read_as_text=True),
     "ini": Row(
-        extensions=".cfg .conf .editorconfig .ini .properties .desktop .service",
-        names=".editorconfig .flake8 .gitconfig .gitmodules .npmrc .pylintrc",
+        extensions=".cfg .conf .editorconfig .ini .properties .desktop .service .socket .timer .mount .target",
+        names=".editorconfig .env.example .env.sample .env.template .flake8 .gitconfig .gitmodules .npmrc .pylintrc",
         module="ini",
         is_read_as_text=True,
     ),
@@ -164,6 +167,7 @@ LANGUAGES: Final[Mapping[str, Row]] = {
     "just": Row(
         extensions=".just", names="Justfile justfile .justfile", interpreters="just", module="just", is_read_as_text=True
     ),
+    "kconfig": Row(names="Kconfig", module="kconfig", is_read_as_text=True),
     "latex": Row(extensions=".cls .latex .ltx .sty .tex", aliases="tex", module="latex", is_read_as_text=True),
     "less": Row(extensions=".less", module="css", is_read_as_text=True),
     "make": Row(
@@ -174,13 +178,16 @@ LANGUAGES: Final[Mapping[str, Row]] = {
         module="make",
         is_read_as_text=True,
     ),
+    "man": Row(extensions=".1 .3 .5 .7 .8 .man .mdoc", module="man", is_read_as_text=True),
     "markdown": Row(extensions=".markdown .md .mdown .mdx .mkd .qmd .rmd", aliases="md", module="markdown", is_read_as_text=True),
     "meson": Row(extensions=".wrap", names="meson.build meson_options.txt", module="meson", is_read_as_text=True),
+    "nginx": Row(extensions=".nginx .nginxconf", names="nginx.conf", module="nginx", is_read_as_text=True),
     "org": Row(extensions=".org", module="org", is_read_as_text=True),
     "prisma": Row(extensions=".prisma", module="prisma", is_read_as_text=True),
     "protobuf": Row(extensions=".proto", aliases="proto", module="protobuf", is_read_as_text=True),
     "restructuredtext": Row(extensions=".rest .rst", aliases="rst", module="restructuredtext", is_read_as_text=True),
     "scss": Row(extensions=".scss", module="css", is_read_as_text=True),
+    "smithy": Row(extensions=".smithy", module="smithy", is_read_as_text=True),
     "starlark": Row(extensions=".starlark", names="Tiltfile", module="starlark", is_read_as_text=True),
     "terraform": Row(extensions=".tf .tfvars", aliases="tf opentofu hcl2", module="terraform", is_read_as_text=True),
     "thrift": Row(extensions=".thrift", module="thrift", is_read_as_text=True),
@@ -188,6 +195,15 @@ LANGUAGES: Final[Mapping[str, Row]] = {
         extensions=".toml",
         names="Cargo.lock Gopkg.lock Pipfile pdm.lock poetry.lock uv.lock",
         module="toml",
+        is_read_as_text=True,
+    ),
+    "wit": Row(extensions=".wit", module="wit", is_read_as_text=True),
+    "xml": Row(
+        extensions=(
+            ".csproj .dtd .fsproj .plist .pom .props .resx .rss .storyboard .svg .targets .vbproj .wsdl .xaml .xib "
+            ".xlf .xliff .xml .xsd .xsl .xslt"
+        ),
+        module="xml",
         is_read_as_text=True,
     ),
     "yaml": Row(
@@ -277,12 +293,6 @@ LANGUAGES: Final[Mapping[str, Row]] = {
     "vhdl": Row(extensions=".vhd .vhdl"),
     "vim": Row(extensions=".vim .vimrc", names=".exrc .gvimrc .vimrc"),
     "wgsl": Row(extensions=".wgsl"),
-    "xml": Row(
-        extensions=(
-            ".csproj .dtd .fsproj .plist .pom .props .resx .rss .storyboard .svg .targets .vbproj .wsdl .xaml .xib "
-            ".xlf .xliff .xml .xsd .xsl .xslt"
-        )
-    ),
     "zon": Row(extensions=".zon"),
 }
 """By name."""

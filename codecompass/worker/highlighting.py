@@ -17,9 +17,6 @@ from codecompass.languages import SYMBOL_LANGUAGES, described
 from codecompass.worker.messages import CodeText, Highlight, Highlighted, Span
 from codecompass.worker.parsing import ending_limit
 
-FORMATS: Final = {"xml": "xml"}
-"""The lexers of the languages without symbols that are highlighted. The others are shown plain."""
-
 MAX_LEXERS: Final = 64
 
 CLASSES: Final[tuple[tuple[_TokenType, str], ...]] = (
@@ -120,7 +117,7 @@ def _class_of(token: _TokenType) -> str:
 @lru_cache(maxsize=MAX_LEXERS)
 def lexer_of(language: str) -> Lexer | None:
     """Returns the lexer of one of our languages; None for one that is shown plain, as those with code of another one are."""
-    name: str | None = FORMATS.get(language)
+    name: str | None = None
     options: Mapping[str, bool] = {}
     if language in SYMBOL_LANGUAGES and described(language).embedded is None:
         display = described(language).display

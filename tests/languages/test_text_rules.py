@@ -17,118 +17,22 @@ FORMATS = [name for name in languages.SYMBOL_LANGUAGES if LANGUAGES[name].is_rea
 CPU_SECONDS = 4
 """Several times the cost of the slowest text below; at quadratic cost, a text takes minutes."""
 
-SHAPES = (
-    *(
-        '"',
-        "'",
-        "`",
-        "{",
-        "}",
-        "(",
-        ")",
-        "[",
-        "]",
-        "<",
-        ">",
-        "#",
-        "/",
-        "*",
-        "=",
-        "-",
-        ":",
-        ".",
-        "\\",
-        "$",
-        "\n",
-        "\t",
-        " ",
-        "a",
-        ",",
-    ),
-    *(
-        "# a\n",
-        "== a\n",
-        "* a\n",
-        "a\n=\n",
-        "a\n---\n\n",
-        "```\n",
-        "<!--",
-        "/*",
-        "//",
-        "--\n",
-        "\n\n",
-        "a:\n",
-        " a: b\n",
-        "- a\n",
-        "- ",
-    ),
-    *(
-        '"a":',
-        "{a",
-        "a {",
-        "a { ",
-        ".a,",
-        ".a {\n",
-        "a=",
-        "a = ",
-        "a: ",
-        "$(",
-        "${",
-        "${a",
-        "{{",
-        "\\section{",
-        "\\label{",
-        "\\ref{a}",
-    ),
-    *(
-        "message A {\n",
-        "A = 1;",
-        "rpc A(",
-        'resource "a" "b" {\n',
-        "FROM a AS b\n",
-        "define a\n",
-        "function(a\n",
-        "add_library(a\n",
-    ),
-    *(
-        "def f(\n",
-        "a(\n",
-        'a(name = "b"',
-        "[a]\n",
-        "[[a]]\n",
-        "a.",
-        "<h1>",
-        "<h1>a",
-        "<a id=",
-        "<a ",
-        "@mixin a {",
-        "@a",
-        "&-a {",
-        ":a(",
-    ),
-    *(
-        '{"a":',
-        '{"a":[',
-        '"a" "b"',
-        "---\n",
-        "apiVersion: a\nkind: b\nmetadata:\n  name: c\n---\n",
-        "a: |\n  b: c\n",
-        "? a\n",
-        "\\def\\a",
-    ),
-    *(
-        "type A {\n",
-        "a(b: ",
-        "1: i32 a, ",
-        "model A {\n",
-        "alias a := b\n",
-        "a b c:",
-        "test('a'",
-        "#+begin_src\n",
-        "....\n",
-        "a b=c d ",
-    ),
-)
+_PIECES = r"""
+" | ' | ` | { | } | ( | ) | [ | ] | < | > | # | / | * | = | - | : | . | \\ | $ | \n | \t | a | , | # a\n | == a\n
+* a\n | a\n=\n | a\n---\n\n | ```\n | <!-- | /* | // | --\n | \n\n | a:\n |  a: b\n | - a\n | -  | "a": | {a | a {
+a {  | .a, | .a {\n | a= | a =  | a:  | $( | ${ | ${a | {{ | \\section{ | \\label{ | \\ref{a} | message A {\n
+A = 1; | rpc A( | resource "a" "b" {\n | FROM a AS b\n | define a\n | function(a\n | add_library(a\n | def f(\n
+a(\n | a(name = "b" | [a]\n | [[a]]\n | a. | <h1> | <h1>a | <a id= | <a  | @mixin a { | @a | &-a { | :a( | {"a":
+{"a":[ | "a" "b" | ---\n | apiVersion: a\nkind: b\nmetadata:\n  name: c\n---\n | a: |\n  b: c\n | ? a\n | \\def\\a
+type A {\n | a(b:  | 1: i32 a,  | model A {\n | alias a := b\n | a b c: | test('a' | #+begin_src\n | ....\n
+a b=c d
+"""
+"""What is repeated, separated by bars and written with escapes."""
+
+SHAPES = [
+    " ",
+    *(piece.encode().decode("unicode_escape") for line in _PIECES.strip("\n").split("\n") for piece in line.split(" | ")),
+]
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -164,4 +68,4 @@ def test_bytes_changed_at_random_raise_nothing(name):
 
 
 def test_kinds_of_documents_are_kinds():
-    assert DOCUMENT_KINDS <= set(SYMBOL_KINDS)
+    assert set(SYMBOL_KINDS) >= DOCUMENT_KINDS

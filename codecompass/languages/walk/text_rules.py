@@ -61,8 +61,8 @@ def braces(
 
     `pattern` sees the text without comments and contents of strings; names are taken from the text itself. `inside` says for a
     group in which others, separated by blanks, it is looked for only; `kinds` which kind a group has that is not named like one,
-    `scopes` what qualifies its names; of the group `joined` the scope is part of the name. The group of `package` qualifies all names, that of `imports` is the path of an imported
-    file.
+    `scopes` what qualifies its names. Of the group `joined` the scope is part of the name. The group of `package` qualifies all
+    names, that of `imports` is the path of an imported file.
     """
     heads = lazy.pattern(pattern, re.MULTILINE)
     imported, packaged = lazy.pattern(imports, re.MULTILINE), lazy.pattern(package, re.MULTILINE)
@@ -102,7 +102,15 @@ def braces(
             if base == joined and scope:
                 name, scope = f"{scope}.{name}", ""
             signature = text[begin : begin + len(code[begin : min(head, begin + HEAD)].rstrip())]
-            yield Entry(name, known.get(base) or cast("SymbolKind", base), start, end, scope, signature)
+            yield Entry(
+                name,
+                known.get(base) or cast("SymbolKind", base),
+                start,
+                end,
+                scope,
+                signature,
+                None if _is_first(code, begin) else "",
+            )
 
     return outline
 
