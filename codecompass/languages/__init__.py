@@ -22,7 +22,7 @@ def load(name: str) -> "Language":
         KeyError: the language has no symbols (`markdown`, `text`) or is unknown.
     """
     language = described(name)
-    if not language.grammar:
+    if not language.grammar and language.outline is None:
         raise KeyError(name)
     return language
 

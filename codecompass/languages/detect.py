@@ -42,6 +42,7 @@ _VARIANTS: Final = {
     "Containerfile": "dockerfile",
     "Makefile": "make",
     "Jenkinsfile": "groovy",
+    "Kconfig": "kconfig",
 }
 """File names that may have a suffix: `Dockerfile.dev`, `Makefile.linux`."""
 

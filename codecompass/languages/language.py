@@ -19,6 +19,7 @@ from codecompass.languages.records import SIGNATURE_LIMIT, Import, SymbolKind, V
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.walk.block_tests import BlockTestSyntax
 from codecompass.languages.walk.embedded import EmbeddedCode
+from codecompass.languages.walk.text_rules import Outline
 from codecompass.languages.written_types import WrittenTypes
 
 
@@ -207,6 +208,8 @@ class Language(Struct, frozen=True, kw_only=True):
     """Name of the tree-sitter grammar; empty for a language that is not parsed."""
     rules: Mapping[str, Rule] = {}
     """By node type of the grammar."""
+    outline: Outline | None = None
+    """Reads definitions and imports from the text instead (`walk/text_rules.py`), for a language that is not parsed."""
     separator: str = "."
     """Separates the parts of a qualified name."""
     member_separator: str | None = None

@@ -8,7 +8,9 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
+from codecompass.protocol.kinds import DOCUMENT_KINDS as DOCUMENT_KINDS
 from codecompass.protocol.kinds import SYMBOL_KINDS as SYMBOL_KINDS
+from codecompass.protocol.kinds import UNBOUND_KINDS as UNBOUND_KINDS
 from codecompass.protocol.kinds import SymbolKind as SymbolKind
 
 CLASS_LIKE: Final[frozenset[SymbolKind]] = frozenset({"class", "struct", "enum", "trait", "interface", "impl"})

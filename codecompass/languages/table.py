@@ -29,6 +29,8 @@ class Row(Struct, frozen=True, kw_only=True):
     """The package that the grammar comes from, if it is not in the pack."""
     has_symbols: bool = True
     """Whether the module has a grammar and rules for definitions, or embeds a language that has."""
+    is_read_as_text: bool = False
+    """Whether the module reads definitions from the text, without a grammar."""
 
 
 class Ecosystem(Struct, frozen=True, kw_only=True):
@@ -125,28 +127,109 @@ LANGUAGES: Final[Mapping[str, Row]] = {
     "tsx": Row(extensions=".tsx", aliases="ts typescript", module="ecmascript"),
     "vue": Row(extensions=".vue", module="vue", grammar="typescript"),
     "zig": Row(extensions=".zig", module="zig"),
+    # Schemas, infrastructure, configuration, documents and styles, which are read as text.
+    "asciidoc": Row(extensions=".adoc .asciidoc", module="asciidoc", is_read_as_text=True),
+    "avro": Row(extensions=".avdl", module="avro", is_read_as_text=True),
+    "bazel": Row(extensions=".bazel .bzl .star", names="BUILD WORKSPACE", module="starlark", is_read_as_text=True),
+    "bicep": Row(extensions=".bicep .bicepparam", module="bicep", is_read_as_text=True),
+    "capnp": Row(extensions=".capnp", aliases="capnproto", module="capnp", is_read_as_text=True),
+    "cmake": Row(extensions=".cmake", names="CMakeLists.txt", module="cmake", is_read_as_text=True),
+    "css": Row(extensions=".css", module="css", is_read_as_text=True),
+    "dockerfile": Row(
+        extensions=".dockerfile .containerfile",
+        names="Containerfile Dockerfile",
+        aliases="docker",
+        module="dockerfile",
+        is_read_as_text=True,
+    ),
+    "gomod": Row(names="go.mod go.sum go.work", module="gomod", is_read_as_text=True),
+    "graphql": Row(extensions=".gql .graphql .graphqls", aliases="gql", module="graphql", is_read_as_text=True),
+    "hcl": Row(extensions=".hcl .nomad", module="terraform", is_read_as_text=True),
+    "html": Row(extensions=".htm .html .xhtml", module="html", is_read_as_text=True),
+    "ini": Row(
+        extensions=".cfg .conf .editorconfig .ini .properties .desktop .service .socket .timer .mount .target",
+        names=".editorconfig .env.example .env.sample .env.template .flake8 .gitconfig .gitmodules .npmrc .pylintrc",
+        module="ini",
+        is_read_as_text=True,
+    ),
+    "json": Row(
+        extensions=".geojson .har .json .jsonl .ndjson .webmanifest",
+        names=".babelrc .jshintrc .lintstagedrc .prettierrc .swcrc Pipfile.lock composer.lock flake.lock",
+        module="json",
+        is_read_as_text=True,
+    ),
+    "jsonc": Row(
+        extensions=".code-workspace .json5 .jsonc",
+        names=".eslintrc devcontainer.json jsconfig.json tsconfig.json .eslintrc.json",
+        module="json",
+        is_read_as_text=True,
+    ),
+    "just": Row(
+        extensions=".just", names="Justfile justfile .justfile", interpreters="just", module="just", is_read_as_text=True
+    ),
+    "kconfig": Row(names="Kconfig", module="kconfig", is_read_as_text=True),
+    "latex": Row(extensions=".cls .latex .ltx .sty .tex", aliases="tex", module="latex", is_read_as_text=True),
+    "less": Row(extensions=".less", module="css", is_read_as_text=True),
+    "make": Row(
+        extensions=".mak .mk",
+        names="BSDmakefile GNUmakefile Kbuild Makefile Makefile.am Makefile.in makefile",
+        interpreters="make",
+        aliases="makefile",
+        module="make",
+        is_read_as_text=True,
+    ),
+    "man": Row(extensions=".1 .3 .5 .7 .8 .man .mdoc", module="man", is_read_as_text=True),
+    "markdown": Row(extensions=".markdown .md .mdown .mdx .mkd .qmd .rmd", aliases="md", module="markdown", is_read_as_text=True),
+    "meson": Row(extensions=".wrap", names="meson.build meson_options.txt", module="meson", is_read_as_text=True),
+    "nginx": Row(extensions=".nginx .nginxconf", names="nginx.conf", module="nginx", is_read_as_text=True),
+    "org": Row(extensions=".org", module="org", is_read_as_text=True),
+    "prisma": Row(extensions=".prisma", module="prisma", is_read_as_text=True),
+    "protobuf": Row(extensions=".proto", aliases="proto", module="protobuf", is_read_as_text=True),
+    "restructuredtext": Row(extensions=".rest .rst", aliases="rst", module="restructuredtext", is_read_as_text=True),
+    "scss": Row(extensions=".scss", module="css", is_read_as_text=True),
+    "smithy": Row(extensions=".smithy", module="smithy", is_read_as_text=True),
+    "starlark": Row(extensions=".starlark", names="Tiltfile", module="starlark", is_read_as_text=True),
+    "terraform": Row(extensions=".tf .tfvars", aliases="tf opentofu hcl2", module="terraform", is_read_as_text=True),
+    "thrift": Row(extensions=".thrift", module="thrift", is_read_as_text=True),
+    "toml": Row(
+        extensions=".toml",
+        names="Cargo.lock Gopkg.lock Pipfile pdm.lock poetry.lock uv.lock",
+        module="toml",
+        is_read_as_text=True,
+    ),
+    "wit": Row(extensions=".wit", module="wit", is_read_as_text=True),
+    "xml": Row(
+        extensions=(
+            ".csproj .dtd .fsproj .plist .pom .props .resx .rss .storyboard .svg .targets .vbproj .wsdl .xaml .xib "
+            ".xlf .xliff .xml .xsd .xsl .xslt"
+        ),
+        module="xml",
+        is_read_as_text=True,
+    ),
+    "yaml": Row(
+        extensions=".yaml .yml",
+        names=".clang-format .clang-tidy .clangd .yamllint CITATION.cff yarn.lock",
+        aliases="yml",
+        module="yaml",
+        is_read_as_text=True,
+    ),
     # Without symbols.
     "ada": Row(extensions=".ada .adb .ads"),
-    "asciidoc": Row(extensions=".adoc .asciidoc"),
     "assembly": Row(extensions=".asm .nasm .s"),
     "awk": Row(extensions=".awk .gawk", interpreters="awk gawk mawk"),
     "batch": Row(extensions=".bat .cmd"),
-    "bazel": Row(extensions=".bazel .bzl .star", names="BUILD WORKSPACE"),
     "bibtex": Row(extensions=".bib"),
     "cabal": Row(extensions=".cabal"),
     "clojure": Row(extensions=".clj .cljc .cljs .edn"),
-    "cmake": Row(extensions=".cmake", names="CMakeLists.txt"),
     "cobol": Row(extensions=".cbl .cob"),
     "coffeescript": Row(extensions=".coffee"),
     "commonlisp": Row(extensions=".cl .lisp .lsp"),
     "crystal": Row(extensions=".cr"),
-    "css": Row(extensions=".css"),
     "csv": Row(extensions=".csv .tsv"),
     "cython": Row(extensions=".pxd .pxi .pyx"),
     "d": Row(extensions=".d .di"),
     "dart": Row(extensions=".dart"),
     "diff": Row(extensions=".diff .patch"),
-    "dockerfile": Row(extensions=".dockerfile .containerfile", names="Containerfile Dockerfile"),
     "eex": Row(extensions=".eex .heex .leex"),
     "ejs": Row(extensions=".ejs"),
     "elm": Row(extensions=".elm"),
@@ -166,56 +249,28 @@ LANGUAGES: Final[Mapping[str, Row]] = {
         )
     ),
     "glsl": Row(extensions=".comp .frag .geom .glsl .vert"),
-    "gomod": Row(names="go.mod go.sum go.work"),
     "gradle": Row(extensions=".gradle"),
-    "graphql": Row(extensions=".gql .graphql .graphqls"),
     "groovy": Row(extensions=".groovy .gvy", names="Jenkinsfile", interpreters="groovy", module="groovy", has_symbols=False),
     "haml": Row(extensions=".haml"),
     "handlebars": Row(extensions=".handlebars .hbs .mustache"),
-    "hcl": Row(extensions=".hcl .nomad"),
     "hlsl": Row(extensions=".fx .hlsl"),
-    "html": Row(extensions=".htm .html .xhtml"),
     "idl": Row(extensions=".idl"),
-    "ini": Row(
-        extensions=".cfg .conf .editorconfig .ini .properties .desktop .service",
-        names=".editorconfig .flake8 .gitconfig .gitmodules .npmrc .pylintrc",
-    ),
     "janet": Row(extensions=".janet"),
     "jinja": Row(extensions=".j2 .jinja .jinja2"),
-    "json": Row(
-        extensions=".geojson .har .json .jsonl .ndjson .webmanifest",
-        names=".babelrc .jshintrc .lintstagedrc .prettierrc .swcrc Pipfile.lock composer.lock flake.lock",
-    ),
-    "jsonc": Row(
-        extensions=".code-workspace .json5 .jsonc", names=".eslintrc devcontainer.json jsconfig.json tsconfig.json .eslintrc.json"
-    ),
     "jsonnet": Row(extensions=".jsonnet .libsonnet"),
     "julia": Row(extensions=".jl", interpreters="julia"),
-    "just": Row(extensions=".just", names="Justfile justfile .justfile", interpreters="just"),
-    "latex": Row(extensions=".cls .latex .ltx .sty .tex"),
-    "less": Row(extensions=".less"),
     "liquid": Row(extensions=".liquid"),
     "literatehaskell": Row(extensions=".lhs"),
     "luau": Row(extensions=".luau"),
-    "make": Row(
-        extensions=".mak .mk",
-        names="BSDmakefile GNUmakefile Kbuild Makefile Makefile.am Makefile.in makefile",
-        interpreters="make",
-    ),
-    "markdown": Row(extensions=".markdown .md .mdown .mdx .mkd .qmd .rmd", aliases="md"),
-    "meson": Row(extensions=".wrap", names="meson.build meson_options.txt"),
     "mojo": Row(extensions=".mojo"),
     "nim": Row(extensions=".nim .nims"),
     "nix": Row(extensions=".nix", interpreters="nix-shell"),
     "ocaml": Row(extensions=".ml .mli .mll .mly"),
-    "org": Row(extensions=".org"),
     "pascal": Row(extensions=".dpr .lpr .pas .pp"),
     "perl": Row(extensions=".pl .pm .pod .t", interpreters="perl"),
     "powershell": Row(extensions=".ps1 .psd1 .psm1", interpreters="pwsh"),
-    "prisma": Row(extensions=".prisma"),
     "procfile": Row(names="Procfile"),
     "prolog": Row(extensions=".prolog"),
-    "protobuf": Row(extensions=".proto"),
     "pug": Row(extensions=".jade .pug"),
     "purescript": Row(extensions=".purs"),
     "qml": Row(extensions=".qml"),
@@ -223,20 +278,14 @@ LANGUAGES: Final[Mapping[str, Row]] = {
     "racket": Row(extensions=".rkt"),
     "razor": Row(extensions=".cshtml .razor"),
     "reason": Row(extensions=".re .rei"),
-    "restructuredtext": Row(extensions=".rest .rst"),
     "sass": Row(extensions=".sass"),
     "scheme": Row(extensions=".scm .ss"),
-    "scss": Row(extensions=".scss"),
     "slim": Row(extensions=".slim"),
     "smali": Row(extensions=".smali"),
     "solidity": Row(extensions=".sol"),
-    "starlark": Row(extensions=".starlark", names="Tiltfile"),
     "stylus": Row(extensions=".styl"),
     "systemverilog": Row(extensions=".sv .svh"),
     "tcl": Row(extensions=".tcl", interpreters="expect tclsh wish"),
-    "terraform": Row(extensions=".tf .tfvars"),
-    "thrift": Row(extensions=".thrift"),
-    "toml": Row(extensions=".toml", names="Cargo.lock Gopkg.lock Pipfile pdm.lock poetry.lock uv.lock"),
     "twig": Row(extensions=".twig"),
     "typst": Row(extensions=".typ"),
     "v": Row(extensions=".v"),
@@ -244,15 +293,6 @@ LANGUAGES: Final[Mapping[str, Row]] = {
     "vhdl": Row(extensions=".vhd .vhdl"),
     "vim": Row(extensions=".vim .vimrc", names=".exrc .gvimrc .vimrc"),
     "wgsl": Row(extensions=".wgsl"),
-    "xml": Row(
-        extensions=(
-            ".csproj .dtd .fsproj .plist .pom .props .resx .rss .storyboard .svg .targets .vbproj .wsdl .xaml .xib "
-            ".xlf .xliff .xml .xsd .xsl .xslt"
-        )
-    ),
-    "yaml": Row(
-        extensions=".yaml .yml", names=".clang-format .clang-tidy .clangd .yamllint CITATION.cff yarn.lock", aliases="yml"
-    ),
     "zon": Row(extensions=".zon"),
 }
 """By name."""

@@ -158,12 +158,14 @@ def missing_grammars() -> tuple[str, ...]:
     places = [] if spec is None else spec.submodule_search_locations or []
     bound = {entry.name.partition(".")[0] for place in places for entry in _bindings(place)}
     if not bound:
-        return SYMBOL_LANGUAGES
+        return tuple(language for language in SYMBOL_LANGUAGES if not LANGUAGES[language].is_read_as_text)
     return tuple(language for language in SYMBOL_LANGUAGES if not _is_there(language, bound))
 
 
 def _is_there(language: str, bound: Collection[str]) -> bool:
     row = LANGUAGES[language]
+    if row.is_read_as_text:
+        return True
     return find_spec(row.grammar_package) is not None if row.grammar_package else (row.grammar or language) in bound
 
 

@@ -20,8 +20,21 @@ SymbolKind = Literal[
     "macro",
     "use",
     "test",
+    "resource",
+    "route",
+    "section",
+    "key",
+    "rule",
+    "target",
 ]
 SYMBOL_KINDS: Final[tuple[SymbolKind, ...]] = get_args(SymbolKind)
+
+DOCUMENT_KINDS: Final[frozenset[SymbolKind]] = frozenset({"section", "key", "rule", "target"})
+"""Headings of documents, keys of configuration, rules of style sheets, targets of builds. There are so many of them, with names
+such as `version` and `test`, that they come behind code of the same name and are not ranked for questions in words."""
+
+UNBOUND_KINDS: Final[frozenset[SymbolKind]] = frozenset({"section", "key"})
+"""Those of them that nothing refers to by name."""
 
 _MEANT: Final[Mapping[str, tuple[SymbolKind, ...]]] = {
     **{kind: (kind,) for kind in SYMBOL_KINDS},
@@ -39,6 +52,14 @@ _MEANT: Final[Mapping[str, tuple[SymbolKind, ...]]] = {
     "protocol": ("interface", "trait"),
     "object": ("class", "struct", "module"),
     "record": ("class", "struct"),
+    "message": ("struct",),
+    "heading": ("section",),
+    "setting": ("key",),
+    "selector": ("rule",),
+    "job": ("target",),
+    "stage": ("target",),
+    "service": ("resource", "interface"),
+    "endpoint": ("route",),
 }
 
 KINDS_ON_INPUT: Final[tuple[str, ...]] = tuple(_MEANT)

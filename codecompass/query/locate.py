@@ -5,24 +5,21 @@ from typing import Final
 
 import msgspec
 
-from codecompass.languages.records import SymbolKind
+from codecompass.languages.records import DOCUMENT_KINDS, SymbolKind
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import LocateSymbolReply, NextAction
 from codecompass.protocol.requests import LocateSymbol
 from codecompass.query.filters import changed_warnings, filter_warnings, index_filter, passes, symbol_kinds
 from codecompass.query.metadata import answer_metadata, text_only_warnings
 from codecompass.query.names.exact_names import (
-    MAX_NAMESAKES,
     NamedDefinition,
     NameMatch,
-    allowed,
     find_exactly,
     is_handle,
-    ordered,
     outdated,
     symbol_of_handle,
 )
-from codecompass.query.names.name_lookup import NAME_MATCH, READING_SCORE, find_named
+from codecompass.query.names.name_lookup import NAME_MATCH, READING_SCORE, find_named, titled
 from codecompass.query.names.named_locations import AskedLines, asked_lines, places_of_lines
 from codecompass.query.options import TIME_WAS_UP, QueryOptions, no_deadline
 from codecompass.query.path_globs import relative_request
@@ -38,7 +35,9 @@ from codecompass.store.text_queries import Filter
 IMPORT_LIMIT: Final = 2000
 ONLY_IMPORTS: Final[frozenset[SymbolKind]] = frozenset({"use"})
 ONLY_TESTS: Final[frozenset[SymbolKind]] = frozenset({"test"})
-MAX_TITLE_WORDS: Final = 20
+TITLED: Final = DOCUMENT_KINDS | ONLY_TESTS
+"""Kinds whose names are found by their words, but are not in the text index."""
+
 SEARCH_INSTEAD_LIMIT: Final = 5
 
 MAX_GUESSES: Final = 3
@@ -131,8 +130,8 @@ def _found(
     named = (
         [NamedDefinition(known, "exact")] if known is not None else find_named(snapshot, request.name, where, kinds, is_expired)
     )
-    if not named and kinds == ONLY_TESTS:
-        named = _tests_titled(snapshot, request.name, where)
+    if not named and kinds is not None and kinds <= TITLED:
+        named = titled(snapshot, request.name, where, kinds)
     matches = {NAME_MATCH[each.reading] for each in named}
     if is_handle(request.name) and not matches & SURE_MATCHES:
         raise outdated(request.name)
@@ -177,13 +176,6 @@ def _place(named: NamedDefinition, index: int) -> RankedPlace:
     )
     # The order is already final; the score only tells how certain each reading of the name is.
     return definition_place(row, score_in_order(index, base), signals)
-
-
-def _tests_titled(snapshot: Snapshot, name: str, where: Filter) -> list[NamedDefinition]:
-    """Returns the tests with all the words in their titles, which other readings do not search by words."""
-    words = list(dict.fromkeys(name.split()))[:MAX_TITLE_WORDS]
-    rows = snapshot.facts.tests_titled(words, MAX_NAMESAKES) if words else []
-    return [NamedDefinition(row, "parts") for row in ordered(allowed(rows, where, ONLY_TESTS))]
 
 
 def _imports(snapshot: Snapshot, name: str, where: Filter) -> list[RankedPlace]:

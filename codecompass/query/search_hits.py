@@ -53,6 +53,12 @@ KIND_WEIGHT: Final[Mapping[SymbolKind, float]] = {
     "impl": 0.3,
     "use": 0.1,
     "test": 0.3,
+    "resource": 0.8,
+    "route": 0.8,
+    "section": 0.2,
+    "key": 0.2,
+    "rule": 0.2,
+    "target": 0.25,
 }
 """How much a name of this kind counts in a ranking by names."""
 

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 from codecompass.errors import REBUILD, IndexDamaged
 from codecompass.languages import described
-from codecompass.languages.records import EXPORT, NameUses, SymbolKind, Use
+from codecompass.languages.records import EXPORT, UNBOUND_KINDS, NameUses, SymbolKind, Use
 from codecompass.languages.uses.packed_uses import DamagedUses, unpacked, unpacked_all
 from codecompass.store.rows import (
     DefinitionSpan,
@@ -39,6 +39,7 @@ SYMBOL_COLUMNS: Final = (
     # A LEFT JOIN would read all rows of the joined table if it is a view, see overlay.py.
     "s.signature, s.visibility, s.doc, (SELECT p.kind FROM symbols p WHERE p.id = s.parent_id)"
 )
+_UNBOUND: Final = ", ".join(f"'{kind}'" for kind in sorted(UNBOUND_KINDS))
 SYMBOL_ORDER: Final = "f.path, s.line_start, s.ordinal, s.id"
 IMPORT_COLUMNS: Final = "i.file_id, f.path, i.line_start, i.line_end, i.spec, i.name, i.alias, i.kind, i.target, i.id"
 """The last is not in `ImportRow`: if the table is a view, columns of ORDER BY must be selected, see overlay.py."""
@@ -212,24 +213,32 @@ class FactsReader:
         return found
 
     def symbols_named(self, name: str, limit: int) -> list[SymbolRow]:
-        """Returns definitions whose name is `name`, ignoring ASCII case, by path and line."""
-        return self._symbols(f"WHERE s.name = ? COLLATE NOCASE ORDER BY {SYMBOL_ORDER} LIMIT ?", (name, limit))
+        """Returns definitions whose name is `name`, ignoring ASCII case, by path and line; no UNBOUND_KINDS, of which there may
+        be thousands with one name."""
+        where = f"WHERE s.name = ? COLLATE NOCASE AND s.kind NOT IN ({_UNBOUND}) ORDER BY {SYMBOL_ORDER} LIMIT ?"
+        return self._symbols(where, (name, limit))
+
+    def unbound_named(self, name: str, limit: int) -> list[SymbolRow]:
+        """Returns definitions of UNBOUND_KINDS whose name is `name`, ignoring ASCII case, by path and line."""
+        where = f"WHERE s.name = ? COLLATE NOCASE AND s.kind IN ({_UNBOUND}) ORDER BY {SYMBOL_ORDER} LIMIT ?"
+        return self._symbols(where, (name, limit))
 
     def symbols_named_in(self, name: str, directory: str) -> list[SymbolRow]:
         """Returns definitions whose name is `name` in the files directly in `directory` ('' for the root), by path and line."""
         first, end = path_range(directory)
         return self._symbols(
-            "WHERE s.name = ? COLLATE NOCASE AND s.name = ? AND f.path >= ? AND f.path < ? "
+            f"WHERE s.name = ? COLLATE NOCASE AND s.name = ? AND s.kind NOT IN ({_UNBOUND}) AND f.path >= ? AND f.path < ? "
             f"AND instr(substr(f.path, ?), '/') = 0 ORDER BY {SYMBOL_ORDER}",
             (name, name, first, end, len(first) + 1),
         )
 
-    def tests_titled(self, words: Sequence[str], limit: int) -> list[SymbolRow]:
-        """Returns tests whose titles contain all words, ignoring ASCII case, by path and line. Reads all definitions."""
+    def titled(self, words: Sequence[str], kinds: Collection[SymbolKind], limit: int) -> list[SymbolRow]:
+        """Returns definitions of these kinds whose names contain all words, ignoring ASCII case, by path and line. Reads all
+        definitions."""
         kept = [word for word in words if len(word) <= MAX_MATCHED]
         titled = "".join([" AND s.name LIKE ? ESCAPE '\\'"] * len(kept))
-        arguments = (*(f"%{_like(word)}%" for word in kept), limit)
-        return self._symbols(f"WHERE s.kind = 'test'{titled} ORDER BY {SYMBOL_ORDER} LIMIT ?", arguments)
+        arguments = (*sorted(kinds), *(f"%{_like(word)}%" for word in kept), limit)
+        return self._symbols(f"WHERE s.kind IN ({_placeholders(kinds)}){titled} ORDER BY {SYMBOL_ORDER} LIMIT ?", arguments)
 
     def symbols_by_id(self, ids: Sequence[int]) -> dict[int, SymbolRow]:
         """Returns the definitions of `ids` by row id; ids that do not exist are missing."""
@@ -430,7 +439,7 @@ def _batches_of(values: Sequence[_Value], size: int) -> Iterator[tuple[_Value, .
         yield tuple(values[start : start + size])
 
 
-def _placeholders(values: Sequence[object]) -> str:
+def _placeholders(values: Collection[object]) -> str:
     return ",".join("?" * len(values))
 
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from codecompass.errors import PermissionDenied
 from codecompass.identity import id_prefix, symbol_id
-from codecompass.languages.records import Chunk, Symbol
+from codecompass.languages.records import DOCUMENT_KINDS, Chunk, Symbol
 from codecompass.languages.words import split_identifier
 from codecompass.store.databases import address_space_limit
 from codecompass.store.schema import (
@@ -175,9 +175,9 @@ def require_address_space() -> None:
 
 INSERT_SYMBOL: Final = "INSERT INTO main.symbols VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
-SEARCHED_KINDS_EXCLUDED: Final = frozenset({"impl", "test", "use"})
-"""Kinds that repeat the name of another symbol, or are sentences about it: found by name, but not ranked as definitions.
-Otherwise most of the searched text of many repositories would be titles of tests."""
+SEARCHED_KINDS_EXCLUDED: Final = DOCUMENT_KINDS | {"impl", "test", "use"}
+"""Kinds that repeat the name of another symbol, are sentences about it, or belong to documents: found by name, but not ranked as
+definitions. Otherwise most of the searched text of many repositories would be titles of tests, headings and keys."""
 
 
 def symbol_rows(

@@ -17,12 +17,6 @@ from codecompass.languages import SYMBOL_LANGUAGES, described
 from codecompass.worker.messages import CodeText, Highlight, Highlighted, Span
 from codecompass.worker.parsing import ending_limit
 
-FORMATS: Final = {
-    "cmake": "cmake", "css": "css", "dockerfile": "docker", "html": "html", "json": "json", "make": "make",
-    "terraform": "terraform", "toml": "toml", "xml": "xml", "yaml": "yaml",
-}  # fmt: skip
-"""The lexers of the languages without symbols that are highlighted. The others, Markdown for one, are shown plain."""
-
 MAX_LEXERS: Final = 64
 
 CLASSES: Final[tuple[tuple[_TokenType, str], ...]] = (
@@ -123,7 +117,7 @@ def _class_of(token: _TokenType) -> str:
 @lru_cache(maxsize=MAX_LEXERS)
 def lexer_of(language: str) -> Lexer | None:
     """Returns the lexer of one of our languages; None for one that is shown plain, as those with code of another one are."""
-    name: str | None = FORMATS.get(language)
+    name: str | None = None
     options: Mapping[str, bool] = {}
     if language in SYMBOL_LANGUAGES and described(language).embedded is None:
         display = described(language).display

@@ -16,7 +16,8 @@ from codecompass.languages.uses.lexical_rules import lexical_rules
 from codecompass.languages.uses.occurrences import occurrences
 from codecompass.languages.uses.packed_uses import packed
 from codecompass.languages.walk.embedded import embedded_code
-from codecompass.languages.walk.extract import extract, parse
+from codecompass.languages.walk.extract import Extraction, extract, parse
+from codecompass.languages.walk.outlined import outlined
 from codecompass.units import SECONDS
 from codecompass.worker.messages import Batch, FileSymbols, FileText
 
@@ -74,10 +75,11 @@ class Parsers:
     may have been short."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[Language, tree_sitter.Parser]] = {}
+        self._known: dict[str, tuple[Language, tree_sitter.Parser | None]] = {}
 
-    def get(self, name: str) -> tuple[Language, tree_sitter.Parser] | None:
-        """Returns the description and a parser of a language, or None if its grammar cannot be loaded."""
+    def get(self, name: str) -> tuple[Language, tree_sitter.Parser | None] | None:
+        """Returns the description of a language and its parser, None for one that is read as text; None if its grammar cannot be
+        loaded."""
         known = self._known.get(name) or _load(name)
         if known is not None:
             self._known[name] = known
@@ -96,7 +98,7 @@ def parse_file(batch: Batch, text: FileText, source: bytes, parsers: Parsers) ->
     language, parser = known
     try:
         with ending_limit(batch.parse_cpu_seconds):
-            extraction = extract(language, parse(language, parser, source).root_node, source, text.path)
+            extraction = _extraction(language, parser, source, text.path)
     except _DEFECTS:
         return FileSymbols(text.path, text.content_hash, reason="parse_failed")
     is_deferred = batch.defers_uses and lexical_rules(text.language) is not None
@@ -114,6 +116,12 @@ def read_uses(batch: Batch, language: str, source: bytes, symbols: Sequence[Symb
         return b""
 
 
+def _extraction(language: Language, parser: tree_sitter.Parser | None, source: bytes, path: str) -> Extraction:
+    if parser is None:
+        return outlined(language, source, path)
+    return extract(language, parse(language, parser, source).root_node, source, path)
+
+
 def _parse_embedded(batch: Batch, text: FileText, source: bytes, parsers: Parsers) -> FileSymbols:
     """As `parse_file`, for a file that holds code of another language."""
     try:
@@ -127,7 +135,7 @@ def _parse_embedded(batch: Batch, text: FileText, source: bytes, parsers: Parser
         language, parser = known
         with ending_limit(batch.parse_cpu_seconds):
             script = code.script.encode("utf-8", "surrogatepass")
-            extraction = extract(language, parse(language, parser, script).root_node, script, text.path)
+            extraction = _extraction(language, parser, script, text.path)
             placed = code.placed(extraction, text.path)
     except _DEFECTS:
         return FileSymbols(text.path, text.content_hash, reason="parse_failed")
@@ -150,9 +158,11 @@ def _holds_other_code(name: str) -> bool:
         return False  # it has no parser either
 
 
-def _load(name: str) -> tuple[Language, tree_sitter.Parser] | None:
+def _load(name: str) -> tuple[Language, tree_sitter.Parser | None] | None:
     try:
         language = load(name)
+        if language.outline is not None:
+            return language, None
         # The grammar's name is one of the pack's literals; the table of languages is ours.
         return language, tree_sitter.Parser(get_language(language.grammar))  # type: ignore[arg-type]
     except (KeyError, LookupError, ValueError, OSError, ImportError):

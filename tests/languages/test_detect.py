@@ -133,12 +133,12 @@ def test_what_people_write_for_a_language_means_the_languages_whose_rows_list_it
     assert {name for names in detect.ALIASES.values() for name in names} <= set(LANGUAGES)
 
 
-def test_every_language_with_symbols_is_detected_by_an_extension():
-    assert set(SYMBOL_LANGUAGES) <= set(detect.EXTENSIONS.values())
+def test_every_language_with_symbols_is_detected_by_an_extension_or_a_name():
+    assert set(SYMBOL_LANGUAGES) <= {*detect.EXTENSIONS.values(), *detect.FILENAMES.values()}
 
 
 def test_a_language_without_symbols_is_not_loaded():
-    for name in ("markdown", "text", "base", "detect", "", "os"):
+    for name in ("csv", "text", "base", "detect", "", "os"):
         with pytest.raises(KeyError):
             languages.load(name)
 

@@ -40,7 +40,8 @@ def test_where_the_path_names_the_module_nothing_else_does(language):
 @pytest.mark.parametrize("language", sorted(set(SYMBOL_LANGUAGES) - set(BY_PATH)))
 def test_in_all_other_languages_the_path_says_nothing(language):
     description = load(language)
-    root = Parser(get_language(description.grammar)).parse(b"").root_node
 
-    assert description.module("src/a/b.x", root, b"") == description.module("c.x", root, b"")
+    if description.outline is None:
+        root = Parser(get_language(description.grammar)).parse(b"").root_node
+        assert description.module("src/a/b.x", root, b"") == description.module("c.x", root, b"")
     assert moved_name(language, "src/a/b.x", "c.x", "b.f") == "b.f"

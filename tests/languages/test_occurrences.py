@@ -11,11 +11,16 @@ from codecompass.languages.uses.code_only import code_only
 from codecompass.languages.uses.lexical_rules import known_rules, lexical_rules
 from codecompass.languages.uses.occurrences import occurrences
 from codecompass.languages.walk.extract import extract, parse
+from codecompass.languages.walk.outlined import outlined
 from codecompass.languages.words import word_set
 from codecompass.worker.parsing import interrupting_limit
 
-NAMES = languages.SYMBOL_LANGUAGES
-LANGUAGES = [name for name in NAMES if name not in ("tsx", "typescript") and languages.load(name).embedded is None]
+PARSED = [name for name in languages.SYMBOL_LANGUAGES if languages.load(name).outline is None]
+FORMATS = [name for name in languages.SYMBOL_LANGUAGES if name not in PARSED and lexical_rules(name) is not None]
+"""Formats that are read as text and whose references are known."""
+
+NAMES = [*PARSED, *FORMATS]
+LANGUAGES = [name for name in PARSED if name not in ("tsx", "typescript") and languages.load(name).embedded is None]
 """All languages except those that share their words with another."""
 
 HEADS = ("cpp", "csharp", "java", "javascript", "php", "python", "ruby", "rust", "swift")
@@ -28,6 +33,8 @@ CPU_SECONDS = 3
 def symbols_of(language, text):
     grammar = languages.load(language)
     source = text.encode("utf-8", "surrogatepass")
+    if grammar.outline is not None:
+        return outlined(grammar, source, "a").symbols
     return extract(grammar, parse(grammar, get_parser(grammar.grammar), source).root_node, source, "a").symbols
 
 
@@ -44,8 +51,8 @@ def names(language, text):
     return {each.name for each in occurrences(language, text, symbols_of(language, text))}
 
 
-def test_every_language_with_symbols_has_its_words():
-    assert [name for name in NAMES if lexical_rules(name) is None] == []
+def test_every_parsed_language_has_its_words():
+    assert [name for name in PARSED if lexical_rules(name) is None] == []
 
 
 @pytest.mark.parametrize(
@@ -271,7 +278,7 @@ def test_arguments_of_a_supertype_are_no_supertypes(language, text, absent):
     assert not inherited & absent
 
 
-@pytest.mark.parametrize("language", NAMES)
+@pytest.mark.parametrize("language", PARSED)
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 def test_lines_are_counted_from_one_to_a_last_line_without_an_end(language, line_end):
     found = {

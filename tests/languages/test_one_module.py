@@ -11,7 +11,7 @@ import pytest
 import codecompass
 from codecompass import languages
 from codecompass.languages import detect, table
-from codecompass.languages.uses.lexical_rules import known_rules, lexical_rules
+from codecompass.languages.uses.lexical_rules import lexical_rules
 from codecompass.languages.uses.packed_uses import unpacked_all
 from codecompass.worker.messages import Batch, FileText
 from codecompass.worker.parsing import Parsers, parse_file
@@ -41,7 +41,9 @@ def is_of_language(path: Path) -> bool:
 
 def named_languages(path: Path) -> Iterator[tuple[str, str]]:
     """Yields the place and the text of each literal that is the name of a language or of a family of them."""
-    names = {*table.MODULES, *(known_rules(language).family for language in languages.SYMBOL_LANGUAGES)}
+    # Names of formats have other meanings too: `json` is the form of an answer.
+    parsed = [language for language in table.MODULES if not table.LANGUAGES[language].is_read_as_text]
+    names = {*parsed, *(rules.family for rules in map(lexical_rules, parsed) if rules is not None)}
     tree = ast.parse(path.read_text("utf-8"))
     docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
@@ -60,7 +62,8 @@ def test_only_the_table_and_its_own_modules_name_a_language():
 
 def test_the_table_names_the_grammars_of_languages_as_their_modules_do():
     for language in languages.SYMBOL_LANGUAGES:
-        assert languages.load(language).grammar == (table.LANGUAGES[language].grammar or language)
+        row = table.LANGUAGES[language]
+        assert languages.load(language).grammar == ("" if row.is_read_as_text else row.grammar or language)
 
 
 def test_no_module_of_a_language_loads_the_library_of_grammars():

@@ -247,7 +247,7 @@ def ask_everything(facts: "facts_module.FactsReader") -> None:
     facts.spans_in_files([file_id, 1], ("fn", "class"))
     facts.symbols_named("User", 10)
     facts.symbols_named_in("User", "app")
-    facts.tests_titled(["x"], 10)
+    facts.titled(["x"], {"test"}, 10)
     facts.symbols_by_id([symbol.id for symbol in symbols])
     facts.symbols_with_id_prefix(7)
     facts.children(symbols[0].id)

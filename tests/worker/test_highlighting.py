@@ -4,7 +4,7 @@ import pytest
 
 from codecompass.actors.worker_pool import open_worker_pool
 from codecompass.languages import SYMBOL_LANGUAGES
-from codecompass.worker.highlighting import FORMATS, lexer_of
+from codecompass.worker.highlighting import lexer_of
 from codecompass.worker.messages import CodeText, Highlight
 from tests.support.lexer_texts import units_by_state
 
@@ -63,7 +63,7 @@ def repeated(way, unit):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("language", [*FORMATS, *(name for name in SYMBOL_LANGUAGES if lexer_of(name) is not None)])
+@pytest.mark.parametrize("language", [name for name in SYMBOL_LANGUAGES if lexer_of(name) is not None])
 async def test_a_lexer_answers_repetitions_in_each_of_its_states_or_ends_its_own_process(language):
     states = units_by_state(lexer_of(language), seed=20261126)
     units = [(way, unit) for way, own in states.values() for unit in dict.fromkeys(own) if unit]

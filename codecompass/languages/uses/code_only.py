@@ -10,27 +10,27 @@ def code_only(rules: LexicalRules, text: str) -> str:
     if rules.words is not None:
         return rules.words(text).text
 
-    def blank(match: re.Match[str]) -> str:
+    def replaced(match: re.Match[str]) -> str:
         found = match[0]
         if rules.interpolation is not None and match["code"] is not None:
             return _with_code(rules, found)
-        return _blanked(found)
+        return blanked(found)
 
-    return rules.comments_and_strings.sub(blank, text)
+    return rules.comments_and_strings.sub(replaced, text)
 
 
-def _blank(text: str) -> str:
+def blank(text: str) -> str:
     if "\n" not in text:
         return " " * len(text)
     return "\n".join([" " * len(line) for line in text.split("\n")])
 
 
-def _blanked(text: str) -> str:
+def blanked(text: str) -> str:
     """Returns a comment or string blanked; a string keeps its quotes."""
     quote = text[0]
     if quote not in "\"'`" or len(text) == 1:
-        return _blank(text)
-    return quote + _blank(text[1:-1]) + ("\n" if text[-1] == "\n" else quote)
+        return blank(text)
+    return quote + blank(text[1:-1]) + ("\n" if text[-1] == "\n" else quote)
 
 
 def _with_code(rules: LexicalRules, text: str) -> str:
@@ -45,11 +45,11 @@ def _with_code(rules: LexicalRules, text: str) -> str:
         else:
             start, stop = match.span(1)
         pieces += [
-            _blank(text[end:start]),
-            rules.comments_and_strings.sub(lambda inner: _blanked(inner[0]), text[start:stop]),
+            blank(text[end:start]),
+            rules.comments_and_strings.sub(lambda inner: blanked(inner[0]), text[start:stop]),
         ]
         end = stop
-    pieces.append(_blank(text[end:]))
+    pieces.append(blank(text[end:]))
     whole = "".join(pieces)
     quote = text[0]
     if quote not in "\"'`" or len(text) == 1:

@@ -93,7 +93,7 @@ def extract(language: Language, root: Node, source: bytes, path: str) -> Extract
                     stack.append((iter(found), scope))
                     break
             elif isinstance(item, Import):
-                if len(imports) < MAX_IMPORTS_PER_FILE and _can_be_resolved(item):
+                if len(imports) < MAX_IMPORTS_PER_FILE and can_be_resolved(item):
                     imports.append(item)
             elif isinstance(item, Descend):
                 if item.kind is not None:
@@ -144,7 +144,7 @@ def _missed_by_walk(
 _BETWEEN_PARTS: Final = str.maketrans(dict.fromkeys("\\:", "/") | {".": "/"})
 
 
-def _can_be_resolved(item: Import) -> bool:
+def can_be_resolved(item: Import) -> bool:
     if len(item.spec) + len(item.name) + len(item.alias) + len(item.kind) > MAX_IMPORT_LENGTH:
         return False
     written = f"{item.spec}/{item.name}/{item.kind}"

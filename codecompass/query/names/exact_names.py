@@ -12,7 +12,7 @@ from msgspec import Struct
 from codecompass import identity, lazy
 from codecompass.errors import SymbolNotFound
 from codecompass.languages import described
-from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, SymbolKind, Visibility
+from codecompass.languages.records import CLASS_LIKE, DOCUMENT_KINDS, FUNCTION_LIKE, UNBOUND_KINDS, SymbolKind, Visibility
 from codecompass.query.filters import has_kind, passes
 from codecompass.query.search_hits import KIND_WEIGHT
 from codecompass.query.words.query_words import name_parts
@@ -136,8 +136,9 @@ def _owner(row: SymbolRow) -> str:
 
 
 def exactly(snapshot: Snapshot, name: str, where: Filter, kinds: frozenset[SymbolKind] | None) -> list[NamedDefinition]:
-    """Returns the definitions with exactly this name, else those whose qualified name ends in it, else ignoring case."""
-    whole = allowed(snapshot.facts.symbols_named(name, MAX_NAMESAKES), where, kinds)
+    """Returns the definitions with exactly this name, else those whose qualified name ends in it, else ignoring case; those of
+    DOCUMENT_KINDS only if `kinds` are given or no others have the name."""
+    whole = _named(snapshot, name, where, kinds)
     exact = [row for row in whole if row.name == name]
     if exact:
         return [NamedDefinition(row, "exact") for row in ordered(exact)]
@@ -146,7 +147,7 @@ def exactly(snapshot: Snapshot, name: str, where: Filter, kinds: frozenset[Symbo
         # JavaScript names may begin with `$`, which marks a variable in PHP.
         marked = f"${parts[-1]}"
         for last in (marked, parts[-1]) if marked in name else parts[-1:]:
-            ends = allowed(snapshot.facts.symbols_named(last, MAX_NAMESAKES), where, kinds)
+            ends = _named(snapshot, last, where, kinds)
             same = (
                 [row for row in ends if row.name == last] if len(parts) == 1 else [row for row in ends if _ends_with(row, parts)]
             )
@@ -155,6 +156,17 @@ def exactly(snapshot: Snapshot, name: str, where: Filter, kinds: frozenset[Symbo
         folded = tuple(part.lower() for part in parts)
         whole = whole or [row for row in ends if len(parts) == 1 or _ends_with(row, folded, fold=True)]
     return [NamedDefinition(row, "case_insensitive") for row in ordered(whole)]
+
+
+def _named(snapshot: Snapshot, name: str, where: Filter, kinds: frozenset[SymbolKind] | None) -> list[SymbolRow]:
+    """Returns the definitions of a name that pass the filters, ignoring ASCII case."""
+    rows = allowed(snapshot.facts.symbols_named(name, MAX_NAMESAKES), where, kinds)
+    code = [row for row in rows if row.kind not in DOCUMENT_KINDS] if kinds is None else rows
+    if kinds is None and code:
+        return code
+    if kinds is None or kinds & UNBOUND_KINDS:
+        rows += allowed(snapshot.facts.unbound_named(name, MAX_NAMESAKES), where, kinds)
+    return rows
 
 
 def _ends_with(row: SymbolRow, parts: tuple[str, ...], *, fold: bool = False) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from codecompass.languages.records import SymbolKind
+from codecompass.languages.records import DOCUMENT_KINDS, SYMBOL_KINDS, SymbolKind
 from codecompass.languages.words import split_identifier
 from codecompass.query.names.exact_names import (
     MAX_NAMESAKES,
@@ -209,9 +209,35 @@ def find_named(
 ) -> list[NamedDefinition]:
     """Returns the definitions that `text` may refer to, the most likely first. Empty if nothing resembles it.
 
-    `is_expired` is called before each looser reading; once it returns True, no further one is tried.
+    Without `kinds`, code comes before documents: those with exactly this name count only if no code has its words. `is_expired`
+    is called before each looser reading; once it returns True, no further one is tried.
     """
-    text = text.strip()
+    if kinds is not None:
+        return _find_named(snapshot, text.strip(), where, kinds, is_expired)
+    found = _find_named(snapshot, text.strip(), where, _CODE_KINDS, is_expired)
+    if found and found[0].reading in _SURE:
+        return found
+    documents = exactly(snapshot, text.strip(), where, DOCUMENT_KINDS)
+    if not documents and not found and not is_expired():
+        documents = titled(snapshot, text, where, DOCUMENT_KINDS)
+    return documents + found
+
+
+_CODE_KINDS: Final[frozenset[SymbolKind]] = frozenset(SYMBOL_KINDS) - DOCUMENT_KINDS
+_SURE: Final[frozenset[Reading]] = frozenset({"exact", "qualified", "frame", "case_insensitive", "words"})
+MAX_TITLE_WORDS: Final = 20
+
+
+def titled(snapshot: Snapshot, text: str, where: Filter, kinds: frozenset[SymbolKind]) -> list[NamedDefinition]:
+    """Returns the definitions of these kinds with all the words in their names, which other readings do not search by words."""
+    words = list(dict.fromkeys(text.split()))[:MAX_TITLE_WORDS]
+    rows = snapshot.facts.titled(words, kinds, MAX_NAMESAKES) if words else []
+    return [NamedDefinition(row, "parts") for row in ordered(allowed(rows, where, kinds))]
+
+
+def _find_named(
+    snapshot: Snapshot, text: str, where: Filter, kinds: frozenset[SymbolKind], is_expired: Callable[[], bool]
+) -> list[NamedDefinition]:
     found = exactly(snapshot, text, where, kinds)
     if found:
         return found

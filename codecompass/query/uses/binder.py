@@ -130,6 +130,8 @@ class Binder:
         if own:
             return Binding("exact", tuple(own))
         sourced = {row.target for imported in file.imports.values() for row in imported if row.target}
+        if file.traits.binding.directories_are_packages:
+            sourced.update(row.path for row in rows if row.path.rpartition("/")[0] == file.path.rpartition("/")[0])
         near = [row for row in rows if row.path in sourced]
         return Binding("exact", tuple(near)) if near else self._fitting(rows)
 

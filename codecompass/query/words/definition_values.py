@@ -85,6 +85,8 @@ KIND_FACTOR: Final[Mapping[SymbolKind, float]] = {
     "var": 0.6,
     "module": 0.4,
     "impl": 0.3,
+    "resource": 0.6,
+    "route": 0.6,
 }
 """Factors by kind, for questions in words; `ranking.KIND_WEIGHT` is about names. Other kinds do not compete."""
 

@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from codecompass.languages.records import DOCUMENT_KINDS
 from codecompass.languages.unspaced import is_pair
 from codecompass.query.filters import passes
 from codecompass.query.search_hits import QueryIntent
@@ -256,7 +257,7 @@ def _symbols(snapshot: Snapshot, query: str, words: tuple[QueryWord, ...], limit
         if not could_name(name, len(names)):
             continue
         for row in facts.symbols_named(name[-1], MAX_NAMESAKES):
-            if is_allowed(row.file_id, row.language):
+            if row.kind not in DOCUMENT_KINDS and is_allowed(row.file_id, row.language):
                 found.setdefault(row.id, NamedSymbol(row, 0.0))
     return sorted(found.values(), key=lambda symbol: symbol.row.id)
 

@@ -1,0 +1,20 @@
+"""TOML: tables and keys; lock files have none."""
+
+from collections.abc import Iterator
+
+from codecompass.languages.display import Display
+from codecompass.languages.keys import first, has_keys, tables
+from codecompass.languages.language import Language
+from codecompass.languages.walk.text_rules import Entry
+
+_PART = r"(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')"
+_PATTERN = rf"^[ \t]*+\[{{1,2}}(?P<table>[^\[\]\n]++)\]|^[ \t]*+(?P<key>{_PART}(?>(?:\.{_PART})*))[ \t]*+=(?!=)"
+
+
+def outline(text: str, path: str) -> Iterator[Entry]:
+    """Yields tables and keys."""
+    if has_keys(text, path):
+        yield from first(tables(_PATTERN, text))
+
+
+TOML = Language(outline=outline, comment_starts=(b"#",), display=Display(line_comment="#", lexer="toml"))

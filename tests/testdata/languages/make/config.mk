@@ -1,0 +1,7 @@
+prefix = /opt
+BIN_DIR := $(prefix)/bin
+ifdef V
+Q =
+else
+Q = @
+endif
