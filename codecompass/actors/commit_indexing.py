@@ -38,7 +38,7 @@ from codecompass.scan.walk import ScannedFile
 from codecompass.store.epochs import require_replaceable
 from codecompass.store.forks import ForkSource, NotForkable
 from codecompass.store.known_content import KnownContent
-from codecompass.store.layout import HomeLayout, ProjectLayout, commit_layouts
+from codecompass.store.layout import HomeLayout, commit_layouts
 from codecompass.store.lock import LockHeld, lock_for_reading, writer_lock
 from codecompass.store.manifest import STAT_REASONS, ChangeSet, ManifestEntry
 from codecompass.store.nearest import Bases, nearest_source, sources_of

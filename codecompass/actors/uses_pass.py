@@ -19,7 +19,7 @@ from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.job_context import JobContext
 from codecompass.errors import CodeCompassError
 from codecompass.nurseries import open_nursery
-from codecompass.scan.path_roles import PathReader
+from codecompass.scan.path_roles import role_of
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.lock import LockHeld, is_locked, writer_lock
@@ -117,9 +117,8 @@ class UsesPass:
             unread = snapshot.facts.unread_uses() if snapshot.meta.completeness == "complete" else frozenset()
             if not unread:
                 return []
-            roles = PathReader()
             rows = [row for row in snapshot.facts.files() if row.id in unread]
-        rows.sort(key=lambda row: (roles.role(row.path).rank, row.path))
+        rows.sort(key=lambda row: (role_of(row.path).rank, row.path))
         return [FileTask(row.path, row.content_hash, needs_symbols=True, size=row.size) for row in rows]
 
     def _with_symbols(self, tasks: Sequence[FileTask]) -> list[FileTask]:

@@ -123,7 +123,7 @@ def require_compatible(layout: ProjectLayout) -> Current:
 def require_replaceable(layout: ProjectLayout, *, is_forced: bool = False) -> Compatibility:
     """Returns whether there is an index that a job may continue; the job replaces what is not compatible.
 
-    Raises StoreNewer if a newer program wrote it, PermissionDenied if read permission is missing and the rebuild was not asked for
+    Raises StoreNewer if a newer program wrote it, PermissionDenied if read permission is missing and no rebuild was asked for
     (`is_forced`): once it can be read again, that index is as good as before.
     """
     found = compatibility(layout)
