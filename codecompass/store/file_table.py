@@ -13,14 +13,14 @@ from typing import Final
 
 import re2
 
+from codecompass.languages.records import Use
 from codecompass.store.facts import FactsReader, path_range
-from codecompass.units import MIB
 
 KEPT_FILES: Final = 200_000
 """The largest table that is cached, in files of about 300 bytes each. A larger one is read each time."""
 
-KEPT_USES_BYTES: Final = 32 * MIB
-"""About those of 300 MB of source. Uses are kept only until the background has read them."""
+KEPT_USES: Final = 100_000
+"""Pairs of a file and a name, and uses: 20 MB. They are needed only until the background has read all."""
 
 
 class FileTable:
@@ -106,23 +106,23 @@ class FileTable:
 
 
 class KeptUses:
-    """The packed uses of files that questions have read from the text of one generation, at most KEPT_USES_BYTES."""
+    """The uses of names in files that questions have read from the text of one generation, at most KEPT_USES."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._uses: dict[int, bytes] = {}
-        self._left = KEPT_USES_BYTES
+        self._uses: dict[tuple[int, str], tuple[Use, ...]] = {}
+        self._left = KEPT_USES
 
-    def get(self, file_id: int) -> bytes | None:
-        """Returns the packed uses of a file, None if they are not kept."""
-        return self._uses.get(file_id)
+    def get(self, file_id: int, name: str) -> tuple[Use, ...] | None:
+        """Returns the uses of a name in a file, None if they are not kept."""
+        return self._uses.get((file_id, name))
 
-    def put(self, file_id: int, uses: bytes) -> None:
-        """Keeps the packed uses of a file, if there is room."""
+    def put(self, file_id: int, name: str, uses: tuple[Use, ...]) -> None:
+        """Keeps the uses of a name in a file, if there is room."""
         with self._lock:
-            if file_id not in self._uses and len(uses) <= self._left:
-                self._uses[file_id] = uses
-                self._left -= len(uses)
+            if self._left >= 0 and (file_id, name) not in self._uses:
+                self._uses[file_id, name] = uses
+                self._left -= 1 + len(uses)
 
 
 class TableCache:

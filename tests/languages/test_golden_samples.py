@@ -14,6 +14,7 @@ from tree_sitter_language_pack import get_language, get_parser
 
 from codecompass import languages
 from codecompass.languages.records import Import, Symbol
+from codecompass.languages.uses.occurrences import occurrences, occurrences_of
 from codecompass.languages.walk.embedded import embedded_code
 from codecompass.languages.walk.extract import Extraction, extract, parse
 from codecompass.languages.walk.outlined import outlined
@@ -139,3 +140,15 @@ def test_every_rule_names_a_node_type_of_the_grammar(name):
     known = {grammar.node_kind_for_id(number) for number in range(grammar.node_kind_count)}
 
     assert set(language.rules) - known - {"ERROR"} == set()
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_the_uses_of_one_name_are_those_among_all_names(name):
+    if languages.load(name).embedded is not None:
+        return
+    for path in samples_of(name):
+        text = path.read_text(errors="surrogateescape")
+        symbols = extraction(name, text.encode("utf-8", "surrogateescape"), path.name).symbols
+
+        for each in occurrences(name, text, symbols):
+            assert occurrences_of(name, text, symbols, each.name) == each.uses, (path, each.name)

@@ -9,7 +9,7 @@ Resolves nothing: that needs the other files (`query.binding`).
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Final
 
@@ -31,6 +31,13 @@ def occurrences(language: str, text: str, symbols: Sequence[Symbol]) -> tuple[Na
     return () if rules is None else _File(rules, text, symbols).uses()
 
 
+def occurrences_of(language: str, text: str, symbols: Sequence[Symbol], name: str) -> tuple[Use, ...]:
+    """Returns what `occurrences` returns of one name, in a third of the time."""
+    rules = lexical_rules(language)
+    found = () if rules is None or name not in text else _File(rules, text, symbols, only=name).uses()
+    return found[0].uses if found else ()
+
+
 def described_calls(language: str, text: str, symbols: Sequence[Symbol], name: str) -> tuple[str, ...]:
     """Returns what is known of the arguments (see `arguments.py`) in each use of `name`, in the order in which `occurrences`
     returns its uses; '' where nothing is.
@@ -38,7 +45,7 @@ def described_calls(language: str, text: str, symbols: Sequence[Symbol], name: s
     Only a question about overloads needs them: to read them in every file would take a fifth of the time that the uses take.
     """
     rules = lexical_rules(language)
-    return () if rules is None else _File(rules, text, symbols, described=name).descriptions()
+    return () if rules is None else _File(rules, text, symbols, only=name).descriptions()
 
 
 _CALL: Final = re.compile(r"!?(?:\s*+(?:::)?<[^<>(){};]*+(?>(?:<[^<>(){};]*+>[^<>(){};]*+)*)>)?[ \t]*+\(")
@@ -68,11 +75,11 @@ _CASE: Final = re.compile(r"\s*+case ")
 class _File:
     """Collects the uses of one file."""
 
-    def __init__(self, rules: LexicalRules, text: str, symbols: Sequence[Symbol], described: str = "") -> None:
+    def __init__(self, rules: LexicalRules, text: str, symbols: Sequence[Symbol], only: str = "") -> None:
         self._rules = rules
         self._symbols = symbols
-        self._described = described
-        """The only name whose uses are read, with what is known of the arguments; '' for all names without that."""
+        self._only = only
+        """The only name whose uses are read, with where their arguments are; '' for all names without that."""
         # Patterns of declarations begin with the line break before them, and every name needs a character before and after it.
         self._roles: Mapping[int, WordRole] | None = None
         if rules.words is not None:
@@ -89,17 +96,17 @@ class _File:
         self._receivers = Receivers(rules, self._text, written)
         self._cases: tuple[int, bool] = (0, False)
         self._openings: list[tuple[int, int]] = []
-        """By use of the described name: where its arguments begin, 0 if it has none, and the function around it."""
+        """By use of the only name: where its arguments begin, 0 if it has none, and the function around it."""
 
     def descriptions(self) -> tuple[str, ...]:
-        """Returns what is known of the arguments in each use of the described name."""
+        """Returns what is known of the arguments in each use of the only name."""
         self.uses()
         return tuple(self._arguments(opening, function) if opening else "" for opening, function in self._openings)
 
     def uses(self) -> tuple[NameUses, ...]:
         rules, text, starts = self._rules, self._text, self._starts
         keywords, keyword_argument = rules.keywords, rules.keyword_argument
-        roles, described, has_messages = self._roles, self._described, rules.has_messages
+        roles, only, has_messages = self._roles, self._only, rules.has_messages
         end_of_packages = self._end_of_packages()
         special_call, sets_members = rules.special_call, rules.sets_members
         supertypes = supertype_names(rules, text, starts, self._symbols)
@@ -117,10 +124,10 @@ class _File:
         chained: re.Match[str] | None = None
         chain = ""
         """`chained` is a member that another may follow, `chain` the expression that ends with it."""
-        for following in rules.name.finditer(text):
+        for following in self._names_of(only) if only else rules.name.finditer(text):
             previous, match = match, following
             name = match[0]
-            if described and name != described:
+            if only and name != only:
                 continue
             start = match.start()
             if name in keywords and (text[start - 1] != "." or name == "await" or not self._receivers.is_member(name, start)):
@@ -205,7 +212,7 @@ class _File:
                 receiver = self._receivers.literal_type(start)
             elif after in _BEFORE_WRITE and may_follow and _WRITE.match(text, end):
                 usage = "write"
-            if described:
+            if only:
                 self._openings.append((opening, function))
             use = Use(line, usage, receiver, arity)
             uses = found.get(name)
@@ -217,6 +224,15 @@ class _File:
             if n_found >= MAX_USES_PER_FILE:
                 break
         return tuple(NameUses(name, tuple(found[name])) for name in sorted(found))
+
+    def _names_of(self, only: str) -> Iterator[re.Match[str]]:
+        """Yields the names in the lines that hold a text, in order: no name goes beyond its line."""
+        text = self._text
+        at = text.find(only)
+        while at >= 0:
+            end = text.find("\n", at)
+            yield from self._rules.name.finditer(text, text.rfind("\n", 0, at) + 1, end)
+            at = text.find(only, end)
 
     def _end_of_packages(self) -> int:
         """Returns the index after the last line that names a package and not what is in it; 0 if there is none."""

@@ -7,10 +7,9 @@ after the background has read them (`actors/uses_pass.py`); before, it takes lon
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from codecompass.languages.records import NameUses, Use
+from codecompass.languages.records import NameUses, Symbol, Use
 from codecompass.languages.uses.lexical_rules import lexical_rules
-from codecompass.languages.uses.occurrences import occurrences
-from codecompass.languages.uses.packed_uses import packed, unpacked, unpacked_all
+from codecompass.languages.uses.occurrences import occurrences, occurrences_of
 from codecompass.store.rows import IndexedFile, as_parsed
 from codecompass.store.snapshot import Snapshot
 
@@ -33,26 +32,30 @@ class NamedUses:
         found = [item for item in found if (rules := lexical_rules(item[0].language)) is not None and rules.family == family]
         found.sort(key=lambda item: item[0].path)
         for file, known in found:
-            uses = unpacked(self._read(file.id, file.language), name) if known is None else known
+            uses = self._read(file.id, file.language, name) if known is None else known
             if uses:
                 yield file, uses
 
     def of(self, file_id: int, language: str, name: str) -> tuple[Use, ...]:
         """Returns the uses of a name in one file."""
         if file_id in self._unread:
-            return unpacked(self._read(file_id, language), name)
+            return self._read(file_id, language, name)
         return next((uses for _, uses in self._facts.uses([file_id], name)), ())
 
     def all_of(self, file_id: int, language: str) -> tuple[NameUses, ...]:
         """Returns the uses of all names in a file, sorted by name."""
         if file_id in self._unread:
-            return unpacked_all(self._read(file_id, language))
+            return occurrences(language, *self._parsed(file_id))
         return self._facts.all_uses(file_id)
 
-    def _read(self, file_id: int, language: str) -> bytes:
-        uses = self._kept.get(file_id)
+    def _read(self, file_id: int, language: str, name: str) -> tuple[Use, ...]:
+        uses = self._kept.get(file_id, name)
         if uses is None:
-            text = "".join(chunk.text for chunk in self._text.file_chunks(file_id))
-            uses = packed(occurrences(language, text, as_parsed(self._facts.symbols_in_file(file_id))))
-            self._kept.put(file_id, uses)
+            uses = occurrences_of(language, *self._parsed(file_id), name)
+            self._kept.put(file_id, name, uses)
         return uses
+
+    def _parsed(self, file_id: int) -> tuple[str, tuple[Symbol, ...]]:
+        """Returns the text and the symbols of a file."""
+        text = "".join(chunk.text for chunk in self._text.file_chunks(file_id))
+        return text, as_parsed(self._facts.symbols_in_file(file_id))
