@@ -4,6 +4,7 @@ explains why a file has its rank or is not found.
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Final
 
 import msgspec
@@ -121,6 +122,13 @@ class _WordSearch:
         self._intent = classify(asked.text)
         self._weights = retrieval.weights_for(self._intent, asked.options.without_signals)
         self._breadth = breadth_for(asked.options.n_merged, saves_work=asked.options.saves_work)
+        self._found_messages: Sequence[FoundMessage] | None = None
+
+    @cached_property
+    def _sought(self) -> SoughtMessage | None:
+        if "phrase" in self._asked.options.without_signals:
+            return None
+        return sought_message(self._snapshot, self._query, self._asked.where)
 
     def hits(self) -> Hits:
         """Returns the page."""
@@ -194,15 +202,26 @@ class _WordSearch:
         held = held_text(self._asked.text)
         if held is not None and held.is_token:
             return option_lines(self._asked, held)
-        sought = sought_message(self._snapshot, self._query, self._asked.where)
-        return template_lines(self._snapshot, find_messages(self._snapshot, sought, self._asked.is_expired)) if sought else ()
+        return template_lines(self._snapshot, self._messages())
+
+    def _messages(self) -> Sequence[FoundMessage]:
+        """Returns where the query occurs as a message. Only those that are certain are shown; others count for the ranking of
+        error messages."""
+        if self._found_messages is None:
+            sought, asked = self._sought, self._asked
+            self._found_messages = (
+                ()
+                if sought is None
+                else find_messages(self._snapshot, sought, asked.is_expired, only_sure=not self._weights.phrase)
+            )
+        return self._found_messages
 
     def _by_words(self) -> Hits:
         asked, snapshot, query, where, kinds = self._asked, self._snapshot, self._query, self._asked.where, self._asked.kinds
         options, is_expired, intent, weights = asked.options, asked.is_expired, self._intent, self._weights
-        sought = None if "phrase" in options.without_signals else sought_message(snapshot, query, where)
+        sought = self._sought
         found = self._retrieve(() if sought is None else (sought.search,))
-        messages = [] if sought is None else find_messages(snapshot, sought, is_expired)
+        messages = self._messages()
         if (
             sought is not None
             and kinds is None

@@ -6,6 +6,7 @@ message's words (rare words are worth more); the most promising are then aligned
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from itertools import pairwise
 from operator import neg
 from typing import Final
@@ -133,14 +134,17 @@ def sought_message(snapshot: Snapshot, text: str, where: Filter) -> SoughtMessag
     return SoughtMessage(message, worth, wanted, most, may_be_template, search)
 
 
-def find_messages(snapshot: Snapshot, sought: SoughtMessage, is_expired: Callable[[], bool] = no_deadline) -> list[FoundMessage]:
-    """Returns where a message occurs in the source, best first; empty if the time is up.
+def find_messages(
+    snapshot: Snapshot, sought: SoughtMessage, is_expired: Callable[[], bool] = no_deadline, *, only_sure: bool = False
+) -> list[FoundMessage]:
+    """Returns where a message occurs in the source, best first; empty if the time is up. With `only_sure`, texts that can hardly
+    be certain are left out, which most questions in words have many of.
 
     `is_expired` is called before each chunk that is read or compared, which takes up to a millisecond.
     """
     message, wanted, most = sought.message, sought.wanted, sought.most
     chunks = snapshot.text.weighed_chunks(sought.search)
-    part_of = _part_finder(message, sought.worth, wanted.unit)
+    part_of = _part_finder(message, sought.worth, wanted.unit, only_sure=only_sure)
     exact: list[_Part] = []
     others: list[_Part] = []
     is_settled = False
@@ -195,9 +199,11 @@ class _Part(Struct, frozen=True):
     """Whether they have all words of the message in a row."""
 
 
-def _part_finder(message: Message, worth: Mapping[str, float], unit: float) -> Callable[[ChunkHit, str, bool], _Part | None]:
+def _part_finder(
+    message: Message, worth: Mapping[str, float], unit: float, *, only_sure: bool
+) -> Callable[[ChunkHit, str, bool], _Part | None]:
     """Returns a function that finds the lines of a chunk around words that are adjacent in the message too, or separated by a
-    placeholder; it returns None for a chunk without such words.
+    placeholder; it returns None for a chunk without such words, with `only_sure` also for one with a single such pair.
 
     It takes a few microseconds per chunk; the comparison takes 300.
     """
@@ -217,7 +223,12 @@ def _part_finder(message: Message, worth: Mapping[str, float], unit: float) -> C
         return lambda hit, text, has_all: _Part(hit, 0, text, 0, is_exact=False)
     compiled = _compiled("|".join(patterns))
     words = index_tokens(message.core)
-    all_of_it = _compiled(r"[\W_]+".join(words)) if words else None
+    # SURE_WORDS words in a row are two pairs, unless some pairs are not looked for.
+    least_pairs = 2 if only_sure and len(telling) == len(pairs) else 1
+
+    @cache
+    def all_of_it() -> "re2._Regexp":
+        return _compiled(r"[\W_]+".join(words))
 
     def find(hit: ChunkHit, text: str, has_all: bool) -> _Part | None:
         data = text.encode()
@@ -231,7 +242,9 @@ def _part_finder(message: Message, worth: Mapping[str, float], unit: float) -> C
             last = data.find(b"\n", last + 1) if last >= 0 else last
         first = max(0, first + 1)
         part = data[first : last if last >= 0 else len(data)]
-        is_exact = has_all and all_of_it is not None and all_of_it.search(part) is not None
+        is_exact = has_all and bool(words) and all_of_it().search(part) is not None
+        if pairs < least_pairs and not is_exact:
+            return None
         return _Part(hit, data.count(b"\n", 0, first), part.decode(), pairs, is_exact)
 
     return find
