@@ -90,7 +90,10 @@ _KIND_FACTOR: Final[Mapping[SymbolKind, float]] = {
 }
 """Factors by kind, for questions in words; `ranking.KIND_WEIGHT` is about names. Other kinds do not compete."""
 
-CONTAINERS: Final = CLASS_LIKE | {"module"}
+_DOCUMENT_FACTOR: Final[Mapping[SymbolKind, float]] = {"section": 1.0, "target": 0.6, "key": 0.6}
+"""Factors for those that compete only in a file with a role asked for: sections of a guide, keys of a configuration."""
+
+CONTAINERS: Final = CLASS_LIKE | {"module", "section"}
 _VALUES: Final = frozenset({"const", "var"})
 
 
@@ -167,7 +170,7 @@ def prepared_question(found: Candidates) -> PreparedQuestion:
         worth=(*worth, *[most] * len(lines), *[LITERAL_WORTH * most] * len(literals)),
         total=sum(worth) or 1.0,
         lines=(*lines, *literals),
-        kinds=kinds,
+        kinds={**kinds, **_DOCUMENT_FACTOR},
         asked=found.asked,
         asked_kinds=lifted,
     )
@@ -184,7 +187,8 @@ def valued_file(
     path = places[0].file.path
     hits = _hits(texts, question)
     plain = _text_value(hits.within(places[0].line_start, places[0].line_end), hits, question)
-    spans = [span for span in definitions if span.kind in _KIND_FACTOR]
+    is_asked = bool(question.asked.roles) and question.asked.file_factor(path, role_of(path)) is not None
+    spans = [span for span in definitions if span.kind in _KIND_FACTOR or (is_asked and span.kind in _DOCUMENT_FACTOR)]
     inside: dict[int, list[DefinitionSpan]] = {}
     for span in spans:
         if span.parent_id is not None and span.kind not in _VALUES:
@@ -198,7 +202,7 @@ def valued_file(
     found.sort(key=lambda each: (-each.rank, each.span.line_start, each.span.id))
     best = max((each.value for each in found), default=0.0)
     share = _words_share(hits, question, range(len(hits.lines)))
-    if not question.asked.roles or question.asked.file_factor(path, role_of(path)) is None:
+    if not is_asked:
         return ValuedFile(found, TEXT_FACTOR * plain, max(best, TEXT_SHARE * plain), share)
     # A section of a guide or an entry of a manifest can be an answer, like a definition.
     section: tuple[int, int] | None = None
