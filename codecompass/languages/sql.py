@@ -24,6 +24,7 @@ KIND_OF: Final[Mapping[str, SymbolKind]] = {
     "index": "var",
     "macro": "macro",
     "package": "module",
+    "policy": "fn",
     "proc": "fn",
     "procedure": "fn",
     "schema": "module",

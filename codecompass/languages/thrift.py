@@ -32,8 +32,10 @@ THRIFT = Language(
         r"(?:^|[{;,])[ \t]*+(?:(?:struct|union|exception)\s++(?P<struct>\w++)|enum\s++(?P<enum>\w++)|"
         r"service\s++(?P<interface>\w++)"
         rf"|const\s++{_TYPE}\s++(?P<const>\w++)\s*+=|typedef\s++{_TYPE}\s++(?P<type>\w++)"
-        rf"|(?:-?\d++[ \t]*+:[ \t]*+)?(?:required\s++|optional\s++)?{_TYPE}[ \t]*+&?[ \t]++(?P<field>\w++)[ \t]*+(?=[=;,(\n}}])"
-        rf"|(?:oneway\s++)?{_TYPE}\s++(?P<method>\w++)[ \t]*+(?=\()|(?P<value>\w++)[ \t]*+(?=[=,;\n}}(]))",
+        rf"|(?:oneway\s++)?{_TYPE}\s++(?P<method>\w++)[ \t]*+(?=\(\s*+(?:\)|-?\d|\w++[ \t.<]))"
+        rf"|(?:-?\d++[ \t]*+:[ \t]*+)?(?:required\s++|optional\s++)?{_TYPE}"
+        r"(?:[ \t]++|[ \t]*+&[ \t]*+)(?P<field>\w++)[ \t]*+(?=[=;,(\n}])"
+        r"|(?P<value>\w++)[ \t]*+(?=[=,;\n}(]))",
         _HIDDEN,
         inside={"field": "struct", "method": "interface", "value": "enum"},
         kinds={"value": "const"},

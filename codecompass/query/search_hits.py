@@ -32,9 +32,9 @@ MIN_SHARE: Final = 0.6
 """Share of a chunk's matches that must be in one definition for it to replace the chunk."""
 
 SHOWN_KINDS: Final[frozenset[SymbolKind]] = frozenset(
-    {"fn", "method", "class", "struct", "enum", "trait", "interface", "macro", "type", "module", "test"}
+    {"fn", "method", "class", "struct", "enum", "trait", "interface", "macro", "type", "module", "test", "resource", "route"}
 )
-ENCLOSING_KINDS: Final[frozenset[SymbolKind]] = SHOWN_KINDS | {"impl"}
+ENCLOSING_KINDS: Final[frozenset[SymbolKind]] = SHOWN_KINDS | {"impl", "section", "target", "rule"}
 
 KIND_WEIGHT: Final[Mapping[SymbolKind, float]] = {
     "class": 1.0,

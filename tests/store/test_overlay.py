@@ -207,7 +207,7 @@ class RecordingConnection:
         return self._connection.execute(statement, arguments)
 
 
-READS_ALL = ("GROUP BY kind", "s.kind = 'test'", "i.name = ? OR i.alias", "SELECT 1 FROM imports LIMIT 1", "language IN")
+READS_ALL = ("GROUP BY kind", "s.kind IN (?)", "i.name = ? OR i.alias", "SELECT 1 FROM imports LIMIT 1", "language IN")
 """Parts of statements that need to read a whole table."""
 
 
@@ -246,6 +246,7 @@ def ask_everything(facts: "facts_module.FactsReader") -> None:
     symbols = facts.symbols_in_file(file_id)
     facts.spans_in_files([file_id, 1], ("fn", "class"))
     facts.symbols_named("User", 10)
+    facts.unbound_named("User", 10)
     facts.symbols_named_in("User", "app")
     facts.titled(["x"], {"test"}, 10)
     facts.symbols_by_id([symbol.id for symbol in symbols])

@@ -13,7 +13,6 @@ from msgspec import Struct
 from codecompass.query.search_hits import RankedPlace, as_symbol
 from codecompass.query.words.definition_values import (
     CONTAINERS,
-    KIND_FACTOR,
     MAX_SHOWN_LINES,
     ValuedDefinition,
     ValuedFile,
@@ -63,8 +62,8 @@ def with_best_definitions(
     chosen = list(by_file)[:n_files]
     chunks = _chunks_to_read(found, chosen)
     snapshot.text.expect_texts(hit for file_id in chosen for hit in chunks[file_id])
-    spans = snapshot.facts.spans_in_files(chosen, KIND_FACTOR)
     question = prepared_question(found)
+    spans = snapshot.facts.spans_in_files(chosen, question.kinds)
     valued: dict[int, ValuedFile] = {}
     for file_id in chosen:
         if is_expired():

@@ -90,7 +90,10 @@ KIND_FACTOR: Final[Mapping[SymbolKind, float]] = {
 }
 """Factors by kind, for questions in words; `ranking.KIND_WEIGHT` is about names. Other kinds do not compete."""
 
-CONTAINERS: Final = CLASS_LIKE | {"module"}
+_DOCUMENT_FACTOR: Final[Mapping[SymbolKind, float]] = {"section": 1.0, "target": 0.6, "key": 0.6}
+"""Factors for those that compete only in a file with a role asked for: sections of a guide, keys of a configuration."""
+
+CONTAINERS: Final = CLASS_LIKE | {"module", "section"}
 _VALUES: Final = frozenset({"const", "var"})
 
 
@@ -168,7 +171,7 @@ def prepared_question(found: Candidates) -> PreparedQuestion:
         worth=(*worth, *[most] * len(lines), *[LITERAL_WORTH * most] * len(literals)),
         total=sum(worth) or 1.0,
         lines=(*lines, *literals),
-        kinds=kinds,
+        kinds={**kinds, **_DOCUMENT_FACTOR} if found.asked.roles else kinds,
         asked=found.asked,
         asked_kinds=lifted,
     )
@@ -177,14 +180,16 @@ def prepared_question(found: Candidates) -> PreparedQuestion:
 def valued_file(
     places: Sequence[RankedPlace],
     texts: Sequence[tuple[int, str]],
-    spans: Sequence[DefinitionSpan],
+    definitions: Sequence[DefinitionSpan],
     question: PreparedQuestion,
 ) -> ValuedFile:
     """Values the contents of a file. `places` are its ranked places; `texts` are the chunks read, each with its first line
-    number; `spans` are its definitions of the kinds that compete."""
+    number; `definitions` are those of the kinds that may compete, `question.kinds`."""
     path = places[0].file.path
     hits = _hits(texts, question)
     plain = _text_value(hits.within(places[0].line_start, places[0].line_end), hits, question)
+    is_asked = bool(question.asked.roles) and question.asked.file_factor(path, role_of(path)) is not None
+    spans = [span for span in definitions if is_asked or span.kind in KIND_FACTOR]
     names = question.wanted.names_in([span.name for span in spans])
     file = _ValuedSpans(spans, names, hits, places, question)
     found = [
@@ -196,7 +201,7 @@ def valued_file(
     found.sort(key=lambda each: (-each.rank, each.span.line_start, each.span.id))
     best = max((each.value for each in found), default=0.0)
     share = _words_share(hits, question, range(len(hits.lines)))
-    if not question.asked.roles or question.asked.file_factor(path, role_of(path)) is None:
+    if not is_asked:
         return ValuedFile(found, TEXT_FACTOR * plain, max(best, TEXT_SHARE * plain), share)
     # A section of a guide or an entry of a manifest can be an answer, like a definition.
     section: tuple[int, int] | None = None

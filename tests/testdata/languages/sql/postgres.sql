@@ -77,3 +77,10 @@ BEGIN
   UPDATE counters SET n = n + 1;
 END;
 CREATE TABLE afterwards (id int)
+
+-- Customers see their own orders.
+CREATE POLICY own_orders ON shop.orders
+    AS PERMISSIVE FOR SELECT TO customer
+    USING (customer_id = current_setting('shop.customer')::bigint);
+
+create policy "staff only" on shop.customers using (is_staff());
