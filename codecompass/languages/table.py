@@ -125,6 +125,10 @@ LANGUAGES: Final[Mapping[str, Row]] = {
     "tsx": Row(extensions=".tsx", aliases="ts typescript", module="ecmascript"),
     "vue": Row(extensions=".vue", module="vue", grammar="typescript"),
     "zig": Row(extensions=".zig", module="zig"),
+    # Languages whose modules are mostly tables (`walk/outline.py`).
+    "dart": Row(extensions=".dart", interpreters="dart", module="dart"),
+    "julia": Row(extensions=".jl", interpreters="julia", aliases="jl", module="julia"),
+    "r": Row(extensions=".r", names=".Rprofile", interpreters="Rscript r", module="r"),
     # Without symbols.
     "ada": Row(extensions=".ada .adb .ads"),
     "asciidoc": Row(extensions=".adoc .asciidoc"),
@@ -144,7 +148,6 @@ LANGUAGES: Final[Mapping[str, Row]] = {
     "csv": Row(extensions=".csv .tsv"),
     "cython": Row(extensions=".pxd .pxi .pyx"),
     "d": Row(extensions=".d .di"),
-    "dart": Row(extensions=".dart"),
     "diff": Row(extensions=".diff .patch"),
     "dockerfile": Row(extensions=".dockerfile .containerfile", names="Containerfile Dockerfile"),
     "eex": Row(extensions=".eex .heex .leex"),
@@ -190,7 +193,6 @@ LANGUAGES: Final[Mapping[str, Row]] = {
         extensions=".code-workspace .json5 .jsonc", names=".eslintrc devcontainer.json jsconfig.json tsconfig.json .eslintrc.json"
     ),
     "jsonnet": Row(extensions=".jsonnet .libsonnet"),
-    "julia": Row(extensions=".jl", interpreters="julia"),
     "just": Row(extensions=".just", names="Justfile justfile .justfile", interpreters="just"),
     "latex": Row(extensions=".cls .latex .ltx .sty .tex"),
     "less": Row(extensions=".less"),
@@ -219,7 +221,6 @@ LANGUAGES: Final[Mapping[str, Row]] = {
     "pug": Row(extensions=".jade .pug"),
     "purescript": Row(extensions=".purs"),
     "qml": Row(extensions=".qml"),
-    "r": Row(extensions=".r", interpreters="Rscript"),
     "racket": Row(extensions=".rkt"),
     "razor": Row(extensions=".cshtml .razor"),
     "reason": Row(extensions=".re .rei"),
