@@ -5,13 +5,16 @@ with a `|` between them (`declarator/name|identifier`). A node that has such a f
 `!` leads to the first only.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from msgspec.structs import replace
 
+from codecompass import lazy
 from codecompass.languages.language import (
     DESCEND,
+    HEAD_BYTES,
     Definition,
     Descend,
     Found,
@@ -29,6 +32,8 @@ _IN_TYPES: Final[Mapping[str, SymbolKind]] = {"fn": "method", "var": "field"}
 
 _LOCAL: Final = frozenset({"const", "field", "var"})
 """Kinds that are no definitions inside a function."""
+
+_VALUE_NAME: Final = lazy.pattern(r"[^\W\d][\w'?!]*|\(\s*[^\w\s()]+\s*\)|``[^`]+``")
 
 MAX_REACHED: Final = 10_000
 """Nodes that one way leads to; more are generated data."""
@@ -76,7 +81,8 @@ def defines(
     A function in a type is a method, a variable a field, or both `member`; a variable or constant of a function is left out.
 
     Args:
-        body: the way to what is walked for members; the signature ends before it.
+        body: the way to what is walked for members; the signature ends before it. With `.` all children of the node are walked,
+            and the signature is its first line.
         several: whether each name that the way leads to is defined, and not only the first.
         is_last: whether the last one is the name, and not the first.
         from_line: whether the signature begins with the line, because the node lacks what is before the name.
@@ -94,8 +100,10 @@ def defines(
             own = member or _IN_TYPES.get(kind, kind)
         elif scope in FUNCTION_LIKE and kind in _LOCAL and not is_local:
             return
-        bodies = tuple(reach(node, body)) if body else ()
+        bodies = (node,) if body == "." else tuple(reach(node, body)) if body else ()
         signature, end_line = None, None
+        if body == ".":
+            signature = re.split(r"[{\n]", context.text(node)[:HEAD_BYTES], maxsplit=1)[0]
         after = _sibling(node, through) if through else None
         if after is not None:
             end_line = after.end_point[0] + 1
@@ -121,6 +129,22 @@ def defines(
                 end_line=end_line,
                 qualifier=(*context.scope_names, *owners) if owners else None,
             )
+
+    return rule
+
+
+def value_or_function(name: str, parameters: str, body: str, functions: str = "", value: SymbolKind = "const") -> RuleFunction:
+    """Returns a rule for `let` and its like: a function if the way `parameters` leads to something or the body is of one of the
+    types in `functions`, else a value, which is a definition only outside functions."""
+    function_rule = defines("fn", name, body)
+    value_rule = defines(value, name, body, enters=False)
+    types = frozenset(functions.split())
+
+    def rule(node: Node, context: RuleContext) -> Iterator[Found]:
+        is_function = bool(reach(node, parameters)) or any(each.type in types for each in reach(node, body))
+        for item in (function_rule if is_function else value_rule)(node, context):
+            if isinstance(item, Definition) and _VALUE_NAME.fullmatch(item.name):
+                yield replace(item, name=item.name.strip("( )"), kind="fn" if item.kind == "method" else item.kind)
 
     return rule
 
