@@ -73,6 +73,9 @@ LEFT_OUT: Final[Mapping[str, frozenset[str]]] = {
     "javascript": frozenset({"property"}),  # mostly keys of object literals
     "kotlin": frozenset({"package"}),
     "php": frozenset({"namespace", "variable", "alias"}),  # every assignment outside functions; `use .. as`
+    "ocaml": frozenset({"val"}),  # of a signature whose structure follows
+    "perl": frozenset({"label"}),
+    "powershell": frozenset({"variable"}),  # every assignment
     "r": frozenset({"functionVar", "list", "nameattr", "vector"}),  # of functions and tests; keys of lists
     "ruby": frozenset({"library", "describe", "context"}),  # what `require` loads; sentences of tests
     "rust": frozenset({"implementation"}),  # the type's name again

@@ -23,7 +23,9 @@ from codecompass.languages.uses.patterns import DOUBLE_LINES, any_of
 from codecompass.languages.words import word_set
 
 _SYMBOL: Final = r"[^\s()\[\]{}\"';`,@^#][^\s()\[\]{}\"';`,]*"
-_FORM: Final = re.compile(rf"\(\s*(?P<word>{_SYMBOL})\s+(?P<shape>(?:\^\S+\s+|\^\{{[^}}]*\}}\s+|['#:(])*)(?P<name>{_SYMBOL})")
+_FORM: Final = re.compile(
+    rf"\(\s*(?P<word>{_SYMBOL})\s+(?P<shape>(?:\^\{{[^}}]*\}}\s+|\^[^\s{{]+\s+|['#:(])*)(?P<name>{_SYMBOL})"
+)
 _HEAD_CHARACTERS: Final = 1_000
 
 _BLOCKS: Final = word_set(
@@ -45,8 +47,8 @@ def forms(kinds: Mapping[str, SymbolKind], read: Callable[[str, str], Iterator[t
         word = "" if match is None else match["word"].rpartition("/")[2].rpartition(":")[2]
         if match is not None and word in kinds:
             yield from _define(kinds[word], word, match, node, context)
-        elif context.enclosing in CLASS_LIKE:
-            method = re.match(rf"\((?P<name>{_SYMBOL})\s+[\[(]", text)
+        elif context.enclosing in CLASS_LIKE and "defprotocol" in kinds:
+            method = re.match(rf"\((?P<name>{_SYMBOL})\s+\[", text)
             if method is not None:
                 yield Definition(method["name"], "method", node, signature=text.partition("\n")[0])
         elif match is not None and word in _BLOCKS:
@@ -171,6 +173,7 @@ CLOJURE = Language(
                 macro="defmacro",
                 var="def defonce",
                 const="defconst",
+                module="ns",
                 struct="defrecord deftype",
                 interface="defprotocol definterface",
                 test="deftest defspec",
@@ -219,6 +222,7 @@ EMACSLISP = Language(
             {
                 **dict.fromkeys(("defvar", "defvar-local", "defcustom", "defgroup", "defface", "defvar-keymap"), "var"),
                 **dict.fromkeys(("defun", "defsubst", "cl-defun", "cl-defgeneric", "cl-defmethod", "defalias"), "fn"),
+                **dict.fromkeys(("define-obsolete-function-alias", "define-obsolete-variable-alias", "defvaralias"), "fn"),
                 **dict.fromkeys(("define-minor-mode", "define-derived-mode", "define-globalized-minor-mode"), "fn"),
                 **dict.fromkeys(("transient-define-prefix", "transient-define-suffix", "define-inline", "define-advice"), "fn"),
                 **dict.fromkeys(("defmacro", "cl-defmacro"), "macro"),

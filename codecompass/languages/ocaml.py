@@ -1,18 +1,20 @@
 """OCaml: modules, signatures, types with their fields and constructors, values, classes, exceptions; `open` and module paths."""
 
 import re
+from collections.abc import Iterator
+from typing import Final
 
 from msgspec.structs import replace
 
 from codecompass.languages.binding import Binding
 from codecompass.languages.display import Display
 from codecompass.languages.imports.plain import plain_imports
-from codecompass.languages.language import Language, RuleContext, leading_comment
+from codecompass.languages.language import Descend, Found, Language, RuleContext, leading_comment
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import
 from codecompass.languages.uses import patterns
 from codecompass.languages.uses.lexical_rules import LexicalRules
-from codecompass.languages.walk.outline import defines, descend, imports, value_or_function
+from codecompass.languages.walk.outline import defines, descend, imports, reach, value_or_function
 from codecompass.languages.words import word_set
 
 
@@ -42,6 +44,15 @@ def lexical_rules() -> LexicalRules:
     )
 
 
+_import: Final = imports("module")
+
+
+def opened(node: Node, context: RuleContext) -> Iterator[Found]:
+    """`open A.B`, and `include struct .. end`, whose definitions are of the module around it."""
+    inner = reach(node, "module|structure")
+    yield from map(Descend, inner) if inner and inner[0].type == "structure" else _import(node, context)
+
+
 def documentation(node: Node, context: RuleContext) -> str:
     """Returns the comment above a definition, or above the `let` or `type` that it is a part of."""
     parent = node.parent
@@ -63,8 +74,8 @@ OCAML = Language(
     rules={
         **descend("module_definition value_definition type_definition class_definition structure signature object_expression"),
         **descend("variant_declaration record_declaration let_expression class_type_definition sequence_expression"),
-        "open_module": imports("module"),
-        "include_module": imports("module"),
+        "open_module": opened,
+        "include_module": opened,
         "module_binding": defines("module", "module_name", "body|signature"),
         "module_type_definition": defines("interface", "module_type_name"),
         "type_binding": defines("type", "name", "body"),

@@ -6,12 +6,13 @@ from typing import Final
 
 from codecompass.languages.display import Display
 from codecompass.languages.imports.plain import plain_imports
-from codecompass.languages.language import Definition, Found, Language, RuleContext, lines_of
+from codecompass.languages.language import DESCEND, Definition, Found, Language, RuleContext, lines_of
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import
 from codecompass.languages.uses import patterns
 from codecompass.languages.uses.lexical_rules import LexicalRules
-from codecompass.languages.walk.outline import defines, descend, reach, underscore_is_private
+from codecompass.languages.walk.heads import heads
+from codecompass.languages.walk.outline import descend, reach, underscore_is_private
 from codecompass.languages.words import word_set
 
 _PRAGMAS: Final = word_set("strict warnings utf8 feature lib vars overload integer bigint bytes experimental open")
@@ -110,7 +111,7 @@ def lexical_rules() -> LexicalRules:
 PERL = Language(
     grammar="perl",
     rules={
-        **descend("block conditional_statement"),
+        **descend("block block_statement conditional_statement"),
         "package_statement": package,
         "class_statement": package,
         "role_statement": package,
@@ -118,11 +119,12 @@ PERL = Language(
         "method_declaration_statement": subroutine,
         "use_statement": use,
         "expression_statement": statement,
-        "phaser_statement": defines("fn", "phase"),
+        "phaser_statement": DESCEND,
     },
     separator="::",
     visibility=underscore_is_private,
     nested_markers=(b"sub ",),
+    recover=heads(re.compile(rb"^(?P<indent>[ \t]*)(?P<word>sub)[ \t]+(?P<name>\w+)", re.MULTILINE), {}, comment=b"#"),
     imports=plain_imports(endings=(".pm", ""), separator="::"),
     uses=lexical_rules,
     display=Display(line_comment="#"),

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from msgspec.structs import replace
+
 from codecompass.languages.display import Display
 from codecompass.languages.imports.plain import plain_imports
 from codecompass.languages.language import Definition, Found, Language, RuleContext, lines_of
@@ -38,6 +40,15 @@ def command(node: Node, context: RuleContext) -> Iterator[Found]:
         yield Definition(assigned[1], "var", node)
 
 
+_define: Final = defines("fn", "function_name", "script_block")
+
+
+def function(node: Node, context: RuleContext) -> Iterator[Found]:
+    """`function name { .. }`, `function global:name { .. }`."""
+    for item in _define(node, context):
+        yield replace(item, name=item.name.rpartition(":")[2]) if isinstance(item, Definition) else item
+
+
 def lexical_rules() -> LexicalRules:
     """Returns what its uses look like."""
     here = r"@\"\n.*?(?:^\"@|\Z)|@'\n.*?(?:^'@|\Z)"
@@ -65,7 +76,7 @@ POWERSHELL = Language(
     grammar="powershell",
     rules={
         **descend("statement_list script_block_body named_block_list named_block statement_block if_statement"),
-        "function_statement": defines("fn", "function_name", "script_block"),
+        "function_statement": function,
         "class_statement": defines("class", "simple_name!", "."),
         "class_method_definition": defines("method", "simple_name", "script_block"),
         "class_property_definition": defines("field", "variable", "", quotes="$"),

@@ -19,7 +19,7 @@ def heads(
     language without one.
 
     Args:
-        pattern: matches from the beginning of a line and has the groups `indent`, `word` and `name`.
+        pattern: matches from the beginning of a line and has the groups `indent`, `word` and one of _NAMES.
         kinds: of definitions, by their words.
         closer: what the last line of a definition begins with, behind the same blanks as its first.
         comment: what the lines of the comment above begin with.
@@ -29,7 +29,7 @@ def heads(
         source, line, counted = context.source, 1, 0
         open_: list[tuple[int, Definition, list[Definition]]] = []
         for match in pattern.finditer(source):
-            start = match.start("word")
+            start = match.end("indent")
             line += source.count(b"\n", counted, start)
             counted = start
             while open_ and open_[-1][0] <= start:
@@ -40,9 +40,10 @@ def heads(
             is_block = end >= 0 and not _ENDS_HERE.search(head)
             last = line + source.count(b"\n", start, end + 1) if is_block else line
             is_member = bool(open_) and open_[-1][1].kind in CLASS_LIKE
-            kind = kinds.get(match["word"].decode(), "fn")
+            named = next(name for name in _NAMES if match.groupdict().get(name) is not None)
+            kind = kinds.get((match["word"] or b"").decode(), "fn")
             definition = Definition(
-                match["name"].decode("utf-8", "replace"),
+                match[named].decode("utf-8", "replace"),
                 "method" if kind == "fn" and is_member else kind,
                 root,
                 signature=re.sub(r"\s*(?:\{|=|do)\s*$", "", head),
@@ -56,6 +57,9 @@ def heads(
 
     return found
 
+
+_NAMES: Final = ("name", "method", "title")
+"""Groups of patterns: a name after the `word`, that of a function, any other."""
 
 _ENDS_HERE: Final = lazy.pattern(r"(?:\bend|;|\})\s*$")
 

@@ -42,6 +42,8 @@ MAX_REACHED: Final = 10_000
 def reach(node: Node, way: str) -> list[Node]:
     """Returns the nodes to which a way leads, in source order; empty if there is none."""
     found = [node]
+    if way == ".":
+        return found
     for step in way.split("/"):
         names, count = step.removesuffix("!").split("|"), 1 if step.endswith("!") else None
         found = [each for one in found for each in _children(one, names)[:count]][:MAX_REACHED]
