@@ -55,7 +55,7 @@ def lexical_rules() -> LexicalRules:
 ERLANG = Language(
     grammar="erlang",
     rules={
-        "fun_decl": merged(defines("fn", "clause/name", "clause/body", enters=False)),
+        "fun_decl": merged(defines("fn", "clause/name", "clause/body", enters=False, quotes="'")),
         "record_decl": defines("struct", body="."),
         "record_field": defines("field", "name", ""),
         "type_alias": defines("type", "name/name", ""),

@@ -27,7 +27,7 @@ _VISIBILITY: Final = re.compile(r"\b(?:(?P<public>external|public)|(?P<internal>
 
 def visibility(node: Node, _name: str, context: RuleContext) -> Visibility:
     """Returns what the head of a function or variable says."""
-    found = _VISIBILITY.search(re.split(r"[{=]", context.text(node)[:1000], maxsplit=1)[0])
+    found = _VISIBILITY.search(re.split(r"\{|=(?!>)", context.text(node)[:1000], maxsplit=1)[0])
     return "" if found is None else found.lastgroup or ""  # type: ignore[return-value]
 
 
@@ -69,8 +69,7 @@ SOLIDITY = Language(
         "error_declaration": defines("type", "name", ""),
         "modifier_definition": defines("fn", enters=False),
         "function_definition": defines("fn", enters=False),
-        "constructor_definition": defines("fn", "constructor", enters=False),
-        "fallback_receive_definition": defines("fn", "receive|fallback", enters=False),
+        "constructor_definition": defines("fn", called="constructor", enters=False),
         "state_variable_declaration": defines("var", "name", ""),
         "constant_variable_declaration": defines("const", "name", ""),
         "user_defined_type_definition": defines("type", "name", ""),

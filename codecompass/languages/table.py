@@ -76,7 +76,7 @@ LANGUAGES: Final[Mapping[str, Row]] = {
     ),
     "c": Row(extensions=".c .h", module="c"),
     "cpp": Row(
-        extensions=".C .H .c++ .cc .cp .cpp .cppm .cu .cuh .cxx .h++ .hh .hpp .hxx .inl .ino .ipp .ixx .tcc .tpp .txx",
+        extensions=".C .H .c++ .cc .cp .cpp .cppm .cxx .h++ .hh .hpp .hxx .inl .ino .ipp .ixx .tcc .tpp .txx",
         aliases="c++ cxx cc",
         module="cpp",
     ),
@@ -128,12 +128,15 @@ LANGUAGES: Final[Mapping[str, Row]] = {
     # Languages whose modules are mostly tables (`walk/outline.py`).
     "clojure": Row(extensions=".clj .cljc .cljs .bb .edn", interpreters="bb clojure", aliases="clj", module="lisps"),
     "commonlisp": Row(extensions=".lisp .cl .lsp .asd", interpreters="sbcl", aliases="lisp", module="lisps"),
+    "cuda": Row(extensions=".cu .cuh", module="shading"),
     "dart": Row(extensions=".dart", interpreters="dart", module="dart"),
     "emacslisp": Row(extensions=".el", names=".emacs", interpreters="emacs", aliases="elisp el", module="lisps", grammar="elisp"),
     "erlang": Row(extensions=".erl .hrl .escript", names="rebar.config", interpreters="escript", aliases="erl", module="erlang"),
+    "glsl": Row(extensions=".glsl .comp .frag .geom .tesc .tese .vert", module="shading"),
     "groovy": Row(
         extensions=".groovy .gradle .gvy .gy", names="Jenkinsfile", interpreters="groovy", aliases="gradle", module="groovy"
     ),
+    "hlsl": Row(extensions=".hlsl .fx .fxh .hlsli", module="shading"),
     "julia": Row(extensions=".jl", interpreters="julia", aliases="jl", module="julia"),
     "ocaml": Row(extensions=".ml .mll .mly", interpreters="ocaml", aliases="ml", module="ocaml"),
     "ocaml_interface": Row(extensions=".mli", aliases="ml ocaml", module="ocaml"),
@@ -143,6 +146,7 @@ LANGUAGES: Final[Mapping[str, Row]] = {
     "racket": Row(extensions=".rkt .rktl .rktd", interpreters="racket", aliases="rkt", module="lisps"),
     "scheme": Row(extensions=".scm .sld .sls .sps .ss", interpreters="guile scheme", aliases="scm", module="lisps"),
     "solidity": Row(extensions=".sol", aliases="sol", module="solidity"),
+    "wgsl": Row(extensions=".wgsl", module="shading"),
     # Without symbols.
     "ada": Row(extensions=".ada .adb .ads"),
     "asciidoc": Row(extensions=".adoc .asciidoc"),
@@ -178,13 +182,11 @@ LANGUAGES: Final[Mapping[str, Row]] = {
             ".eslintignore CODEOWNERS"
         )
     ),
-    "glsl": Row(extensions=".comp .frag .geom .glsl .vert"),
     "gomod": Row(names="go.mod go.sum go.work"),
     "graphql": Row(extensions=".gql .graphql .graphqls"),
     "haml": Row(extensions=".haml"),
     "handlebars": Row(extensions=".handlebars .hbs .mustache"),
     "hcl": Row(extensions=".hcl .nomad"),
-    "hlsl": Row(extensions=".fx .hlsl"),
     "html": Row(extensions=".htm .html .xhtml"),
     "idl": Row(extensions=".idl"),
     "ini": Row(
@@ -246,7 +248,6 @@ LANGUAGES: Final[Mapping[str, Row]] = {
     "vbnet": Row(extensions=".vb .vbs"),
     "vhdl": Row(extensions=".vhd .vhdl"),
     "vim": Row(extensions=".vim .vimrc", names=".exrc .gvimrc .vimrc"),
-    "wgsl": Row(extensions=".wgsl"),
     "xml": Row(
         extensions=(
             ".csproj .dtd .fsproj .plist .pom .props .resx .rss .storyboard .svg .targets .vbproj .wsdl .xaml .xib "

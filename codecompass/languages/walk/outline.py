@@ -77,6 +77,7 @@ def defines(
     splits: str = "",
     quotes: str = "",
     member: SymbolKind | None = None,
+    called: str = "",
 ) -> RuleFunction:
     """Returns a rule by which a node defines what `name`, a way, leads to.
 
@@ -92,6 +93,7 @@ def defines(
         is_local: whether it is defined in functions too, of whatever kind it is.
         through: the type of the node after it that belongs to it (a body beside its head).
         splits: what separates the name from those of its owners, if it is written with them.
+        called: its name, if it is the same for all (a constructor).
         quotes: the characters around the name that are not part of it.
     """
 
@@ -118,9 +120,9 @@ def defines(
             start = context.source.rfind(b"\n", 0, node.start_byte) + 1
             signature = context.source[start : bodies[0].start_byte if bodies else node.end_byte].decode("utf-8", "replace")
             doc = comment_above_byte(context.source, start)
-        names = reach(node, name)
+        names = [node] if called else reach(node, name)
         for found in names if several else names[-1:] if is_last else names[:1]:
-            *owners, last = (part.strip() for part in _parts(context.text(found).strip(quotes), splits))
+            *owners, last = (part.strip() for part in _parts(called or context.text(found).strip(quotes), splits))
             yield Definition(
                 last,
                 "method" if owners and own == "fn" else own,
