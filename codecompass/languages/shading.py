@@ -1,5 +1,6 @@
 """Languages of graphics processors: CUDA, GLSL and HLSL are C and C++ with more words; WGSL has a form of its own."""
 
+import re
 from typing import Final
 
 from msgspec.structs import replace
@@ -11,6 +12,7 @@ from codecompass.languages.display import DECORATORS, Display
 from codecompass.languages.language import Language
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.uses.patterns import BLOCK, NAME, SLASHES, any_of, declared, named_value
+from codecompass.languages.walk.heads import heads
 from codecompass.languages.walk.outline import defines
 from codecompass.languages.words import word_set
 from codecompass.languages.written_types import WrittenTypes
@@ -61,9 +63,20 @@ def _wgsl_words() -> LexicalRules:
 _OLDER: Final = {type_: rule for type_, rule in CPP_RULES.items() if type_ not in ("export_declaration", "import_declaration")}
 """The rules for the C++ that the grammars know, which have no modules."""
 
+_REGISTER: Final = re.compile(rb":\s*(?:register|packoffset)\s*\([^()\n]*\)")
+
+
+def _plain(source: bytes) -> bytes:
+    """Returns the source with a structure in place of a buffer of constants, and without the registers."""
+    text = _REGISTER.sub(lambda match: b" " * len(match[0]), source)
+    return re.sub(rb"^([ \t]*)[ct]buffer\b", rb"\1struct ", text, flags=re.MULTILINE)
+
+
+_CONSTANT: Final = re.compile(rb"^(?P<indent>)(?P<word>const)[ \t]+(?P<name>\w+)", re.MULTILINE)
+
 CUDA = replace(CPP, grammar="cuda", rules=_OLDER, uses=_cuda_words, display=replace(CPP.display, lexer="cuda"))
 GLSL = replace(C, grammar="glsl", rules=C_RULES, uses=_glsl_words, display=replace(C.display, lexer="glsl"))
-HLSL = replace(CPP, grammar="hlsl", rules=_OLDER, uses=_hlsl_words, display=replace(CPP.display, lexer="hlsl"))
+HLSL = replace(CPP, grammar="hlsl", prepare=_plain, rules=_OLDER, uses=_hlsl_words, display=replace(CPP.display, lexer="hlsl"))
 WGSL = Language(
     grammar="wgsl",
     rules={
@@ -74,6 +87,7 @@ WGSL = Language(
         "global_variable_declaration": defines("var", "variable_declaration/variable_identifier_declaration/name", ""),
         "global_constant_declaration": defines("const", "name|variable_identifier_declaration/name|identifier", ""),
     },
+    recover=heads(_CONSTANT, {"const": "const"}),
     uses=_wgsl_words,
     types=WrittenTypes(variables="colon", results="arrow"),
     display=Display(attribute_starts=DECORATORS, lexer="wgsl"),

@@ -132,12 +132,15 @@ LANGUAGES: Final[Mapping[str, Row]] = {
     "dart": Row(extensions=".dart", interpreters="dart", module="dart"),
     "emacslisp": Row(extensions=".el", names=".emacs", interpreters="emacs", aliases="elisp el", module="lisps", grammar="elisp"),
     "erlang": Row(extensions=".erl .hrl .escript", names="rebar.config", interpreters="escript", aliases="erl", module="erlang"),
+    "fortran": Row(extensions=".f90 .f .f03 .f08 .f77 .f95 .for .ftn", module="fortran"),
+    "fsharp": Row(extensions=".fs .fsx", interpreters="fsharpi", aliases="f# fs", module="fsharp"),
     "glsl": Row(extensions=".glsl .comp .frag .geom .tesc .tese .vert", module="shading"),
     "groovy": Row(
         extensions=".groovy .gradle .gvy .gy", names="Jenkinsfile", interpreters="groovy", aliases="gradle", module="groovy"
     ),
     "hlsl": Row(extensions=".hlsl .fx .fxh .hlsli", module="shading"),
     "julia": Row(extensions=".jl", interpreters="julia", aliases="jl", module="julia"),
+    "nix": Row(extensions=".nix", interpreters="nix-shell", module="nix"),
     "ocaml": Row(extensions=".ml .mll .mly", interpreters="ocaml", aliases="ml", module="ocaml"),
     "ocaml_interface": Row(extensions=".mli", aliases="ml ocaml", module="ocaml"),
     "perl": Row(extensions=".pl .pm .pod .t .psgi", names="cpanfile", interpreters="perl", aliases="pl", module="perl"),
@@ -172,8 +175,6 @@ LANGUAGES: Final[Mapping[str, Row]] = {
     "erb": Row(extensions=".erb"),
     "fish": Row(extensions=".fish", interpreters="fish"),
     "forth": Row(extensions=".forth .fth"),
-    "fortran": Row(extensions=".f .f03 .f08 .f77 .f90 .f95 .for"),
-    "fsharp": Row(extensions=".fs .fsi .fsx"),
     "gdscript": Row(extensions=".gd"),
     "gettext": Row(extensions=".po .pot"),
     "gitignore": Row(
@@ -218,7 +219,6 @@ LANGUAGES: Final[Mapping[str, Row]] = {
     "meson": Row(extensions=".wrap", names="meson.build meson_options.txt"),
     "mojo": Row(extensions=".mojo"),
     "nim": Row(extensions=".nim .nims"),
-    "nix": Row(extensions=".nix", interpreters="nix-shell"),
     "org": Row(extensions=".org"),
     "pascal": Row(extensions=".dpr .lpr .pas .pp"),
     "prisma": Row(extensions=".prisma"),
