@@ -37,7 +37,7 @@ def value(node: Node, context: RuleContext) -> Iterator[Found]:
     """`let name .. = ..` of a module; one in a function or class is entered for what is in it."""
     left = reach(node, "function_declaration_left|value_declaration_left")
     text = context.text(left[0]) if left else ""
-    found = re.match(r"(?:(?:rec|inline|mutable|private|internal|public)\s+)*(?:\(?\|)?(``[^`]+``|[\w']+)", text)
+    found = re.match(r"(?:(?:\[<[^>]*>\]|rec|inline|mutable|private|internal|public)\s+)*(?:\(?\|)?(``[^`]+``|[\w']+)", text)
     if found is None or context.enclosing in ("class", "struct", "interface", "enum"):
         return
     is_function = left[0].type == "function_declaration_left" or re.match(r"\s*(?:[(\w]|<)", text[found.end() :]) is not None
@@ -58,10 +58,10 @@ def lexical_rules() -> LexicalRules:
         interpolation=re.compile(r"\{([^{}]*+)\}"),
         name=NAME,
         keywords=word_set(
-            "abstract and as assert base begin class default delegate do done downcast downto elif else end exception extern false",
-            "finally fixed for fun function global if in inherit inline interface internal lazy let match member module mutable",
-            "namespace new not null of open or override private public rec return select static struct then this to true try type",
-            "upcast use val void when while with yield int string bool float unit list option seq async task",
+            "abstract and as assert base begin class default delegate do done downcast downto elif else end exception extern",
+            "false finally fixed for fun function global if in inherit inline interface internal lazy let match member module",
+            "mutable namespace new not null of open or override private public rec return select static struct then this to",
+            "true try type upcast use val void when while with yield int string bool float unit list option seq async task",
         ),
         member_marks=".",
         own=frozenset({"this"}),

@@ -131,9 +131,9 @@ def lexical_rules() -> LexicalRules:
         interpolation=re.compile(r"\$\(([^()]*+)\)|\$(?=[^\W\d])"),
         name=re.compile(r"[^\W\d][\w!]*"),
         keywords=word_set(
-            "abstract as baremodule begin break catch const continue do else elseif end export false finally for function global",
-            "if import in isa let local macro missing module mutable nothing outer primitive public quote return struct true try",
-            "type using where while",
+            "abstract as baremodule begin break catch const continue do else elseif end export false finally for function",
+            "global if import in isa let local macro missing module mutable nothing outer primitive public quote return",
+            "struct true try type using where while",
         ),
         member_marks=".",
         soft=word_set("as outer public type"),

@@ -93,9 +93,9 @@ def lexical_rules() -> LexicalRules:
         name=patterns.NAME,
         keywords=word_set(
             patterns.COMMON_KEYWORDS,
-            "my our local state sub package use no require unless until foreach elsif last next redo and or not xor eq ne lt gt",
-            "le ge cmp qw qq q tr bless ref defined undef shift push pop die print say scalar keys values map grep sort join",
-            "wantarray method class field role __PACKAGE__ __FILE__ __END__ BEGIN END isa given when",
+            "my our local state sub package use no require unless until foreach elsif last next redo and or not xor eq ne lt",
+            "gt le ge cmp qw qq q tr bless ref defined undef shift push pop die print say scalar keys values map grep sort",
+            "join wantarray method class field role __PACKAGE__ __FILE__ __END__ BEGIN END isa given when",
         ),
         own=frozenset({"__PACKAGE__"}),
         declarations=(

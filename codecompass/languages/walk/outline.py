@@ -153,6 +153,28 @@ def value_or_function(name: str, parameters: str, body: str, functions: str = ""
     return rule
 
 
+def written(kind: SymbolKind, pattern: str, body: str = "", *, several: bool = False) -> RuleFunction:
+    """Returns a rule by which a node defines what the group 1 of a pattern matches in the first 2,000 characters of its text,
+    or each of the names in it with `several`. `body` is as in `defines`."""
+    compiled = re.compile(pattern)
+    words = re.compile(r"(?:^|,)\s*(\w+)")
+
+    def rule(node: Node, context: RuleContext) -> Iterator[Found]:
+        own: SymbolKind = _IN_TYPES.get(kind, kind) if context.enclosing in CLASS_LIKE else kind
+        if context.enclosing in FUNCTION_LIKE and kind in _LOCAL:
+            return
+        text = context.source[node.start_byte : min(node.end_byte, node.start_byte + 2_000)].decode("utf-8", "replace")
+        found = compiled.match(text)
+        if found is None:
+            return
+        bodies = (node,) if body == "." else tuple(reach(node, body)) if body else ()
+        signature = text.partition("\n")[0] if body else None
+        for name in words.findall(found[1]) if several else [found[1]]:
+            yield Definition(name, own, node, bodies, signature=signature)
+
+    return rule
+
+
 def or_descend(rule: RuleFunction) -> RuleFunction:
     """Returns a rule that makes a node in which the other rule finds nothing transparent."""
 
