@@ -36,6 +36,28 @@ CTAGS_PARSER: Final[Mapping[str, str]] = {
     "sql": "SQL",
     "tsx": "TypeScript",
     "typescript": "TypeScript",
+    "ada": "Ada",
+    "clojure": "Clojure",
+    "cobol": "Cobol",
+    "commonlisp": "Lisp",
+    "cuda": "CUDA",
+    "d": "D",
+    "elm": "Elm",
+    "emacslisp": "EmacsLisp",
+    "erlang": "Erlang",
+    "fortran": "Fortran",
+    "julia": "Julia",
+    "matlab": "MatLab",
+    "ocaml": "OCaml",
+    "pascal": "Pascal",
+    "perl": "Perl",
+    "powershell": "PowerShell",
+    "r": "R",
+    "scheme": "Scheme",
+    "tcl": "Tcl",
+    "verilog": "SystemVerilog",
+    "vhdl": "VHDL",
+    "vim": "Vim",
 }
 """Our languages that ctags 5.9 has a parser for. It has none for Swift, Scala and Zig."""
 
@@ -51,13 +73,17 @@ LEFT_OUT: Final[Mapping[str, frozenset[str]]] = {
     "javascript": frozenset({"property"}),  # mostly keys of object literals
     "kotlin": frozenset({"package"}),
     "php": frozenset({"namespace", "variable", "alias"}),  # every assignment outside functions; `use .. as`
+    "ocaml": frozenset({"val"}),  # of a signature whose structure follows
+    "perl": frozenset({"label"}),
+    "powershell": frozenset({"variable"}),  # every assignment
+    "r": frozenset({"functionVar", "list", "nameattr", "vector"}),  # of functions and tests; keys of lists
     "ruby": frozenset({"library", "describe", "context"}),  # what `require` loads; sentences of tests
     "rust": frozenset({"implementation"}),  # the type's name again
     "sql": frozenset({"label", "variable", "cursor"}),
 }
 """Kinds of ctags that are not definitions of the file, or that nobody looks up."""
 
-NO_NAME: Final = re.compile(r"__anon|Anonymous(?:Function|Class)[0-9a-f]|<\w+>$|[\W_]*$")
+NO_NAME: Final = re.compile(r"__anon|anon(?:Func|List|Vec)\w+$|Anonymous(?:Function|Class)[0-9a-f]|<\w+>$|[\W_]*$")
 """What ctags calls a thing without a name (a lambda, an anonymous struct, Go's `_`), in any language."""
 
 MISREAD: Final[Mapping[str, re.Pattern[str]]] = {
@@ -74,6 +100,7 @@ MISREAD: Final[Mapping[str, re.Pattern[str]]] = {
 WRITTEN_WITH: Final[Mapping[tuple[str, str], re.Pattern[str]]] = {
     ("haskell", "function"): re.compile(r"/\^(?!\s*(?:::|=|,|\$\())"),  # else text below a name, or a splice
     ("kotlin", "method"): re.compile(r"\bfun\b"),  # else a parameter of a lambda
+    ("r", "globalVar"): re.compile(r"/\^\S"),  # else in the block of a test
     ("lua", "function"): re.compile(r"function\s+[\w.:]+|=\s*function\b"),  # else a call that takes a function
 }
 """Pattern that the line of a kind must match."""

@@ -134,6 +134,8 @@ class LexicalRules(Struct, frozen=True, kw_only=True):
     name: re.Pattern[str]
     """An identifier or keyword."""
     keywords: frozenset[str]
+    member_marks: str = ".>:"
+    """The last characters of what may stand between a receiver and its member: `.`, `->`, `::`."""
     soft: frozenset[str] = frozenset()
     """Keywords that are also names of variables, and that are followed by a dot or a subscript only then."""
     own: frozenset[str] = frozenset({"self"})
@@ -159,6 +161,8 @@ class LexicalRules(Struct, frozen=True, kw_only=True):
     """Whether `x.name = ..` may define a member, and is a use of one that is defined elsewhere."""
 
     # Calls and their arguments.
+    call_marks: str = ""
+    """The characters after which a name is called, though no parenthesis follows it: the `(` of Lisp, the `[` of Tcl."""
     special_call: re.Pattern[str] | None = None
     """What follows the name in a call and is no parenthesis: type arguments in square brackets, the brackets of a macro."""
     has_messages: bool = False

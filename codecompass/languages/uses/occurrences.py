@@ -106,6 +106,7 @@ class _File:
     def uses(self) -> tuple[NameUses, ...]:
         rules, text, starts = self._rules, self._text, self._starts
         keywords, keyword_argument = rules.keywords, rules.keyword_argument
+        member_marks, call_marks = rules.member_marks, rules.call_marks
         roles, only, has_messages = self._roles, self._only, rules.has_messages
         end_of_packages = self._end_of_packages()
         special_call, sets_members = rules.special_call, rules.sets_members
@@ -163,7 +164,7 @@ class _File:
             if start < end_of_packages and (after == "." or text[start - 1] == ".") and self._is_of_package(start, end):
                 continue
             receiver = ""
-            if before in ".>:":
+            if before in member_marks:
                 if chained is not None and previous is chained and before == "." and previous.end() == start - 1:
                     expression = chain
                 else:
@@ -201,7 +202,7 @@ class _File:
                 elif receiver and (flat := _FLAT_ARGUMENTS.match(text, end)) is not None:
                     # Only members of unknown receivers are compared by it.
                     arity = flat[1].count(",") + 1 if flat[1].strip() else 0
-            elif after in "[!" and special_call is not None and special_call.match(text, end):
+            elif (after in "[!" and special_call is not None and special_call.match(text, end)) or before in call_marks:
                 usage = "call"
             elif before == "@":
                 usage = "decorate"

@@ -1,0 +1,58 @@
+"""Gleam: types with their constructors and fields, functions, constants; imports."""
+
+import re
+
+from codecompass.languages.display import Display
+from codecompass.languages.imports.plain import plain_imports
+from codecompass.languages.language import Language, RuleContext
+from codecompass.languages.nodes import Node
+from codecompass.languages.records import Visibility
+from codecompass.languages.uses.lexical_rules import LexicalRules
+from codecompass.languages.uses.patterns import DOUBLE_LINES, NAME, SLASHES, any_of, named_value
+from codecompass.languages.walk.outline import defines, descend, imports, reach
+from codecompass.languages.words import word_set
+from codecompass.languages.written_types import WrittenTypes
+
+
+def visibility(node: Node, _name: str, context: RuleContext) -> Visibility:
+    """Returns whether `pub` is before a definition; constructors have the visibility of their type."""
+    if context.enclosing is not None:
+        return context.scope_visibility
+    return "public" if reach(node, "visibility_modifier") else "private"
+
+
+def lexical_rules() -> LexicalRules:
+    """Returns what its uses look like."""
+    return LexicalRules(
+        family="gleam",
+        comments_and_strings=any_of(SLASHES, DOUBLE_LINES),
+        name=NAME,
+        keywords=word_set(
+            "as assert auto case const echo else fn if import let opaque panic pub test todo type use True False Nil"
+        ),
+        member_marks=".",
+        own=frozenset(),
+        above=frozenset(),
+        declarations=(named_value(),),
+        keyword_argument=re.compile(r":(?!:)"),
+    )
+
+
+GLEAM = Language(
+    grammar="gleam",
+    rules={
+        **descend("data_constructors data_constructor_arguments"),
+        "import": imports("module", alias="alias"),
+        "type_definition": defines("enum", "type_name/name", "data_constructors"),
+        "data_constructor": defines("const", "name", "data_constructor_arguments|arguments", is_local=True),
+        "data_constructor_argument": defines("field", "label", ""),
+        "type_alias": defines("type", "type_name/name", ""),
+        "constant": defines("const", "name", ""),
+        "function": defines("fn", "name", "body", enters=False),
+    },
+    visibility=visibility,
+    imports=plain_imports(endings=(".gleam",)),
+    uses=lexical_rules,
+    types=WrittenTypes(variables="colon", results="arrow"),
+    display=Display(lexer=None),
+)

@@ -1,0 +1,62 @@
+"""Nix: the attributes and functions of expressions, with dotted paths as names; files that are imported."""
+
+import re
+from collections.abc import Iterator
+
+from codecompass.languages.display import Display
+from codecompass.languages.imports.plain import plain_imports
+from codecompass.languages.language import DESCEND, Definition, Found, Language, RuleContext, lines_of
+from codecompass.languages.nodes import Node
+from codecompass.languages.records import Import
+from codecompass.languages.uses.lexical_rules import LexicalRules
+from codecompass.languages.uses.patterns import BLOCK, DOUBLE_LINES, HASH, any_of
+from codecompass.languages.walk.outline import descend
+from codecompass.languages.words import word_set
+
+_PATH = re.compile(r"(?<![\w./])\.{1,2}/[\w./\-]+")
+_HOLDERS = ("attrset_expression", "rec_attrset_expression", "let_expression", "function_expression", "with_expression")
+
+
+def binding(node: Node, context: RuleContext) -> Iterator[Found]:
+    """`a.b = value;`: a function, a set with its own attributes, or a value; the files in it are imported."""
+    name, value = context.field_text(node, "attrpath"), node.child_by_field_name("expression")
+    if value is None:
+        return
+    text = context.text(value)
+    if value.type not in _HOLDERS or value.type == "function_expression":
+        for path in _PATH.findall(text[:20_000]):
+            yield Import(*lines_of(node), path, kind="relative")
+    holds = tuple(each for each in (value, *value.named_children) if each.type in _HOLDERS)[:1]
+    is_function = value.type == "function_expression"
+    kind = "fn" if is_function else "module" if holds else "var"
+    signature = f"{name} = {text[: text.find(':') + 1]}" if is_function else context.text(node).partition("\n")[0]
+    yield Definition(name, kind, node, holds, signature=signature.rstrip("; {["))  # type: ignore[arg-type]
+
+
+def lexical_rules() -> LexicalRules:
+    """Returns what its uses look like."""
+    indented = r"''[^'$]*+(?:(?:'(?!')|''['$\\]|\$)[^'$]*+)*+(?:'')?"
+    return LexicalRules(
+        family="nix",
+        comments_and_strings=any_of(HASH, BLOCK, rf"(?P<code>{indented}|{DOUBLE_LINES})"),
+        interpolation=re.compile(r"\$\{([^{}]*+)\}"),
+        name=re.compile(r"[^\W\d][\w'\-]*"),
+        member_marks=".",
+        keywords=word_set("let in rec with inherit if then else assert or true false null import throw abort builtins"),
+        own=frozenset(),
+        above=frozenset(),
+    )
+
+
+NIX = Language(
+    grammar="nix",
+    rules={
+        **descend("attrset_expression rec_attrset_expression let_expression function_expression with_expression binding_set"),
+        **descend("apply_expression parenthesized_expression assert_expression"),
+        "binding": binding,
+        "ERROR": DESCEND,
+    },
+    imports=plain_imports(endings=("", "/default.nix", ".nix"), relative=("relative",)),
+    uses=lexical_rules,
+    display=Display(line_comment="#"),
+)

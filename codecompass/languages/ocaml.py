@@ -1,0 +1,102 @@
+"""OCaml: modules, signatures, types with their fields and constructors, values, classes, exceptions; `open` and module paths."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec.structs import replace
+
+from codecompass.languages.binding import Binding
+from codecompass.languages.display import Display
+from codecompass.languages.imports.plain import plain_imports
+from codecompass.languages.language import Descend, Found, Language, RuleContext, leading_comment
+from codecompass.languages.nodes import Node
+from codecompass.languages.records import Import
+from codecompass.languages.uses import patterns
+from codecompass.languages.uses.lexical_rules import LexicalRules
+from codecompass.languages.walk.outline import defines, descend, imports, reach, value_or_function
+from codecompass.languages.words import word_set
+
+
+def lexical_rules() -> LexicalRules:
+    """Returns what its uses look like."""
+    quoted = r"\{(?P<mark>[a-z_]*+)\|.*?(?:\|(?P=mark)\}|\Z)"
+    return LexicalRules(
+        family="ocaml",
+        comments_and_strings=patterns.any_of(r"\(\*.*?(?:\*\)|\Z)", quoted, patterns.DOUBLE_LINES, r"'(?:[^'\\\n]|\\[^\n']+)'"),
+        name=re.compile(r"[^\W\d][\w']*+"),
+        keywords=word_set(
+            "and as assert begin class constraint do done downto else end exception external false for fun function functor",
+            "if in include inherit initializer lazy let match method module mutable new nonrec object of open or private rec sig",
+            "struct then to true try type val virtual when while with mod land lor lxor lsl lsr asr",
+            "unit int string bool float list option",
+        ),
+        member_marks=".",
+        own=frozenset({"self"}),
+        above=frozenset(),
+        built_in=word_set("Array Buffer Bytes Char Fun Hashtbl List Map Option Printf Result Seq Set Stdlib String Sys Unix"),
+        declarations=(
+            patterns.declared(patterns.after("fun") + r"[ \t]++(?P<names>\w++)[ \t]*+->"),
+            patterns.declared(
+                r"[ \t]" + patterns.after("let") + r"[ \t]++(?:rec[ \t]++)?(?P<names>[a-z_]\w*+)[^=\n]{0,100}=(?P<value>[^\n]*+)"
+            ),
+        ),
+    )
+
+
+_import: Final = imports("module")
+
+
+def opened(node: Node, context: RuleContext) -> Iterator[Found]:
+    """`open A.B`, and `include struct .. end`, whose definitions are of the module around it."""
+    inner = reach(node, "module|structure")
+    yield from map(Descend, inner) if inner and inner[0].type == "structure" else _import(node, context)
+
+
+def documentation(node: Node, context: RuleContext) -> str:
+    """Returns the comment above a definition, or above the `let` or `type` that it is a part of."""
+    parent = node.parent
+    starts_with_parent = parent is not None and parent.start_point[0] == node.start_point[0]
+    text = leading_comment(node, context) or (
+        leading_comment(parent, context) if parent is not None and starts_with_parent else ""
+    )
+    return text.replace("(*", "/*").replace("*)", "*/")
+
+
+def _path(item: Import) -> str:
+    """Returns the name of the file of a module, which begins in lower case."""
+    name = item.spec.rpartition(".")[2]
+    return name[:1].lower() + name[1:]
+
+
+OCAML = Language(
+    grammar="ocaml",
+    rules={
+        **descend("module_definition value_definition type_definition class_definition structure signature object_expression"),
+        **descend("variant_declaration record_declaration let_expression class_type_definition sequence_expression"),
+        "open_module": opened,
+        "include_module": opened,
+        "module_binding": defines("module", "module_name", "body|signature"),
+        "module_type_definition": defines("interface", "module_type_name"),
+        "type_binding": defines("type", "name", "body"),
+        "constructor_declaration": defines("const", "constructor_name", "", is_local=True),
+        "field_declaration": defines("field", "field_name", "", is_local=True),
+        "exception_definition": defines("type", "constructor_declaration/constructor_name", ""),
+        "let_binding": value_or_function("pattern", "parameter", "body", "fun_expression function_expression"),
+        "value_specification": defines("fn", "value_name|parenthesized_operator", ""),
+        "external": defines("fn", "value_name|parenthesized_operator", ""),
+        "class_binding": defines("class", "class_name", "body"),
+        "class_type_binding": defines("interface", "class_type_name", "body"),
+        "method_definition": defines("method", "method_name", "body"),
+        "method_specification": defines("method", "method_name", ""),
+        "instance_variable_definition": defines("field", "instance_variable_name", ""),
+    },
+    imports=plain_imports(endings=(".ml", ".mli"), path_of=_path),
+    doc=documentation,
+    uses=lexical_rules,
+    binding=Binding(declaration_endings=(".mli",)),
+    display=Display(line_comment="(*"),
+)
+
+OCAML_INTERFACE = replace(OCAML, grammar="ocaml_interface")
+"""The files of signatures, which have a grammar of their own."""

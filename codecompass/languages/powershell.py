@@ -1,0 +1,99 @@
+"""PowerShell: functions, filters, classes, enums, variables of a script; modules and scripts that it loads."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec.structs import replace
+
+from codecompass.languages.display import Display
+from codecompass.languages.imports.plain import plain_imports
+from codecompass.languages.language import Definition, Found, Language, RuleContext, lines_of
+from codecompass.languages.nodes import Node
+from codecompass.languages.records import Import
+from codecompass.languages.uses import patterns
+from codecompass.languages.uses.lexical_rules import LexicalRules, SupertypeForms
+from codecompass.languages.walk.block_tests import BlockTestSyntax
+from codecompass.languages.walk.heads import heads
+from codecompass.languages.walk.outline import defines, descend
+from codecompass.languages.words import word_set
+
+_MODULE: Final = re.compile(
+    r"(?:using\s+module|Import-Module(?:\s+-Name)?|\.)\s+[\"'(]*(?:Join-Path\s+)?(?P<path>[^\s\"';)]+)", re.IGNORECASE
+)
+_VARIABLE: Final = re.compile(r"(?:\[[\w.\[\]]+\]\s*)?\$(?:(?:script|global|env):)?(\w+)$", re.IGNORECASE)
+
+
+_FUNCTION: Final = re.compile(
+    rb"^(?P<indent>[ \t]*)(?P<word>function|filter)[ \t]+(?:(?:global|script):)?(?P<name>[\w-]+)", re.MULTILINE | re.IGNORECASE
+)
+
+
+def command(node: Node, context: RuleContext) -> Iterator[Found]:
+    """`Import-Module ./a.psm1`, `using module a`, `. $PSScriptRoot/a.ps1`; `$name = value` outside functions."""
+    text = context.text(node)[:300]
+    found = _MODULE.match(text)
+    if found is not None:
+        path = re.sub(r"^\$(?:PSScriptRoot|here)[\\/]*", "./", found["path"]).replace("\\", "/")
+        yield Import(*lines_of(node), path)
+    elif context.enclosing is None and (assigned := _VARIABLE.match(text.partition("=")[0].strip())) and "=" in text:
+        yield Definition(assigned[1], "var", node)
+
+
+_define: Final = defines("fn", "function_name", "script_block")
+
+
+def function(node: Node, context: RuleContext) -> Iterator[Found]:
+    """`function name { .. }`, `function global:name { .. }`."""
+    for item in _define(node, context):
+        yield replace(item, name=item.name.rpartition(":")[2]) if isinstance(item, Definition) else item
+
+
+def lexical_rules() -> LexicalRules:
+    """Returns what its uses look like."""
+    here = r"@\"\n.*?(?:^\"@|\Z)|@'\n.*?(?:^'@|\Z)"
+    strings = r"(?P<code>\"(?:[^\"`]++|`.|\"\")*+\"?)|'(?:[^']++|'')*+'?"
+    return LexicalRules(
+        family="powershell",
+        comments_and_strings=re.compile(rf"<\#.*?(?:\#>|\Z)|\#[^\n]*+|{here}|{strings}", re.DOTALL | re.MULTILINE),
+        interpolation=re.compile(r"\$\(([^()]*+)\)|\$(?=[A-Za-z_])"),
+        name=re.compile(r"[^\W\d]\w*+(?>(?:-(?=[A-Za-z])\w++)*)"),
+        member_marks=".:",
+        keywords=word_set(
+            "function filter param begin process end if elseif else switch for foreach while do until return break continue try",
+            "catch finally throw trap class enum using module in data dynamicparam exit hidden static true false null this",
+        ),
+        own=frozenset({"this"}),
+        declarations=(
+            patterns.declared(r"^[ \t]+\$(?P<names>\w++)[ \t]*+=(?!=)[ \t]*+(?P<value>[^\n]*+)"),
+            patterns.loop(patterns.after("foreach") + r"[ \t]*+\([ \t]*+\$(?P<names>\w++)[ \t]++in\b(?P<value>[^\n]*+)"),
+        ),
+        supertypes=SupertypeForms(head=patterns.supertypes_after_colon()),
+    )
+
+
+POWERSHELL = Language(
+    grammar="powershell",
+    rules={
+        **descend("statement_list script_block_body named_block_list named_block statement_block if_statement"),
+        "function_statement": function,
+        "class_statement": defines("class", "simple_name!", "."),
+        "class_method_definition": defines("method", "simple_name", "script_block"),
+        "class_property_definition": defines("field", "variable", "", quotes="$"),
+        "enum_statement": defines("enum", "simple_name!", "."),
+        "enum_member": defines("const", "simple_name", ""),
+        "pipeline": command,
+        "ERROR": command,
+    },
+    nested_markers=(b"function ",),
+    recover=heads(_FUNCTION, {}, comment=b"#"),
+    tests=BlockTestSyntax(
+        pattern=re.compile(
+            rb"\n[ \t]*+(?P<head>(?:Describe|Context|It)[ \t]++(?:-Name[ \t]++)?)(?:\"([^\"\n]*+)\"|'([^'\n]*+)')", re.IGNORECASE
+        ),
+        block=re.compile(rb"\{"),
+    ),
+    imports=plain_imports(endings=("", ".psm1", ".ps1", ".psd1")),
+    uses=lexical_rules,
+    display=Display(line_comment="#"),
+)

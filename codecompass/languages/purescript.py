@@ -1,0 +1,71 @@
+"""PureScript: types with their constructors, classes, instances, functions with all their equations; imports."""
+
+import re
+
+from codecompass.languages.display import Display
+from codecompass.languages.imports.plain import plain_imports
+from codecompass.languages.language import Language, RuleContext, leading_comment
+from codecompass.languages.nodes import Node
+from codecompass.languages.uses.lexical_rules import LexicalRules
+from codecompass.languages.uses.patterns import CHARACTER, DASHES, DOUBLE, TRIPLE, any_of, declared
+from codecompass.languages.walk.outline import defines, imports, merged, note_clauses, written
+from codecompass.languages.words import word_set
+
+
+def module(_path: str, _root: Node, source: bytes) -> tuple[str, ...]:
+    """Returns the parts of the name in `module A.B where`."""
+    found = re.search(rb"^module\s+([\w.]+)", source, re.MULTILINE)
+    return () if found is None else tuple(found[1].decode("utf-8", "replace").split("."))
+
+
+def documentation(node: Node, context: RuleContext) -> str:
+    """Returns the comment above a function, or above its type."""
+    before = node.prev_named_sibling
+    text = leading_comment(before if before is not None and before.type == "signature" else node, context)
+    return text.replace("-- |", "--")
+
+
+def lexical_rules() -> LexicalRules:
+    """Returns what its uses look like."""
+    return LexicalRules(
+        family="purescript",
+        comments_and_strings=any_of(r"\{-.*?(?:-\}|\Z)", DASHES, TRIPLE, DOUBLE, CHARACTER),
+        name=re.compile(r"[^\W\d][\w']*+"),
+        keywords=word_set(
+            "ado as case class data derive do else false forall foreign hiding if import in infix infixl infixr instance let",
+            "module newtype of then true type where",
+        ),
+        member_marks=".",
+        own=frozenset(),
+        above=frozenset(),
+        declarations=(declared(r"^[ \t]+(?:let[ \t]++)?(?P<names>[a-z]\w*+)[ \t]*+(?:<-|=(?!=))[ \t]*+(?P<value>[^\n]*+)"),),
+        defines_at_line_start=True,
+    )
+
+
+_method = defines("fn", "name", "")
+
+
+PURESCRIPT = Language(
+    grammar="purescript",
+    rules={
+        "import": imports("module", alias="import_rename"),
+        "data": defines("enum", "name", "."),
+        "constructor": defines("const", ".", ""),
+        "newtype": defines("struct", "name", "."),
+        "newtype_constructor": defines("const", "constructor", ""),
+        "type_alias": defines("type", "name", "record_type_literal"),
+        "row_field": defines("field", "field_name", ""),
+        "class_declaration": defines("trait", "class_head/class_name", "class_body"),
+        "signature": lambda node, context: () if context.enclosing != "trait" else _method(node, context),
+        "class_instance": written("impl", r"(?:derive\s+)?(?:newtype\s+)?instance\s+(\w+)\s*::"),
+        "foreign_import": defines("fn", "name", ""),
+        "function": merged(defines("fn", "name", "rhs|guards", enters=False)),
+    },
+    module=module,
+    before_walk=note_clauses("function", "name"),
+    doc=documentation,
+    imports=plain_imports(endings=(".purs",), separator="."),
+    uses=lexical_rules,
+    display=Display(line_comment="--", lexer=None),
+)

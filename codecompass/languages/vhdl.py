@@ -1,0 +1,71 @@
+"""VHDL: entities with their ports, architectures with signals and processes, packages, components, functions, types; `use`."""
+
+import re
+
+from codecompass.languages.display import Display
+from codecompass.languages.imports.plain import plain_imports
+from codecompass.languages.language import DESCEND, Language
+from codecompass.languages.records import Import
+from codecompass.languages.uses.lexical_rules import LexicalRules
+from codecompass.languages.uses.patterns import DASHES, DOUBLE, NAME, any_of
+from codecompass.languages.walk.outline import defines, descend, imports, written
+from codecompass.languages.words import word_set
+
+
+def lexical_rules() -> LexicalRules:
+    """Returns what its uses look like."""
+    return LexicalRules(
+        family="vhdl",
+        comments_and_strings=any_of(DASHES, DOUBLE, r"'(?<!\w')[^'\n]'"),
+        name=NAME,
+        keywords=word_set(
+            "abs access after alias all and architecture array assert attribute begin block body buffer bus case component",
+            "configuration constant disconnect downto else elsif end entity exit file for function generate generic group",
+            "guarded if impure in inertial inout is label library linkage literal loop map mod nand new next nor not null of",
+            "on open or others out package port postponed procedure process protected pure range record register reject rem",
+            "report return rol ror select severity shared signal sla sll sra srl subtype then to transport type unaffected",
+            "units until use variable wait when while with xnor xor work std_logic std_logic_vector integer boolean natural",
+            "positive unsigned signed",
+        ),
+        member_marks=".",
+        own=frozenset(),
+        above=frozenset(),
+        keyword_argument=re.compile(r"[ \t]*+=>"),
+    )
+
+
+def _path(item: Import) -> str:
+    """Returns the name of the package: the second part of `work.name.all`."""
+    parts = item.spec.split(".")
+    return parts[1] if len(parts) > 1 else ""
+
+
+VHDL = Language(
+    grammar="vhdl",
+    rules={
+        **descend("design_unit context_clause declarative_part concurrent_statement_part entity_header"),
+        **descend("generic_clause port_clause"),
+        "use_clause": imports("selected_name"),
+        "entity_declaration": defines("class", "name", "."),
+        "architecture_body": defines("impl", "name", "."),
+        "package_declaration": defines("module", "name", "."),
+        "package_body": written("module", r"(?i)package\s+body\s+(\w+)", "."),
+        "component_declaration": written("interface", r"(?i)component\s+(\w+)"),
+        "function_declaration": written("fn", r"(?i)(?:(?:im)?pure\s+)?function\s+(\w+|\"[^\"]+\")"),
+        "function_body": written("fn", r"(?i)(?:(?:im)?pure\s+)?function\s+(\w+|\"[^\"]+\")"),
+        "procedure_declaration": written("fn", r"(?i)procedure\s+(\w+)"),
+        "procedure_body": written("fn", r"(?i)procedure\s+(\w+)"),
+        "process_statement": written("fn", r"(\w+)\s*:"),
+        "component_instantiation_statement": written("var", r"(\w+)\s*:"),
+        "signal_declaration": written("var", r"(?i)signal\s+(\w+(?:\s*,\s*\w+)*)", several=True),
+        "constant_declaration": written("const", r"(?i)constant\s+(\w+(?:\s*,\s*\w+)*)", several=True),
+        "full_type_declaration": written("type", r"(?i)type\s+(\w+)"),
+        "subtype_declaration": written("type", r"(?i)subtype\s+(\w+)"),
+        "signal_interface_declaration": written("field", r"(?i)(?:signal\s+)?(\w+(?:\s*,\s*\w+)*)\s*:", several=True),
+        "constant_interface_declaration": written("field", r"(?i)(?:constant\s+)?(\w+(?:\s*,\s*\w+)*)\s*:", several=True),
+        "ERROR": DESCEND,
+    },
+    imports=plain_imports(endings=(".vhd", ".vhdl"), path_of=_path),
+    uses=lexical_rules,
+    display=Display(line_comment="--"),
+)

@@ -1,0 +1,89 @@
+"""Finds definitions by their first lines, where a grammar cannot parse a file, or a language has none."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from msgspec.structs import replace
+
+from codecompass import lazy
+from codecompass.languages.language import Definition, RuleContext
+from codecompass.languages.nodes import Node
+from codecompass.languages.records import CLASS_LIKE, SymbolKind
+
+
+def heads(
+    pattern: re.Pattern[bytes], kinds: Mapping[str, SymbolKind], *, closer: str = "}", comment: bytes = b"//"
+) -> Callable[[Node, RuleContext], Iterator[Definition]]:
+    """Returns a `recover` that finds definitions by their first lines, for what the grammar cannot parse or a
+    language without one.
+
+    Args:
+        pattern: matches from the beginning of a line and has the groups `indent`, `word` and one of _NAMES.
+        kinds: of definitions, by their words.
+        closer: what the last line of a definition begins with, behind the same blanks as its first.
+        comment: what the lines of the comment above begin with.
+    """
+
+    def found(root: Node, context: RuleContext) -> Iterator[Definition]:
+        source, line, counted = context.source, 1, 0
+        open_: list[tuple[int, Definition, list[Definition]]] = []
+        for match in pattern.finditer(source):
+            start = match.end("indent")
+            line += source.count(b"\n", counted, start)
+            counted = start
+            while open_ and open_[-1][0] <= start:
+                yield from _closed(open_)
+            eol = source.find(b"\n", start)
+            head = source[start : eol if eol >= 0 else len(source)].decode("utf-8", "replace").rstrip()
+            end = source.find(b"\n" + match["indent"] + closer.encode(), eol, eol + MAX_RECOVERED) if eol >= 0 else -1
+            is_block = end >= 0 and not _ENDS_HERE.search(head)
+            last = line + source.count(b"\n", start, end + 1) if is_block else line
+            is_member = bool(open_) and open_[-1][1].kind in CLASS_LIKE
+            named = next(name for name in _NAMES if match.groupdict().get(name) is not None)
+            kind = kinds.get((match["word"] or b"").decode(), "fn")
+            definition = Definition(
+                match[named].decode("utf-8", "replace"),
+                "method" if kind == "fn" and is_member else kind,
+                root,
+                signature=re.sub(r"\s*(?:\{|=|do)\s*$", "", head),
+                start_line=line,
+                end_line=last,
+                doc=_lines_above(source, match.start("indent"), comment),
+            )
+            open_.append((end if is_block else start, definition, []))
+        while open_:
+            yield from _closed(open_)
+
+    return found
+
+
+_NAMES: Final = ("name", "method", "title")
+"""Groups of patterns: a name after the `word`, that of a function, any other."""
+
+_ENDS_HERE: Final = lazy.pattern(r"(?:\bend|;|\})\s*$")
+
+MAX_RECOVERED: Final = 200_000
+"""Bytes of a definition that is found by its first line."""
+
+
+def _closed(open_: list[tuple[int, Definition, list[Definition]]]) -> Iterator[Definition]:
+    """Takes the innermost open definition: it becomes a member of the one around it, or is yielded."""
+    _, definition, members = open_.pop()
+    whole = replace(definition, members=tuple(members))
+    if open_ and len(open_) < 50:
+        open_[-1][2].append(whole)
+    else:
+        yield whole
+
+
+def _lines_above(source: bytes, start: int, comment: bytes) -> str:
+    lines: list[str] = []
+    while start > 0 and len(lines) < 30:
+        begin = source.rfind(b"\n", 0, start - 1) + 1
+        line = source[begin:start].strip()
+        if not line.startswith(comment):
+            break
+        lines.append(line.decode("utf-8", "replace"))
+        start = begin
+    return "\n".join(reversed(lines))
