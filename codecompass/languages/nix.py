@@ -41,6 +41,7 @@ def lexical_rules() -> LexicalRules:
         comments_and_strings=any_of(HASH, BLOCK, rf"(?P<code>{indented}|{DOUBLE_LINES})"),
         interpolation=re.compile(r"\$\{([^{}]*+)\}"),
         name=re.compile(r"[^\W\d][\w'\-]*"),
+        name_marks="_'-",
         member_marks=".",
         keywords=word_set("let in rec with inherit if then else assert or true false null import throw abort builtins"),
         own=frozenset(),

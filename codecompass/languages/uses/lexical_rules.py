@@ -134,6 +134,8 @@ class LexicalRules(Struct, frozen=True, kw_only=True):
     name: re.Pattern[str]
     """An identifier or keyword."""
     keywords: frozenset[str]
+    name_marks: str = "_$"
+    """Characters of names beside letters and digits."""
     member_marks: str = ".>:"
     """The last characters of what may stand between a receiver and its member: `.`, `->`, `::`."""
     soft: frozenset[str] = frozenset()

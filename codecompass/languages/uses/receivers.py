@@ -229,7 +229,7 @@ class Receivers:
                 pieces.append(self._named_by_string(at, at) or LITERAL)
                 break
             stop = at
-            while text[at].isalnum() or text[at] in "_$":
+            while text[at].isalnum() or text[at] in rules.name_marks:
                 at -= 1
             if at == stop:  # A parenthesis without a name before it holds an expression.
                 return UNKNOWN
