@@ -34,8 +34,17 @@ def project_id(root: Path) -> ProjectId:
 def symbol_id(project: str, path: str, kind: str, line_start: int, name: str, ordinal: int) -> str:
     """Returns the id of one definition in one file; it changes when the definition moves to another line."""
     place = (path, kind, str(line_start), name, str(ordinal))
+    return _prefix(*place) + _join_hash("symbol:v1", project, *place)[ID_PREFIX_LENGTH:]
+
+
+def id_prefix_at(path: str, kind: str, line_start: int, name: str, ordinal: int) -> int:
+    """Returns the `id_prefix` of the `symbol_id` of a definition, in any project."""
+    return id_prefix(_prefix(path, kind, str(line_start), name, str(ordinal)))
+
+
+def _prefix(*place: str) -> str:
     # Indexes of several projects share rows, which contain the prefix, so it must not depend on the project.
-    return _join_hash("symbol_prefix:v1", *place)[:ID_PREFIX_LENGTH] + _join_hash("symbol:v1", project, *place)[ID_PREFIX_LENGTH:]
+    return _join_hash("symbol_prefix:v1", *place)[:ID_PREFIX_LENGTH]
 
 
 def id_prefix(symbol_id: str) -> int:

@@ -5,6 +5,7 @@ begins at a line with little indentation after a blank line, where in all known 
 above it) begins.
 """
 
+from functools import cache
 from typing import Final
 
 from codecompass.languages.records import Chunk
@@ -63,18 +64,18 @@ def _end_of_chunk(lines: list[str], start: int, count: int) -> int:
         return count
     best, best_cost = last, 1e9
     target = start + TARGET_LINES
-    for index in range(min(start + MIN_LINES, last), last):
-        off_target = abs(index - target) * _COST_PER_LINE_OFF_TARGET
-        if off_target >= best_cost:
-            # However good the line is, it is too far from the target; after the target, so are all following lines.
-            if index >= target:
-                break
-            continue
+    first = min(start + MIN_LINES, last)
+    # From the target outwards: the sooner a good line is found, the fewer are looked at.
+    for offset in _offsets(first - target, last - target):
+        off_target = abs(offset) * _COST_PER_LINE_OFF_TARGET
+        if off_target > best_cost:
+            break  # However good the line is, it is too far from the target.
+        index = target + offset
         line = lines[index]
         stripped = line.lstrip()
         # Most lines are indented too deeply; checking this first saves the slower checks.
         cost = len(line) - len(stripped) + off_target
-        if cost >= best_cost or not stripped:
+        if cost > best_cost or not stripped:
             continue
         cost += 3.0 * line.count("\t", 0, len(line) - len(stripped))
         above = lines[index - 1]
@@ -82,9 +83,15 @@ def _end_of_chunk(lines: list[str], start: int, count: int) -> int:
             cost += _COST_NO_BLANK_ABOVE
         if stripped[0] in _CLOSER_INITIALS and stripped.startswith(_CLOSERS):
             cost += _COST_CLOSES_BLOCK
-        if cost < best_cost:
+        if cost < best_cost or (cost == best_cost and index < best):
             best, best_cost = index, cost
     return best
+
+
+@cache
+def _offsets(before: int, after: int) -> tuple[int, ...]:
+    """Returns the numbers from `before` to `after`, without the latter, by their distance from 0."""
+    return tuple(sorted(range(before, after), key=abs))
 
 
 def _last_within(lines: list[str], start: int, last: int) -> int:

@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass import lazy
-from codecompass.languages.unspaced import LETTERS, RUN, pairs_of_run, pairs_of_text, words_beside
+from codecompass.languages.unspaced import LETTERS, RUN, has_letters, pairs_of_run, pairs_of_text, words_beside
 
 _CASE_WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _RUN: Final = lazy.pattern(rf"[{LETTERS}]+|[^\W_{LETTERS}]+")
@@ -77,7 +77,7 @@ class WordSplitter:
         camel = {run: parts for pairs, _ in words for run, parts in pairs}
         names = set(" ".join([names for _, names in words]).split())
         parts = [camel[key] for key in sorted(camel)]
-        if text.isascii():
+        if not has_letters(text):
             return TextWords(" ".join(parts), " ".join(sorted(names)))
         known = set(" ".join(parts).split())
         parts += sorted({word for beside in words_beside(text) for word in split_identifier(beside)} - known)

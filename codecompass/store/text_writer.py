@@ -13,7 +13,7 @@ import tantivy
 from msgspec import Struct
 
 from codecompass.errors import PermissionDenied
-from codecompass.identity import id_prefix, symbol_id
+from codecompass.identity import id_prefix_at
 from codecompass.languages.records import DOCUMENT_KINDS, Chunk, Symbol
 from codecompass.languages.words import split_identifier
 from codecompass.store.databases import address_space_limit
@@ -181,12 +181,13 @@ definitions. Otherwise most of the searched text of many repositories would be t
 
 
 def symbol_rows(
-    project: str, path: str, file_id: int, first: int, symbols: Sequence[Symbol]
+    path: str, file_id: int, first: int, symbols: Sequence[Symbol]
 ) -> tuple[list[tuple[object, ...]], tuple[SymbolDocument, ...]]:
     """Returns the rows for `INSERT_SYMBOL`, numbered from `first` in the order of `symbols`, and the documents of ranked ones."""
     rows: list[tuple[object, ...]] = []
     documents = []
     ordinals: dict[tuple[str, int], int] = {}
+    scopes: dict[str, list[str]] = {}
     for row_id, symbol in enumerate(symbols, first):
         place = (symbol.name, symbol.line_start)
         ordinal = ordinals[place] = ordinals.get(place, -1) + 1
@@ -205,11 +206,14 @@ def symbol_rows(
                 symbol.signature,
                 symbol.visibility,
                 symbol.doc,
-                id_prefix(symbol_id(project, path, symbol.kind, symbol.line_start, symbol.name, ordinal)),
+                id_prefix_at(path, symbol.kind, symbol.line_start, symbol.name, ordinal),
             )
         )
         if symbol.kind not in SEARCHED_KINDS_EXCLUDED:
-            words = " ".join((*split_identifier(symbol.name), *split_identifier(parent_name)))
+            scope = scopes.get(parent_name)
+            if scope is None:
+                scope = scopes[parent_name] = split_identifier(parent_name)
+            words = " ".join((*split_identifier(symbol.name), *scope))
             documents.append(SymbolDocument(row_id, symbol.name, words, symbol.signature, symbol.doc))
     return rows, tuple(documents)
 

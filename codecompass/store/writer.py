@@ -54,7 +54,6 @@ class IndexWriter:
         read-only), IndexDamaged if the current epoch cannot be read, NotForkable if `source` cannot be forked; the published
         index is not changed.
         """
-        self._project_id = layout.project_id
         self._layout = layout
         self._n_files = self._n_removed = self._n_symbols = 0
         self.epoch = EpochWriter(layout, fresh=fresh, source=source, parks=parks, on_step=on_step, checkpoint=checkpoint)
@@ -108,7 +107,7 @@ class IndexWriter:
         if file.reason and file.reason == entry.reason:
             return
         self.epoch.begin()
-        rows, documents = symbol_rows(self._project_id, file.path, entry.id, self._next_symbol + 1, file.symbols)
+        rows, documents = symbol_rows(file.path, entry.id, self._next_symbol + 1, file.symbols)
         self._next_symbol += len(file.symbols)
         self.epoch.execute_many(INSERT_SYMBOL, rows)
         self._edges.add(entry.id, file.path, entry.language, file.imports)

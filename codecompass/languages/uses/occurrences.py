@@ -18,7 +18,7 @@ from codecompass.languages.uses.arguments import count_arguments, described, spl
 from codecompass.languages.uses.code_only import code_only
 from codecompass.languages.uses.expressions import UNKNOWN, VARIABLE, with_member
 from codecompass.languages.uses.lexical_rules import LexicalRules, WordRole, lexical_rules
-from codecompass.languages.uses.receivers import MAX_LOOK_BACK, Receivers
+from codecompass.languages.uses.receivers import MAX_LOOK_BACK
 from codecompass.languages.uses.supertypes import supertype_names
 from codecompass.languages.uses.variables import LocalVariables
 
@@ -93,7 +93,7 @@ class _File:
         strings = rules.naming_strings
         written = f"\n{text}\n" if strings is not None and strings.mark in text else ""
         self._variables = LocalVariables(rules, self._text, written, self._starts, symbols)
-        self._receivers = Receivers(rules, self._text, written)
+        self._receivers = self._variables.receivers
         self._cases: tuple[int, bool] = (0, False)
         self._openings: list[tuple[int, int]] = []
         """By use of the only name: where its arguments begin, 0 if it has none, and the function around it."""
@@ -186,7 +186,8 @@ class _File:
                 continue
             if is_set and receiver[:1] != "<":
                 continue  # a member that only this statement defines
-            line = bisect_right(starts, start, line)
+            if start >= starts[line]:
+                line = bisect_right(starts, start, line)
             usage: Usage = "read"
             arity, opening = -1, 0
             may_follow = after not in " \t" or text[end + 1] in _AFTER_BLANK

@@ -49,6 +49,8 @@ class Receivers:
         self._written = written
         self._pairs: dict[str, dict[int, int]] = {}
         self._open_brackets: list[int] = []
+        self._named = -1, ""
+        """Where a name was sought last, and the name."""
         self._seen_brackets = 0
         """Index up to which brackets have been read."""
 
@@ -125,6 +127,12 @@ class Receivers:
 
     def _name_before(self, end: int) -> str:
         """Returns the dotted name that ends at `end`, or one blank before it; '' if there is none."""
+        # Several arguments are of one call.
+        if end != self._named[0]:
+            self._named = end, self._find_name_before(end)
+        return self._named[1]
+
+    def _find_name_before(self, end: int) -> str:
         text = self._text
         if text[end - 1] in " \t":
             end -= 1

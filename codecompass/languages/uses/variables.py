@@ -76,7 +76,8 @@ class LocalVariables:
         """By the first name of the value."""
         for each in islice(narrowings(rules, text), MAX_CONDITIONS):
             self._add(each)
-        self._receivers = Receivers(rules, text, written)
+        self.receivers: Final = Receivers(rules, text, written)
+        """What it knows of brackets is shared with the uses. `of_message` and `literal_type` have not been called."""
         self._read_parameters()
         self._read_declarations()
         self._read_implicit_parameters()
@@ -202,7 +203,7 @@ class LocalVariables:
                 self._note(name, typed(made["made"]), at, end_of_block(self._text, at))
             return
         start = found.start("method")
-        receiver = self._receivers.before(start, None)
+        receiver = self.receivers.before(start, None)
         whole = self.expression_at(receiver, start, function) if receiver else UNKNOWN
         if whole != UNKNOWN and len(whole) < MAX_RECEIVER - len(found["method"]) - 3:
             self._note(name, f"{whole}.{found['method']}{{}}", at, end_of_block(self._text, at))
