@@ -51,7 +51,7 @@ def read_meta(facts: FactsReader) -> IndexMeta:
         raise IndexDamaged(f"the index has no valid description ({error}). {REBUILD}") from error
 
 
-class ChunkHit(Struct, frozen=True):
+class ChunkHit(Struct, frozen=True, gc=False):
     """A chunk and its BM25 score. Lines are 1-based and inclusive. `address` locates it in its text index, None if unknown."""
 
     file_id: int
@@ -61,14 +61,14 @@ class ChunkHit(Struct, frozen=True):
     address: object = None
 
 
-class SymbolHit(Struct, frozen=True):
+class SymbolHit(Struct, frozen=True, gc=False):
     """A symbol (its row id in the facts) and its BM25 score."""
 
     symbol_id: int
     score: float
 
 
-class FileHit(Struct, frozen=True):
+class FileHit(Struct, frozen=True, gc=False):
     """A file found by the words of its path, and its BM25 score."""
 
     file_id: int
