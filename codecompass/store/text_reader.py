@@ -34,6 +34,7 @@ from codecompass.store.snapshot import (
     unpack_chunk_key,
 )
 from codecompass.store.text_queries import Filter, Narrowing, QueryBuilder, WordQuery
+from codecompass.store.vocabulary import Vocabulary
 
 _Found = tuple[int, float, tantivy.DocAddress]
 """The key, the score and the address of a document."""
@@ -89,9 +90,9 @@ class TextReader:
         if not (directory / "meta.json").exists():
             raise FileNotFoundError(directory)
         self._guard = DamageGuard(directory)
-        self._queries = QueryBuilder(text_schema())
         with self._guard:
             self._searcher = _searcher(directory)
+        self._queries = QueryBuilder(text_schema(), Vocabulary(self._searcher))
 
     @property
     def document_count(self) -> int:
