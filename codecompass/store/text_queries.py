@@ -175,7 +175,8 @@ class QueryBuilder:
         """Returns the query for the chunks that a scan must read. `n_documents` is the number of documents in the index."""
         musts = [self._term("record", CHUNK_RECORD), *self._filters(where)]
         if not narrowing.is_everything:
-            few = max(LEAST_FEW, n_documents // DOCUMENTS_PER_CANDIDATE)
+            is_quick = self._vocabulary is not None and self._vocabulary.is_kept
+            few = max(LEAST_FEW, 0 if is_quick else n_documents // DOCUMENTS_PER_CANDIDATE)
             alternatives = narrowing.alternatives
             if sum(need[0].is_start_open for needs in alternatives for need in needs) > 1 < len(alternatives):
                 alternatives = _with_shared_walk(alternatives)

@@ -37,6 +37,11 @@ class Vocabulary:
         self._texts: dict[tuple[str, str], str] = {}
         self._walks: dict[tuple[str, str], int] = {}
 
+    @property
+    def is_kept(self) -> bool:
+        """Whether words of the index are kept, so that finding some is quick."""
+        return bool(self._texts)
+
     def words_with(self, field: str, mark: str, pieces: Iterable[str], pattern: str) -> list[str] | None:
         """Returns the words of a field that begin with `mark`, have one of the pieces and match the pattern; None if a walk is to
         find them."""
