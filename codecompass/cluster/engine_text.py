@@ -33,6 +33,7 @@ from codecompass.languages.chunk import MAX_LINES as LONGEST_CHUNK
 from codecompass.languages.records import Chunk
 from codecompass.store.schema import CHUNK_RECORD, index_tokens
 from codecompass.store.snapshot import (
+    ALL_CHUNKS,
     FILE_SHIFT,
     LENGTH_BITS,
     MAX_LINE,
@@ -204,7 +205,12 @@ class EngineText:
             ranges = [keys_with_lines(*place) for place in missing]
             self._read_chunks(any_of([{"range": {"key": {"gte": least, "lt": behind}}} for least, behind in ranges]))
 
-    def chunks_holding(self, narrowing: Narrowing, where: Filter = Filter()) -> "EngineCandidates":  # noqa: B008 (frozen)
+    def chunks_holding(
+        self,
+        narrowing: Narrowing,
+        where: Filter = Filter(),  # noqa: B008 (frozen)
+        most: int = ALL_CHUNKS,
+    ) -> "EngineCandidates":
         """See `TextIndex`."""
         filters = [*self._filters(where), record_filter(CHUNK_RECORD), *narrowed_filters(narrowing)]
         keys: list[int] = []
@@ -212,7 +218,7 @@ class EngineText:
         while True:
             hits = self._asked([body])[0]["hits"]["hits"]
             keys += [hit["sort"][0] for hit in hits]
-            if len(hits) < MAX_CANDIDATES:
+            if len(hits) < MAX_CANDIDATES or len(keys) > most:
                 return EngineCandidates(self, keys)
             body["search_after"] = hits[-1]["sort"]
 

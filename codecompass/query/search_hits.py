@@ -63,7 +63,7 @@ KIND_WEIGHT: Final[Mapping[SymbolKind, float]] = {
 """How much a name of this kind counts in a ranking by names."""
 
 
-class Signals(Struct, frozen=True, kw_only=True):
+class Signals(Struct, frozen=True, kw_only=True, gc=False):
     """The features that make up a place's score, each 0..1 except `bm25`, which is the raw score of the text index."""
 
     exact: float = 0.0
@@ -81,7 +81,7 @@ class Signals(Struct, frozen=True, kw_only=True):
     """Similarity of its text to the question: the cosine of their vectors, 0 if there is none."""
 
 
-class RankedPlace(Struct, frozen=True, kw_only=True):
+class RankedPlace(Struct, frozen=True, kw_only=True, gc=False):
     """A place that may become a hit. Lines are 1-based and inclusive."""
 
     file: IndexedFile

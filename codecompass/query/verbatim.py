@@ -43,6 +43,10 @@ MAX_TOKEN_LINES: Final = 200
 SHORT_LIST: Final = 10
 """More lines than this are ordered by an ordinary search, so that the best files come first."""
 
+MAX_LOOKED_THROUGH: Final = 2_000
+"""Texts that are looked through for a token or a phrase that counts only if it is on few lines: with more of them its words are
+everywhere, and reading them takes 10 us each."""
+
 FEW_LINES: Final = 40
 """A plain word on more lines than this, such as `session`, is ranked like any other word."""
 
@@ -269,9 +273,11 @@ def _lines_if_few(
     options: QueryOptions,
     is_expired: Callable[[], bool],
 ) -> FoundLines:
-    """Returns the lines that have `text` as a whole, in no order; if they are more than `most`, none of them and some larger
-    total."""
-    held = snapshot.text.chunks_holding(text_terms(text, is_whole=True), where)
+    """Returns the lines that have `text` as a whole, in no order; if they are more than `most`, or too many texts have its words,
+    none of them and some larger total."""
+    held = snapshot.text.chunks_holding(text_terms(text, is_whole=True), where, MAX_LOOKED_THROUGH)
+    if len(held) > MAX_LOOKED_THROUGH:
+        return FoundLines((), Scanned(most + 1, is_counted=False))
     # All of them are read or none is shown, so that no order is needed.
     passages = held.passages(range(len(held)))
     enough = msgspec.structs.replace(options, counted_lines=most + 1)

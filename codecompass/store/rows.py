@@ -47,7 +47,7 @@ class FileContent(Struct, frozen=True):
     """The row id of its first symbol, 0 if it has none."""
 
 
-class IndexedFile(Struct, frozen=True):
+class IndexedFile(Struct, frozen=True, gc=False):
     """The columns of an indexed file that queries need."""
 
     id: int
@@ -68,7 +68,7 @@ class DefinitionSpan(Struct, frozen=True, gc=False):
     qualified_name: str
 
 
-class SymbolRow(Struct, frozen=True):
+class SymbolRow(Struct, frozen=True, gc=False):
     """A definition with the path and language of its file. Lines are 1-based and inclusive."""
 
     id: int

@@ -5,6 +5,7 @@
 `index.py` makes those of the local store, whose text index is tantivy's.
 """
 
+import sys
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal, Protocol
@@ -23,6 +24,8 @@ LENGTH_BITS: Final = 12
 FILE_SHIFT: Final = LINE_BITS + LENGTH_BITS
 MAX_CHUNK_LINES: Final = (1 << LENGTH_BITS) - 1
 MAX_LINE: Final = (1 << LINE_BITS) - 1
+
+ALL_CHUNKS: Final = sys.maxsize
 
 
 class IndexMeta(Struct, frozen=True, kw_only=True):
@@ -51,7 +54,7 @@ def read_meta(facts: FactsReader) -> IndexMeta:
         raise IndexDamaged(f"the index has no valid description ({error}). {REBUILD}") from error
 
 
-class ChunkHit(Struct, frozen=True):
+class ChunkHit(Struct, frozen=True, gc=False):
     """A chunk and its BM25 score. Lines are 1-based and inclusive. `address` locates it in its text index, None if unknown."""
 
     file_id: int
@@ -61,14 +64,14 @@ class ChunkHit(Struct, frozen=True):
     address: object = None
 
 
-class SymbolHit(Struct, frozen=True):
+class SymbolHit(Struct, frozen=True, gc=False):
     """A symbol (its row id in the facts) and its BM25 score."""
 
     symbol_id: int
     score: float
 
 
-class FileHit(Struct, frozen=True):
+class FileHit(Struct, frozen=True, gc=False):
     """A file found by the words of its path, and its BM25 score."""
 
     file_id: int
@@ -197,8 +200,9 @@ class TextIndex(Protocol):
     def expect_lines(self, places: Iterable[tuple[int, int, int]]) -> None:
         """Announces the file ids, first and last lines of the `file_chunks` calls that follow, for the same reason."""
 
-    def chunks_holding(self, narrowing: Narrowing, where: Filter = ...) -> ChunkCandidates:
-        """Returns the candidates of a scan: all chunks that can match, and some others."""
+    def chunks_holding(self, narrowing: Narrowing, where: Filter = ..., most: int = ...) -> ChunkCandidates:
+        """Returns the candidates of a scan: all chunks that can match, and some others. If they are more than `most`, some of
+        them, but more than `most`."""
 
 
 class Snapshot(Struct, frozen=True):

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from codecompass.languages.words import ASCII_MARK, CALL_MARK, NAME_MARK, ODD_WORD_MARK
 from codecompass.store.schema import CHUNK_RECORD
+from codecompass.store.vocabulary import NOT_ASCII, Vocabulary
 
 TermField = Literal["body", "parts", "names", "calls", "pairs"]
 
@@ -113,8 +114,10 @@ SHARED_PIECE_LENGTH: Final = 12
 class QueryBuilder:
     """Builds the queries for one text index."""
 
-    def __init__(self, schema: tantivy.Schema) -> None:
+    def __init__(self, schema: tantivy.Schema, vocabulary: Vocabulary | None = None) -> None:
+        """`vocabulary` has the words of the index; without it, they are found by a walk through its dictionary."""
         self._schema = schema
+        self._vocabulary = vocabulary
 
     def ranked(self, words: Sequence[WordQuery], where: Filter) -> tantivy.Query:
         """Returns the query for records with some of the words; `where` does not change the score.
@@ -172,7 +175,8 @@ class QueryBuilder:
         """Returns the query for the chunks that a scan must read. `n_documents` is the number of documents in the index."""
         musts = [self._term("record", CHUNK_RECORD), *self._filters(where)]
         if not narrowing.is_everything:
-            few = max(LEAST_FEW, n_documents // DOCUMENTS_PER_CANDIDATE)
+            is_quick = self._vocabulary is not None and self._vocabulary.is_kept
+            few = max(LEAST_FEW, 0 if is_quick else n_documents // DOCUMENTS_PER_CANDIDATE)
             alternatives = narrowing.alternatives
             if sum(need[0].is_start_open for needs in alternatives for need in needs) > 1 < len(alternatives):
                 alternatives = _with_shared_walk(alternatives)
@@ -203,13 +207,21 @@ class QueryBuilder:
                 else:
                     # Pieces are only letters, digits and underscores, so they need no escaping.
                     pattern = (".*" if term.is_start_open else "") + BETWEEN_PIECES[term.field].join(term.pieces)
-                    yield self._words(field, mark, pattern + (".*" if term.is_end_open else ""))
+                    longest = (max(term.pieces, key=len),) if term.is_start_open else ()
+                    yield self._words(field, mark, pattern + (".*" if term.is_end_open else ""), longest)
         for (field, mark), pieces in inside.items():
             # One walk through the words of the field finds those with any of the pieces.
-            yield self._words(field, mark, f".*({'|'.join(dict.fromkeys(pieces))}).*")
+            yield self._words(field, mark, f".*({'|'.join(dict.fromkeys(pieces))}).*", pieces)
 
-    def _words(self, field: str, mark: str, pattern: str) -> tantivy.Query:
-        return tantivy.Query.regex_query(self._schema, field, re.escape(mark) + pattern)
+    def _words(self, field: str, mark: str, pattern: str, inside: Sequence[str]) -> tantivy.Query:
+        """Returns the query for words that match a pattern. If it has an open start, every such word has one of the pieces
+        `inside`."""
+        start = re.escape(mark)
+        known = self._vocabulary.words_with(field, mark, inside, pattern) if inside and self._vocabulary is not None else None
+        if known is None:
+            return tantivy.Query.regex_query(self._schema, field, start + pattern)
+        others = tantivy.Query.regex_query(self._schema, field, start + NOT_ASCII + pattern)
+        return _any_of(others, tantivy.Query.term_set_query(self._schema, field, known)) if known else others
 
     def _term(self, field: str, token: str) -> tantivy.Query:
         return tantivy.Query.term_query(self._schema, field, token, index_option="basic")

@@ -20,6 +20,7 @@ from codecompass.languages.records import Chunk
 from codecompass.store.databases import temporary_directory
 from codecompass.store.schema import text_schema
 from codecompass.store.snapshot import (
+    ALL_CHUNKS,
     FILE_SHIFT,
     LENGTH_BITS,
     MAX_LINE,
@@ -33,6 +34,7 @@ from codecompass.store.snapshot import (
     unpack_chunk_key,
 )
 from codecompass.store.text_queries import Filter, Narrowing, QueryBuilder, WordQuery
+from codecompass.store.vocabulary import Vocabulary
 
 _Found = tuple[int, float, tantivy.DocAddress]
 """The key, the score and the address of a document."""
@@ -88,9 +90,9 @@ class TextReader:
         if not (directory / "meta.json").exists():
             raise FileNotFoundError(directory)
         self._guard = DamageGuard(directory)
-        self._queries = QueryBuilder(text_schema())
         with self._guard:
             self._searcher = _searcher(directory)
+        self._queries = QueryBuilder(text_schema(), Vocabulary(self._searcher))
 
     @property
     def document_count(self) -> int:
@@ -172,11 +174,16 @@ class TextReader:
     def expect_lines(self, places: Iterable[tuple[int, int, int]]) -> None:
         """Does nothing, for the same reason."""
 
-    def chunks_holding(self, narrowing: Narrowing, where: Filter = Filter()) -> "TantivyCandidates":  # noqa: B008 (frozen)
-        """Returns the candidates of a scan: all chunks that can match, and some others."""
+    def chunks_holding(
+        self,
+        narrowing: Narrowing,
+        where: Filter = Filter(),  # noqa: B008 (frozen)
+        most: int = ALL_CHUNKS,
+    ) -> "TantivyCandidates":
+        """See `TextIndex`."""
         with self._guard:
             query = self._queries.narrowed(narrowing, where, self._searcher.num_docs, self._has_more)
-            return TantivyCandidates(self._searcher, self._guard, self._addresses(query))
+            return TantivyCandidates(self._searcher, self._guard, self._addresses(query, most))
 
     def _has_more(self, query: tantivy.Query, number: int) -> bool:
         return len(self._searcher.search(query, number + 1, count=False).hits) > number
@@ -197,9 +204,10 @@ class TextReader:
     def _symbol_ids(self, query: tantivy.Query, limit: int) -> list[int]:
         return sorted(key for key, _, _ in self._keys(query, limit))
 
-    def _addresses(self, query: tantivy.Query) -> dict[int, tantivy.DocAddress]:
-        """Returns the address of every document that a query finds, by key, in no order."""
-        limit = max(1, self._searcher.num_docs)
+    def _addresses(self, query: tantivy.Query, most: int = ALL_CHUNKS) -> dict[int, tantivy.DocAddress]:
+        """Returns the address of every document that a query finds, by key, in no order; of more than `most` one more than
+        these."""
+        limit = max(1, min(self._searcher.num_docs, most + 1))
         with self._guard:
             addresses = [address for _, address in self._searcher.search(query, limit, count=False).hits]
             keys: list[int] = self._searcher.fast_field_values("key", addresses)  # type: ignore[assignment]  # none is missing

@@ -97,7 +97,7 @@ CONTAINERS: Final = CLASS_LIKE | {"module", "section"}
 _VALUES: Final = frozenset({"const", "var"})
 
 
-class ValuedDefinition(Struct, frozen=True):
+class ValuedDefinition(Struct, frozen=True, gc=False):
     """A definition and its value for the question."""
 
     span: DefinitionSpan
@@ -133,6 +133,8 @@ class _FileHits(Struct, frozen=True):
     """Line numbers with matches, ascending."""
     words: tuple[Mapping[int, float], ...]
     """For each of these lines, the matching words by number, with the sum of their matches."""
+    worths: tuple[float, ...]
+    """The worth of the words of each of these lines."""
     empty: frozenset[int]
     """Line numbers of empty lines."""
 
@@ -261,7 +263,10 @@ def _hits(texts: Sequence[tuple[int, str]], question: PreparedQuestion) -> _File
                 if at < len(lines) and lines[at] <= line + 1:
                     by_line[lines[at]][number] = 1.0
     empty = frozenset(line for first, text in texts for line in _empty_lines(first, text))
-    return _FileHits(lines, tuple(by_line[line] for line in lines), empty)
+    matching = tuple([by_line[line] for line in lines])
+    worth = question.worth
+    worths = tuple([sum([worth[number] * min(1.0, match) for number, match in words.items()]) for words in matching])
+    return _FileHits(lines, matching, worths, empty)
 
 
 def _empty_lines(line: int, text: str) -> Iterator[int]:
@@ -299,26 +304,24 @@ class _ValuedSpans:
         name."""
         hits, question = self._hits, self._question
         length = own_lines = n_lines(row)
-        elsewhere: set[int] = set()
-        if row.kind in CONTAINERS:
-            for each in self._inside.get(row.id, ()):
+        indexes: Sequence[int] = own
+        if row.kind in CONTAINERS and row.id in self._inside:
+            elsewhere: set[int] = set()
+            for each in self._inside[row.id]:
                 own_lines -= n_lines(each)
                 elsewhere.update(hits.within(each.line_start, each.line_end))
+            indexes = [index for index in own if index not in elsewhere]
         worth, wanted = question.worth, question.wanted
         counts: dict[int, float] = {}
         focus, most = row.line_start, 0.0
-        for index in own:
-            if index in elsewhere:
-                continue
-            here = 0.0
+        for index in indexes:
             for number, match in hits.words[index].items():
                 counts[number] = counts.get(number, 0.0) + match
-                here += worth[number] * min(1.0, match)
-            if here > most and hits.lines[index] >= row.line_start:
-                focus, most = hits.lines[index], here
+            if hits.worths[index] > most and hits.lines[index] >= row.line_start:
+                focus, most = hits.lines[index], hits.worths[index]
         if not counts and not in_name:
             return ValuedDefinition(row, 0.0, 0.0, row.line_start)
-        is_weak = len(wanted.worth) >= FEW_WORDS and len({*counts, *in_name}) == 1
+        is_weak = len(counts) < 2 and len(wanted.worth) >= FEW_WORDS and len({*counts, *in_name}) == 1
         in_scope = wanted.numbers_of(row.qualified_name.removesuffix(row.name))
         shares = _shares(counts, max(1, own_lines))
         before = FOUND_BEFORE * self._found_before(row)

@@ -43,7 +43,7 @@ class DamagedLexicon(ValueError):
     """The bytes are not a lexicon, or not a complete one."""
 
 
-class RelatedWord(Struct, frozen=True):
+class RelatedWord(Struct, frozen=True, gc=False):
     """A lower-case word of code, and how strongly it is related to the queried word, in (0, 1].
 
     The strength compares how often code uses it with how often code uses the word itself, for the same words of people.

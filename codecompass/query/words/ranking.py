@@ -66,14 +66,14 @@ _DECLARATION_WORDS: Final = ("declaration", "declarations", "declared", "header"
 _VENDORED_WORDS: Final = ("vendor", "vendored", "dependency", "dependencies")
 
 
-class _Definition(Struct, frozen=True):
+class _Definition(Struct, frozen=True, gc=False):
     named: NamedSymbol
     value: float
     exact: float
     qualified: float
 
 
-class _UnscoredPlace(Struct, frozen=True):
+class _UnscoredPlace(Struct, frozen=True, gc=False):
     type: PlaceType
     line_start: int
     line_end: int
@@ -81,13 +81,13 @@ class _UnscoredPlace(Struct, frozen=True):
     signals: Signals
 
 
-class _ValuedChunk(Struct, frozen=True):
+class _ValuedChunk(Struct, frozen=True, gc=False):
     chunk: ChunkHit
     value: float
     is_quoted: bool
 
 
-class _FileText(Struct, frozen=True):
+class _FileText(Struct, frozen=True, gc=False):
     """The values of a file's chunks: each, the best, and all together."""
 
     chunks: tuple[_ValuedChunk, ...]
@@ -95,7 +95,7 @@ class _FileText(Struct, frozen=True):
     mass: float
 
 
-class _FileScore(Struct, frozen=True):
+class _FileScore(Struct, frozen=True, gc=False):
     score: float
     scale: float
     path: float

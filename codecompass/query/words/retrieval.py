@@ -19,6 +19,7 @@ from codecompass.query.search_hits import QueryIntent
 from codecompass.query.words.asked_roles import AskedRoles, asked_roles
 from codecompass.query.words.lexicon import related_words
 from codecompass.query.words.query_words import (
+    NONE_RELATED,
     QueryWord,
     WantedWords,
     could_name,
@@ -47,14 +48,14 @@ ChunkKey = tuple[int, int]
 """A file id and the first line of a chunk in the file."""
 
 
-class NamedSymbol(Struct, frozen=True):
+class NamedSymbol(Struct, frozen=True, gc=False):
     """A symbol and its BM25 score (0 if it was found by its exact name alone)."""
 
     row: SymbolRow
     bm25: float
 
 
-class FileCandidate(Struct, frozen=True):
+class FileCandidate(Struct, frozen=True, gc=False):
     """A file with its chunks, best first, its symbols, and the BM25 score of the words of its path."""
 
     file: IndexedFile
@@ -82,9 +83,9 @@ class Breadth(Struct, frozen=True, kw_only=True):
     """How many candidates of each kind are retrieved, at least; a large page retrieves more."""
 
     chunks: int = 300
-    covering: int = 1_000
+    covering: int = 400
     """Chunks with most of the query's words, whatever their BM25 score."""
-    symbols: int = 150
+    symbols: int = 100
     files: int = 50
     compared: int = 15
     """Files, the best by their words, whose definitions compete."""
@@ -134,10 +135,8 @@ def retrieve(
     text.expect_words(_counted(words, with_inflections=inflection > 0.0, with_related=lexicon))
     worth = _worth(snapshot, words)
     searched = words + (_inflected(snapshot, query, words, inflection) if inflection else ())
-    related: Mapping[str, Sequence[tuple[int, float]]] = {}
-    if lexicon:
-        searched += _related(snapshot, worth, searched)
-        related = _compared(worth)
+    related = _related(snapshot, worth, searched) if lexicon else ()
+    in_chunks, in_symbols = chunk_query(searched + related), symbol_query(searched, related)
     breadth = Breadth(
         chunks=max(breadth.chunks, 3 * limit),
         covering=breadth.covering,
@@ -145,9 +144,16 @@ def retrieve(
         files=max(breadth.files, limit),
         compared=breadth.compared,
     )
-    text.expect_searches([*_searches(words, searched, worth, breadth, where), *later])
-    chunks = text.search_chunks(chunk_query(searched), breadth.chunks, where)
-    symbols = _symbols(snapshot, query, searched, breadth.symbols, where)
+    searches = [
+        Search("chunks", in_chunks, breadth.chunks, where),
+        Search("symbols", in_symbols, breadth.symbols, where),
+        Search("files", file_query(words), breadth.files, where),
+    ]
+    if _is_covered(worth):
+        searches.append(Search("chunks", coverage_query(worth), breadth.covering, where))
+    text.expect_searches([*searches, *later])
+    chunks = text.search_chunks(in_chunks, breadth.chunks, where)
+    symbols = _symbols(snapshot, query, in_symbols, breadth.symbols, where)
     paths = {hit.file_id: hit.score for hit in text.search_files(file_query(words), breadth.files, where)}
     chunks_by_file: dict[int, list[ChunkHit]] = {}
     for hit in chunks:
@@ -172,7 +178,7 @@ def retrieve(
         files=files,
         coverage={key: hit.score / total for key, hit in covering.items()},
         chunks={(hit.file_id, hit.line_start): hit for hit in chunks} | covering,
-        wanted=WantedWords(worth, related),
+        wanted=WantedWords(worth, _compared(worth) if lexicon else NONE_RELATED),
         names=tuple(parts for parts in names if parts),
         asked=asked,
         query=query,
@@ -187,18 +193,6 @@ def _counted(words: Sequence[QueryWord], *, with_inflections: bool, with_related
             yield from inflections(word.text)
         if with_related:
             yield from (related.word for related in related_words(word.text)[:SEARCHED_RELATED])
-
-
-def _searches(
-    words: tuple[QueryWord, ...], searched: tuple[QueryWord, ...], worth: Mapping[str, float], breadth: Breadth, where: Filter
-) -> list[Search]:
-    """Returns the searches that `retrieve` and its helpers make, so that they can be made together."""
-    searches = [
-        Search("chunks", chunk_query(searched), breadth.chunks, where),
-        Search("symbols", symbol_query(searched), breadth.symbols, where),
-        Search("files", file_query(words), breadth.files, where),
-    ]
-    return searches + ([Search("chunks", coverage_query(worth), breadth.covering, where)] if _is_covered(worth) else [])
 
 
 def _inflected(snapshot: Snapshot, query: str, words: tuple[QueryWord, ...], weight: float) -> tuple[QueryWord, ...]:
@@ -246,9 +240,9 @@ def _compared(worth: Mapping[str, float]) -> dict[str, list[tuple[int, float]]]:
     return found
 
 
-def _symbols(snapshot: Snapshot, query: str, words: tuple[QueryWord, ...], limit: int, where: Filter) -> list[NamedSymbol]:
+def _symbols(snapshot: Snapshot, query: str, words: Sequence[WordQuery], limit: int, where: Filter) -> list[NamedSymbol]:
     facts = snapshot.facts
-    hits = snapshot.text.search_symbols(symbol_query(words), limit, where)
+    hits = snapshot.text.search_symbols(words, limit, where)
     rows = facts.symbols_by_id([hit.symbol_id for hit in hits])
     found = {hit.symbol_id: NamedSymbol(rows[hit.symbol_id], hit.score) for hit in hits if hit.symbol_id in rows}
     is_allowed = passes(where)
@@ -396,9 +390,11 @@ def coverage_query(worth: Mapping[str, float]) -> list[WordQuery]:
     return [WordQuery(word, _chunk_fields(word), boost, is_constant=True) for word, boost in worth.items()]
 
 
-def symbol_query(words: tuple[QueryWord, ...]) -> list[WordQuery]:
-    """Returns the words as searched in symbols: in the name and its scope, the signature, the documentation."""
-    return [WordQuery(word.text, _SYMBOL_FIELDS, word.weight, tie_breaker=_SYMBOL_TIE) for word in words]
+def symbol_query(words: tuple[QueryWord, ...], related: tuple[QueryWord, ...] = ()) -> list[WordQuery]:
+    """Returns the words as searched in symbols: in the name and its scope, the signature, the documentation; related words, which
+    are guesses, in the name alone: in the other fields they bring no symbol that comes first, and take most of the time."""
+    asked = [WordQuery(word.text, _SYMBOL_FIELDS, word.weight, tie_breaker=_SYMBOL_TIE) for word in words]
+    return asked + [WordQuery(word.text, _SYMBOL_FIELDS[:1], word.weight, tie_breaker=_SYMBOL_TIE) for word in related]
 
 
 def file_query(words: tuple[QueryWord, ...]) -> list[WordQuery]:

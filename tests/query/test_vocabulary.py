@@ -1,0 +1,71 @@
+"""Words with a piece in their middle are found in a kept text of all words exactly as by a walk through the dictionary."""
+
+import pytest
+
+from codecompass.query.words.regex_terms import regex_terms, text_terms
+from codecompass.store import vocabulary
+from codecompass.store.vocabulary import WALKS, Vocabulary
+
+FILES = {
+    "a.py": "resetGroupVersion = 1\n",
+    "b.py": "my_group_versions(groupVersion)\n",
+    "c.py": "überGroupVersion = 2\n",
+    "d.py": "émigré_group_version = 3\n",
+    "e.py": "group = version\n",
+    "f.py": "x9groupversion = 4\n",
+}
+
+
+@pytest.mark.parametrize(
+    "narrowing",
+    [
+        text_terms("groupVersion"),
+        text_terms("group_version"),
+        text_terms("roupVersio"),
+        text_terms("up_vers"),
+        regex_terms("group[a-z]*ersion"),
+        regex_terms("(?i)GROUPversion"),
+        regex_terms("oupVersion|p_version"),
+        text_terms("nowhereInIt"),
+    ],
+)
+def test_kept_words_give_the_same_texts_as_a_walk(index_of, narrowing):
+    snapshot = index_of(FILES)
+
+    found = [snapshot.text.chunks_holding(narrowing).file_ids for _ in range(WALKS + 2)]
+
+    assert found == found[:1] * len(found)
+
+
+class Dictionary:
+    def __init__(self, words):
+        self.words = words
+        self.n_read = 0
+
+    def terms_with_prefix(self, field, prefix):
+        self.n_read += 1
+        return [(word, 1) for word in self.words if word.startswith(prefix)]
+
+
+def test_words_are_kept_only_for_an_index_that_is_asked_again():
+    terms = Dictionary(["group", "regroup", "=my_group"])
+    words = Vocabulary(terms)
+
+    walked = [words.words_with("body", "", ["oup"], ".*oup") for _ in range(WALKS)]
+
+    assert walked == [None] * WALKS
+    assert terms.n_read == 0
+    assert words.words_with("body", "", ["oup"], ".*oup") == ["group", "regroup"]
+    n_read = terms.n_read
+    assert words.words_with("body", "", ["egr"], ".*egr.*") == ["regroup"]
+    assert terms.n_read == n_read
+    assert words.words_with("names", "=", ["oup"], ".*oup") is None
+
+
+def test_a_piece_of_very_many_words_is_left_to_the_walk(monkeypatch):
+    monkeypatch.setattr(vocabulary, "MAX_FOUND", 3)
+    words = Vocabulary(Dictionary(["ab1", "ab2", "ab3", "ab4", "xb"]))
+
+    found = [words.words_with("body", "", [piece], f".*{piece}.*") for piece in ["ab"] * WALKS + ["xb", "ab"]]
+
+    assert found == [None] * WALKS + [["xb"], None]
