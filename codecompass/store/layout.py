@@ -24,16 +24,15 @@ one.
 """
 
 import os
-import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-import platformdirs
 from msgspec import Struct
 
 from codecompass import lazy
 from codecompass.errors import PermissionDenied
+from codecompass.settings import user_directory
 
 DIRECTORY_MODE: Final = 0o700
 FILE_MODE: Final = 0o600
@@ -150,7 +149,7 @@ class HomeLayout(Struct, frozen=True):
 
 def default_home() -> Path:
     """Returns the default data directory of this platform. `settings` reads `CODECOMPASS_HOME`."""
-    return Path(platformdirs.user_data_dir("codecompass", appauthor=False))
+    return user_directory("data")
 
 
 def make_private_directory(path: Path) -> None:
@@ -214,6 +213,8 @@ def sync_directory(path: Path) -> None:
 
 def discard(layout: ProjectLayout, path: Path) -> None:
     """Deletes a directory that readers may be opening. It is renamed first, so that they find all of it or nothing."""
+    import shutil
+
     layout.trash.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
     target = layout.trash / f"{path.name}-{os.getpid()}-{path.stat().st_ino}"
     path.rename(target)
@@ -222,4 +223,6 @@ def discard(layout: ProjectLayout, path: Path) -> None:
 
 def empty_trash(layout: ProjectLayout) -> None:
     """Deletes what an earlier process moved to the trash."""
+    import shutil
+
     shutil.rmtree(layout.trash, ignore_errors=True)

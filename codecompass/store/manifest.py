@@ -13,11 +13,11 @@ from msgspec import Struct
 from codecompass.errors import Cancelled
 from codecompass.scan.walk import ScannedFile, ScanResult, SkippedFile, is_below_any
 from codecompass.store.facts import facts_guard, path_range
-from codecompass.worker.messages import FileTask
 
 if TYPE_CHECKING:
     from codecompass.scan.git_index import GitBlobs
     from codecompass.scan.partial import PartialScan
+    from codecompass.worker.messages import FileTask
 
 STAT_REASONS: Final = frozenset(
     {"secret", "special_file", "symlink", "symlink_outside_root", "path_not_utf8", "path_too_long", "too_large"}
@@ -58,7 +58,7 @@ class ManifestEntry(Struct, frozen=True):
 class ChangeSet(Struct, frozen=True):
     """What a job has to do; each list is sorted by path."""
 
-    tasks: tuple[FileTask, ...]
+    tasks: "tuple[FileTask, ...]"
     """Files to read."""
     skipped: tuple[SkippedFile, ...]
     """Files to record as skipped."""
@@ -180,6 +180,8 @@ def _compare(
     suspects: AbstractSet[str],
     tries_grammars: bool,
 ) -> ChangeSet:
+    from codecompass.worker.messages import FileTask
+
     tasks: list[FileTask] = []
     size = 0
     present: set[str] = set()
