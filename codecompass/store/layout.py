@@ -3,6 +3,7 @@
     <home>/registry.db                    projects and jobs of all workspaces
     <home>/registry.reserve               deleted to make room for a removal on a full disk
     <home>/hosts/                         what `setup` changed in the configuration of hosts, to undo it
+    <home>/servers/                       the sockets of running servers (`server_sockets.py`)
     <home>/projects/<project_id>/
         writer.lock                       flock of the one process that writes
         readers.lock                      shared flock of every process that has the index open
@@ -126,6 +127,11 @@ class HomeLayout(Struct, frozen=True):
     def hosts(self) -> Path:
         """The directory of the records that `setup` needs to undo its changes."""
         return self.root / "hosts"
+
+    @property
+    def servers(self) -> Path:
+        """The directory of the sockets of running servers."""
+        return self.root / "servers"
 
     @property
     def cluster_root(self) -> Path:
