@@ -4,7 +4,6 @@ Ids that clients may store are the first 16 hexadecimal characters (64 bits) of 
 or a time, so the ids of an unchanged file survive a switch of branches.
 """
 
-import hashlib
 import os
 from pathlib import Path
 from typing import Final, Literal, NewType
@@ -73,6 +72,8 @@ def content_hash(content: bytes) -> bytes:
 
 def blob_id(content: bytes, object_format: ObjectFormat) -> bytes:
     """Returns git's id of a file's content, provided that no filter changes it when it is added to the repository."""
+    import hashlib
+
     digest = hashlib.new(object_format, b"blob %d\0" % len(content), usedforsecurity=False)
     digest.update(content)
     return digest.digest()

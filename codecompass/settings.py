@@ -6,7 +6,9 @@ The environment is read only here. An unknown key is an error that suggests the 
 silently ignored. `settings_sources.py` reads files and variables.
 """
 
+import functools
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Final, Literal, get_args
@@ -507,6 +509,7 @@ class Setting(Struct, frozen=True):
         return ENVIRONMENT_PREFIX + self.key.replace(".", "_").upper()
 
 
+@functools.cache
 def known_settings() -> tuple[Setting, ...]:
     """Returns all keys, in the order of the sections and fields above."""
     return tuple(
@@ -528,9 +531,20 @@ def wants_color(environment: Mapping[str, str]) -> bool:
 
 def user_file() -> Path:
     """Returns the path of the user's configuration file, which may not exist."""
-    import platformdirs  # takes 15 ms, which help does not need
+    return user_directory("config") / "config.toml"
 
-    return Path(platformdirs.user_config_dir("codecompass", appauthor=False)) / "config.toml"
+
+def user_directory(kind: Literal["config", "data"]) -> Path:
+    """Returns our directory for files of this kind that belong to the user, by the conventions of the platform."""
+    if sys.platform == "linux" and os.path.isabs(os.environ.get("HOME", "")):
+        # As platformdirs does, whose import takes 5 ms.
+        named = os.environ.get(f"XDG_{kind.upper()}_HOME", "")
+        usual = "~/.config" if kind == "config" else "~/.local/share"
+        return Path(named if os.path.isabs(named) else os.path.expanduser(usual), "codecompass")
+    import platformdirs
+
+    place = platformdirs.user_config_dir if kind == "config" else platformdirs.user_data_dir
+    return Path(place("codecompass", appauthor=False))
 
 
 def require_utf8(path: str, source: str) -> None:

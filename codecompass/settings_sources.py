@@ -4,10 +4,8 @@ Each layer is first flattened to dotted keys. Each value is checked separately a
 InvalidInput can name the file or variable, the key and what was expected.
 """
 
-import difflib
 import os
 import stat
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, Literal, get_args, get_origin
@@ -195,6 +193,8 @@ def _from_file(path: Path | None, layer: Layer, known: Mapping[str, Setting], *,
     content = None if path is None else _read(path, is_required=is_required)
     if path is None or content is None:
         return {}
+    import tomllib
+
     try:
         text = content.decode()
         if any(line.count(".") > MAX_DOTS for line in _NO_KEY.sub("", text).split("\n")):
@@ -341,6 +341,7 @@ def _absolute(text: str, base: Path | None, source: str) -> str:
 
 def _nearest(word: str, known: Iterable[str]) -> str:
     """Returns the known name that is most similar to `word`, as a whole or in one of its parts."""
+    import difflib
 
     word = word[:MAX_SHOWN]
 

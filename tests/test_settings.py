@@ -19,6 +19,7 @@ from codecompass.settings import (
     Settings,
     known_settings,
     project_file,
+    user_directory,
     wants_color,
 )
 from codecompass.settings_sources import EffectiveValue, Loaded, Sources, load_settings
@@ -452,3 +453,25 @@ def test_a_hostile_configuration_file_is_refused_in_a_short_sentence(tmp_path, c
 
     assert len(message) < 500 + len(str(tmp_path))
     assert message.isprintable()
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {},
+        {"XDG_CONFIG_HOME": "/x/c", "XDG_DATA_HOME": "/x/d"},
+        {"XDG_CONFIG_HOME": "relative"},
+        {"XDG_DATA_HOME": ""},
+        {"HOME": ""},
+    ],
+)
+def test_the_users_directories_are_where_the_platform_has_them(monkeypatch, environment: dict[str, str]):
+    import platformdirs
+
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+
+    assert user_directory("config") == Path(platformdirs.user_config_dir("codecompass", appauthor=False))
+    assert user_directory("data") == Path(platformdirs.user_data_dir("codecompass", appauthor=False))

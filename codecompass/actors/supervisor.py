@@ -100,8 +100,8 @@ class _Handle:
 
 
 class WorkspaceSupervisor:
-    """Supervises the workspaces of a server. Get one from `open_supervisor`. All methods but `evict`, `evict_commit` and `stop`
-    are synchronous."""
+    """Supervises the workspaces of a server. Get one from `open_supervisor`. All methods but `settled`, `evict`,
+    `evict_commit` and `stop` are synchronous."""
 
     def __init__(
         self,
@@ -139,6 +139,11 @@ class WorkspaceSupervisor:
         """Returns the observation of a workspace, or of one of its commits; None if it is not live."""
         child = self._live.get(child_key(project_id, commit))
         return None if child is None else child.observe()
+
+    async def settled(self, project_id: str, asked: Settle) -> Settled | None:
+        """Lets changes of a workspace land (see `Settle`); None if it is not live. Raises what its handle's `ask` raises."""
+        child = self._live.get(child_key(project_id, None))
+        return None if child is None else await self.route(child.project).ask(asked)
 
     def find_job(self, job_id: str) -> JobView | None:
         """Returns a job of this process: a running one, or one of the last KEPT_JOBS; None for an unknown id."""

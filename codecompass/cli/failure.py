@@ -1,7 +1,6 @@
 """How a command ends: exit codes, and errors as text or JSON."""
 
 import os
-import traceback
 from typing import Final
 
 from codecompass.cli.terminal import GONE_DIRECTORY, Terminal, printable, working_directory
@@ -58,6 +57,8 @@ def exit_code(error: CodeCompassError) -> int:
 
 def report(error: CodeCompassError, terminal: Terminal, *, as_json: bool, verbosity: int = 0) -> int:
     """Writes `error` and returns the exit code. The traceback is shown from `-vv` on."""
+    import traceback
+
     if verbosity > 1:
         terminal.note("".join(traceback.format_exception(error)).rstrip(), "dim")
     if as_json:

@@ -2,14 +2,15 @@
 event loop.
 """
 
-import difflib
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import asyncclick
-from asyncclick.shell_completion import CompletionItem
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    from asyncclick.shell_completion import CompletionItem
 
 MAX_WIDTH: Final = 100
 
@@ -127,6 +128,8 @@ class LazyGroup(asyncclick.Group):
         if name not in self.entries and not name.startswith("-") and not ctx.resilient_parsing:
             if name.lower() in self._meant:
                 ctx.fail(f"there is no command {name!r}. That is: {self._meant[name.lower()]}")
+            import difflib
+
             near = difflib.get_close_matches(name, list(self.entries), n=1, cutoff=MEANT)
             meant = f" Did you mean {near[0]!r}?" if near else ""
             ctx.fail(f"there is no command {name!r}.{meant}")
@@ -147,8 +150,10 @@ class LazyGroup(asyncclick.Group):
         with formatter.section("Options"):
             formatter.write_dl(records, col_max=26)
 
-    def shell_complete(self, ctx: asyncclick.Context, incomplete: str) -> list[CompletionItem[str]]:
+    def shell_complete(self, ctx: asyncclick.Context, incomplete: str) -> "list[CompletionItem[str]]":
         """Returns the names that begin with `incomplete`, without importing a command."""
+        from asyncclick.shell_completion import CompletionItem
+
         found = [CompletionItem(e.name, help=e.summary) for e in self.entries.values() if e.name.startswith(incomplete)]
         return found + asyncclick.Command.shell_complete(self, ctx, incomplete)
 

@@ -2,11 +2,14 @@
 
 import os
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import asyncclick
-from asyncclick.shell_completion import CompletionItem
 
 from codecompass.errors import CodeCompassError
+
+if TYPE_CHECKING:
+    from asyncclick.shell_completion import CompletionItem
 
 
 class ProjectName(asyncclick.ParamType[str]):
@@ -17,8 +20,12 @@ class ProjectName(asyncclick.ParamType[str]):
     def __init__(self, *, is_list: bool = False) -> None:
         self._is_list = is_list
 
-    def shell_complete(self, ctx: asyncclick.Context, param: asyncclick.Parameter, incomplete: str) -> list[CompletionItem[str]]:
+    def shell_complete(
+        self, ctx: asyncclick.Context, param: asyncclick.Parameter, incomplete: str
+    ) -> "list[CompletionItem[str]]":
         """Returns the known names that begin with the last of `incomplete`."""
+        from asyncclick.shell_completion import CompletionItem
+
         before, comma, last = incomplete.rpartition(",") if self._is_list else ("", "", incomplete)
         return [CompletionItem(before + comma + name) for name in known_names(groups=self._is_list) if name.startswith(last)]
 

@@ -4,6 +4,8 @@ not indexed                -> index it first, or wait for the process that does
 files have changed         -> balanced: update the index first; strict: refuse; best_effort: answer, and name what is stale
 another process is writing -> wait for it as long as a server's query does, then answer from what is published
 nothing can be written     -> answer from what is published, and warn why it is not updated
+
+Whether files have changed is known to a server that watches them, or found by a comparison of the whole tree.
 """
 
 import time
@@ -28,14 +30,15 @@ from codecompass.actors.asking import Standing
 from codecompass.actors.index_limits import index_limits
 from codecompass.actors.question import QueryRequest, Question
 from codecompass.cli.invocation import Invocation
+from codecompass.cli.running_server import is_told_fresh
 from codecompass.cli.terminal import printable
 from codecompass.cli.workspace import choose, forgotten_if_unfinished, project_for_question
 from codecompass.errors import IndexInProgress, PermissionDenied
 from codecompass.protocol.metadata import FreshnessStatus
 from codecompass.protocol.requests import FreshnessPolicy
 from codecompass.query.metadata import cannot_update
+from codecompass.scan.checkout import read_checkout
 from codecompass.settings import Settings
-from codecompass.store.drift import Drift, find_drift, stale_error
 from codecompass.store.epochs import Compatibility, compatibility
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.layout import ProjectLayout
@@ -44,7 +47,9 @@ from codecompass.store.registry import Project, Registry
 from codecompass.store.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    from codecompass.scan.git_repository import Head
     from codecompass.scan.git_revisions import NamedCommit
+    from codecompass.store.drift import Drift
 
 
 class Asked(Struct, frozen=True):
@@ -104,14 +109,16 @@ def _commit(project: Project, named: tuple[str, str]) -> "NamedCommit | None":
 class ComparedIndex(Struct, frozen=True):
     """The index of a working tree that this command has compared with it. An `asking.Backend`.
 
-    `drift` is how the tree differs from it, None after a job; `refusal` is why it cannot be updated, empty if it can.
+    `drift` is how the tree differs from it, None after a job, or if a server has said that it does not; `head` is what is checked
+    out then. `refusal` is why it cannot be updated, empty if it can.
     """
 
     project: Project
     index: WorkspaceIndex
-    drift: Drift | None
+    drift: "Drift | None"
     freshness: FreshnessStatus
     refusal: str = ""
+    head: "Head | None" = None
 
     def open(self) -> AbstractContextManager[Snapshot]:
         """See `Backend`."""
@@ -121,9 +128,10 @@ class ComparedIndex(Struct, frozen=True):
         """See `Backend`."""
         assert snapshot is not None
         drift = self.drift
+        head = drift.head if drift is not None and drift.is_fresh else self.head
         known = Standing(
             # No file differs, so the index is that of the current branch, even if it was built on another one.
-            ref=drift.head.ref if drift is not None and drift.is_fresh else None,
+            ref=None if head is None else head.ref,
             freshness=self.freshness,
             indexing="indexing" if is_locked(self.index.layout) else "ready",
         )
@@ -141,12 +149,17 @@ def ready_index(asked: Asked, index: WorkspaceIndex, seconds: float) -> Compared
         index_first(asked, seconds)
     policy, began = asked.policy, time.monotonic()
     freshness_wait = timeout_seconds(asked.request, asked.patience.freshness_wait)
+    head = _head_told_fresh(asked, index, freshness_wait)
+    if head is not None:
+        return ComparedIndex(asked.project, index, None, "fresh", head=head)
     while True:
         with index.snapshot() as snapshot:
             drift = drift_of(snapshot, str(asked.project.root), asked.settings)
             if drift.is_fresh:
                 return ComparedIndex(asked.project, index, drift, "fresh")
             if policy == "strict":
+                from codecompass.store.drift import stale_error
+
                 raise stale_error(snapshot, drift)
             lacks_symbols = snapshot.meta.completeness == "partial" and needs_symbols(asked.request)
         gives_up_at = began + (seconds if lacks_symbols else freshness_wait)
@@ -167,6 +180,19 @@ def ready_index(asked: Asked, index: WorkspaceIndex, seconds: float) -> Compared
                 return ComparedIndex(asked.project, index, drift, "stale")
         else:
             return ComparedIndex(asked.project, index, None, "fresh")
+
+
+def _head_told_fresh(asked: Asked, index: WorkspaceIndex, seconds: float) -> "Head | None":
+    """Returns what is checked out if a server that watches the tree says that the index holds all of it, by the rules that this
+    command has; None if the tree must be compared."""
+    root = str(asked.project.root)
+    before = read_checkout(root)
+    if not is_told_fresh(asked.invocation.home, asked.project.project_id, asked.policy, seconds):
+        return None
+    with index.snapshot() as snapshot:
+        has_other_rules = snapshot.meta.rules_fingerprint != index_limits(asked.settings.index).fingerprint
+    after = read_checkout(root)
+    return None if has_other_rules or (before.head, before.index) != (after.head, after.index) else after.head
 
 
 def index_first(asked: Asked, seconds: float) -> None:
@@ -204,10 +230,12 @@ def _occasion(found: Compatibility) -> str:
 
 def drift_of(
     snapshot: Snapshot, project_root: str, settings: Settings, *, is_cancelled: Callable[[], bool] | None = None
-) -> Drift:
+) -> "Drift":
     """Returns how the tree differs from a snapshot under the project's settings.
 
     Raises OSError if the root cannot be listed, ScanCancelled once `is_cancelled` returns True.
     """
+    from codecompass.store.drift import find_drift  # a command that is told needs none of it
+
     limits = index_limits(settings.index)
     return find_drift(snapshot, project_root, limits.rules, limits.fingerprint, is_cancelled=is_cancelled)

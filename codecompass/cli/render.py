@@ -1,7 +1,6 @@
 """Hits, outlines and differences as text for people: `path:line` first, which terminals and editors can open."""
 
 import re
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -53,6 +52,8 @@ def write_hits(
     `roots` are the roots of the projects by the label in a hit, which is empty if one project was queried. A hit of any other
     project is in no file of this machine, and is shown with its label.
     """
+    import textwrap
+
     written: set[tuple[str, int]] = set()
     for index, result in enumerate(results):
         excerpt = result.excerpt or Excerpt()

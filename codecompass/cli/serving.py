@@ -26,7 +26,7 @@ from codecompass.cli.semantic import semantic_target_of
 from codecompass.cli.shutdown import run_until_signal
 from codecompass.cli.terminal import working_directory
 from codecompass.errors import InvalidInput, PermissionDenied
-from codecompass.memory import share_arenas
+from codecompass.memory import collect_as_usual, share_arenas
 from codecompass.nurseries import open_nursery
 from codecompass.projects.detection import RoutingRules, routing_rules
 from codecompass.remote.address import is_loopback
@@ -96,6 +96,7 @@ def serve(
     if wrong is not None:
         # Reported verbatim: `failure.report` would replace the names of tools with those of commands.
         return failure.report_wrong_usage(wrong, "Try: codecompass serve-mcp --help", invocation.terminal, as_json=False)
+    collect_as_usual()
     share_arenas()
     if settings.server.store == "opensearch":
         return _serve_organisation(invocation, settings, log_file, greet)

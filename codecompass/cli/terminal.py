@@ -1,7 +1,6 @@
 """Output for people and for programs: answers to stdout, everything else to stderr, tables cut to the terminal's width."""
 
 import os
-import shutil
 import sys
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -45,7 +44,7 @@ class Terminal:
         self._is_colored = {id(stream): allowed and stream.isatty() for stream in (self.out, self.err)}
         self.shows_progress = self.err.isatty() and environment.get("TERM") != "dumb"
         """Whether stderr is a terminal whose last line can be redrawn."""
-        self.width = shutil.get_terminal_size().columns if self.out.isatty() else None
+        self.width = _terminal_columns() if self.out.isatty() else None
 
     def style(self, text: str, *styles: Style, stream: TextIO | None = None) -> str:
         """Returns `text` in these styles; unchanged if the stream, by default stdout, shows none."""
@@ -100,6 +99,12 @@ class Terminal:
             self.out.write(content.decode() + "\n")
         else:
             os_out.write(content + b"\n")
+
+
+def _terminal_columns() -> int:
+    import shutil
+
+    return shutil.get_terminal_size().columns
 
 
 def _send_nowhere(stream: TextIO) -> None:

@@ -1,15 +1,17 @@
 """Creates the arguments and options of commands that call a tool from the definitions of the tool's arguments."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import asyncclick
-from asyncclick.shell_completion import CompletionItem
 
 from codecompass import lazy
 from codecompass.cli.project_completion import ProjectName
 from codecompass.protocol.arguments import ARGUMENTS, Argument
 from codecompass.protocol.requests import ALL_PROJECTS, MAX_PATH_LENGTH
+
+if TYPE_CHECKING:
+    from asyncclick.shell_completion import CompletionItem
 
 _SHORT: Final = {"limit": "-n", "mode": "-m", "language": "-l", "path": "-p", "kind": "-k", "detail_level": "-d"}
 """Short options by argument name."""
@@ -42,8 +44,12 @@ class ToolValue(asyncclick.ParamType[str]):
                 self.fail(f"{value} is too low; at least {argument.lowest}.", param, ctx)
         return str(value)
 
-    def shell_complete(self, ctx: asyncclick.Context, param: asyncclick.Parameter, incomplete: str) -> list[CompletionItem[str]]:
+    def shell_complete(
+        self, ctx: asyncclick.Context, param: asyncclick.Parameter, incomplete: str
+    ) -> "list[CompletionItem[str]]":
         """Returns the values that begin with `incomplete`."""
+        from asyncclick.shell_completion import CompletionItem
+
         return [CompletionItem(value) for value in self._values if value.startswith(incomplete)]
 
 

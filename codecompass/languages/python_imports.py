@@ -6,7 +6,6 @@ below each, and what configuration adds.
 """
 
 import sys
-import tomllib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
@@ -211,6 +210,8 @@ def _module_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
 
 def _pyproject_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
     """The directories of packages, from the settings of setuptools, poetry, hatch, maturin and pytest."""
+    import tomllib
+
     tool = table_at(tomllib.loads(source.decode("utf-8")), "tool")
     setuptools, poetry = table_at(tool, "setuptools"), table_at(tool, "poetry")
     directories: list[object] = [".", *table_at(setuptools, "package-dir").values()]

@@ -4,7 +4,6 @@ A path names modules first and items last, and only modules are files. The targe
 path that has a file: an inline module, a type or a function is in the file of the module around it.
 """
 
-import tomllib
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
@@ -229,6 +228,8 @@ def _module_file(directory: str, from_path: str, paths: PathIndex) -> str:
 
 def _cargo_roots(path: str, source: bytes) -> Iterator[ModuleRoot]:
     """A crate is imported by its name with underscores; its root file is `src/lib.rs` or `src/main.rs` unless declared."""
+    import tomllib
+
     manifest = tomllib.loads(source.decode("utf-8"))
     library = table_at(manifest, "lib")
     names = [table_at(manifest, "package").get("name"), library.get("name")]

@@ -21,7 +21,6 @@ The root of the project that a named directory belongs to, the first that applie
 """
 
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, get_args
@@ -172,6 +171,8 @@ def project_root(*, registered: Path | None, git_root: Path | None, marked: Path
 
 def never_projects() -> dict[Path, str]:
     """Returns the canonical directories that are a project only if somebody registered them, each with a description."""
+    import tempfile
+
     return {
         **{canonical_root(path): "a directory of the system" for path in SYSTEM_DIRECTORIES},
         **{canonical_root(path): "for temporary files" for path in (*TEMPORARY_DIRECTORIES, tempfile.gettempdir())},

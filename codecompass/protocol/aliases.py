@@ -51,11 +51,16 @@ _TARGETS: Final = (
     ("hierarchy hierarchy_type", ("relation",)),
 )
 
-_MEANT: Final[Mapping[str, tuple[str, ...]]] = {
-    alias: tuple(dict.fromkeys(target for names, targets in _TARGETS if alias in names.split() for target in targets))
-    for names, _ in _TARGETS
-    for alias in names.split()
-}
+
+def _targets_by_alias() -> Mapping[str, tuple[str, ...]]:
+    found: dict[str, dict[str, None]] = {}
+    for names, targets in _TARGETS:
+        for alias in names.split():
+            found.setdefault(alias, {}).update(dict.fromkeys(targets))
+    return {alias: tuple(targets) for alias, targets in found.items()}
+
+
+_MEANT: Final = _targets_by_alias()
 """The arguments that each alias may stand for: the first is meant that the tool has and that takes the value."""
 
 MODE_FLAGS: Final[Mapping[str, str]] = {

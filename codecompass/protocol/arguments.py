@@ -3,7 +3,7 @@
 Decoding, JSON schemas, the options of the command line and the documentation are made from them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
@@ -99,5 +99,27 @@ def _arguments(request: type[AnyRequest]) -> Mapping[str, Argument]:
     return {argument.name: argument for argument in found}
 
 
-ARGUMENTS: Final[Mapping[str, Mapping[str, Argument]]] = {tool: _arguments(request) for tool, request in REQUESTS.items()}
+class _OfTools(Mapping[str, Mapping[str, Argument]]):
+    """Derives the arguments of a tool when they are first asked for, because a command needs those of one tool."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Mapping[str, Argument]] = {}
+
+    def __getitem__(self, tool: str) -> Mapping[str, Argument]:
+        found = self._known.get(tool)
+        if found is None:
+            found = self._known[tool] = _arguments(REQUESTS[tool])
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(REQUESTS)
+
+    def __len__(self) -> int:
+        return len(REQUESTS)
+
+    def __contains__(self, tool: object) -> bool:
+        return tool in REQUESTS
+
+
+ARGUMENTS: Final[Mapping[str, Mapping[str, Argument]]] = _OfTools()
 """The arguments of each tool by name, in the order of `tools/list`: the required one, those that every tool takes, the others."""

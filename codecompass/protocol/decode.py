@@ -10,7 +10,6 @@ The argument `workspace` can mean several projects: `*`, a list, or comma-separa
 text whose items end with NUL, which no path and no name contains.
 """
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, assert_never
@@ -263,6 +262,8 @@ def _shown(value: object) -> str:
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:
+    import difflib
+
     found = difflib.get_close_matches(word[:SHOWN_VALUE_LENGTH].lower(), tuple(known), n=1, cutoff=0.5)
     return f"; did you mean {found[0]!r}?" if found else "."
 

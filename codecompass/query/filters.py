@@ -2,12 +2,10 @@
 nothing passes.
 """
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, Final
 
-import re2
 from msgspec import Struct
 
 from codecompass.errors import InvalidInput
@@ -94,6 +92,8 @@ def index_filter(snapshot: Snapshot, language: str | None, path: str | None, cha
 
 def chosen_files(files: FileTable, path: str) -> bytearray:
     """Returns for each file 1 if it passes a path filter, else 0. Raises the same errors as `index_filter`."""
+    import re2
+
     written = plain_path(path).strip("/")
     is_odd = "," in written or "{" in written or written.startswith("!") or without_lines(written) != written
     if is_odd and _is_there(files, written):
@@ -116,6 +116,8 @@ def chosen_files(files: FileTable, path: str) -> bytearray:
 
 def chosen_paths(paths: Sequence[str], path: str) -> list[bool]:
     """Returns for each of any paths whether it passes a path filter. Raises the same errors as `index_filter`."""
+    import re2
+
     written = plain_path(path).strip("/")
     globs = path_globs(path)
     try:
@@ -172,6 +174,8 @@ def _passing(kinds: frozenset[SymbolKind], known: Sequence[SymbolKind]) -> list[
 
 def unknown_language(facts: FactsReader, name: str | None) -> tuple[str, ...]:
     """Returns a warning if no indexed file is in any of the requested languages."""
+    import difflib
+
     if name is None:
         return ()
     known = [language for language, _ in facts.files_by_language()]
@@ -186,6 +190,8 @@ def unknown_language(facts: FactsReader, name: str | None) -> tuple[str, ...]:
 
 def nothing_fits(files: FileTable, text: str, argument: str) -> str:
     """Returns the warning for globs that no path matches: a path that nearly does, else the content of the existing directory."""
+    import difflib
+
     globs = path_globs(text)
     if not globs.wanted:
         return f"{argument} {_shown(text)} leaves out every indexed file"

@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeVar
 
-import re2
 from msgspec import Struct, structs
 
 from codecompass import lazy
@@ -227,18 +226,26 @@ def _class(token: str) -> str:
     plain = (character.isalnum() or character == "-" for character in members)
     written = "".join(one if is_plain else f"\\x{{{ord(one):x}}}" for one, is_plain in zip(members, plain, strict=True))
     # A reversed range (`[z-a]`) is not a class, nor is a range without a beginning.
-    try:
-        re2.compile(f"[{written}]", options=_QUIET)
-    except re2.error:
+    if not _is_class(f"[{written}]"):
         return _escaped(token)
     return f"[^/\\n{written}]" if is_negated else f"[{written}]"
 
 
-_QUIET: Final = re2.Options()
-_QUIET.log_errors = False
+def _is_class(expression: str) -> bool:
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        re2.compile(expression, options=options)
+    except re2.error:
+        return False
+    return True
 
 
 def _escaped(text: str) -> str:
+    import re2
+
     # `FileTable` has U+0000 where a path has a line break.
     return str(re2.escape(text.replace("\n", "\0")))
 

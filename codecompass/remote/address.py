@@ -1,6 +1,5 @@
 """The address of a service, as a setting or an argument gives it, and the key for it."""
 
-import ipaddress
 from collections.abc import Collection
 from urllib.parse import urlsplit
 
@@ -54,6 +53,8 @@ def without_user(url: str) -> str:
 
 def is_loopback(host: str) -> bool:
     """Returns whether a name in lower case, or an address, is a loopback one."""
+    import ipaddress
+
     if host == "localhost":
         return True
     try:

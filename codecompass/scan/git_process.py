@@ -4,16 +4,16 @@ nobody waits for it any longer.
 
 import os
 import re
-import selectors
-import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import IO, TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from codecompass.units import KIB, MIB, SECONDS
+
+if TYPE_CHECKING:
+    import subprocess
 
 _POLL_SECONDS: Final = 0.1 * SECONDS
 _MAX_ERROR_BYTES: Final = 64 * KIB
@@ -99,11 +99,9 @@ def run_process(
         GitError: git is missing, failed (GitFailed), took too long or wrote too much (GitOutputTooLarge).
         GitCancelled: `is_cancelled` returned true.
     """
-    # A file, not a pipe, so that writing its input and reading its output need no interleaving.
-    with tempfile.TemporaryFile() if standard_input else open(os.devnull, "rb") as given:
-        if standard_input:
-            given.write(standard_input)
-            given.seek(0)
+    import subprocess
+
+    with _holding(standard_input) if standard_input else open(os.devnull, "rb") as given:
         try:
             process = subprocess.Popen(
                 command.arguments,
@@ -126,13 +124,26 @@ def run_process(
     return output
 
 
+def _holding(content: bytes) -> IO[bytes]:
+    """Returns a file with this content, not a pipe, so that writing the input of a process and reading its output need no
+    interleaving."""
+    import tempfile
+
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
+    file.write(content)
+    file.seek(0)
+    return file
+
+
 def _communicate(
-    process: subprocess.Popen[bytes],
+    process: "subprocess.Popen[bytes]",
     is_cancelled: Callable[[], bool] | None,
     deadline_seconds: float,
     max_output_bytes: int,
 ) -> tuple[bytes, bytes]:
     """Returns the output and errors of the process when it has closed both. `Popen.communicate` has no size limit."""
+    import selectors
+
     deadline = time.monotonic() + deadline_seconds
     assert process.stdout is not None
     assert process.stderr is not None

@@ -4,7 +4,6 @@ one, `HEAD~3`), and the two sides of a comparison.
 Starts git for each question; nothing is fetched, and no setting of the repository changes what a name means.
 """
 
-import difflib
 from collections.abc import Callable
 from typing import Final, Literal
 
@@ -207,6 +206,8 @@ def _unknown(repository: GitRepository, name: str, field: str) -> RefNotIndexed:
 
 def _similar(repository: GitRepository, name: str) -> list[str]:
     """Returns branches and tags that may be meant, the most similar first; none if git fails."""
+    import difflib
+
     kinds = ("refs/heads", "refs/remotes", "refs/tags")
     listing = ("for-each-ref", "--sort=-creatordate", f"--count={COMPARED_REFS}", "--format=%(refname:short)")
     try:

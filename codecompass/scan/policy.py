@@ -66,6 +66,11 @@ class DirectoryPolicy:
         exclusion = self._exclusion
         return not self._own_rules and (exclusion is None or exclusion is UNSET or exclusion.admits_tracked)
 
+    @property
+    def admits_visible_files(self) -> bool:
+        """Whether every file in this directory is indexed that is neither hidden nor secret, because no rule is about it."""
+        return self._exclusion is None and not self._own_rules and not self._git_rules
+
     def enter(self, names: Container[str]) -> Rule | None:
         """Reads the ignore files in this directory, which holds `names`. Returns the rule that excludes the directory because
         of its content (another work tree of the same repository, a cache, a bare repository), or None."""

@@ -205,9 +205,11 @@ class Walk:
             return "left_out"
         self.directories.append(policy.path)
 
-        # Most of a scan's time is spent in this loop: it uses local variables, and a tracked file needs no call of the policy.
+        # Most of a scan's time is spent in this loop: it uses local variables, and a tracked file, or one that no rule is about,
+        # needs no call of the policy.
         prefix = policy.prefix
         trusted = self._context.tracked if policy.admits_tracked_files else frozenset()
+        admits_visible = policy.admits_visible_files
         max_bytes = self._context.rules.max_file_bytes
         is_secret = builtin.is_secret
         add = self.files.append
@@ -215,7 +217,8 @@ class Walk:
             name = entry.name
             path = prefix + name
             try:
-                if path in trusted and name.isascii() and not is_secret(name):
+                is_plain = path in trusted or (admits_visible and name[0] != "." and entry.is_file(follow_symlinks=False))
+                if is_plain and name.isascii() and not is_secret(name):
                     status = entry.stat(follow_symlinks=False)
                     if S_ISREG(status.st_mode) and status.st_size <= max_bytes:
                         size = status.st_size

@@ -6,7 +6,6 @@ removed first, but never one that a process has open or writes.
 
 import contextlib
 import os
-import shutil
 import time
 from typing import Final
 
@@ -86,6 +85,8 @@ def remove_commit(layout: ProjectLayout) -> int:
 
 def remove_leftovers(layout: ProjectLayout) -> None:
     """Deletes the directories that interrupted removals of commits left."""
+    import shutil
+
     with contextlib.suppress(OSError):
         for name in os.listdir(layout.refs):
             if name.startswith(REMOVED_PREFIX):

@@ -14,9 +14,7 @@ A connection for reading never changes the database: only a writable one moves t
 import contextlib
 import errno
 import os
-import shutil
 import sqlite3
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -75,6 +73,8 @@ def is_refusal(error: sqlite3.Error) -> bool:
 
 def refusal(error: sqlite3.Error, path: Path) -> OSError:
     """Returns the OSError that explains a refusal (see `is_refusal`)."""
+    import shutil
+
     number = _REASONS.get(primary_code(error), errno.EIO)
     with contextlib.suppress(OSError):
         # SQLite reports an I/O error if there is no room for the index of the log.
@@ -169,6 +169,9 @@ def temporary_directory() -> Iterator[Path]:
 
     Raises OSError if there is none.
     """
+    import shutil
+    import tempfile
+
     failure: OSError | None = None
     for place in dict.fromkeys([*_named_places(), *TEMPORARY_PLACES]):
         try:
@@ -201,6 +204,8 @@ def _tried(connection: sqlite3.Connection) -> sqlite3.Connection:
 
 def _copied(path: Path, stamp: Stamp) -> ReadConnection | None:
     """Returns a connection to a copy, which is deleted at once because open files stay readable. None if no copy can be made."""
+    import shutil
+
     log = log_path(path)
     if sum(each.stat().st_size for each in (path, log)) > MAX_COPIED_BYTES:
         return None

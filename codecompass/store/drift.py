@@ -15,8 +15,8 @@ from codecompass.scan.files import BINARY_PROBE_BYTES, open_below
 from codecompass.scan.git_repository import Head, bare_repository_at
 from codecompass.scan.git_roots import ANYWHERE, GitRoots
 from codecompass.scan.rules import ScanRules
-from codecompass.scan.walk import ScanCancelled, scan
-from codecompass.store.manifest import ChangeSet, ManifestEntry, find_changes
+from codecompass.scan.walk import ScanCancelled, ScanResult, scan
+from codecompass.store.manifest import NOTHING, ChangeSet, ManifestEntry, find_changes, is_as_scanned
 from codecompass.store.rows import FileRow
 from codecompass.store.snapshot import Snapshot
 
@@ -71,20 +71,23 @@ def find_drift(
     before = read_checkout(root, rules.git_roots)
     has_other_rules = snapshot.meta.rules_fingerprint != fingerprint
     if bare_repository_at(os.path.realpath(root), rules.git_roots) is not None:
-        nothing = ChangeSet(tasks=(), skipped=(), removed=(), bytes_to_read=0)
-        return Drift(nothing, before.head, has_other_rules, is_steady=snapshot.meta.commit == before.head.commit)
-    manifest: dict[str, ManifestEntry] = {}
-    for row in snapshot.facts.files():
-        if is_cancelled is not None and is_cancelled():
-            raise ScanCancelled
-        manifest[row.path] = manifest_entry(row)
-    changes = find_changes(manifest, scan(root, rules, is_cancelled=is_cancelled), rules_changed=has_other_rules)
-    if len(changes.tasks) <= MAX_HASHED_FILES and not has_other_rules:
-        tasks = tuple(task for task in changes.tasks if not _is_same(root, task.path, manifest.get(task.path)))
-        changes = msgspec.structs.replace(changes, tasks=tasks)
+        return Drift(NOTHING, before.head, has_other_rules, is_steady=snapshot.meta.commit == before.head.commit)
+    found = scan(root, rules, is_cancelled=is_cancelled)
+    changes = NOTHING
+    if has_other_rules or not is_as_scanned(snapshot.facts, found):
+        changes = _changes(snapshot, root, found, has_other_rules=has_other_rules)
     after = read_checkout(root, rules.git_roots)
     is_steady = (before.head, before.index) == (after.head, after.index)
     return Drift(changes, after.head, has_other_rules, is_steady)
+
+
+def _changes(snapshot: Snapshot, root: str, found: ScanResult, *, has_other_rules: bool) -> ChangeSet:
+    manifest = {row.path: manifest_entry(row) for row in snapshot.facts.files()}
+    changes = find_changes(manifest, found, rules_changed=has_other_rules)
+    if len(changes.tasks) > MAX_HASHED_FILES or has_other_rules:
+        return changes
+    tasks = tuple(task for task in changes.tasks if not _is_same(root, task.path, manifest.get(task.path)))
+    return msgspec.structs.replace(changes, tasks=tasks)
 
 
 def changed_since_indexed(

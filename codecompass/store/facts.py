@@ -102,6 +102,18 @@ class FactsReader:
         """Returns the whole manifest, sorted by path. Its cost grows with the repository: not for queries."""
         return self._files("ORDER BY path", ())
 
+    def stamps(self, skip_reasons: Sequence[str]) -> tuple[set[tuple], set[tuple]]:  # type: ignore[type-arg]
+        """Returns the manifest as a scan of the same tree finds it: path, size, times and inode of each file, and path, size and
+        reason of those that are skipped for one of `skip_reasons`, or not parsed yet, for which the reason is empty."""
+        left_out = f"NOT is_parsed OR status = 'skipped' AND reason IN ({_placeholders(skip_reasons)})"
+        reasons = tuple(skip_reasons)
+        files = self._rows(f"SELECT path, size, mtime_ns, ctime_ns, inode FROM files WHERE NOT ({left_out})", reasons)
+        others = self._rows(
+            f"SELECT path, size, iif(status = 'skipped', reason, '') FROM files WHERE {left_out}",
+            reasons,
+        )
+        return set(files), set(others)
+
     def contents(self) -> dict[int, FileContent]:
         """Returns the content of each indexed file by file id. Its cost grows with the repository: not for queries."""
         return {

@@ -11,8 +11,6 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Final
 
-import re2
-
 from codecompass.languages.records import Use
 from codecompass.store.facts import FactsReader, path_range
 
@@ -66,6 +64,8 @@ class FileTable:
         `body` must not match a line break; a line break in a path is matched as U+0000. Raises re2.error for an invalid
         expression.
         """
+        import re2
+
         options = re2.Options()
         options.log_errors = False
         options.never_capture = True

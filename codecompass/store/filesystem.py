@@ -7,7 +7,6 @@ their sizes is more than they take together.
 
 import contextlib
 import os
-import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -90,6 +89,8 @@ def innermost(mounted: Iterable[FileSystem], path: str) -> FileSystem:
 
 def mounts() -> list[FileSystem]:
     """Returns the mounted file systems in the order of mounting; an empty list if they cannot be determined."""
+    import subprocess
+
     if sys.platform != "linux":
         try:
             done = subprocess.run(["mount"], capture_output=True, text=True, timeout=MOUNT_DEADLINE_SECONDS, check=False)

@@ -3,8 +3,6 @@
 import contextlib
 import errno
 import os
-import secrets
-import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, Literal
@@ -51,6 +49,8 @@ def remove_project(layout: ProjectLayout, *, spare_readers: bool = False, confir
     Raises IndexInProgress if a job is writing the index, or if it has readers and `spare_readers` is set; PermissionDenied if the
     store cannot be changed.
     """
+    import shutil
+
     if not layout.root.exists():
         return 0
     held = _all_of(layout)
@@ -110,6 +110,8 @@ def over_quota(used_bytes: int, max_bytes: int, sizes: Iterable[tuple[str, int]]
 
 def remove_orphan(orphan: Orphan) -> int:
     """Removes a leftover and returns the bytes freed; 0 if it cannot be removed or is in use by now."""
+    import shutil
+
     if orphan.kind == "removed":
         shutil.rmtree(orphan.path, ignore_errors=True)
         return 0 if orphan.path.exists() else orphan.n_bytes
@@ -131,6 +133,8 @@ def remove_everything(home: HomeLayout) -> None:
 
     Raises IndexInProgress if a job is writing, PermissionDenied if something cannot be removed.
     """
+    import shutil
+
     homes = (home, *home.clusters())
     busy = tuple(name for each in homes for name in busy_projects(each))
     if busy:
@@ -164,7 +168,7 @@ def _mib(n_bytes: int) -> str:
 
 def _set_aside(layout: ProjectLayout) -> Path:
     """Renames the directory, so that no process opens it half deleted, and an interrupted removal is recognised as a leftover."""
-    target = layout.root.with_name(f"{REMOVED_PREFIX}{layout.root.name}-{secrets.token_hex(4)}")
+    target = layout.root.with_name(f"{REMOVED_PREFIX}{layout.root.name}-{os.urandom(4).hex()}")
     try:
         layout.root.rename(target)
     except OSError as error:

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
@@ -25,10 +25,12 @@ from codecompass.store.file_table import TableCache
 from codecompass.store.integrity import IntactFacts, IntactText
 from codecompass.store.layout import ProjectLayout, not_readable
 from codecompass.store.lock import LockHeld, holds_reading, lock_for_reading
-from codecompass.store.mapped_files import MappedFiles
 from codecompass.store.overlay import connect_to_facts
 from codecompass.store.snapshot import IndexMeta, Snapshot, read_meta
 from codecompass.store.text_reader import TextReader
+
+if TYPE_CHECKING:
+    from codecompass.store.mapped_files import MappedFiles
 
 OPEN_ATTEMPTS: Final = 20
 """A generation can be replaced between reading its number and opening it; then the next attempt sees a newer one."""
@@ -66,7 +68,7 @@ class _Connection(Struct, frozen=True):
 class WorkspaceIndex:
     """The index in `layout`, for reading. Thread-safe; keeps a few connections and the newest text generation open."""
 
-    def __init__(self, layout: ProjectLayout, project_id: str, mapped_files: MappedFiles | None = None) -> None:
+    def __init__(self, layout: ProjectLayout, project_id: str, mapped_files: "MappedFiles | None" = None) -> None:
         """With `mapped_files`, all reads after a fault in a file of this index raise IndexDamaged."""
         self.layout = layout
         self.project_id = project_id

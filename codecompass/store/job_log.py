@@ -8,7 +8,7 @@ the system releases the lock however a process ends. The process id is only need
 after it is released.
 """
 
-import secrets
+import os
 import sqlite3
 import time
 from collections.abc import Mapping, Sequence
@@ -57,7 +57,7 @@ _OPEN_JOBS: Final = (
 
 def new_job_id() -> str:
     """Returns a random id for a new job."""
-    return secrets.token_hex(6)
+    return os.urandom(6).hex()
 
 
 class JobLog:

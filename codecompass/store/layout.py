@@ -3,6 +3,7 @@
     <home>/registry.db                    projects and jobs of all workspaces
     <home>/registry.reserve               deleted to make room for a removal on a full disk
     <home>/hosts/                         what `setup` changed in the configuration of hosts, to undo it
+    <home>/servers/                       the sockets of running servers (`server_sockets.py`)
     <home>/projects/<project_id>/
         writer.lock                       flock of the one process that writes
         readers.lock                      shared flock of every process that has the index open
@@ -24,16 +25,15 @@ one.
 """
 
 import os
-import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-import platformdirs
 from msgspec import Struct
 
 from codecompass import lazy
 from codecompass.errors import PermissionDenied
+from codecompass.settings import user_directory
 
 DIRECTORY_MODE: Final = 0o700
 FILE_MODE: Final = 0o600
@@ -129,6 +129,11 @@ class HomeLayout(Struct, frozen=True):
         return self.root / "hosts"
 
     @property
+    def servers(self) -> Path:
+        """The directory of the sockets of running servers."""
+        return self.root / "servers"
+
+    @property
     def cluster_root(self) -> Path:
         """The directory of the homes of cluster workers."""
         return self.root / "cluster"
@@ -150,7 +155,7 @@ class HomeLayout(Struct, frozen=True):
 
 def default_home() -> Path:
     """Returns the default data directory of this platform. `settings` reads `CODECOMPASS_HOME`."""
-    return Path(platformdirs.user_data_dir("codecompass", appauthor=False))
+    return user_directory("data")
 
 
 def make_private_directory(path: Path) -> None:
@@ -214,6 +219,8 @@ def sync_directory(path: Path) -> None:
 
 def discard(layout: ProjectLayout, path: Path) -> None:
     """Deletes a directory that readers may be opening. It is renamed first, so that they find all of it or nothing."""
+    import shutil
+
     layout.trash.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
     target = layout.trash / f"{path.name}-{os.getpid()}-{path.stat().st_ino}"
     path.rename(target)
@@ -222,4 +229,6 @@ def discard(layout: ProjectLayout, path: Path) -> None:
 
 def empty_trash(layout: ProjectLayout) -> None:
     """Deletes what an earlier process moved to the trash."""
+    import shutil
+
     shutil.rmtree(layout.trash, ignore_errors=True)

@@ -12,7 +12,6 @@ time, because ids are reused.
 
 import fcntl
 import os
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -216,6 +215,8 @@ def _started(pid: int) -> str:
         return Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[19]
     except (OSError, IndexError):
         pass
+    import subprocess
+
     try:
         command = ["ps", "-o", "lstart=", "-p", str(pid)]
         answer = subprocess.run(command, capture_output=True, text=True, timeout=PS_DEADLINE_SECONDS, check=False)

@@ -18,7 +18,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Literal
 
-from codecompass.languages.imports.paths import path_tails
 from codecompass.store.databases import ReadConnection, base_path, connect_for_reading, database_uri, mapped_bytes
 from codecompass.store.facts import facts_guard
 
@@ -102,6 +101,8 @@ class SharedRows:
             self._connection.execute(f"DELETE FROM main.{table} WHERE file_id = ?", (file_id,))
         if keeps_path and not self._has_base:
             return
+        from codecompass.languages.imports.paths import path_tails
+
         tails = [(tail, file_id) for tail in path_tails(path)]
         if not keeps_path:
             self._connection.executemany("DELETE FROM main.path_tails WHERE tail = ? AND file_id = ?", tails)

@@ -5,7 +5,6 @@ groups that people named are lost.
 """
 
 import contextlib
-import difflib
 import os
 import sqlite3
 import time
@@ -85,6 +84,8 @@ class Registry(RegistryDatabase):
 
     def require(self, name: str) -> Project:
         """Returns the project with this id or name. Raises ProjectNotFound."""
+        import difflib
+
         found = self.find(name)
         if found is None:
             near = difflib.get_close_matches(name, [project.name for project in self.projects()], n=1)
@@ -383,6 +384,8 @@ def set_project_group(registry: Registry, name: str, projects: Sequence[Project]
 
 def require_project_group(registry: Registry, name: str) -> ProjectGroup:
     """Returns the group with this name. Raises ProjectNotFound."""
+    import difflib
+
     groups = project_groups(registry)
     found = next((group for group in groups if group.name == name), None)
     if found is None:

@@ -7,9 +7,7 @@ read instead; a change then raises PermissionDenied, unless the database can be 
 
 import contextlib
 import os
-import shutil
 import sqlite3
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -258,6 +256,8 @@ def _exists(path: Path) -> bool:
 
 def _create(path: Path) -> None:
     """Creates the registry under a temporary name and then links it, so that no process sees an incomplete one."""
+    import tempfile
+
     try:
         descriptor, name = tempfile.mkstemp(prefix="registry-", suffix=".new", dir=path.parent)  # mkstemp makes it private
     except OSError as error:
@@ -407,7 +407,11 @@ def reserve(registry: Path) -> Path:
 
 def _keep_reserve(registry: Path) -> None:
     with contextlib.suppress(OSError):
-        if reserve(registry).exists() or shutil.disk_usage(registry.parent).free < LEAST_FREE_BYTES:
+        if reserve(registry).exists():
+            return
+        import shutil
+
+        if shutil.disk_usage(registry.parent).free < LEAST_FREE_BYTES:
             return
         descriptor = os.open(reserve(registry), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE)
         try:

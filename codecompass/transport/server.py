@@ -49,6 +49,7 @@ from codecompass.protocol.metadata import BareMetadata
 from codecompass.protocol.requests import SearchCode
 from codecompass.protocol.state_replies import HealthReply
 from codecompass.scan.git_revisions import NamedCommit
+from codecompass.scan.git_roots import ANYWHERE
 from codecompass.settings import Settings
 from codecompass.store.job_log import JobLog, JobRecord
 from codecompass.store.layout import HomeLayout
@@ -59,6 +60,7 @@ from codecompass.transport.call_records import ActivityLog, Measures
 from codecompass.transport.health import Moment, PrewarmStatus, health
 from codecompass.transport.mcp.core import Core, SessionLimits
 from codecompass.transport.product.product_surface import product_surface
+from codecompass.transport.settling import settle_for_commands
 from codecompass.transport.tools.catalog import Catalog
 from codecompass.transport.tools.listing import listed_names
 from codecompass.transport.tools.services import Elsewhere, Services
@@ -251,7 +253,13 @@ class Server:
                 nursery.start_soon(run_again_after_failure, "prewarm", self._prewarm)
             nursery.start_soon(run_again_after_failure, "storage care", self.storage_cleanup.work)
             nursery.start_soon(run_again_after_failure, "survey", self._keep_surveying)
+            if self.launch.rules.git_roots == ANYWHERE:
+                # Otherwise a command, which has no such limits, may count files as tracked that this server does not.
+                nursery.start_soon(run_again_after_failure, "commands", self._settle_for_commands)
             nursery.start_soon(run_again_after_failure, "verification", self._verifier.work)
+
+    async def _settle_for_commands(self) -> None:
+        await settle_for_commands(self.launch.home, self.supervisor)
 
     async def _begin(self) -> None:
         try:

@@ -85,6 +85,9 @@ ROOMS = (
 )
 """What no command runs that looks up a name in an index that is fresh."""
 
+LIBRARIES = frozenset({"ctypes", "difflib", "platformdirs", "random", "re2", "secrets", "shutil", "tempfile", "tomllib"})
+"""What such a command has no use for either; each takes milliseconds to import."""
+
 MOST_PATTERNS = {"locate": 50, "status": 45}
 """What it takes, two thirds of them in the standard library, and a few more for other versions of it."""
 
@@ -100,6 +103,7 @@ def test_a_command_imports_and_compiles_only_what_it_runs(cli, shop: Path, comma
     names = tuple(f"codecompass.{room}" for room in ROOMS)
     assert [name for name in loaded if name in names or name.startswith(tuple(f"{each}." for each in names))] == []
     assert not {name.partition(".")[0] for name in loaded} & (HEAVY - {"tantivy", "sqlite3"})
+    assert set(loaded) & LIBRARIES == set()
     assert int(n_patterns) <= MOST_PATTERNS[command[0]]
 
 

@@ -6,9 +6,11 @@ import pytest
 
 from codecompass.errors import IndexStale
 from codecompass.scan.rules import ScanRules
-from codecompass.scan.walk import ScanCancelled
+from codecompass.scan.walk import ScanCancelled, scan
 from codecompass.store import drift
 from codecompass.store.drift import find_drift, stale_error
+from codecompass.store.manifest import find_changes, is_as_scanned
+from tests.support.waiting import until
 from tests.support.workspace import LIMITS, TestWorkspace
 
 FILES = {"a.py": "x = 1\n", "b.py": "y = 2\n", "c/d.py": "z = 3\n", "logo.png": b"\x89PNG\0" + b"x" * 20_000}
@@ -152,3 +154,43 @@ async def test_a_comparison_whose_time_is_up_ends_before_the_manifest_is_read(re
 def refusal(workspace: TestWorkspace) -> IndexStale:
     with workspace.index.snapshot() as snapshot:
         return stale_error(snapshot, find_drift(snapshot, str(workspace.root), LIMITS.rules, LIMITS.fingerprint))
+
+
+SKIPPED = {"big.txt": "x" * (LIMITS.rules.max_file_bytes + 1), ".env": "TOKEN=1\n"}
+
+
+async def test_a_tree_is_compared_at_once_and_file_by_file_with_the_same_result(repository):
+    """At once is faster where nothing has changed, with files that are skipped for their names, sizes and kinds."""
+    repository.write({**FILES, **SKIPPED})
+    (repository.root / "link.py").symlink_to("a.py")
+    await repository.sync()
+    await until_trusted(repository)
+
+    def both() -> tuple[bool, bool]:
+        with repository.index.snapshot() as snapshot:
+            found = scan(str(repository.root), LIMITS.rules)
+            manifest = {row.path: drift.manifest_entry(row) for row in snapshot.facts.files()}
+            return is_as_scanned(snapshot.facts, found), find_changes(manifest, found, rules_changed=False).is_empty
+
+    assert both() == (True, True)
+    for name, text in {"new.py": "", "a.py": "x = 7\n", "big.txt": "x" * (LIMITS.rules.max_file_bytes + 2)}.items():
+        path = repository.root / name
+        before = path.read_text() if path.exists() else None
+        path.write_text(text)
+        assert both() == (False, False), name
+        if before is None:
+            path.unlink()
+            assert both() == (True, True), name
+    (repository.root / "link.py").unlink()
+    assert both() == (False, False)
+
+
+async def until_trusted(workspace: TestWorkspace) -> None:
+    """Indexes until the times of all files are old enough to be trusted."""
+
+    async def is_trusted() -> bool:
+        await workspace.sync()
+        with workspace.index.snapshot() as snapshot:
+            return all(row.mtime_ns for row in snapshot.facts.files() if row.status == "indexed")
+
+    await until(is_trusted)
