@@ -71,7 +71,7 @@ def named_definitions(
     is_allowed = passes(where)
     framed = [place for place in locate_frames(snapshot, frames(query)) if is_allowed(place.file.id, place.file.language)]
     if framed:
-        return [_frame(place, score_above(above, index)) for index, place in enumerate(framed)]
+        return [framed_place(place, score_above(above, index)) for index, place in enumerate(framed)]
     rows: list[SymbolRow] = []
     if is_signature(query):
         rows = [named.row for named in exactly(snapshot, declared_name(query), where, None)]
@@ -105,7 +105,8 @@ def _is_known(snapshot: Snapshot, name: str, ranked: Sequence[RankedPlace]) -> b
     )
 
 
-def _frame(found: FrameLocation, score: float) -> RankedPlace:
+def framed_place(found: FrameLocation, score: float) -> RankedPlace:
+    """Returns the place of a frame: the definition around its line, else the line."""
     file = found.file
     if found.symbol is not None:
         return definition_place(found.symbol, score, line=found.line)

@@ -23,12 +23,14 @@ from codecompass.query.metadata import answer_metadata
 from codecompass.query.names.exact_names import is_handle, outdated, symbol_of_handle
 from codecompass.query.names.named_locations import asked_lines, named_files
 from codecompass.query.options import TIME_WAS_UP, QueryOptions, no_deadline
+from codecompass.query.parts_of_question import with_named_places
 from codecompass.query.path_globs import plain_path, relative_request
 from codecompass.query.readings import Asked, as_part_of_words, in_other_case, option_lines, read_before_words, template_lines
 from codecompass.query.search_hits import (
     Hit,
     HitPage,
     Hits,
+    QueryIntent,
     RankedPlace,
     definition_place,
     fit_to_definition,
@@ -42,6 +44,7 @@ from codecompass.query.words.best_definitions import with_best_definitions
 from codecompass.query.words.exact_scan import FoundLine, scan
 from codecompass.query.words.intent import classify, missing_names, unknown_words, unquoted
 from codecompass.query.words.line_matchers import escaped
+from codecompass.query.words.long_question import long_question
 from codecompass.query.words.query_words import QueryWord, WantedWords, name_parts, query_words
 from codecompass.query.words.ranking import MAX_IMPORTERS, NO_PHRASES, rank, with_importers
 from codecompass.query.words.retrieval import Candidates, ChunkKey, breadth_for, retrieve
@@ -119,14 +122,15 @@ class _WordSearch:
         self._snapshot = asked.snapshot
         self._page = page
         self._query = unquoted(asked.text)
-        self._intent = classify(asked.text)
-        self._weights = retrieval.weights_for(self._intent, asked.options.without_signals)
+        self._long = long_question(asked.text)
+        self._intent: QueryIntent = classify(asked.text) if self._long is None else "natural_language"
+        self._weights = retrieval.weights_for(self._intent, asked.options.without_signals, is_long=self._long is not None)
         self._breadth = breadth_for(asked.options.n_merged, saves_work=asked.options.saves_work)
         self._found_messages: Sequence[FoundMessage] | None = None
 
     @cached_property
     def _sought(self) -> SoughtMessage | None:
-        if "phrase" in self._asked.options.without_signals:
+        if "phrase" in self._asked.options.without_signals or self._long is not None:
             return None
         return sought_message(self._snapshot, self._query, self._asked.where)
 
@@ -184,6 +188,7 @@ class _WordSearch:
             lexicon=weights.lexicon > 0.0,
             breadth=self._breadth,
             later=later,
+            long=self._long,
         )
 
     def _ranked(self, found: Candidates, phrases: Mapping[ChunkKey, float] = NO_PHRASES) -> list[RankedPlace]:
@@ -251,7 +256,11 @@ class _WordSearch:
         best = _highest(ranked)
         _expect_lines(snapshot, ranked[: max(asked.page.end, SEARCHED_PLACES)])
         if kinds is None:
-            ranked = _merged(named_definitions(snapshot, query, intent, ranked, where), ranked)
+            ranked = (
+                _merged(named_definitions(snapshot, query, intent, ranked, where), ranked)
+                if self._long is None
+                else with_named_places(snapshot, self._long, ranked, where)
+            )
         # The frames of a trace are more precise than the message above them; a single location beside a message is not.
         quoted = message_places(snapshot, messages, kinds, best if len(frames(query)) > 1 else _highest(ranked))
         ranked = _merged(quoted, ranked)

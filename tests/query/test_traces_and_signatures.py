@@ -66,6 +66,24 @@ def test_the_innermost_frame_comes_first_also_where_it_is_printed_last():
     assert [frame.name for frame in frames(java)] == ["A.inner", "B.outer"]
 
 
+@pytest.mark.parametrize("prefix", ["INTERNALERROR> ", "app_1  | ", "> ", "2026-01-02 ERROR "])
+def test_the_innermost_frame_comes_first_whatever_stands_before_each_line(prefix):
+    trace = ['  File "a.py", line 1, in outer', "    inner()", '  File "b.py", line 2, in inner']
+
+    assert [frame.name for frame in frames("\n".join(prefix + line for line in trace))] == ["inner", "outer"]
+
+
+def test_frames_of_a_notebook_are_read_with_the_line_that_an_arrow_marks():
+    older = (
+        "~/shop/cart.py in outer(x)\n      1 def outer(x):\n----> 2     inner(x)\n~/shop/items.py in inner(x)\n----> 7     1 / 0"
+    )
+    newer = "File ~/shop/cart.py:2, in Cart.outer(self)\n      1 def\n----> 2 x\n\nFile ~/shop/items.py:7, in inner(x)\n----> 7 y"
+    inner = StackFrame("~/shop/items.py", 7, "inner")
+
+    assert frames(older) == (inner, StackFrame("~/shop/cart.py", 2, "outer"))
+    assert frames(newer) == (inner, StackFrame("~/shop/cart.py", 2, "Cart.outer"))
+
+
 @pytest.mark.parametrize(
     "text", ["parse http header", "a ratio of 3:4", "version v1.2:3", "see chapter (3)", "std::vec", "", ":1", "(1"]
 )

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 
 from codecompass import lazy
@@ -47,6 +48,8 @@ _FRAMES: Final = tuple(
     for pattern in (
         # Python: File "x.py", line 3, in f
         r'File "(?P<path>[^"]+)", line (?P<line>\d+)(?:, in (?P<name>[^\s]+))?',
+        # IPython: File x.py:3, in C.f(self)
+        rf"\bFile (?P<path>{_FILE}):(?P<line>\d+), in (?P<name>[\w.<>]+)\(",
         # .NET: at A.B.M(String a) in /x/File.cs:line 12
         r"\bat (?P<name>[\w.<>`+\[\],|]+)\([^)]*\) in (?P<path>.+?):line (?P<line>\d+)",
         # PHP: #0 /x/file.php(12): Class->method()
@@ -71,10 +74,15 @@ _FRAMES: Final = tuple(
         r"^\s*(?P<path>(?:[^\s:/]*/)+[^\s:/]+):(?P<line>\d+)(?::\d+)?\s*$",
     )
 )
+_WITHOUT_LINE: Final = lazy.pattern(rf"^\s*\[?(?P<path>{_FILE})(?:\]\([^)\s]*\))? in (?P<name>[\w.<>]+)\(")
+_ARROW: Final = lazy.pattern(r"^\s*-+> (?P<line>\d+)(?!\S)")
+"""A frame of an older IPython, `x.py in f(self)`, and the line of source below it that was running."""
+
+_INNERMOST_LAST: Final = lazy.pattern(rf"(?<![\w\"'])File (?:\"|{_FILE}:\d+, in )")
 _NUMBERED: Final = lazy.pattern(r"^\s*(?:\d+: +(?:0x[0-9a-f]+ - )?)?")
 _LAST_ARGUMENTS: Final = lazy.pattern(r"\([^()]*(?:\.\.\.\))?\)$")
 _BARE_NAME: Final = lazy.pattern(r"[\w./:()*{}#<>$-]+")
-_HAS_LINE: Final = lazy.pattern(r"[:(]\d|line \d")
+_HAS_LINE: Final = lazy.pattern(r"[:(]\d|line \d|-> \d")
 _TRAIT_CALL: Final = lazy.pattern(r"<(?P<type>[\w:]+)(?:<[^>]*>)? as [\w:<>]+>::(?P<name>\w+)")
 
 _KEYWORDS: Final = word_set(
@@ -110,8 +118,8 @@ def frames(text: str) -> tuple[StackFrame, ...]:
     lines = [line[:MAX_LINE_CHARACTERS] for line in text[:MAX_CHARACTERS].splitlines()]
     found = dict.fromkeys(_each_frame(lines))
     ordered = list(found)
-    # Python prints the innermost frame last, other languages first.
-    if any(line.lstrip().startswith('File "') for line in lines):
+    # Python prints the innermost frame last, other languages first; any prefix may stand before it.
+    if any(_INNERMOST_LAST.search(line) is not None or _WITHOUT_LINE.match(line) is not None for line in lines):
         ordered.reverse()
     return tuple(ordered[:MAX_FRAMES])
 
@@ -169,7 +177,17 @@ def _declared(text: str) -> str:
 
 def _each_frame(lines: list[str]) -> Iterator[StackFrame]:
     above = ""
+    waiting: StackFrame | None = None
     for line in lines:
+        arrow = None if waiting is None else _ARROW.match(line)
+        if waiting is not None and arrow is not None:
+            yield msgspec.structs.replace(waiting, line=int(arrow["line"][:9]))
+            waiting = None
+            continue
+        without = _WITHOUT_LINE.match(line) if " in " in line else None
+        if without is not None:
+            waiting = StackFrame(without["path"].replace("\\", "/"), 0, trace_name(without["name"]))
+            continue
         match = (
             None
             if _HAS_LINE.search(line) is None

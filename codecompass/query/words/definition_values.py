@@ -16,7 +16,7 @@ from codecompass.languages.records import CLASS_LIKE, SymbolKind
 from codecompass.languages.words import split_identifier
 from codecompass.query.search_hits import RankedPlace
 from codecompass.query.words.asked_roles import OTHER_KIND, AskedRoles
-from codecompass.query.words.query_words import WantedWords, compound_words
+from codecompass.query.words.query_words import WantedWords, compound_words, name_parts
 from codecompass.query.words.retrieval import Candidates
 from codecompass.scan.path_roles import role_of
 from codecompass.store.rows import DefinitionSpan
@@ -46,8 +46,15 @@ FOUND_BEFORE: Final = 0.25
 """Weights of: words by how often they occur, words that occur, words in the name, words in the name of the scope, and the share
 of an already ranked place that the definition covers."""
 
+SAID: Final = 0.3
+BARELY_SAID: Final = 0.5
+"""Weight of a name that a long text has as it is written in code, and the share of that if only its last part is the name."""
+
 LONG: Final = 0.3
 """Factor for definitions of more than MAX_SHOWN_LINES."""
+
+LONG_SAID: Final = 1.0
+"""The same for the order within a file if the question is a long text: it asks for the place to change, however long that is."""
 
 SHORT_LINES: Final = 2
 SHORT: Final = 0.7
@@ -157,6 +164,9 @@ class PreparedQuestion(Struct, frozen=True):
     """Factors for the kinds that compete."""
     asked: AskedRoles
     asked_kinds: Collection[SymbolKind]
+    names: Mapping[str, Sequence[tuple[tuple[str, ...], float]]] = {}
+    """The names of code in a long text, by their last parts, with their weights."""
+    is_long: bool = False
 
 
 def prepared_question(found: Candidates) -> PreparedQuestion:
@@ -176,7 +186,26 @@ def prepared_question(found: Candidates) -> PreparedQuestion:
         kinds={**kinds, **_DOCUMENT_FACTOR} if found.asked.roles else kinds,
         asked=found.asked,
         asked_kinds=lifted,
+        names=_by_last_part(found.name_weights),
+        is_long=found.is_long,
     )
+
+
+def _by_last_part(weights: Mapping[tuple[str, ...], float]) -> Mapping[str, Sequence[tuple[tuple[str, ...], float]]]:
+    named: dict[str, list[tuple[tuple[str, ...], float]]] = {}
+    for name, weight in weights.items():
+        if name:
+            named.setdefault(name[-1], []).append((name, weight))
+    return named
+
+
+def _said(row: DefinitionSpan, question: PreparedQuestion) -> float:
+    """Returns how certainly a long text names a definition: 0..1."""
+    said = 0.0
+    for name, weight in question.names.get(row.name, ()):
+        is_whole = len(name) == 1 or name_parts(row.qualified_name)[-len(name) :] == name
+        said = max(said, weight if is_whole else BARELY_SAID * weight)
+    return said
 
 
 def valued_file(
@@ -336,13 +365,15 @@ class _ValuedSpans:
 
         value = worth_of(worth)
         substance = SUBSTANCE * math.log(length) / MOST_SUBSTANCE * kind
-        rank = (value if self._own_worth is worth else worth_of(self._own_worth)) + substance
-        factor = 1.0
+        said = SAID * _said(row, question) if question.names else 0.0
+        rank = (value if self._own_worth is worth else worth_of(self._own_worth)) + substance + said
+        factor = rank_factor = 1.0
         if length > MAX_SHOWN_LINES:
             factor = LONG
+            rank_factor = LONG_SAID if question.is_long else LONG
         elif length <= SHORT_LINES and row.kind not in question.asked_kinds:
-            factor = SHORT
-        return ValuedDefinition(row, factor * value, factor * rank, focus, is_weak)
+            factor = rank_factor = SHORT
+        return ValuedDefinition(row, factor * value, rank_factor * rank, focus, is_weak)
 
     def _found_before(self, row: DefinitionSpan) -> float:
         """Returns the share of an already ranked place that the definition covers, weighted by the place's score: 0..1."""

@@ -114,17 +114,22 @@ class QueryWord(Struct, frozen=True):
 
 def query_words(query: str) -> tuple[QueryWord, ...]:
     """Returns the distinct words of a query in order, without stop words unless it has no others."""
-    text = query[:MAX_QUERY_CHARACTERS]
+    weights = weighed_words(query[:MAX_QUERY_CHARACTERS])
+    kept = {word: weight for word, weight in weights.items() if word not in STOP_WORDS} or weights
+    if len(kept) > LONG_SENTENCE:
+        kept = {word: weight for word, weight in kept.items() if word not in SENTENCE_WORDS}
+    return tuple(QueryWord(word, weight * WORDS_OF_CHANGE.get(word, 1.0)) for word, weight in kept.items())[:MAX_QUERY_WORDS]
+
+
+def weighed_words(text: str) -> dict[str, float]:
+    """Returns the distinct words of a text in order with their weights, stop words included; those inside identifiers last."""
     weights = _tokens(text)
     for run in _RUN.findall(text):
         parts = split_identifier(run)
         if len(parts) > 1:
             for part in parts:
                 weights.setdefault(part, PART_WEIGHT)
-    kept = {word: weight for word, weight in weights.items() if word not in STOP_WORDS} or weights
-    if len(kept) > LONG_SENTENCE:
-        kept = {word: weight for word, weight in kept.items() if word not in SENTENCE_WORDS}
-    return tuple(QueryWord(word, weight * WORDS_OF_CHANGE.get(word, 1.0)) for word, weight in kept.items())[:MAX_QUERY_WORDS]
+    return weights
 
 
 def _tokens(text: str) -> dict[str, float]:

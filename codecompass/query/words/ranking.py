@@ -256,25 +256,27 @@ def _definitions(symbols: Sequence[NamedSymbol], found: Candidates, weights: Wei
         words = [(word, 1.0) for word in own if word not in STOP_WORDS] or [(word, 1.0) for word in own]
         coverage = found.wanted.coverage(words)
         value = coverage.precision * coverage.recall * KIND_WEIGHT[named.row.kind] ** weights.kind
-        exact, qualified = _name_match(named.row, found.names)
+        exact, qualified = _name_match(named.row, found)
         scored.append(_Definition(named, value, exact, qualified))
     scored.sort(key=lambda item: (-item.qualified, -item.exact, -item.value, item.named.row.line_start, item.named.row.id))
     return tuple(scored)
 
 
-def _name_match(row: SymbolRow, names: tuple[tuple[str, ...], ...]) -> tuple[float, float]:
-    """Returns whether the query names a symbol (by its name, by its qualified name): 0 or 1 each."""
+def _name_match(row: SymbolRow, found: Candidates) -> tuple[float, float]:
+    """Returns whether the query names a symbol (by its name, by its qualified name): 0 or the weight of the name each."""
+    names = found.names
     exact = qualified = 0.0
     parts: tuple[str, ...] | None = None
     for name in names:
         if name[-1] != row.name:
             continue
+        weight = found.name_weights.get(name, 1.0)
         if could_name(name, len(names)):
-            exact = 1.0
+            exact = max(exact, weight)
         if len(name) > 1:
             parts = name_parts(row.qualified_name) if parts is None else parts
             if parts[-len(name) :] == name:
-                qualified = 1.0
+                qualified = max(qualified, weight)
     return exact, qualified
 
 

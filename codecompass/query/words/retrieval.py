@@ -16,8 +16,9 @@ from codecompass.languages.records import DOCUMENT_KINDS
 from codecompass.languages.unspaced import is_pair
 from codecompass.query.filters import passes
 from codecompass.query.search_hits import QueryIntent
-from codecompass.query.words.asked_roles import AskedRoles, asked_roles
+from codecompass.query.words.asked_roles import NOTHING_ASKED, AskedRoles, asked_roles
 from codecompass.query.words.lexicon import related_words
+from codecompass.query.words.long_question import LongQuestion
 from codecompass.query.words.query_words import (
     NONE_RELATED,
     QueryWord,
@@ -43,6 +44,10 @@ MIN_COVERED_WORDS: Final = 3
 
 MAX_NAMES: Final = 12
 """Names in a query that are looked up as symbols."""
+
+MAX_WEIGHED_WORDS: Final = 200
+MAX_TELLING_WORDS: Final = 20
+"""Words of a long text whose rarity is looked up, and those that are searched for."""
 
 ChunkKey = tuple[int, int]
 """A file id and the first line of a chunk in the file."""
@@ -77,6 +82,9 @@ class Candidates(Struct, frozen=True):
     """The possible symbol names in the query, each split into parts."""
     asked: AskedRoles
     query: str
+    name_weights: Mapping[tuple[str, ...], float] = {}
+    """What the names of a long text count by their places; others count 1."""
+    is_long: bool = False
 
 
 class Breadth(Struct, frozen=True, kw_only=True):
@@ -123,14 +131,19 @@ def retrieve(
     lexicon: bool = False,
     breadth: Breadth = BREADTH,
     later: Sequence[WeighedSearch] = (),
+    long: LongQuestion | None = None,
 ) -> Candidates:
     """Returns the candidates for `query`, files in the order of their ids; `limit` is that of the page.
 
     `inflection` is the weight of other forms of the words; 0 leaves them out. With `lexicon`, related words, which programmers
-    use instead of those of the query, are searched too. `later` are announced together with the searches made here.
+    use instead of those of the query, are searched too. `later` are announced together with the searches made here. `long` is
+    what the query says if it is a long text.
     """
-    asked = asked_roles(query)
-    words = tuple(QueryWord(word.text, word.weight * asked.weight(word.text)) for word in query_words(query))
+    if long is None:
+        asked = asked_roles(query)
+        words = tuple(QueryWord(word.text, word.weight * asked.weight(word.text)) for word in query_words(query))
+    else:
+        asked, query, words = NOTHING_ASKED, long.text, telling_words(snapshot, long.words)
     text = snapshot.text
     text.expect_words(_counted(words, with_inflections=inflection > 0.0, with_related=lexicon))
     worth = _worth(snapshot, words)
@@ -182,7 +195,22 @@ def retrieve(
         names=tuple(parts for parts in names if parts),
         asked=asked,
         query=query,
+        name_weights={} if long is None else {name_parts(name): weight for name, weight in reversed(tuple(long.names.items()))},
+        is_long=long is not None,
     )
+
+
+def telling_words(snapshot: Snapshot, words: Sequence[QueryWord]) -> tuple[QueryWord, ...]:
+    """Returns the words of a long text that say most: of the heaviest those that are rare in the index, too."""
+    words = words[:MAX_WEIGHED_WORDS]
+    total = n_chunks(snapshot)
+    snapshot.text.expect_words(word.text for word in words)
+    valued = []
+    for word in words:
+        frequency = word_frequency(snapshot, word.text, total)
+        if frequency:
+            valued.append((-word.weight * inverse_frequency(frequency, total), word.text, word))
+    return tuple(word for *_, word in sorted(valued)[:MAX_TELLING_WORDS])
 
 
 def _counted(words: Sequence[QueryWord], *, with_inflections: bool, with_related: bool) -> Iterator[str]:
@@ -362,13 +390,17 @@ WEIGHTS: Final[Mapping[QueryIntent, Weights]] = {
     "error": Weights(text=2.0, path=0.2, stem=0.2, definition=0.2, exact=0.3, phrase=3.0),
 }
 
+LONG_TEXT: Final = Weights(path=1.0, importers=0.2, best=1.0, words=1.0, spread=0.25)
+"""Weights for a long text: it brings its own synonyms, and large files have more of its many words."""
+
 SIGNALS: Final = tuple(field.name for field in msgspec.structs.fields(Weights))
 """The names of all signals."""
 
 
-def weights_for(intent: QueryIntent, without: Collection[str] = ()) -> Weights:
-    """Returns the weights of an intent, with 0 for the signals in `without`, to measure what each contributes."""
-    return msgspec.structs.replace(WEIGHTS[intent], **dict.fromkeys(without, 0.0))
+def weights_for(intent: QueryIntent, without: Collection[str] = (), *, is_long: bool = False) -> Weights:
+    """Returns the weights of an intent, or of a long text, with 0 for the signals in `without`, to measure what each
+    contributes."""
+    return msgspec.structs.replace(LONG_TEXT if is_long else WEIGHTS[intent], **dict.fromkeys(without, 0.0))
 
 
 def _chunk_fields(word: str) -> tuple[FieldBoost, ...]:
