@@ -62,7 +62,8 @@ MYSQL: Final = lazy.pattern(r"`\w+`|\bengine\s*=|^delimiter\s", re.MULTILINE | r
 BATCHES: Final = lazy.pattern(r"^[ \t]*go[ \t]*;?[ \t]*$|\bset[ \t]+nocount\b|\bsp_executesql\b", re.MULTILINE | re.IGNORECASE)
 
 OBJECTS: Final = word_set(
-    "aggregate database domain event function index macro package policy proc procedure schema sequence synonym table trigger type view"
+    "aggregate database domain event function index macro package policy proc procedure schema sequence synonym table trigger "
+    "type view"
 )
 """Words after CREATE that name the kind of object."""
 ROUTINES: Final = frozenset({"event", "function", "macro", "package", "proc", "procedure", "trigger"})
