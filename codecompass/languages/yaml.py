@@ -118,7 +118,7 @@ YAML = Language(
         "schema",
         r"\$ref[\"']?[ \t]*+:[ \t]*+[\"']?[^\"'\s]*[/#](?P<command>[\w.-]++)"
         r"|^[ \t-]*+(?:needs|extends|depends_on|dependencies|stage)[ \t]*+:[ \t]*+\[?"
-        r"(?P<command2>[\w.-]++(?:[ \t]*+,[ \t]*+[\w.-]++)*+)",
+        r"(?P<command2>[\w.-]++(?>(?:[ \t]*+,[ \t]*+[\w.-]++)*))",
     ),
     display=Display(line_comment="#", lexer="yaml"),
 )
