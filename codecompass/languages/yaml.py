@@ -49,8 +49,7 @@ def nodes(text: str, depth: int) -> list[Node]:
             if number >= 0:
                 found[number] = replace(found[number], end=match.start())
         if match["key"] is None:
-            if is_item:
-                open_.append((indent, -1))
+            open_ += [(indent, -1)] * is_item
             continue
         around = open_[-1][1] if open_ else None
         if around is None or (around >= 0 and len(found[around].path) < depth):
