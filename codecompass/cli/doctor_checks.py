@@ -115,11 +115,11 @@ def _libraries() -> Check:
 
 
 def _grammars() -> Check:
-    from codecompass.languages import SYMBOL_LANGUAGES
+    from codecompass.languages import PARSED_LANGUAGES
     from codecompass.worker.parsing import Parsers
 
     parsers = Parsers()
-    missing = [language for language in SYMBOL_LANGUAGES if parsers.get(language) is None]
+    missing = [language for language in PARSED_LANGUAGES if parsers.get(language) is None]
     version = metadata.version(GRAMMAR_PACK)
     if missing:
         return Check(
@@ -128,7 +128,7 @@ def _grammars() -> Check:
             f"no symbols for {', '.join(missing)}: the grammar cannot be loaded ({GRAMMAR_PACK} {version})",
             f"pip install '{GRAMMAR_PACK}>=0.13,<1'; files of these languages are searchable as text meanwhile",
         )
-    return Check("grammars", "ok", f"all {len(SYMBOL_LANGUAGES)} languages ({GRAMMAR_PACK} {version})")
+    return Check("grammars", "ok", f"all {len(PARSED_LANGUAGES)} languages ({GRAMMAR_PACK} {version})")
 
 
 def _worker() -> Check:

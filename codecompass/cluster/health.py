@@ -17,7 +17,7 @@ from codecompass.cluster.repositories import Repository
 from codecompass.cluster.routing import project_of, visible_repositories
 from codecompass.errors import CodeCompassError
 from codecompass.formatting import iso_time
-from codecompass.languages import SYMBOL_LANGUAGES
+from codecompass.languages import PARSED_LANGUAGES
 from codecompass.log import get_logger
 from codecompass.protocol.metadata import BareMetadata
 from codecompass.protocol.state_replies import (
@@ -138,7 +138,7 @@ def health(
         uptime_seconds=int(time.monotonic() - started_at),
         tantivy_ok=True,
         sqlite_ok=True,
-        grammars=Grammars(available=SYMBOL_LANGUAGES, missing=()),
+        grammars=Grammars(available=PARSED_LANGUAGES, missing=()),
         active_job=None,
         interrupted_recovery_report=None,
         workspace_warmset=WarmsetReport(False, 0, ()),

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from codecompass.languages.table import MODULES
+from codecompass.languages.table import PARSED_LANGUAGES as PARSED_LANGUAGES
 from codecompass.languages.table import SYMBOL_LANGUAGES as SYMBOL_LANGUAGES
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from codecompass.languages.uses.references import references
 from codecompass.languages.walk.text_rules import braces
 
 _HIDDEN = any_of(SLASHES, BLOCK, DOUBLE)
-_TYPE = r"(?:@[\w-]++(?:\([^()]*+\))?\s*+)*+(?:(?:array|map|union|decimal)\s*+[<({][^<>(){}]*+[>)}]|[\w.]++)\??"
+_TYPE = r"(?>(?:@[\w-]++(?:\([^()]*+\))?\s*+)*)(?:(?:array|map|union|decimal)\s*+[<({][^<>(){}]*+[>)}]|[\w.]++)\??"
 
 AVRO = Language(
     outline=braces(
-        r"(?:^|[{;}])[ \t]*+(?:@[\w-]++(?:\([^()]*+\))?\s*+)*+"
+        r"(?:^|[{;}])[ \t]*+(?>(?:@[\w-]++(?:\([^()]*+\))?\s*+)*)"
         r"(?:protocol\s++(?P<interface>\w++)|(?:record|error)\s++(?P<struct>\w++)|enum\s++(?P<enum>\w++)|fixed\s++(?P<type>\w++)"
         rf"|{_TYPE}\s++(?P<method>\w++)\s*+\(|{_TYPE}\s++(?P<field>\w++)\s*+(?=[=;])|(?P<const>[A-Z_]\w*+)(?=\s*+[,}}]))",
         _HIDDEN,

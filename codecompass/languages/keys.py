@@ -12,7 +12,13 @@ from msgspec import Struct
 from codecompass import lazy
 from codecompass.languages.records import SymbolKind
 from codecompass.languages.walk.text_rules import Entry
-from codecompass.scan.path_roles import role_of
+
+_OF_OTHERS: Final = lazy.pattern(
+    r"(?:^|/)(?:[^/]*[-_])?(?:tests?|testdata|testing|fixtures?|__\w+__|specs?|e2e|mocks?|vendor|vendored|third[-_]party|node_modules"
+    r"|dist|generated|gen)/",
+    re.IGNORECASE,
+)
+"""In directories of tests, of code by others, of generated files."""
 
 MAX_BYTES: Final = 64 * 1024
 MAX_KEYS: Final = 300
@@ -51,10 +57,7 @@ _LOCK: Final = lazy.pattern(
 
 def has_keys(text: str, path: str) -> bool:
     """Whether a file is configuration whose keys are definitions."""
-    if len(text) > MAX_BYTES or _LOCK.search(path) is not None:
-        return False
-    role = role_of(path)
-    return not (role.is_test or role.is_generated or role.is_vendored)
+    return len(text) <= MAX_BYTES and _LOCK.search(path) is None and _OF_OTHERS.search(path) is None
 
 
 def keys(nodes: Iterable[Node]) -> Iterator[Entry]:
@@ -76,9 +79,9 @@ def first(entries: Iterable[Entry]) -> Iterator[Entry]:
         yield entry
 
 
-def tables(pattern: str, text: str, *, is_dotted: bool = True) -> Iterator[Entry]:
+def tables(pattern: re.Pattern[str], text: str, *, is_dotted: bool = True) -> Iterator[Entry]:
     """Yields the tables and keys of a text: the group `table` names a table, which ends before the next, `key` a key in it."""
-    matches = list(lazy.pattern(pattern, re.MULTILINE).finditer(text))[: 4 * MAX_KEYS]
+    matches = list(pattern.finditer(text))[: 4 * MAX_KEYS]
     begins = [match.start() for match in matches if match.lastgroup == "table"]
     table, number = "", 0
     for match in matches:

@@ -8,11 +8,11 @@ from codecompass.languages.walk.text_rules import blocks
 
 MAKE = Language(
     outline=blocks(
-        r"^[ \t]*+(?:(?:override[ \t]++|export[ \t]++|private[ \t]++)*+"
+        r"^[ \t]*+(?:(?>(?:override[ \t]++|export[ \t]++|private[ \t]++)*)"
         r"(?:define[ \t]++(?P<macro>[^\s=:#]++)|(?P<var>[^\s:=#+?!$()]++)[ \t]*+(?:[+?!]|:{1,3})?=)"
         r"|(?!\.PHONY|\.SUFFIXES|\.SILENT|\.PRECIOUS|\.SECONDARY|\.DEFAULT|\.NOTPARALLEL|\.ONESHELL|\.IGNORE)"
         r"(?<!\t)(?!-?s?include\b)(?P<target>[^\s:=#][^:=#\n]*?)[ \t]*+&?::?(?![=:])"
-        r"(?!(?:[ \t]++(?:private|override|export))*+[ \t]*+[\w.-]++[ \t]*+[+?:!]*+=))",
+        r"(?!(?>(?:[ \t]++(?:private|override|export))*)[ \t]*+[\w.-]++[ \t]*+[+?:!]*+=))",
         ends={"macro": r"^[ \t]*+endef\b", "target": r"(?=^\S)"},
         imports=r"^[ ]*+-?s?include[ \t]++([^\s$]++)",
         opaque="macro target",

@@ -16,7 +16,7 @@ _METHODS: Final = frozenset({"get", "put", "post", "delete", "options", "head", 
 _PARTS: Final = frozenset({"schemas", "parameters", "responses", "messages", "securitySchemes", "requestBodies"})
 _SCHEMAS: Final = frozenset({"definitions", "$defs"})
 _DECLARED: Final = lazy.pattern(
-    r"""\A\s*+(?:(?:\#[^\n]*+|---)\s*+)*+(?:\{\s*+)?["']?(?:openapi|swagger|asyncapi|\$schema|\$id)["']?[ \t]*+:"""
+    r"""\A\s*+(?>(?:(?:\#[^\n]*+|---)\s*+)*)(?:\{\s*+)?["']?(?:openapi|swagger|asyncapi|\$schema|\$id)["']?[ \t]*+:"""
 )
 
 schema_uses = references("schema", r"\$ref[\"']?[ \t]*+:[ \t]*+[\"']?[^\"'\s]*[/#](?P<command>[\w.-]++)")

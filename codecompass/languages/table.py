@@ -308,6 +308,9 @@ MODULES: Final[Mapping[str, str]] = {
 
 SYMBOL_LANGUAGES: Final[tuple[str, ...]] = tuple(name for name in MODULES if LANGUAGES[name].has_symbols)
 
+PARSED_LANGUAGES: Final[tuple[str, ...]] = tuple(name for name in SYMBOL_LANGUAGES if not LANGUAGES[name].is_read_as_text)
+"""Those of them that need a grammar."""
+
 ECOSYSTEMS: Final[Mapping[str, Ecosystem]] = {
     "cargo": Ecosystem(language="rust", files=("Cargo.toml",)),
     "composer": Ecosystem(language="php", files=("composer.json",)),

@@ -34,7 +34,7 @@ THRIFT = Language(
         rf"|const\s++{_TYPE}\s++(?P<const>\w++)\s*+=|typedef\s++{_TYPE}\s++(?P<type>\w++)"
         rf"|(?:oneway\s++)?{_TYPE}\s++(?P<method>\w++)[ \t]*+(?=\(\s*+(?:\)|-?\d|\w++[ \t.<]))"
         rf"|(?:-?\d++[ \t]*+:[ \t]*+)?(?:required\s++|optional\s++)?{_TYPE}"
-        r"(?:[ \t]++|[ \t]*+&[ \t]*+)(?P<field>\w++)[ \t]*+(?=[=;,(\n}])"
+        rf"(?:[ \t]++|[ \t]*+&[ \t]*+)(?P<field>\w++)[ \t]*+(?=[=;,(\n}}])"
         r"|(?P<value>\w++)[ \t]*+(?=[=,;\n}(]))",
         _HIDDEN,
         inside={"field": "struct", "method": "interface", "value": "enum"},

@@ -1,14 +1,19 @@
 """TOML: tables and keys; lock files have none."""
 
+import re
 from collections.abc import Iterator
 
+from codecompass import lazy
 from codecompass.languages.display import Display
 from codecompass.languages.keys import first, has_keys, tables
 from codecompass.languages.language import Language
 from codecompass.languages.walk.text_rules import Entry
 
 _PART = r"(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')"
-_PATTERN = rf"^[ \t]*+\[{{1,2}}(?P<table>[^\[\]\n]++)\]|^[ \t]*+(?P<key>{_PART}(?>(?:\.{_PART})*))[ \t]*+=(?!=)"
+_PATTERN = lazy.pattern(
+    rf"^[ \t]*+\[{{1,2}}(?P<table>[^\[\]\n]++)\]|^[ \t]*+(?P<key>{_PART}(?>(?:\.{_PART})*))[ \t]*+=(?!=)",
+    re.MULTILINE,
+)
 
 
 def outline(text: str, path: str) -> Iterator[Entry]:

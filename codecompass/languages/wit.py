@@ -14,7 +14,7 @@ WIT = Language(
         rf"(?:^|[{{;}},])[ \t]*+(?:interface{_NAME.format('interface')}|world{_NAME.format('module')}"
         rf"|record{_NAME.format('struct')}"
         rf"|resource{_NAME.format('resource')}|(?:variant|enum|flags){_NAME.format('enum')}|type{_NAME.format('type')}"
-        r"|(?:import[ \t]++|export[ \t]++)?%?(?P<fn>[a-z][\w-]*+)[ \t]*+:[ \t]*+(?:static[ \t]++|async[ \t]++)*+func\b"
+        r"|(?:import[ \t]++|export[ \t]++)?%?(?P<fn>[a-z][\w-]*+)[ \t]*+:[ \t]*+(?>(?:static[ \t]++|async[ \t]++)*)func\b"
         r"|%?(?P<field>[a-z][\w-]*+)[ \t]*+:(?!:)|%?(?P<const>[a-z][\w-]*+)[ \t]*+(?=[,(}\n]))",
         _COMMENTS,
         inside={"field": "struct", "const": "enum"},

@@ -4,6 +4,8 @@ files the keys to a bounded depth."""
 from collections.abc import Iterator
 from typing import Final
 
+from msgspec.structs import replace
+
 from codecompass import lazy
 from codecompass.languages.display import Display
 from codecompass.languages.keys import MAX_DEPTH, MAX_KEYS, Node, has_keys, keys
@@ -38,18 +40,16 @@ def nodes(text: str, depth: int) -> list[Node]:
         if 0 <= literal < indent:
             continue
         literal = -1
-        at = match.start()
         if match["end"] is not None and not indent:
-            at, document, indent = match.start(), document + 1, -1
+            document, indent = document + 1, -1
         is_item = match["item"] is not None
         # The items of a list may be indented like the key that it belongs to.
         while open_ and (open_[-1][0] > indent or (open_[-1][0] == indent and (not is_item or open_[-1][1] < 0))):
             number = open_.pop()[1]
             if number >= 0:
-                found[number] = _ended(found[number], at)
+                found[number] = replace(found[number], end=match.start())
         if match["key"] is None:
-            if is_item:
-                open_.append((indent, -1))
+            open_ += [(indent, -1)] * is_item
             continue
         around = open_[-1][1] if open_ else None
         if around is None or (around >= 0 and len(found[around].path) < depth):
@@ -60,10 +60,6 @@ def nodes(text: str, depth: int) -> list[Node]:
             open_.append((indent, -1))
         literal = indent if match["block"] is not None else -1
     return found
-
-
-def _ended(node: Node, end: int) -> Node:
-    return Node(node.path, node.start, node.value, end, node.document)
 
 
 def outline(text: str, path: str) -> Iterator[Entry]:
@@ -118,7 +114,7 @@ YAML = Language(
         "schema",
         r"\$ref[\"']?[ \t]*+:[ \t]*+[\"']?[^\"'\s]*[/#](?P<command>[\w.-]++)"
         r"|^[ \t-]*+(?:needs|extends|depends_on|dependencies|stage)[ \t]*+:[ \t]*+\[?"
-        r"(?P<command2>[\w.-]++(?:[ \t]*+,[ \t]*+[\w.-]++)*+)",
+        r"(?P<command2>[\w.-]++(?>(?:[ \t]*+,[ \t]*+[\w.-]++)*))",
     ),
     display=Display(line_comment="#", lexer="yaml"),
 )

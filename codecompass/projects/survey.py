@@ -17,7 +17,7 @@ from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive
 from codecompass.jobs import Interruption
-from codecompass.languages import SYMBOL_LANGUAGES
+from codecompass.languages import PARSED_LANGUAGES
 from codecompass.languages.table import LANGUAGES
 from codecompass.projects.detection import RoutingRules
 from codecompass.projects.visibility import visible
@@ -158,14 +158,12 @@ def missing_grammars() -> tuple[str, ...]:
     places = [] if spec is None else spec.submodule_search_locations or []
     bound = {entry.name.partition(".")[0] for place in places for entry in _bindings(place)}
     if not bound:
-        return tuple(language for language in SYMBOL_LANGUAGES if not LANGUAGES[language].is_read_as_text)
-    return tuple(language for language in SYMBOL_LANGUAGES if not _is_there(language, bound))
+        return PARSED_LANGUAGES
+    return tuple(language for language in PARSED_LANGUAGES if not _is_there(language, bound))
 
 
 def _is_there(language: str, bound: Collection[str]) -> bool:
     row = LANGUAGES[language]
-    if row.is_read_as_text:
-        return True
     return find_spec(row.grammar_package) is not None if row.grammar_package else (row.grammar or language) in bound
 
 

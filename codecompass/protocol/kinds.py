@@ -29,6 +29,10 @@ SymbolKind = Literal[
 ]
 SYMBOL_KINDS: Final[tuple[SymbolKind, ...]] = get_args(SymbolKind)
 
+_UNLISTED: Final = frozenset({"impl", "var", "macro", "rule", "key", "trait", "field"})
+LISTED_KINDS: Final[tuple[SymbolKind, ...]] = tuple(kind for kind in SYMBOL_KINDS if kind not in _UNLISTED)
+"""The kinds that the list of tools names, which is short: those that are most often asked for by themselves."""
+
 DOCUMENT_KINDS: Final[frozenset[SymbolKind]] = frozenset({"section", "key", "rule", "target"})
 """Headings of documents, keys of configuration, rules of style sheets, targets of builds. There are so many of them, with names
 such as `version` and `test`, that they come behind code of the same name and are not ranked for questions in words."""

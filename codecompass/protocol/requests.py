@@ -15,7 +15,7 @@ from typing import Annotated, ClassVar, Final, Literal, get_args
 from msgspec import Meta, Struct
 
 from codecompass.errors import InvalidMaxTokens, InvalidStrategy
-from codecompass.protocol.kinds import KINDS_ON_INPUT, SYMBOL_KINDS
+from codecompass.protocol.kinds import KINDS_ON_INPUT, LISTED_KINDS, SYMBOL_KINDS
 from codecompass.settings import MAX_LIMIT as MAX_LIMIT
 from codecompass.settings import MAX_TIMEOUT_MS, QuerySettings
 from codecompass.settings import ExplainLevel as ExplainLevel
@@ -101,7 +101,8 @@ Kinds = Annotated[
     Meta(
         max_length=MAX_WORDS_LENGTH,
         description=f"`{' '.join(SYMBOL_KINDS)}`; also `function`, `constant` and the like; or several: `class,function`. "
-        '`test` is a test with a title and a block (`it("adds", ...)`, `test "adds" do`)',
+        '`test` is a test with a title and a block (`it("adds", ...)`, `test "adds" do`); `section` and the kinds after it are '
+        "those of documents, configuration, styles and builds ([what is indexed](indexing.md#languages))",
         extra={"form": "words", "values": KINDS_ON_INPUT, "help": "Only definitions of these kinds: fn,class."},
     ),
 ]
@@ -271,7 +272,7 @@ class SearchCode(Request, frozen=True, kw_only=True):
     ] = "auto"
     path: Globs | None = None
     language: Languages | None = None
-    kind: Annotated[Kinds, Meta(extra={"listed": f"{' '.join(SYMBOL_KINDS)}; or fn,class"})] | None = None
+    kind: Annotated[Kinds, Meta(extra={"listed": f"{' '.join(LISTED_KINDS)}; or fn,class"})] | None = None
     detail_level: HitDetail = "signature"
     docs: WithDocs = False
     compact: Compact = False

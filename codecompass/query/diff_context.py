@@ -9,6 +9,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from codecompass.languages.records import DOCUMENT_KINDS
 from codecompass.protocol.decode import well_formed
 from codecompass.protocol.difference_replies import (
     DiffContextReply,
@@ -273,7 +274,7 @@ def _in_review_order(items: Sequence[DiffItem]) -> list[DiffItem]:
 
     Used definitions that were removed or changed their signature while their users did not change; other changes of used
     definitions, the most used first; removals and changed signatures without users; additions; bodies; tests; lines outside
-    definitions.
+    definitions, and documents.
     """
 
     def key(item: DiffItem) -> tuple[object, ...]:
@@ -284,7 +285,7 @@ def _in_review_order(items: Sequence[DiffItem]) -> list[DiffItem]:
 
 
 def _rank(item: DiffItem, *, is_plain: bool) -> int:
-    if item.change == "lines":
+    if item.change == "lines" or item.kind in DOCUMENT_KINDS:
         return 6 if is_plain else 7
     if item.is_test:
         return 5

@@ -15,7 +15,7 @@ from codecompass import lazy
 from codecompass.query.filters import passes
 from codecompass.query.messages.traces_and_signatures import FrameLocation, declared_name, frames, is_signature, locate_frames
 from codecompass.query.names.exact_names import Reading, exactly
-from codecompass.query.names.name_lookup import find_named
+from codecompass.query.names.name_lookup import CODE_KINDS, find_named
 from codecompass.query.search_hits import QueryIntent, RankedPlace, Relation, Signals, definition_place, score_above
 from codecompass.query.source_lines import lines_of
 from codecompass.query.words.query_words import name_parts
@@ -78,7 +78,7 @@ def named_definitions(
     elif len(query.split()) == 1 and not _is_known(snapshot, query, ranked):
         is_name = intent == "symbol" or not ranked
         sure, weak = (_GUESSES, _WEAK_GUESSES) if is_name else (_OTHER_CASE, _NONE)
-        named = find_named(snapshot, query, where, None)
+        named = find_named(snapshot, query, where, CODE_KINDS)
         rows = [found.row for found in named if found.reading in sure]
         if not rows:
             return _behind_the_best([found.row for found in named if found.reading in weak], ranked)

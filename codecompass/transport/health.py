@@ -16,7 +16,7 @@ from codecompass.actors.observation import WorkspaceObservation
 from codecompass.errors import REBUILD
 from codecompass.formatting import iso_time
 from codecompass.jobs import Interruption, Job
-from codecompass.languages import SYMBOL_LANGUAGES
+from codecompass.languages import PARSED_LANGUAGES
 from codecompass.projects.storage_cleanup import StorageState
 from codecompass.projects.survey import SurveyedProject, SurveyResult
 from codecompass.protocol.metadata import BareMetadata, FreshnessStatus, SchemaStatus
@@ -88,7 +88,7 @@ def health(moment: Moment, *, about: Project | None = None, limit: int | None = 
         sqlite_ok=not moment.known.registry_error,
         sqlite_error=moment.known.registry_error,
         grammars=Grammars(
-            available=tuple(name for name in SYMBOL_LANGUAGES if name not in moment.known.missing_grammars),
+            available=tuple(name for name in PARSED_LANGUAGES if name not in moment.known.missing_grammars),
             missing=moment.known.missing_grammars,
         ),
         active_job=jobs[0] if jobs else None,

@@ -34,8 +34,9 @@ async def test_a_first_run_indexes_text_and_symbols(workspace):
 
     report = await workspace.sync()
 
-    assert (report.mode, report.file_count, report.symbol_count) == ("full", 3, 3)
-    assert workspace.names() == {("pkg/hello.py", "greet"), ("pkg/hello.py", "Greeter"), ("pkg/hello.py", "run")}
+    assert (report.mode, report.file_count, report.symbol_count) == ("full", 3, 4)
+    code = {("pkg/hello.py", "greet"), ("pkg/hello.py", "Greeter"), ("pkg/hello.py", "run")}
+    assert workspace.names() == code | {("README.md", "Title")}
     assert workspace.text_of("README.md") == SMALL["README.md"]
 
 

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from codecompass.actors.blocking_calls import BlockingCalls
-from codecompass.languages import SYMBOL_LANGUAGES
+from codecompass.languages import PARSED_LANGUAGES, SYMBOL_LANGUAGES
 from codecompass.languages.table import LANGUAGES
 from codecompass.projects import survey
 from codecompass.projects.detection import RoutingRules
@@ -101,7 +101,7 @@ def test_every_language_has_its_grammar_here_and_one_that_is_missing_is_named(mo
     monkeypatch.setitem(LANGUAGES, "csharp", replace(LANGUAGES["csharp"], grammar_package="no_such_package"))
     assert missing_grammars() == ("csharp",)
     monkeypatch.setattr(survey, "GRAMMAR_PACK", "no_such_package")
-    assert missing_grammars() == tuple(name for name in SYMBOL_LANGUAGES if not LANGUAGES[name].is_read_as_text)
+    assert missing_grammars() == PARSED_LANGUAGES
 
 
 def test_a_grammar_that_is_not_named_missing_can_be_loaded():

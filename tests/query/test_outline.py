@@ -84,9 +84,9 @@ def test_a_path_is_taken_in_every_form_that_names_the_file(outline):
         assert outline(path).file_path == "src/auth/jwt.rs"
 
 
-def test_a_known_file_without_symbols_is_an_empty_outline(outline):
+def test_a_known_file_without_symbols_is_an_empty_outline_and_a_document_has_its_headings(outline):
     assert outline("shop/__init__.py").symbols == ()
-    assert outline("docs/limits.md").symbols == ()
+    assert [(node.kind, node.name) for node in outline("docs/limits.md").symbols] == [("section", "Rate limiter")]
 
 
 def test_an_unknown_path_is_an_error_that_suggests_similar_ones(outline):

@@ -70,13 +70,17 @@ def test_a_result_that_is_no_symbol_has_a_result_id_and_its_best_line(shop, stat
         "line_start",
         "line_end",
         "language",
+        "name",
+        "qualified_name",
+        "kind",
         "result_id",
         "result_type",
         "score",
         "snippet",
     }
+    assert (answer["results"][0]["kind"], answer["results"][0]["name"]) == ("section", "Rate limiter")
     assert "refuses with a message" in answer["results"][0]["snippet"]
-    assert set(brief["results"][0]) == {"path", "line_start", "line_end", "result_id"}
+    assert set(brief["results"][0]) == {"path", "line_start", "line_end", "result_id", "kind", "name"}
 
 
 def test_callers_that_name_a_project_get_the_text_and_lines_under_the_names_of_their_contract(shop, state):

@@ -17,7 +17,7 @@ def test_counts_languages_and_skipped_files(index_of, state):
 
     reply = index_status(snapshot, IndexStatus(), state, **VERSIONS)
 
-    assert (reply.file_count, reply.symbol_count, reply.pending_files) == (4, 3, 0)
+    assert (reply.file_count, reply.symbol_count, reply.pending_files) == (4, 4, 0)
     assert list(reply.languages.items()) == [("python", 2), ("markdown", 1), ("rust", 1)]
     assert reply.skipped == {"binary": 1}
     assert reply.last_indexed_at.endswith("Z")

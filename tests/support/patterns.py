@@ -5,6 +5,7 @@ import importlib
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import codecompass
@@ -65,6 +66,9 @@ def _within(value: object, place: str, seen: set[int]) -> Iterator[tuple[str, re
         parts = [(f"{place}[{key!r}]", each) for key, each in value.items()]
     elif isinstance(value, tuple | list | set | frozenset):
         parts = [(f"{place}[{number}]", each) for number, each in enumerate(value)]
+    elif isinstance(value, FunctionType):
+        cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
+        parts = [(f"{place}.{name}", cell.cell_contents) for name, cell in cells]
     else:
         parts = [(f"{place}.{name}", getattr(value, name)) for name in getattr(value, "__struct_fields__", ())]
     for part, each in parts:

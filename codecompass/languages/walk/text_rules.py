@@ -132,9 +132,9 @@ CONTAINER: Final = ""
 HEAD: Final = 2_000
 """Characters of a signature before it is cleaned and cut."""
 
-_BLOCK: Final = re.compile(r"[^{}\n;]*+(?:\s*+@[^{}\n;]*+)*+\s*+\{")
-_REST_OF_LINE: Final = re.compile(r"(?:\([^()]*+\)|[^;\n])*+")
-_REST_OF_ITEM: Final = re.compile(r"(?:\([^()]*+\)|[^;,}\n])*+")
+_BLOCK: Final = re.compile(r"[^{}\n;]*+(?>(?:\s*+@[^{}\n;]*+)*)\s*+\{")
+_REST_OF_LINE: Final = re.compile(r"(?>(?:\([^()]*+\)|[^;\n])*)")
+_REST_OF_ITEM: Final = re.compile(r"(?>(?:\([^()]*+\)|[^;,}\n])*)")
 _BRACE: Final = re.compile(r"[{}]")
 
 

@@ -214,7 +214,7 @@ def find_named(
     """
     if kinds is not None:
         return _find_named(snapshot, text.strip(), where, kinds, is_expired)
-    found = _find_named(snapshot, text.strip(), where, _CODE_KINDS, is_expired)
+    found = _find_named(snapshot, text.strip(), where, CODE_KINDS, is_expired)
     if found and found[0].reading in _SURE:
         return found
     documents = exactly(snapshot, text.strip(), where, DOCUMENT_KINDS)
@@ -223,7 +223,7 @@ def find_named(
     return documents + found
 
 
-_CODE_KINDS: Final[frozenset[SymbolKind]] = frozenset(SYMBOL_KINDS) - DOCUMENT_KINDS
+CODE_KINDS: Final[frozenset[SymbolKind]] = frozenset(SYMBOL_KINDS) - DOCUMENT_KINDS
 _SURE: Final[frozenset[Reading]] = frozenset({"exact", "qualified", "frame", "case_insensitive", "words"})
 MAX_TITLE_WORDS: Final = 20
 
