@@ -61,7 +61,7 @@ def lexical_rules() -> LexicalRules:
 ADA = Language(
     grammar="ada",
     rules={
-        **descend("compilation compilation_unit non_empty_declarative_part package_specification"),
+        **descend("compilation compilation_unit non_empty_declarative_part"),
         "with_clause": imports("selected_component|identifier"),
         "package_declaration": package,
         "package_body": package,

@@ -76,7 +76,7 @@ def lexical_rules() -> LexicalRules:
 D = Language(
     grammar="d",
     rules={
-        **descend("module_def aggregate_body attribute_declaration declaration_block conditional_declaration"),
+        **descend("module_def aggregate_body attribute_declaration conditional_declaration"),
         **descend("mixin_declaration"),
         "import_declaration": imported,
         "class_declaration": defines("class", "identifier!", "aggregate_body"),

@@ -10,7 +10,7 @@ from codecompass.languages.language import Definition, Found, Language, RuleCont
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import FUNCTION_LIKE, Import, SymbolKind, Visibility
 from codecompass.languages.uses.lexical_rules import LexicalRules
-from codecompass.languages.uses.patterns import CHARACTER, DOUBLE, HASH, NAME, TRIPLE, after, any_of, loop
+from codecompass.languages.uses.patterns import CHARACTER, DOUBLE, HASH, NAME, TRIPLE, after, any_of, loop, named_value
 from codecompass.languages.walk.outline import defines, descend, reach
 from codecompass.languages.words import word_set
 from codecompass.languages.written_types import WrittenTypes
@@ -40,9 +40,8 @@ def imported(node: Node, context: RuleContext) -> Iterator[Found]:
     for each in reach(node, "expression_list"):
         for part in each.named_children:
             text = context.text(part)
-            for name in re.sub(r"^(.*)\[(.*)\]$", lambda m: ",".join(m[1] + one.strip() for one in m[2].split(",")), text).split(
-                ","
-            ):
+            prefix, _, listed = text.rstrip("]").partition("[")
+            for name in [prefix + one.strip() for one in listed.split(",")] if listed else [text]:
                 if module:
                     yield Import(*lines_of(node), module, name.strip())
                 else:
@@ -92,7 +91,7 @@ NIM = Language(
     rules={
         **descend("const_section type_section var_section let_section statement_list object_declaration"),
         **descend("field_declaration_list ref_type"),
-        **descend("enum_declaration when if of_branch record_case_declaration"),
+        **descend("enum_declaration when if of_branch"),
         "import_statement": imported,
         "import_from_statement": imported,
         "include_statement": imported,

@@ -72,7 +72,7 @@ def lexical_rules() -> LexicalRules:
 PASCAL = Language(
     grammar="pascal",
     rules={
-        **descend("interface implementation declTypes declConsts declVars declSection declFields initialization"),
+        **descend("interface implementation declTypes declConsts declVars declSection initialization"),
         "unit": defines("module", "moduleName", "."),
         "program": defines("module", "moduleName", "."),
         "library": defines("module", "moduleName", "."),

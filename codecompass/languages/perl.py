@@ -60,9 +60,7 @@ def use(node: Node, context: RuleContext) -> Iterator[Found]:
 
 def statement(node: Node, context: RuleContext) -> Iterator[Found]:
     """`our $x`, `has name => (..)`, `require "file.pl"`, `subtest 'title' => sub { .. }`."""
-    inner = node.named_child(0)
-    if inner is None:
-        return
+    inner = node.named_child(0) if node.named_child_count else node
     if inner.type == "require_expression":
         for each in inner.named_children:
             yield Import(*lines_of(node), context.text(each).strip("'\""))

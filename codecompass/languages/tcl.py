@@ -65,7 +65,7 @@ def lexical_rules() -> LexicalRules:
 TCL = Language(
     grammar="tcl",
     rules={
-        **descend("conditional braced_word"),
+        **descend("braced_word"),
         "namespace": namespace,
         "procedure": defines("fn", "name", "body", splits="::", enters=False),
         "command": command,
