@@ -99,7 +99,7 @@ def lexical_rules() -> LexicalRules:
         declarations=(
             patterns.declared(
                 patterns.after("my our local state")
-                + r"[ \t]*+\(?(?P<names>[$@%]\w++(?:[ \t]*+,[ \t]*+[$@%]\w++)*+)\)?(?:[ \t]*+=(?!=)[ \t]*+(?P<value>[^\n;]*+))?"
+                + r"[ \t]*+\(?[$@%](?P<names>\w++)(?:\)?[ \t]*+=(?!=)[ \t]*+(?P<value>[^\n;]*+))?"
             ),
         ),
         keyword_argument=re.compile(r"[ \t]*+=>"),

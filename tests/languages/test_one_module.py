@@ -35,6 +35,7 @@ OTHER_MEANINGS = {
     ("query/uses/overloads.py", "d"): "a literal with a fraction",
     ("query/words/regex_branches.py", "d"): "a class of characters",
     ("query/words/regex_branches.py", "r"): "an escaped control character",
+    ("query/words/regex_branches.py", "v"): "an escaped control character",
     ("store/schema.py", "c"): "the kind of a record",
     ("worker/highlighting.py", "c"): "the class of comments",
 }
