@@ -103,6 +103,7 @@ MISREAD: Final[Mapping[str, re.Pattern[str]]] = {
 WRITTEN_WITH: Final[Mapping[tuple[str, str], re.Pattern[str]]] = {
     ("haskell", "function"): re.compile(r"/\^(?!\s*(?:::|=|,|\$\())"),  # else text below a name, or a splice
     ("kotlin", "method"): re.compile(r"\bfun\b"),  # else a parameter of a lambda
+    ("ocaml", "module"): re.compile(r"\bmodule\b"),  # else the file
     ("elm", "function"): re.compile(r"/\^\S"),  # else local
     ("r", "globalVar"): re.compile(r"/\^\S"),  # else in the block of a test
     ("lua", "function"): re.compile(r"function\s+[\w.:]+|=\s*function\b"),  # else a call that takes a function
@@ -119,8 +120,8 @@ IMPORTED: Final[Mapping[tuple[str, str], re.Pattern[str]]] = {
 
 INCLUDE_GUARD: Final = re.compile(r"\w+_(?:H|HH|HPP|HXX|INC|INL)_*")
 
-LAST_PART: Final = frozenset({"csharp", "lua"})
-"""Languages in which ctags qualifies a name with its owner: `M.setup`, `IList.IsFixedSize`."""
+LAST_PART: Final = frozenset({"csharp", "lua", "ocaml", "tcl", "vim"})
+"""Languages in which ctags qualifies a name with its owner or scope: `M.setup`, `IList.IsFixedSize`, `s:open`."""
 
 CLAUSES: Final = frozenset({"elixir", "erlang", "haskell"})
 """Languages in which a function has several clauses, each of which ctags lists: the first of a name and kind counts."""

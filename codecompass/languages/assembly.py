@@ -66,7 +66,7 @@ def lexical_rules() -> LexicalRules:
     """Returns what its uses look like."""
     return LexicalRules(
         family="assembly",
-        comments_and_strings=any_of(r";[^\n]*+", SLASHES, BLOCK, r"#(?<=[\s]#)[^\n]*+", DOUBLE, SINGLE),
+        comments_and_strings=any_of(r";[^\n]*+", SLASHES, BLOCK, r"#(?<![^\s]#)[^\n]*+", DOUBLE, SINGLE),
         name=re.compile(r"[^\W\d][\w$?]*"),
         keywords=word_set(
             "mov add sub mul div push pop lea cmp test jmp call ret nop xor and or not int eax ebx rax rbx rcx rdx rsi rdi rsp"

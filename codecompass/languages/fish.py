@@ -30,7 +30,7 @@ def lexical_rules() -> LexicalRules:
     """Returns what its uses look like."""
     return LexicalRules(
         family="fish",
-        comments_and_strings=any_of(r"#(?<=[\s;]#)[^\n]*+", rf"(?P<code>{DOUBLE_LINES})", r"'(?:[^'\\]++|\\.)*+'?"),
+        comments_and_strings=any_of(r"#(?<![^\s;]#)[^\n]*+", rf"(?P<code>{DOUBLE_LINES})", r"'(?:[^'\\]++|\\.)*+'?"),
         interpolation=re.compile(r"\$\(([^()]*+)\)|\$(?=[A-Za-z_])"),
         name=re.compile(r"[^\W\d][\w\-]*"),
         member_marks="",

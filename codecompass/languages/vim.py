@@ -24,7 +24,7 @@ def lexical_rules() -> LexicalRules:
     """Returns what its uses look like."""
     return LexicalRules(
         family="vim",
-        comments_and_strings=any_of(r'"(?<=\n")[^\n]*+', r'(?<=\n[ \t])"[^\n]*+', DOUBLE, SINGLE),
+        comments_and_strings=any_of(r'"(?<![^\n]")[^\n]*+', r'(?<=\n[ \t])"[^\n]*+', DOUBLE, SINGLE),
         name=re.compile(r"[^\W\d][\w#]*"),
         keywords=word_set(
             "function fun endfunction endfun let const unlet if else elseif endif for in endfor while endwhile return call",
