@@ -49,7 +49,8 @@ def _kinds(**words: str) -> dict[str, SymbolKind]:
 
 _CRYSTAL: Final = re.compile(
     rb"^(?P<indent>[ \t]*)(?:(?:private|protected|abstract)[ \t]+)*"
-    rb"(?P<word>def|macro|class|struct|module|enum|lib|annotation|alias|property\??|getter\??|setter)[ \t]+(?:self\.)?(?P<name>[\w:]+[?!=]?|\[\]=?\??|[+\-*/%<>=~!^|&]+)",
+    rb"(?P<word>def|macro|class|struct|module|enum|lib|annotation|alias|property\??|getter\??|setter)[ \t]+"
+    rb"(?:self\.)?(?P<name>[\w:]+[?!=]?|\[\]=?\??|[+\-*/%<>=~!^|&]+)",
     re.MULTILINE,
 )
 _MOVE: Final = re.compile(
