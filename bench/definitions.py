@@ -67,6 +67,8 @@ LEFT_OUT: Final[Mapping[str, frozenset[str]]] = {
     "cpp": frozenset({"header"}),
     "csharp": frozenset({"typedef"}),  # `using X = Y`, an import
     "elixir": frozenset({"test", "implementation"}),  # a sentence, not a name; a protocol's name again
+    "elm": frozenset({"constructor", "module", "namespace"}),  # named with their arguments; imports
+    "erlang": frozenset({"module"}),
     "go": frozenset({"package", "packageName", "unknown"}),
     "haskell": frozenset({"module"}),  # ctags stops at the first dot of its name
     "java": frozenset({"package"}),
@@ -80,6 +82,7 @@ LEFT_OUT: Final[Mapping[str, frozenset[str]]] = {
     "ruby": frozenset({"library", "describe", "context"}),  # what `require` loads; sentences of tests
     "rust": frozenset({"implementation"}),  # the type's name again
     "sql": frozenset({"label", "variable", "cursor"}),
+    "vim": frozenset({"map"}),  # keys
 }
 """Kinds of ctags that are not definitions of the file, or that nobody looks up."""
 
@@ -100,6 +103,8 @@ MISREAD: Final[Mapping[str, re.Pattern[str]]] = {
 WRITTEN_WITH: Final[Mapping[tuple[str, str], re.Pattern[str]]] = {
     ("haskell", "function"): re.compile(r"/\^(?!\s*(?:::|=|,|\$\())"),  # else text below a name, or a splice
     ("kotlin", "method"): re.compile(r"\bfun\b"),  # else a parameter of a lambda
+    ("ocaml", "module"): re.compile(r"\bmodule\b"),  # else the file
+    ("elm", "function"): re.compile(r"/\^\S"),  # else local
     ("r", "globalVar"): re.compile(r"/\^\S"),  # else in the block of a test
     ("lua", "function"): re.compile(r"function\s+[\w.:]+|=\s*function\b"),  # else a call that takes a function
 }
@@ -115,10 +120,10 @@ IMPORTED: Final[Mapping[tuple[str, str], re.Pattern[str]]] = {
 
 INCLUDE_GUARD: Final = re.compile(r"\w+_(?:H|HH|HPP|HXX|INC|INL)_*")
 
-LAST_PART: Final = frozenset({"csharp", "lua"})
-"""Languages in which ctags qualifies a name with its owner: `M.setup`, `IList.IsFixedSize`."""
+LAST_PART: Final = frozenset({"csharp", "lua", "ocaml", "tcl", "vim"})
+"""Languages in which ctags qualifies a name with its owner or scope: `M.setup`, `IList.IsFixedSize`, `s:open`."""
 
-CLAUSES: Final = frozenset({"elixir", "haskell"})
+CLAUSES: Final = frozenset({"elixir", "erlang", "haskell"})
 """Languages in which a function has several clauses, each of which ctags lists: the first of a name and kind counts."""
 
 TYPE_KINDS: Final = frozenset({"enum", "struct", "union"})

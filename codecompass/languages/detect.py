@@ -50,13 +50,18 @@ _VARIANTS: Final = {
 def language_of(path: str, head: bytes) -> str:
     """Returns the language of a file from its path and its first bytes (up to `HEAD_BYTES` are read).
 
-    The name decides; for an unknown name the `#!` line does. A `.h` file is `cpp` if its content has C++ code.
+    The name decides; for an unknown name the `#!` line does. A `.h` file is `cpp` if its content has C++ code,
+    a `.m` file `matlab` if it begins like one, and a `.v` file `v` if it has code of that language alone.
     """
     language = _by_name(path)
     if language is None:
         return _included_fragment(head) if path.endswith(".inc") else language_of_first_line(head)
     if language == "c" and path.removesuffix(f".{TEMPLATE}").endswith(".h"):
         return header_language(head)
+    if language == "objectivec" and path.endswith(".m") and _MATLAB.match(head) and not _OBJECTIVE_C.search(head):
+        return "matlab"
+    if language == "verilog" and path.endswith(".v") and _V.search(head) and b"endmodule" not in head:
+        return "v"
     if language == "typescript" and head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"<?xml", b"<!DOCTYPE TS")):
         return "xml"  # A Qt translation, which shares the extension.
     return language
@@ -113,6 +118,8 @@ _CPLUSPLUS = lazy.pattern(
     re.MULTILINE | re.VERBOSE,
 )
 _OBJECTIVE_C = lazy.pattern(rb"^[ \t]*@(?:interface|protocol|class|implementation|end)\b", re.MULTILINE)
+_MATLAB = lazy.pattern(rb"\s*(?:%[^\n]*\s*)*(?:function\b|classdef\b|[A-Za-z]\w*\s*=[^=]|(?:clc|clear|close|addpath)\b|%)")
+_V = lazy.pattern(rb"^(?:pub )?(?:fn|struct|import|const|interface) [\w(]", re.MULTILINE)
 _GUARDED_OBJECTIVE_C = lazy.pattern(
     rb"^[ \t]*#[ \t]*if(?:def[ \t]+|[ \t]+defined\W*)__OBJC__\b.*?^[ \t]*#[ \t]*(?:endif|else)", re.MULTILINE | re.DOTALL
 )

@@ -20,7 +20,7 @@ def block(kind: SymbolKind, way: str) -> RuleFunction:
     def rule(node: Node, context: RuleContext) -> Iterator[Found]:
         names = reach(node, way)
         if names and node.named_child_count:
-            head = context.text(node.named_children[0]).partition("!")[0]
+            head = context.text(node.named_child(0)).partition("!")[0]
             yield Definition(context.text(names[0]), kind, node, (node,), signature=re.sub(r"&\s*&?", "", head))
 
     return rule

@@ -35,7 +35,7 @@ def binding(node: Node, context: RuleContext) -> Iterator[Found]:
 
 def lexical_rules() -> LexicalRules:
     """Returns what its uses look like."""
-    indented = r"''[^'$]*+(?:(?:'(?!')|''['$\\]|\$)[^'$]*+)*+(?:'')?"
+    indented = r"''.*?(?:''(?!['$\\])|\Z)"
     return LexicalRules(
         family="nix",
         comments_and_strings=any_of(HASH, BLOCK, rf"(?P<code>{indented}|{DOUBLE_LINES})"),

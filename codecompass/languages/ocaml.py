@@ -95,7 +95,7 @@ OCAML = Language(
     doc=documentation,
     uses=lexical_rules,
     binding=Binding(declaration_endings=(".mli",)),
-    display=Display(line_comment="(*"),
+    display=Display(line_comment="(*", lexer="ocaml"),
 )
 
 OCAML_INTERFACE = replace(OCAML, grammar="ocaml_interface")

@@ -60,9 +60,7 @@ def use(node: Node, context: RuleContext) -> Iterator[Found]:
 
 def statement(node: Node, context: RuleContext) -> Iterator[Found]:
     """`our $x`, `has name => (..)`, `require "file.pl"`, `subtest 'title' => sub { .. }`."""
-    if not node.named_child_count:
-        return
-    inner = node.named_children[0]
+    inner = node.named_child(0) if node.named_child_count else node
     if inner.type == "require_expression":
         for each in inner.named_children:
             yield Import(*lines_of(node), context.text(each).strip("'\""))
@@ -101,7 +99,7 @@ def lexical_rules() -> LexicalRules:
         declarations=(
             patterns.declared(
                 patterns.after("my our local state")
-                + r"[ \t]*+\(?(?P<names>[$@%]\w++(?:[ \t]*+,[ \t]*+[$@%]\w++)*+)\)?(?:[ \t]*+=(?!=)[ \t]*+(?P<value>[^\n;]*+))?"
+                + r"[ \t]*+\(?[$@%](?P<names>\w++)(?:\)?[ \t]*+=(?!=)[ \t]*+(?P<value>[^\n;]*+))?"
             ),
         ),
         keyword_argument=re.compile(r"[ \t]*+=>"),

@@ -1,10 +1,12 @@
 """PureScript: types with their constructors, classes, instances, functions with all their equations; imports."""
 
 import re
+from collections.abc import Iterator
+from typing import Final
 
 from codecompass.languages.display import Display
 from codecompass.languages.imports.plain import plain_imports
-from codecompass.languages.language import Language, RuleContext, leading_comment
+from codecompass.languages.language import Found, Language, RuleContext, leading_comment
 from codecompass.languages.nodes import Node
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.uses.patterns import CHARACTER, DASHES, DOUBLE, TRIPLE, any_of, declared
@@ -25,6 +27,14 @@ def documentation(node: Node, context: RuleContext) -> str:
     return text.replace("-- |", "--")
 
 
+_method: Final = defines("fn", "name", "")
+
+
+def signature(node: Node, context: RuleContext) -> Iterator[Found]:
+    """`name :: Type`: a method in a class; elsewhere a function of that name follows."""
+    return iter(tuple(_method(node, context) if context.enclosing == "trait" else ()))
+
+
 def lexical_rules() -> LexicalRules:
     """Returns what its uses look like."""
     return LexicalRules(
@@ -43,9 +53,6 @@ def lexical_rules() -> LexicalRules:
     )
 
 
-_method = defines("fn", "name", "")
-
-
 PURESCRIPT = Language(
     grammar="purescript",
     rules={
@@ -57,7 +64,7 @@ PURESCRIPT = Language(
         "type_alias": defines("type", "name", "record_type_literal"),
         "row_field": defines("field", "field_name", ""),
         "class_declaration": defines("trait", "class_head/class_name", "class_body"),
-        "signature": lambda node, context: () if context.enclosing != "trait" else _method(node, context),
+        "signature": signature,
         "class_instance": written("impl", r"(?:derive\s+)?(?:newtype\s+)?instance\s+(\w+)\s*::"),
         "foreign_import": defines("fn", "name", ""),
         "function": merged(defines("fn", "name", "rhs|guards", enters=False)),

@@ -62,6 +62,8 @@ VERILOG = Language(
         "ansi_port_declaration": written("var", r"[^=]*?(\w+)\s*(?:\[[^\]]*\]\s*)*(?:=.*)?$"),
         "net_declaration": written("var", _DATA, several=True),
         "data_declaration": or_descend(written("var", _DATA, several=True)),
+        "module_instantiation": DESCEND,
+        "hierarchical_instance": written("var", r"(\w+)\s*(?:\[[^\]]*\]\s*)*\("),
         "class_property": written("field", _DATA, several=True),
         "type_declaration": written("type", r"typedef[\s\S]*[\s}](\w+)\s*(?:\[[^\]]*\]\s*)*;"),
         "modport_item": defines("field", "modport_identifier", ""),

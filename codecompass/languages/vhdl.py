@@ -60,6 +60,7 @@ VHDL = Language(
         "signal_declaration": written("var", r"(?i)signal\s+(\w+(?:\s*,\s*\w+)*)", several=True),
         "constant_declaration": written("const", r"(?i)constant\s+(\w+(?:\s*,\s*\w+)*)", several=True),
         "full_type_declaration": written("type", r"(?i)type\s+(\w+)"),
+        "alias_declaration": written("type", r"(?i)alias\s+(\w+)"),
         "subtype_declaration": written("type", r"(?i)subtype\s+(\w+)"),
         "signal_interface_declaration": written("field", r"(?i)(?:signal\s+)?(\w+(?:\s*,\s*\w+)*)\s*:", several=True),
         "constant_interface_declaration": written("field", r"(?i)(?:constant\s+)?(\w+(?:\s*,\s*\w+)*)\s*:", several=True),

@@ -41,6 +41,10 @@ from codecompass.languages.table import LANGUAGES
         ("LICENSE", "text"),
         ("", "text"),
         ("odd/\udcff.rs", "rust"),
+        ("src/kernel.cu", "cuda"),
+        ("BUILD", "starlark"),
+        ("Jenkinsfile", "groovy"),
+        ("build.gradle", "groovy"),
     ],
 )
 def test_the_language_follows_from_the_name(path, expected):
@@ -113,6 +117,22 @@ def test_a_template_of_a_header_is_read_like_the_header():
 )
 def test_an_include_file_is_known_by_its_content(text, expected):
     assert detect.language_of("a.inc", text.encode()) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        ("a.m", "% A comment.\nfunction x = f(y)\n", "matlab"),
+        ("a.m", "classdef A < handle\nend\n", "matlab"),
+        ("a.m", '#import "a.h"\n@implementation A\n@end\n', "objectivec"),
+        ("a.m", "", "objectivec"),
+        ("a.v", "module top(input clk);\nendmodule\n", "verilog"),
+        ("a.v", "module main\n\nfn main() {\n}\n", "v"),
+        ("a.v", "", "verilog"),
+    ],
+)
+def test_a_file_whose_extension_two_languages_share_is_known_by_its_content(path, text, expected):
+    assert detect.language_of(path, text.encode()) == expected
 
 
 def test_a_translation_that_shares_the_typescript_extension_is_xml():

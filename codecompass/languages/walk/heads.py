@@ -13,7 +13,12 @@ from codecompass.languages.records import CLASS_LIKE, SymbolKind
 
 
 def heads(
-    pattern: re.Pattern[bytes], kinds: Mapping[str, SymbolKind], *, closer: str = "}", comment: bytes = b"//"
+    pattern: re.Pattern[bytes],
+    kinds: Mapping[str, SymbolKind],
+    *,
+    closer: str = "}",
+    comment: bytes = b"//",
+    is_strict: bool = False,
 ) -> Callable[[Node, RuleContext], Iterator[Definition]]:
     """Returns a `recover` that finds definitions by their first lines, for what the grammar cannot parse or a
     language without one.
@@ -23,6 +28,7 @@ def heads(
         kinds: of definitions, by their words.
         closer: what the last line of a definition begins with, behind the same blanks as its first.
         comment: what the lines of the comment above begin with.
+        is_strict: whether a definition also ends before a line that is indented no more than its first.
     """
 
     def found(root: Node, context: RuleContext) -> Iterator[Definition]:
@@ -36,8 +42,10 @@ def heads(
                 yield from _closed(open_)
             eol = source.find(b"\n", start)
             head = source[start : eol if eol >= 0 else len(source)].decode("utf-8", "replace").rstrip()
-            end = source.find(b"\n" + match["indent"] + closer.encode(), eol, eol + MAX_RECOVERED) if eol >= 0 else -1
-            is_block = end >= 0 and not _ENDS_HERE.search(head)
+            end = (
+                _end(source, eol, match["indent"], closer.encode(), is_strict) if eol >= 0 and not _ENDS_HERE.search(head) else -1
+            )
+            is_block = end >= 0
             last = line + source.count(b"\n", start, end + 1) if is_block else line
             is_member = bool(open_) and open_[-1][1].kind in CLASS_LIKE
             named = next(name for name in _NAMES if match.groupdict().get(name) is not None)
@@ -62,6 +70,25 @@ _NAMES: Final = ("name", "method", "title")
 """Groups of patterns: a name after the `word`, that of a function, any other."""
 
 _ENDS_HERE: Final = lazy.pattern(r"(?:\bend|;|\})\s*$")
+
+_LINE: Final = lazy.pattern(rb"\n([ \t]*+)(?=\S)")
+_CONTINUES: Final = lazy.pattern(rb"[)\]{|#]|(?:rescue|ensure|else|elsif|when|in|catch|finally)\b")
+
+
+def _end(source: bytes, eol: int, indent: bytes, closer: bytes, is_strict: bool) -> int:
+    """Returns where the last line of a definition begins, at its line break; -1 if it is the first line."""
+    if not is_strict:
+        return source.find(b"\n" + indent + closer, eol, eol + MAX_RECOVERED)
+    last = -1
+    for match in _LINE.finditer(source, eol, eol + MAX_RECOVERED):
+        if len(match[1]) > len(indent):
+            last = match.start()
+        elif source.startswith(closer, match.end()):
+            return match.start()
+        elif not _CONTINUES.match(source, match.end()):
+            break
+    return last
+
 
 MAX_RECOVERED: Final = 200_000
 """Bytes of a definition that is found by its first line."""
