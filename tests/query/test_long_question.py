@@ -137,6 +137,7 @@ def test_a_frame_in_the_file_that_the_text_is_about_comes_before_one_in_a_helper
     "piece", ["a", "a.", "a/", " ", "{ ", "= ", "`", "<!--", "1.", "(", "a b ", "\\", "@a", "-> 1 in f(", "\n- "]
 )
 def test_long_texts_of_any_kind_are_read_to_an_end(piece):
-    text = f"A title about many things\nand prose that has quite enough words to be read as a long text, here\n{(piece * 16000)[:16000]}x"
+    prose = "and prose that has quite enough words to be read as a part of a long text, here"
+    text = f"A title about many things\n{prose}\n{(piece * 16000)[:16000]}x"
 
     assert long_question(text).title == "A title about many things"
