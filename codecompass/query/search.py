@@ -284,7 +284,8 @@ class _WordSearch:
         lines = [] if held is None or is_ranked else few_lines(snapshot, held, where, options, is_expired, ranked)
         shown, duplicates, has_more, is_partial = self._fitted(lines, ranked, found.wanted, quoted, end, is_late=is_partial)
         shown = list(_each_once(shown))[asked.page.offset :]
-        if kinds is None and not is_partial and len(query.split()) > 1:
+        # Most tokens of a long text are those of the program that it shows.
+        if kinds is None and not is_partial and len(query.split()) > 1 and self._long is None:
             shown = with_held_tokens(snapshot, query, shown, ranked, where, asked.page.limit, options, is_expired)
         notice, word_warnings = self._word_notes(unknown, is_empty=not shown)
         return Hits(
@@ -372,7 +373,8 @@ class _WordSearch:
             return "", filtered
         if unknown:
             return f"no word of the query occurs in the index: {listed(unknown)}", ()
-        missing = missing_names(self._snapshot, query) if self._intent in ("symbol", "natural_language") else ()
+        is_question = self._intent in ("symbol", "natural_language") and self._long is None
+        missing = missing_names(self._snapshot, query) if is_question else ()
         return (f"not found in the index: {listed(missing)}" if missing else ""), ()
 
 
