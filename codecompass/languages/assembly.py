@@ -51,8 +51,7 @@ _FORMS: Final[tuple[tuple[re.Pattern[bytes], SymbolKind | None], ...]] = (
 
 def comment_lines(source: bytes, at: int) -> str:
     """Returns the comment on the lines above an index."""
-    lines: list[str] = []
-    start = source.rfind(b"\n", 0, at) + 1
+    start, lines = source.rfind(b"\n", 0, at) + 1, list[str]()
     while start > 0 and len(lines) < 20:
         begin = source.rfind(b"\n", 0, start - 1) + 1
         line = source[begin:start].strip()

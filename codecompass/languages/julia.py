@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from codecompass.languages.display import Display
 from codecompass.languages.imports.plain import plain_imports
-from codecompass.languages.language import Definition, Descend, Found, Language, RuleContext, leading_comment
+from codecompass.languages.language import Definition, Descend, Found, Language, RuleContext, first_child, leading_comment
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Import, SymbolKind
 from codecompass.languages.uses import patterns
@@ -22,14 +22,14 @@ def _target(node: Node | None) -> Node | None:
     for _ in range(10):
         if node is None or node.type not in _WRAPPERS:
             break
-        node = node.named_child(0)
+        node = first_child(node)
     return node
 
 
 def _define(kind: SymbolKind, head: Node | None, node: Node, bodies: tuple[Node, ...], context: RuleContext) -> Iterator[Found]:
     target = _target(head)
     if target is not None and target.type in ("call_expression", "macro_identifier"):
-        target = _target(target.named_child(0))
+        target = _target(first_child(target))
     if target is None or target.type not in ("field_expression", "identifier", "operator"):
         return
     *owners, name = context.text(target).split(".")
@@ -42,14 +42,14 @@ def function(node: Node, context: RuleContext) -> Iterator[Found]:
     """`function f(x) .. end`, `macro m(x) .. end`."""
     head = next(iter(reach(node, "signature")), None)
     kind: SymbolKind = "macro" if node.type == "macro_definition" else "method" if context.enclosing in CLASS_LIKE else "fn"
-    yield from _define(kind, head and head.named_child(0), node, tuple(reach(node, "block")), context)
+    yield from _define(kind, first_child(head), node, tuple(reach(node, "block")), context)
 
 
 def type_(node: Node, context: RuleContext) -> Iterator[Found]:
     """`struct A{T} <: B`, `abstract type A end`."""
     head = next(iter(reach(node, "type_head")), None)
     kind: SymbolKind = "struct" if node.type == "struct_definition" else "interface"
-    yield from _define(kind, head and head.named_child(0), node, tuple(reach(node, "block")), context)
+    yield from _define(kind, first_child(head), node, tuple(reach(node, "block")), context)
 
 
 def field(node: Node, context: RuleContext) -> Iterator[Found]:
@@ -61,7 +61,7 @@ def field(node: Node, context: RuleContext) -> Iterator[Found]:
 
 def assignment(node: Node, context: RuleContext) -> Iterator[Found]:
     """`f(x) = value`, `NAME = value`."""
-    target = _target(node.named_child(0))
+    target = _target(first_child(node))
     if target is None:
         return
     if target.type == "call_expression":
@@ -79,7 +79,7 @@ def macro_call(node: Node, context: RuleContext) -> Iterator[Found]:
     if name == "@enum" and arguments:
         first, *others = arguments[0].named_children
         written = [each for one in others for each in (reach(one, "block/identifier|assignment") or [one])]
-        names = [each if each.type == "identifier" else each.named_child(0) for each in written]
+        names = [each if each.type == "identifier" else first_child(each) for each in written]
         members = tuple(Definition(context.text(each), "const", each) for each in names if each is not None)
         target = _target(first)
         if target is not None:

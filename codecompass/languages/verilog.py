@@ -10,7 +10,10 @@ from codecompass.languages.uses.patterns import BLOCK, DOLLAR_NAME, DOUBLE, SLAS
 from codecompass.languages.walk.outline import defines, descend, imports, or_descend, written
 from codecompass.languages.words import word_set
 
-_DATA = r"(?!import\b|typedef\b)(?:[\w:]+\s+)*?(?:\[[^\]]*\]\s*)*(\w+(?:\s*\[[^\]]*\])*\s*(?:=[^,;]*)?(?:,\s*\w+[^,;]*)*);"
+_DATA = (
+    r"(?!import\b|typedef\b)(?:[\w:]++\s++)*?(?:\[[^\]]*+\]\s*+)*"
+    r"(\w++(?:\s*+\[[^\]]*+\])*\s*+(?:=[^,;]*+)?(?:,\s*+\w++[^,;]*+)*);"
+)
 _ROUTINE = (
     r"(?:(?:extern|virtual|static|pure|protected|local)\s+)*(?:function|task)\s+(?:(?:automatic|static)\s+)?"
     r"(?:[^;(]*?[\s\]:])?(\w+)\s*[;(]"

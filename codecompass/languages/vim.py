@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from codecompass.languages.display import Display
 from codecompass.languages.imports.plain import plain_imports
-from codecompass.languages.language import Definition, Found, Language, RuleContext
+from codecompass.languages.language import Definition, Found, Language, RuleContext, first_child
 from codecompass.languages.nodes import Node
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.uses.patterns import DOUBLE, SINGLE, any_of
@@ -15,7 +15,7 @@ from codecompass.languages.words import word_set
 
 def variable(node: Node, context: RuleContext) -> Iterator[Found]:
     """`let g:name = ..`, and `let name` outside functions."""
-    target = node.named_child(0)
+    target = first_child(node)
     if target is not None and context.enclosing is None and re.fullmatch(r"(?:[gsbtw]:)?\w+", context.text(target)):
         yield Definition(context.text(target).rpartition(":")[2], "var", node)
 

@@ -123,6 +123,19 @@ def test_a_file_cut_anywhere_raises_nothing(name):
 
 
 @pytest.mark.parametrize("name", FOLDERS)
+def test_a_file_with_bytes_changed_at_random_raises_nothing(name):
+    for sample in samples_of(name):
+        source = sample.read_bytes()
+        random_source = random.Random(name)
+        for _ in range(30):
+            changed = bytearray(source)
+            for _ in range(random_source.randrange(1, 20)):
+                changed[random_source.randrange(len(changed))] = random_source.randrange(256)
+
+            extraction(name, bytes(changed).decode("utf-8", "replace").encode(), sample.name)
+
+
+@pytest.mark.parametrize("name", FOLDERS)
 def test_a_golden_sample_has_enough_symbols(name):
     """A directory without samples, or with one that yields little, would pass every other test."""
     found = [extraction(name, sample.read_bytes(), sample.name) for sample in samples_of(name)]

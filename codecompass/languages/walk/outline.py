@@ -157,7 +157,8 @@ def written(kind: SymbolKind, pattern: str, body: str = "", *, several: bool = F
     """Returns a rule by which a node defines what the group 1 of a pattern matches in the first 2,000 characters of its text,
     or each of the names in it with `several`. `body` is as in `defines`."""
     compiled = re.compile(pattern)
-    words = re.compile(r"(?:^|,)\s*(\w+)")
+    words = re.compile(r"(?:^|,)\s*([^\W\d]\w*)")
+    values = re.compile(r"[({\[][^(){}\[\]]*[)}\]]")
 
     def rule(node: Node, context: RuleContext) -> Iterator[Found]:
         own: SymbolKind = _IN_TYPES.get(kind, kind) if context.enclosing in CLASS_LIKE else kind
@@ -169,7 +170,7 @@ def written(kind: SymbolKind, pattern: str, body: str = "", *, several: bool = F
             return
         bodies = (node,) if body == "." else tuple(reach(node, body)) if body else ()
         signature = text.partition("\n")[0] if body else None
-        for name in words.findall(found[1]) if several else [found[1]]:
+        for name in words.findall(values.sub("", values.sub("", found[1]))) if several else [found[1]]:
             yield Definition(name, own, node, bodies, signature=signature)
 
     return rule
