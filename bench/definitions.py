@@ -82,6 +82,8 @@ LEFT_OUT: Final[Mapping[str, frozenset[str]]] = {
     "ruby": frozenset({"library", "describe", "context"}),  # what `require` loads; sentences of tests
     "rust": frozenset({"implementation"}),  # the type's name again
     "sql": frozenset({"label", "variable", "cursor"}),
+    "vhdl": frozenset({"alias", "architecture", "variable"}),  # what it stands for; a block; of processes
+    "verilog": frozenset({"block"}),
     "vim": frozenset({"map"}),  # keys
 }
 """Kinds of ctags that are not definitions of the file, or that nobody looks up."""

@@ -15,12 +15,12 @@ from codecompass.languages.records import Import
 from codecompass.languages.walk.extract import MAX_IMPORT_LENGTH, MAX_IMPORT_PARTS, MAX_IMPORTS_PER_FILE
 
 SEPARATORS = {"php": "\\", "rust": "::", "ruby": "/", "go": "/", "c": "/", "cpp": "/", "objectivec": "/", "bash": "/"}
-SEPARATORS |= dict.fromkeys(("astro", "javascript", "svelte", "typescript", "tsx", "vue", "zig"), "/")
+SEPARATORS |= dict.fromkeys(("astro", "javascript", "svelte", "typescript", "tsx", "vue", "zig", "dart"), "/")
 EXTENSIONS = {
     "bash": "sh", "c": "h", "cpp": "h", "csharp": "cs", "elixir": "ex", "go": "go", "groovy": "groovy", "haskell": "hs",
     "java": "java", "javascript": "js", "kotlin": "kt", "lua": "lua", "objectivec": "h", "php": "php", "python": "py",
     "ruby": "rb", "rust": "rs", "scala": "scala", "swift": "swift", "tsx": "tsx", "typescript": "ts", "zig": "zig",
-    "astro": "astro", "jupyter": "ipynb", "svelte": "svelte", "vue": "vue",
+    "dart": "dart", "elm": "elm", "astro": "astro", "jupyter": "ipynb", "svelte": "svelte", "vue": "vue",
 }  # fmt: skip
 KINDS = ("module", "include", "system", "relative", "mod", "inline:a::a")
 MAX_QUESTIONS = 15_000

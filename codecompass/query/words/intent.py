@@ -23,7 +23,9 @@ from codecompass.store.snapshot import Snapshot
 _URL: Final = lazy.pattern(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _PATH_EXTENSION: Final = lazy.pattern(
     r"[^\s\\/]*[.](?:py|pyi|js|jsx|mjs|cjs|ts|tsx|mts|cts|go|rs|java|c|h|cc|cpp|cxx|hpp|hh|cs|rb|php|kt|kts|swift|scala|sc|sh|bash|lua|ex|exs"
-    r"|hs|zig|sql|md|rst|txt|toml|ya?ml|json|html?|css|scss|vue|svelte|tf|proto|gradle|cfg|ini|xml|lock|mod|sum)(?::\d+)?"
+    r"|hs|zig|sql|md|rst|txt|toml|ya?ml|json|html?|css|scss|vue|svelte|tf|proto|gradle|cfg|ini|xml|lock|mod|sum"
+    r"|adb|ads|asm|bzl|cairo|cljc?|cljs|cu|dart|elm|erl|f90|fsx|gleam|glsl|groovy|hlsl|hrl|jl|mli?|nim|nix|odin|ps1|psm1|purs"
+    r"|rkt|scm|svh|tcl|vhdl?|wgsl)(?::\d+)?"
 )
 _CODE_NAME: Final = lazy.pattern(r"@?[^\W\d][\w$]*(?:(?:::|->|[.#:\\]|\.?\(\*?|\)\.)[^\W\d][\w$]*)*[!?]?(?:\(\)?)?")
 
