@@ -19,7 +19,7 @@ from tree_sitter_language_pack import get_language
 
 from bench.job import layout_for
 from codecompass.identity import canonical_root
-from codecompass.languages import SYMBOL_LANGUAGES, load
+from codecompass.languages import PARSED_LANGUAGES, load
 from codecompass.store.index import WorkspaceIndex
 
 
@@ -77,7 +77,7 @@ def _read(path: str) -> bytes:
 
 
 def _parser(language: str) -> tree_sitter.Parser | None:
-    if language not in SYMBOL_LANGUAGES:
+    if language not in PARSED_LANGUAGES:
         return None
     try:
         return tree_sitter.Parser(get_language(load(language).grammar))  # type: ignore[arg-type]  # one of the pack's literals

@@ -9,7 +9,7 @@ from tree_sitter_language_pack import get_language
 from bench.lexicon.git_repository import SourceFile
 from bench.lexicon.identifier_words import identifier_words, words_of
 from bench.lexicon.records import DefinitionWords
-from codecompass.languages import SYMBOL_LANGUAGES, load
+from codecompass.languages import PARSED_LANGUAGES, load
 from codecompass.languages.detect import language_of
 from codecompass.languages.language import Language
 from codecompass.languages.records import CLASS_LIKE
@@ -35,7 +35,7 @@ class DefinitionReader:
     def read(self, file: SourceFile) -> Iterator[DefinitionWords]:
         """Yields the functions and types of a file in source order, except those without words in their name."""
         name = language_of(file.path, file.source)
-        if name not in SYMBOL_LANGUAGES:
+        if name not in PARSED_LANGUAGES:
             return
         if name not in self._parsers:
             language = load(name)

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from bench.lexicon.identifier_words import identifier_words, words_of
 from bench.lexicon.records import ChangeWords, Repository
-from codecompass.languages import SYMBOL_LANGUAGES
+from codecompass.languages import PARSED_LANGUAGES
 from codecompass.languages.detect import EXTENSIONS
 from codecompass.languages.words import word_set
 from codecompass.scan.path_roles import role_of
@@ -123,7 +123,7 @@ def is_product_source(path: str) -> bool:
     role = role_of(path)
     if role.is_test or role.is_example or role.is_generated or role.is_vendored:
         return False
-    return _language(path) in SYMBOL_LANGUAGES
+    return _language(path) in PARSED_LANGUAGES
 
 
 def changes(git_directory: Path, commit: str, attributes: Path) -> Iterator[ChangeWords]:
@@ -135,7 +135,7 @@ def changes(git_directory: Path, commit: str, attributes: Path) -> Iterator[Chan
         subprocess.CalledProcessError: git could not read all of the history.
     """
     attributes.write_text("".join(f"*.{extension} diff={name}\n" for name, all_of in _DRIVERS for extension in all_of.split()))
-    globs = sorted(f"*{extension}" for extension, language in EXTENSIONS.items() if language in SYMBOL_LANGUAGES)
+    globs = sorted(f"*{extension}" for extension, language in EXTENSIONS.items() if language in PARSED_LANGUAGES)
     command = _command(
         git_directory,
         *("-c", f"core.attributesFile={attributes}", "-c", "diff.algorithm=myers", "-c", "core.quotePath=false"),

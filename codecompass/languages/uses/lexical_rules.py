@@ -131,6 +131,8 @@ class LexicalRules(Struct, frozen=True, kw_only=True):
     """Code in a string: group 1, or if that did not match, the name after the match (`$name`)."""
     words: Callable[[str], ScriptWords] | None = None
     """Finds the names instead of `comments_and_strings` and `name`, in a shell, whose strings nest."""
+    is_skipped: Callable[[str], bool] | None = None
+    """Whether uses are not read in a text, because a program has made it."""
     name: re.Pattern[str]
     """An identifier or keyword."""
     keywords: frozenset[str]

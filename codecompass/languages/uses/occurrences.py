@@ -28,7 +28,9 @@ MAX_USES_PER_FILE: Final = 200_000
 def occurrences(language: str, text: str, symbols: Sequence[Symbol]) -> tuple[NameUses, ...]:
     """Returns the uses of names in `text`, by name; empty for a language without lexical rules. `symbols` are its definitions."""
     rules = lexical_rules(language)
-    return () if rules is None else _File(rules, text, symbols).uses()
+    if rules is None or (rules.is_skipped is not None and rules.is_skipped(text)):
+        return ()
+    return _File(rules, text, symbols).uses()
 
 
 def occurrences_of(language: str, text: str, symbols: Sequence[Symbol], name: str) -> tuple[Use, ...]:

@@ -16,11 +16,14 @@ _NOTHING: Final = lazy.pattern(r"(?!)")
 _WORD: Final = lazy.pattern(r"\S+")
 
 
-def references(family: str, pattern: str, comments: re.Pattern[str] | None = None) -> Callable[[], LexicalRules]:
+def references(
+    family: str, pattern: str, comments: re.Pattern[str] | None = None, is_skipped: Callable[[str], bool] | None = None
+) -> Callable[[], LexicalRules]:
     """Returns what gives the rules of a format of a family.
 
     The groups of `pattern` are roles (`WordRole`, with digits to tell several apart), each around one name or several with blanks
-    or commas between them. `comments` are not searched.
+    or commas between them. `comments` are not searched, nor is a text that
+    `is_skipped`.
     """
     words = lazy.pattern(pattern, re.MULTILINE)
 
@@ -47,6 +50,7 @@ def references(family: str, pattern: str, comments: re.Pattern[str] | None = Non
             own=frozenset(),
             above=frozenset(),
             words=found_in,
+            is_skipped=is_skipped,
         )
 
     return rules
