@@ -72,7 +72,7 @@ def lexical_rules() -> LexicalRules:
         keywords=word_set(
             "addr and as asm bind block break case cast concept const continue converter defer discard distinct div do elif",
             "else end enum except export finally for from func if import in include interface is isnot iterator let macro",
-            "method mixin mod nil not notin object of or out proc ptr raise ref return shl shr static template try tuple type",
+            "method mixin mod nil not notin object of or out proc ptr ref raise return shl shr static template try tuple type",
             "using var when while xor yield int float string bool char seq result true false void",
         ),
         member_marks=".",
