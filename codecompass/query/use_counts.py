@@ -25,7 +25,7 @@ MAX_DEFINITIONS: Final = 100
 MAX_FILES: Final = 200
 """Files that may use a name, above which it is not bound. Names within this bound took up to 0.3 s each."""
 
-_WITHOUT_USES: Final = frozenset({"use", "test", "impl", "section"})
+_WITHOUT_USES: Final = frozenset({"use", "test", "impl", "section", "key"})
 """Kinds that nothing refers to by name."""
 
 

@@ -12,7 +12,7 @@ import trio
 from markupsafe import Markup
 from msgspec import Struct
 
-from codecompass.languages import SYMBOL_LANGUAGES
+from codecompass.languages import PARSED_LANGUAGES
 from codecompass.languages.detect import language_of
 from codecompass.nurseries import open_nursery
 from codecompass.protocol.metadata import Metadata
@@ -111,7 +111,7 @@ class FilePages:
             "part": part,
             "line": line,
             "view": RENDERED if part.document is not None else "",
-            "is_counted": part.document is None and not ref and part.language in SYMBOL_LANGUAGES,
+            "is_counted": part.document is None and not ref and part.language in PARSED_LANGUAGES,
             "has_views": part.language == LANGUAGE,
             "why_not_rendered": why_not,
             "part_lines": PART_LINES,
