@@ -227,7 +227,7 @@ async def test_a_comparison_during_which_the_tree_is_switched_is_not_fresh(two, 
     await two.sync()
     from codecompass.store import drift
 
-    real = drift.find_changes
+    real = drift.scan
 
     def switch_meanwhile(*arguments, **options):
         found = real(*arguments, **options)
@@ -236,5 +236,5 @@ async def test_a_comparison_during_which_the_tree_is_switched_is_not_fresh(two, 
 
     with two.index.snapshot() as snapshot:
         assert find_drift(snapshot, str(two.root), LIMITS.rules, LIMITS.fingerprint).is_fresh
-        monkeypatch.setattr(drift, "find_changes", switch_meanwhile)
+        monkeypatch.setattr(drift, "scan", switch_meanwhile)
         assert not find_drift(snapshot, str(two.root), LIMITS.rules, LIMITS.fingerprint).is_fresh

@@ -77,7 +77,7 @@ from shop.prices import total
 def test_total_is_a_sum():
     assert total([]) == 0
 """,
-    "notes.md": "# Notes\n\nfirst\n",
+    "notes.txt": "# Notes\n\nfirst\n",
 }
 
 
@@ -253,14 +253,14 @@ def test_staged_and_committed_changes_count_against_the_default_branch(shop):
 
 
 def test_lines_in_no_definition_are_given_and_files_without_a_grammar_too(shop):
-    shop.write({"notes.md": "# Notes\n\nsecond\n"})
+    shop.write({"notes.txt": "# Notes\n\nsecond\n"})
     edited(shop, "shop/orders.py", ("import Basket, total", "import Basket, total, with_tax"))
 
     reply = answers(shop)
 
     assert [(item.change, item.path, item.pieces[0].added) for item in reply.items] == [
         ("lines", "shop/orders.py", ("from shop.prices import Basket, total, with_tax",)),
-        ("lines", "notes.md", ("second",)),
+        ("lines", "notes.txt", ("second",)),
     ]
 
 
@@ -277,7 +277,7 @@ def test_two_commits_are_compared_and_users_said_to_be_those_of_the_working_tree
 
 def test_a_path_filter_leaves_what_fits(shop):
     edited(shop, "shop/prices.py", ("RATE = 0.2", "RATE = 0.3"))
-    shop.write({"notes.md": "other\n", "tests/test_new.py": "def test_new():\n    pass\n"})
+    shop.write({"notes.txt": "other\n", "tests/test_new.py": "def test_new():\n    pass\n"})
 
     assert [file.path for file in answers(shop, path="**/*.py,!tests/**").files] == ["shop/prices.py"]
     with pytest.raises(InvalidInput, match="path"):
@@ -390,7 +390,7 @@ def test_an_answer_keeps_its_budget_and_counts_what_it_leaves_out(shop, form):
 # Hostile input.
 
 
-@pytest.mark.parametrize("name", ["-rf", "--output=/tmp/x", "a..b", ":/x", "HEAD:notes.md", "x" * 300, "nowhere"])
+@pytest.mark.parametrize("name", ["-rf", "--output=/tmp/x", "a..b", ":/x", "HEAD:notes.txt", "x" * 300, "nowhere"])
 @pytest.mark.parametrize("field", ["base", "head"])
 def test_what_names_no_commit_is_refused_by_its_field(shop, field, name):
     with pytest.raises((InvalidInput, RefNotIndexed)) as caught:

@@ -23,7 +23,7 @@ def test_the_script_is_valid_for_its_shell(cli, shell):
         ("codecompass projects re", ["rename", "remove"]),
         ("codecompass search --mo", ["--mode"]),
         ("codecompass search --mode l", ["literal"]),
-        ("codecompass locate --kind me", ["method"]),
+        ("codecompass locate --kind met", ["method"]),
         ("codecompass completion z", ["zsh"]),
     ],
 )
