@@ -42,7 +42,7 @@ from codecompass.languages.table import LANGUAGES
         ("", "text"),
         ("odd/\udcff.rs", "rust"),
         ("src/kernel.cu", "cuda"),
-        ("BUILD", "starlark"),
+        ("BUILD", "bazel"),
         ("Jenkinsfile", "groovy"),
         ("build.gradle", "groovy"),
     ],

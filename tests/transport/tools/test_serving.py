@@ -107,7 +107,7 @@ async def test_waiting_gives_the_counts_of_the_finished_job_and_the_job_itself(s
     reply = json.loads(answer.payload)
     assert client.n_followed == 1
     assert answer.job.state.job_id == reply["job_id"]
-    assert (reply["status"], reply["file_count"], reply["changed_files"], reply["symbol_count"]) == ("published", 5, 6, 13)
+    assert (reply["status"], reply["file_count"], reply["changed_files"], reply["symbol_count"]) == ("published", 5, 6, 14)
     assert reply["duration_seconds"] > 0
     assert reply["metadata"]["indexing_status"] == "ready"
 
@@ -121,7 +121,7 @@ async def test_what_a_job_says_at_its_end_is_what_the_call_would_have_said_had_i
     later = json.loads(answer.at_end(end).payload)
 
     assert json.loads(answer.payload)["status"] == "running"
-    assert (later["status"], later["file_count"], later["symbol_count"]) == ("published", 5, 13)
+    assert (later["status"], later["file_count"], later["symbol_count"]) == ("published", 5, 14)
     assert later["job_id"] == end.job_id
     assert (later["metadata"]["indexing_status"], later["metadata"]["result_completeness"]) == ("ready", "complete")
 
