@@ -191,7 +191,6 @@ class UsesUpkeep:
             await self._wanted.wait()
             self._wanted = trio.Event()
             published = self._published
-            self.is_working = True
             try:
                 n_files = await self._tree.read_uses(self._give_way)
                 self._checked = published
@@ -208,6 +207,8 @@ class UsesUpkeep:
                 self.is_working = False
 
     async def _give_way(self) -> None:
+        # Called before files are read, so not if there are none.
+        self.is_working = True
         with trio.move_on_after(LONGEST_PAUSE_SECONDS):
             while self._is_busy():  # noqa: ASYNC110 (a question takes a few milliseconds)
                 await trio.sleep(PAUSE_SECONDS)
