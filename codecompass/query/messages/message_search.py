@@ -253,6 +253,8 @@ def _part_finder(
 def _compiled(pattern: str) -> "re2._Regexp":
     """Compiles a pattern that ignores case."""
     options = re2.Options()
+    # A message of many words can need more memory than RE2 may take: it then matches more slowly.
+    options.log_errors = False
     options.case_sensitive = False
     options.never_capture = True
     return re2.compile(pattern.encode(), options=options)
