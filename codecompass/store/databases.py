@@ -3,7 +3,7 @@
 To read a database in WAL mode SQLite first creates the index of the log (`-shm`), which needs space and a writable directory. If
 that fails, there are fallbacks, the safest first:
 
-    mode=ro         the normal way: the log and its index exist or can be created
+    mode=ro         the normal way, but on a read-only disk: the log and its index exist or can be created
     immutable=1     the log is missing or empty. Nothing is locked, so the reader checks afterwards whether the files have
                     changed
     a copy          there is a log, and its index cannot be created: both files are copied to a writable directory
@@ -133,19 +133,29 @@ def connect_for_reading(path: Path) -> ReadConnection:
 
     Raises sqlite3.OperationalError if the file is missing or none of them works, DatabaseError if it is not a database.
     """
+    may_be_locked = not _is_on_read_only_disk(path)
     try:
-        return ReadConnection(_tried(connect(path, mode="ro")), path)
+        if may_be_locked:
+            return ReadConnection(_tried(connect(path, mode="ro")), path)
     except sqlite3.OperationalError as error:
         if not is_refusal(error) or not os.access(path, os.R_OK):
             raise
-        refused = error
     stamp = _stamp_of(path)
     if not log_size(path):
         return ReadConnection(_tried(connect(path, mode="ro", immutable=True)), path, stamp)
-    copied = _copied(path, stamp)
-    if copied is None:
-        raise refused
-    return copied
+    return _copied(path, stamp) or ReadConnection(_tried(connect(path, mode="ro")), path)
+
+
+def _is_on_read_only_disk(path: Path) -> bool:
+    """Whether nothing can be written beside a database.
+
+    An index of the log that is left there opens for reading alone, and SQLite keeps it so for all connections of the process: none
+    could write once the disk can be written again.
+    """
+    try:
+        return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+    except OSError:
+        return False
 
 
 def log_size(path: Path) -> int:

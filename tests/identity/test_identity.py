@@ -20,6 +20,9 @@ from tests.support.sample import SAMPLE
 from tests.support.workspace import TestWorkspace
 from tests.transport.tools.test_transcripts import TRANSCRIPTS
 
+SOCKETS = shutil.ignore_patterns("servers")
+"""What a copy of a data directory leaves out: nobody listens there."""
+
 SEED = 304
 N_CALLS = (160, 50)
 """Random calls in CI, and for each unit of `--soak-scale`."""
@@ -66,7 +69,7 @@ async def test_the_golden_calls_are_answered_alike_on_every_transport(repository
 
     async def listen(transport, number):
         home = tmp_path / f"home-{number}"
-        shutil.copytree(repository.home, home)
+        shutil.copytree(repository.home, home, ignore=SOCKETS)
         async with teller(transport, home) as tell:
             heard[transport] = [masked(await tell(tool, arguments)) for tool, arguments in calls]
 
@@ -126,7 +129,7 @@ async def check_tree(workspace, tmp_path, n_calls):
             home = workspace.home
             if transport.startswith("stdio"):
                 home = tmp_path / f"home-{number}"
-                shutil.copytree(workspace.home, home)
+                shutil.copytree(workspace.home, home, ignore=SOCKETS)
             tellers[transport] = await stack.enter_async_context(teller(transport, home, url))
         for tool, arguments in calls:
             heard = {}
