@@ -149,8 +149,8 @@ def connect_for_reading(path: Path) -> ReadConnection:
 def _is_on_read_only_disk(path: Path) -> bool:
     """Whether nothing can be written beside a database.
 
-    An index of the log that is left there opens for reading alone, and SQLite keeps it so for all connections of the process: none
-    could write once the disk can be written again.
+    An index of the log that is left there opens for reading alone, and SQLite keeps it so for all connections of the process:
+    none could write once the disk can be written again.
     """
     try:
         return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
