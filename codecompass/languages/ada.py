@@ -10,7 +10,7 @@ from codecompass.languages.language import DESCEND, Definition, Found, Language,
 from codecompass.languages.nodes import Node
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.uses.patterns import DASHES, NAME, any_of
-from codecompass.languages.walk.outline import descend, imports, reach, written
+from codecompass.languages.walk.node_rules import descend, imports, reach, written
 from codecompass.languages.words import word_set
 
 _SUBPROGRAM: Final = r"(?i)(?:(?:not\s+)?overriding\s+)?(?:procedure|function)\s+([\w.]+|\"[^\"]+\")"

@@ -23,7 +23,7 @@ from codecompass.languages.uses.patterns import (
     supertypes_after_colon,
     typed_declaration,
 )
-from codecompass.languages.walk.outline import defines, descend, reach
+from codecompass.languages.walk.node_rules import defines, descend, reach
 from codecompass.languages.words import word_set
 from codecompass.languages.written_types import WrittenTypes
 

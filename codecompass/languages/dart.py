@@ -21,7 +21,7 @@ from codecompass.languages.uses.patterns import (
     declared,
     typed_declaration,
 )
-from codecompass.languages.walk.outline import defines, descend, imports, or_descend, underscore_is_private
+from codecompass.languages.walk.node_rules import defines, descend, imports, or_descend, underscore_is_private
 from codecompass.languages.walk.source_text import comment_above
 from codecompass.languages.words import word_set
 from codecompass.languages.written_types import WrittenTypes

@@ -8,7 +8,7 @@ from codecompass.languages.language import Language, RuleContext, leading_commen
 from codecompass.languages.nodes import Node
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.uses.patterns import CHARACTER, DASHES, DOUBLE, NAME, TRIPLE, any_of, declared
-from codecompass.languages.walk.outline import defines, imports
+from codecompass.languages.walk.node_rules import defines, imports
 from codecompass.languages.words import word_set
 
 

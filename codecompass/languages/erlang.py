@@ -10,7 +10,7 @@ from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.uses.patterns import DOUBLE_LINES, SINGLE, any_of, declared
-from codecompass.languages.walk.outline import defines, imports, merged, note_clauses, reach
+from codecompass.languages.walk.node_rules import defines, imports, merged, note_clauses, reach
 from codecompass.languages.words import word_set
 
 

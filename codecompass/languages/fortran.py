@@ -10,7 +10,7 @@ from codecompass.languages.nodes import Node
 from codecompass.languages.records import SymbolKind
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.uses.patterns import NAME, any_of
-from codecompass.languages.walk.outline import descend, imports, reach
+from codecompass.languages.walk.node_rules import descend, imports, reach
 from codecompass.languages.words import word_set
 
 

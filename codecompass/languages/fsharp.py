@@ -10,7 +10,7 @@ from codecompass.languages.language import Definition, Descend, Found, Language,
 from codecompass.languages.nodes import Node
 from codecompass.languages.uses.lexical_rules import LexicalRules, SupertypeForms
 from codecompass.languages.uses.patterns import CHARACTER, DOUBLE_LINES, NAME, SLASHES, TRIPLE, any_of, declared
-from codecompass.languages.walk.outline import defines, descend, imports, reach
+from codecompass.languages.walk.node_rules import defines, descend, imports, reach
 from codecompass.languages.words import word_set
 from codecompass.languages.written_types import WrittenTypes
 

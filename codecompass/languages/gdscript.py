@@ -21,7 +21,7 @@ from codecompass.languages.uses.patterns import (
     declared,
     loop,
 )
-from codecompass.languages.walk.outline import defines, imports, underscore_is_private, written
+from codecompass.languages.walk.node_rules import defines, imports, underscore_is_private, written
 from codecompass.languages.words import word_set
 from codecompass.languages.written_types import WrittenTypes
 

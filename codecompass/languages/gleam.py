@@ -9,7 +9,7 @@ from codecompass.languages.nodes import Node
 from codecompass.languages.records import Visibility
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.uses.patterns import DOUBLE_LINES, NAME, SLASHES, any_of, named_value
-from codecompass.languages.walk.outline import defines, descend, imports, reach
+from codecompass.languages.walk.node_rules import defines, descend, imports, reach
 from codecompass.languages.words import word_set
 from codecompass.languages.written_types import WrittenTypes
 

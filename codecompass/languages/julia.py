@@ -10,7 +10,7 @@ from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Import, SymbolKind
 from codecompass.languages.uses import patterns
 from codecompass.languages.uses.lexical_rules import LexicalRules, SupertypeForms
-from codecompass.languages.walk.outline import defines, descend, reach
+from codecompass.languages.walk.node_rules import defines, descend, reach
 from codecompass.languages.words import word_set
 from codecompass.languages.written_types import WrittenTypes
 

@@ -6,7 +6,7 @@ from codecompass.languages.display import Display
 from codecompass.languages.language import Language
 from codecompass.languages.uses.lexical_rules import LexicalRules, SupertypeForms
 from codecompass.languages.uses.patterns import DOUBLE, NAME, NAMES, any_of, declared
-from codecompass.languages.walk.outline import defines, descend, written
+from codecompass.languages.walk.node_rules import defines, descend, written
 from codecompass.languages.words import word_set
 
 

@@ -11,7 +11,7 @@ from codecompass.languages.nodes import Node
 from codecompass.languages.records import FUNCTION_LIKE, Import, SymbolKind, Visibility
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.uses.patterns import CHARACTER, DOUBLE, HASH, NAME, TRIPLE, after, any_of, loop, named_value
-from codecompass.languages.walk.outline import defines, descend, reach
+from codecompass.languages.walk.node_rules import defines, descend, reach
 from codecompass.languages.words import word_set
 from codecompass.languages.written_types import WrittenTypes
 

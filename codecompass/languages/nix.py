@@ -10,7 +10,7 @@ from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.uses.patterns import BLOCK, DOUBLE_LINES, HASH, any_of
-from codecompass.languages.walk.outline import descend
+from codecompass.languages.walk.node_rules import descend
 from codecompass.languages.words import word_set
 
 _PATH = re.compile(r"(?<![\w./])\.{1,2}/[\w./\-]+")

@@ -14,7 +14,7 @@ from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import
 from codecompass.languages.uses import patterns
 from codecompass.languages.uses.lexical_rules import LexicalRules
-from codecompass.languages.walk.outline import defines, descend, imports, reach, value_or_function
+from codecompass.languages.walk.node_rules import defines, descend, imports, reach, value_or_function
 from codecompass.languages.words import word_set
 
 

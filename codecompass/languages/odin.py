@@ -7,7 +7,7 @@ from codecompass.languages.imports.plain import plain_imports
 from codecompass.languages.language import Language
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.uses.patterns import BLOCK, CHARACTER, COMMON_KEYWORDS, DOUBLE, NAME, SLASHES, any_of, declared
-from codecompass.languages.walk.outline import defines, imports
+from codecompass.languages.walk.node_rules import defines, imports
 from codecompass.languages.words import word_set
 from codecompass.languages.written_types import WrittenTypes
 

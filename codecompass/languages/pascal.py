@@ -11,7 +11,7 @@ from codecompass.languages.nodes import Node
 from codecompass.languages.records import SymbolKind
 from codecompass.languages.uses.lexical_rules import LexicalRules, SupertypeForms
 from codecompass.languages.uses.patterns import NAME, SLASHES, any_of
-from codecompass.languages.walk.outline import defines, descend, imports, reach, written
+from codecompass.languages.walk.node_rules import defines, descend, imports, reach, written
 from codecompass.languages.words import word_set
 
 _TYPES: Final[dict[str, SymbolKind]] = {"declClass": "class", "declIntf": "interface", "declHelper": "impl", "type": "type"}

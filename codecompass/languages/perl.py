@@ -12,7 +12,7 @@ from codecompass.languages.records import Import
 from codecompass.languages.uses import patterns
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.walk.heads import heads
-from codecompass.languages.walk.outline import descend, reach, underscore_is_private
+from codecompass.languages.walk.node_rules import descend, reach, underscore_is_private
 from codecompass.languages.words import word_set
 
 _PRAGMAS: Final = word_set("strict warnings utf8 feature lib vars overload integer bigint bytes experimental open")

@@ -15,7 +15,7 @@ from codecompass.languages.uses import patterns
 from codecompass.languages.uses.lexical_rules import LexicalRules, SupertypeForms
 from codecompass.languages.walk.block_tests import BlockTestSyntax
 from codecompass.languages.walk.heads import heads
-from codecompass.languages.walk.outline import defines, descend
+from codecompass.languages.walk.node_rules import defines, descend
 from codecompass.languages.words import word_set
 
 _MODULE: Final = re.compile(

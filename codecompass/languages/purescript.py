@@ -10,7 +10,7 @@ from codecompass.languages.language import Found, Language, RuleContext, leading
 from codecompass.languages.nodes import Node
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.uses.patterns import CHARACTER, DASHES, DOUBLE, TRIPLE, any_of, declared
-from codecompass.languages.walk.outline import defines, imports, merged, note_clauses, written
+from codecompass.languages.walk.node_rules import defines, imports, merged, note_clauses, written
 from codecompass.languages.words import word_set
 
 

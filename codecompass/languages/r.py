@@ -11,7 +11,7 @@ from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, Import
 from codecompass.languages.uses import patterns
 from codecompass.languages.uses.lexical_rules import LexicalRules
-from codecompass.languages.walk.outline import descend, reach
+from codecompass.languages.walk.node_rules import descend, reach
 from codecompass.languages.words import word_set
 
 _CLASSES: Final = frozenset({"R6Class", "setRefClass", "ggproto", "new_class"})

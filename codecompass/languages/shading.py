@@ -13,7 +13,7 @@ from codecompass.languages.language import Language
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.uses.patterns import BLOCK, NAME, SLASHES, any_of, declared, named_value
 from codecompass.languages.walk.heads import heads
-from codecompass.languages.walk.outline import defines
+from codecompass.languages.walk.node_rules import defines
 from codecompass.languages.words import word_set
 from codecompass.languages.written_types import WrittenTypes
 

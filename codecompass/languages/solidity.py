@@ -18,7 +18,7 @@ from codecompass.languages.uses.patterns import (
     any_of,
     typed_declaration,
 )
-from codecompass.languages.walk.outline import defines, imports
+from codecompass.languages.walk.node_rules import defines, imports
 from codecompass.languages.words import word_set
 from codecompass.languages.written_types import WrittenTypes
 

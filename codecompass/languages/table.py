@@ -215,7 +215,7 @@ LANGUAGES: Final[Mapping[str, Row]] = {
         module="yaml",
         is_read_as_text=True,
     ),
-    # Languages whose modules are mostly tables (`walk/outline.py`).
+    # Languages whose modules are mostly tables (`walk/node_rules.py`).
     "clojure": Row(extensions=".clj .cljc .cljs .bb .edn", interpreters="bb clojure", aliases="clj", module="lisps"),
     "commonlisp": Row(extensions=".lisp .cl .lsp .asd", interpreters="sbcl", aliases="lisp", module="lisps"),
     "cuda": Row(extensions=".cu .cuh", module="shading"),

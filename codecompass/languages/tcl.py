@@ -10,7 +10,7 @@ from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Import
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.uses.patterns import DOUBLE_LINES, any_of
-from codecompass.languages.walk.outline import defines, descend, or_descend, reach
+from codecompass.languages.walk.node_rules import defines, descend, or_descend, reach
 from codecompass.languages.words import word_set
 
 

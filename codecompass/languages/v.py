@@ -14,7 +14,7 @@ from codecompass.languages.records import Visibility
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.uses.patterns import BLOCK, COMMON_KEYWORDS, DOUBLE, NAME, SINGLE, SLASHES, any_of, declared
 from codecompass.languages.walk.heads import heads
-from codecompass.languages.walk.outline import defines, imports
+from codecompass.languages.walk.node_rules import defines, imports
 from codecompass.languages.words import word_set
 
 

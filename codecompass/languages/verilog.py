@@ -7,7 +7,7 @@ from codecompass.languages.imports.plain import plain_imports
 from codecompass.languages.language import DESCEND, Language
 from codecompass.languages.uses.lexical_rules import LexicalRules, SupertypeForms
 from codecompass.languages.uses.patterns import BLOCK, DOLLAR_NAME, DOUBLE, SLASHES, any_of
-from codecompass.languages.walk.outline import defines, descend, imports, or_descend, written
+from codecompass.languages.walk.node_rules import defines, descend, imports, or_descend, written
 from codecompass.languages.words import word_set
 
 _DATA = (

@@ -8,7 +8,7 @@ from codecompass.languages.language import DESCEND, Language
 from codecompass.languages.records import Import
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.uses.patterns import DASHES, DOUBLE, NAME, any_of
-from codecompass.languages.walk.outline import defines, descend, imports, written
+from codecompass.languages.walk.node_rules import defines, descend, imports, written
 from codecompass.languages.words import word_set
 
 

@@ -9,7 +9,7 @@ from codecompass.languages.language import Definition, Found, Language, RuleCont
 from codecompass.languages.nodes import Node
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.uses.patterns import DOUBLE, SINGLE, any_of
-from codecompass.languages.walk.outline import defines, descend, imports, written
+from codecompass.languages.walk.node_rules import defines, descend, imports, written
 from codecompass.languages.words import word_set
 
 

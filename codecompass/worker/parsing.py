@@ -17,7 +17,7 @@ from codecompass.languages.uses.occurrences import occurrences
 from codecompass.languages.uses.packed_uses import packed
 from codecompass.languages.walk.embedded import embedded_code
 from codecompass.languages.walk.extract import Extraction, extract, parse
-from codecompass.languages.walk.outlined import outlined
+from codecompass.languages.walk.text_symbols import outlined
 from codecompass.units import SECONDS
 from codecompass.worker.messages import Batch, FileSymbols, FileText
 

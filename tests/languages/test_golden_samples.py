@@ -17,7 +17,7 @@ from codecompass.languages.records import Import, Symbol
 from codecompass.languages.uses.occurrences import occurrences, occurrences_of
 from codecompass.languages.walk.embedded import embedded_code
 from codecompass.languages.walk.extract import Extraction, extract, parse
-from codecompass.languages.walk.outlined import outlined
+from codecompass.languages.walk.text_symbols import outlined
 
 TESTDATA = Path(__file__).parent.parent / "testdata" / "languages"
 FOLDERS = sorted(folder.name for folder in TESTDATA.iterdir() if folder.is_dir())

@@ -11,7 +11,7 @@ from codecompass.languages.uses.code_only import code_only
 from codecompass.languages.uses.lexical_rules import known_rules, lexical_rules
 from codecompass.languages.uses.occurrences import occurrences
 from codecompass.languages.walk.extract import extract, parse
-from codecompass.languages.walk.outlined import outlined
+from codecompass.languages.walk.text_symbols import outlined
 from codecompass.languages.words import word_set
 from codecompass.worker.parsing import interrupting_limit
 

@@ -8,7 +8,7 @@ from codecompass import languages
 from codecompass.languages.records import DOCUMENT_KINDS, SYMBOL_KINDS
 from codecompass.languages.table import LANGUAGES
 from codecompass.languages.uses.occurrences import occurrences
-from codecompass.languages.walk.outlined import outlined
+from codecompass.languages.walk.text_symbols import outlined
 from codecompass.worker.parsing import interrupting_limit
 from tests.languages.test_golden_samples import TESTDATA, samples_of
 
