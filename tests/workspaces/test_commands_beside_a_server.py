@@ -13,9 +13,14 @@ from tests.workspaces.machine import Machine, word
 
 pytestmark = [pytest.mark.interaction, pytest.mark.skipif(sys.platform != "linux", reason="only Linux watches exactly")]
 
-ASKING = """
+PATIENCE_MS = 60_000
+"""How long a command waits for a server here, because a busy machine must not change what is asserted."""
+
+ASKING = f"""
 import sys
 from codecompass.cli.main import main
+from codecompass.store import server_sockets
+server_sockets.CONNECT_SECONDS = {PATIENCE_MS / 1000}
 code = main(sys.argv[1:])
 print("compared" if "codecompass.scan.walk" in sys.modules else "told", file=sys.stderr)
 sys.exit(code)
@@ -46,6 +51,7 @@ class Shell:
 
 @pytest.fixture
 def shell(machine):
+    machine.environment["CODECOMPASS_QUERY_FRESHNESS_WAIT_MS"] = str(PATIENCE_MS)
     root = machine.project("shop", {"src/cart.py": "class Cart:\n    pass\n"})
     machine.index(root)
     return Shell(machine, root)
