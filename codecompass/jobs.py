@@ -4,7 +4,7 @@
          \\__________\\-> interrupted            recorded by a process that finds the job's process dead
 
 `Job` has two subclasses: `JobState` (actors/job_state.py) is a job of this process, `JobRecord` (store/job_log.py) its entry in
-the registry, which every process can read. Protocol, health and resources are each made from a `Job` by one function.
+the registry, which every process can read. What clients and people see of a job is a `JobView` (protocol/job_views.py).
 """
 
 from typing import Final, Literal
@@ -125,6 +125,11 @@ class Job(Struct, frozen=True, kw_only=True):
     def has_ended(self) -> bool:
         """Whether the job is over."""
         return self.status in _ENDED
+
+    @property
+    def message(self) -> str:
+        """One line that says how far the job is, or how it ended."""
+        return f"Error: {self.error}" if self.error else f"The job is {self.status}."
 
 
 class Interruption(Struct, frozen=True):

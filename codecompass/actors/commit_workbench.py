@@ -23,10 +23,11 @@ from codecompass.actors.messages import Query
 from codecompass.actors.tools import Tools
 from codecompass.actors.workbench import wait_unlocked
 from codecompass.jobs import Progress
+from codecompass.protocol.job_views import active_job
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import IndexStatus
 from codecompass.query.options import QueryOptions
-from codecompass.query.status import JobsState, active_job
+from codecompass.query.status import JobsState
 from codecompass.scan.git_revisions import NamedCommit
 from codecompass.scan.git_roots import GitRoots
 from codecompass.settings import Settings

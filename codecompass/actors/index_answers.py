@@ -25,12 +25,13 @@ from codecompass.actors.tree_comparison import Comparison, TreeComparison
 from codecompass.errors import DeadlineExceeded, IndexDamaged
 from codecompass.jobs import Interruption
 from codecompass.log import get_logger
+from codecompass.protocol.job_views import active_job, ended_job
 from codecompass.protocol.metadata import FreshnessStatus, IndexingStatus, SchemaStatus
 from codecompass.protocol.replies import Reply
 from codecompass.protocol.requests import FreshnessPolicy, IndexStatus
 from codecompass.query.metadata import CHANGED_SOMEWHERE, HEAD_HAS_MOVED
 from codecompass.query.options import QueryOptions
-from codecompass.query.status import JobsState, active_job, jobs_state, unpublished_job
+from codecompass.query.status import JobsState, jobs_state
 from codecompass.scan.git_repository import read_head
 from codecompass.settings import Settings
 from codecompass.store.drift import stale_error
@@ -176,7 +177,7 @@ class IndexAnswers:
             jobs = replace(jobs, active_job=active_job(context.active_job))
         if not jobs.recent_jobs and context.index.meta is None and context.last_job is not None:
             # The records of a forgotten project are gone.
-            jobs = replace(jobs, recent_jobs=(unpublished_job(context.last_job),))
+            jobs = replace(jobs, recent_jobs=(ended_job(context.last_job),))
         compared, ref = None, ""
         if context.index.meta is not None and context.refusal and context.freshness != "fresh":
             compared = await self._comparison.compare()

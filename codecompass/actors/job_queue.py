@@ -13,7 +13,7 @@ from typing import Final
 import trio
 
 from codecompass.actors.job_run import JobRun
-from codecompass.actors.job_state import JobState, JobView, OwnedJob
+from codecompass.actors.job_state import JobHandle, JobState, OwnedJob
 from codecompass.actors.known_index import KnownIndex
 from codecompass.actors.messages import StartJob
 from codecompass.actors.tracking import ChangeTracker
@@ -52,7 +52,7 @@ class JobQueue:
         index: KnownIndex,
         changes: ChangeTracker,
         nursery: trio.Nursery,
-        remember: Callable[[JobView], None],
+        remember: Callable[[JobHandle], None],
         announce: Callable[[], None],
         commit: NamedCommit | None = None,
     ) -> None:
@@ -82,7 +82,7 @@ class JobQueue:
         return self._running is not None
 
     @property
-    def active_view(self) -> JobView | None:
+    def active_view(self) -> JobHandle | None:
         """The visible job, to follow it; None for a job that merely checks for changes."""
         run = self._next or self._running
         return run.job if run is not None and run.is_visible else None
@@ -103,7 +103,7 @@ class JobQueue:
         """Waits until a job has ended, even if another follows it, or the first index can be read."""
         await self._progressed.wait()
 
-    def start(self, message: StartJob) -> JobView:
+    def start(self, message: StartJob) -> JobHandle:
         """Starts the requested job or joins one that does the same. Raises IndexInProgress if neither is possible."""
         run = self._running
         if run is None:
@@ -153,7 +153,7 @@ class JobQueue:
         elif trio.current_time() >= self._retry_at and not self.is_forgotten:
             self._launch(cause, force=False, is_explicit=False)
 
-    def rebuild(self, damage: CodeCompassError) -> JobView:
+    def rebuild(self, damage: CodeCompassError) -> JobHandle:
         """Abandons the damaged index. Returns the job that rebuilds it, started now or earlier."""
         self._index.mark_damaged(damage.message)
         self._changes.note(None)

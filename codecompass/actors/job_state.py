@@ -85,13 +85,29 @@ class JobState(Job, frozen=True, kw_only=True):
     """Set once the job has published."""
 
     @property
+    def message(self) -> str:
+        """One line that says how far the job is, or how it ended."""
+        match self.status:
+            case "published":
+                report = self.report
+                if report is None:
+                    return "Index is up to date"
+                return f"Indexed {report.file_count} files, {report.symbol_count} symbols in {report.duration_seconds:.1f}s"
+            case "cancelled":
+                return "Cancelled. The index is as it was before."
+            case "failed" | "interrupted":
+                return f"Error: {self.error or 'the job was interrupted'}"
+            case _:
+                return self.progress.message
+
+    @property
     def outcome(self) -> JobOutcome:
         """What the registry records at the end of the job."""
         done = JobOutcome(progress=self.progress.recorded()) if self.report is None else self.report.outcome
         return msgspec.structs.replace(done, mode=self.mode, error=self.error, error_code=self.error_code)
 
 
-class JobView:
+class JobHandle:
     """A job as others see it: read its state, wait for changes."""
 
     def __init__(self, state: JobState) -> None:
@@ -116,7 +132,7 @@ class JobView:
         return self._state
 
 
-class OwnedJob(JobView):
+class OwnedJob(JobHandle):
     """A job as its workspace holds it, which alone may change its state."""
 
     def update(self, state: JobState) -> None:

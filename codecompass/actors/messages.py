@@ -2,7 +2,7 @@
 
     Query     -> the reply Struct of its tool
     Settle    -> Settled: the freshness of the index afterwards
-    StartJob  -> JobView: the job that does it, new or joined
+    StartJob  -> JobHandle: the job that does it, new or joined
     CancelJob -> bool: whether there was such a job to cancel
     each      -> or a CodeCompassError instead
 
@@ -20,7 +20,7 @@ from typing import Final
 import trio
 from msgspec import Struct
 
-from codecompass.actors.job_state import JobView
+from codecompass.actors.job_state import JobHandle
 from codecompass.actors.question import Question
 from codecompass.errors import Cancelled, CodeCompassError, WorkspaceBusy
 from codecompass.protocol.metadata import FreshnessStatus
@@ -37,7 +37,7 @@ RETRY_AFTER_MS: Final = 250
 class Query(Question, frozen=True, kw_only=True):
     """A question to the index of a workspace."""
 
-    tell_job: Callable[[JobView], None] | None = None
+    tell_job: Callable[[JobHandle], None] | None = None
     """Called from another task with the job that the question has to wait for, if any; it must not block."""
     is_internal: bool = False
     """Whether the server itself asks, to have work done: nothing of the question leaves the machine."""
@@ -74,7 +74,7 @@ class CancelJob(Struct, frozen=True, kw_only=True):
 
 WorkspaceMessage = Query | Settle | StartJob | CancelJob
 
-Outcome = Reply | Settled | JobView | bool | CodeCompassError
+Outcome = Reply | Settled | JobHandle | bool | CodeCompassError
 
 
 class MailboxClosed(Exception):
@@ -128,7 +128,7 @@ class Mailbox:
         """Whether the mailbox refuses further messages. A method, so that mypy does not narrow it across an await."""
         return self._is_closed
 
-    async def ask(self, message: WorkspaceMessage, request_id: str = "") -> Reply | Settled | JobView | bool:
+    async def ask(self, message: WorkspaceMessage, request_id: str = "") -> Reply | Settled | JobHandle | bool:
         """Posts a message and returns its answer; an answer that is a CodeCompassError is raised.
 
         Raises WorkspaceBusy at once if the mailbox is full, MailboxClosed if it is closed.

@@ -6,7 +6,7 @@ from typing import Literal, Protocol, overload
 
 from msgspec import Struct
 
-from codecompass.actors.job_state import JobState, JobView
+from codecompass.actors.job_state import JobHandle, JobState
 from codecompass.actors.messages import CancelJob, Query, Settle, Settled, StartJob
 from codecompass.jobs import Interruption
 from codecompass.protocol.metadata import FreshnessStatus, IndexingStatus, SchemaStatus
@@ -95,6 +95,6 @@ class WorkspaceHandle(Protocol):
     @overload
     async def ask(self, message: Settle, *, request_id: str = "") -> Settled: ...
     @overload
-    async def ask(self, message: StartJob, *, request_id: str = "") -> JobView: ...
+    async def ask(self, message: StartJob, *, request_id: str = "") -> JobHandle: ...
     @overload
     async def ask(self, message: CancelJob, *, request_id: str = "") -> bool: ...

@@ -29,7 +29,7 @@ from codecompass.actors.child_lifecycle import (
     restart_pause,
     to_retire,
 )
-from codecompass.actors.job_state import JobView
+from codecompass.actors.job_state import JobHandle
 from codecompass.actors.messages import CancelJob, MailboxClosed, Query, Settle, Settled, StartJob, WorkspaceMessage
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.actors.workbench import Workbench
@@ -85,10 +85,10 @@ class _Handle:
     @overload
     async def ask(self, message: Settle, *, request_id: str = "") -> Settled: ...
     @overload
-    async def ask(self, message: StartJob, *, request_id: str = "") -> JobView: ...
+    async def ask(self, message: StartJob, *, request_id: str = "") -> JobHandle: ...
     @overload
     async def ask(self, message: CancelJob, *, request_id: str = "") -> bool: ...
-    async def ask(self, message: WorkspaceMessage, *, request_id: str = "") -> Reply | Settled | JobView | bool:
+    async def ask(self, message: WorkspaceMessage, *, request_id: str = "") -> Reply | Settled | JobHandle | bool:
         for _ in range(ROUTE_ATTEMPTS):
             try:
                 return await self._child.mailbox.ask(message, request_id)
@@ -118,7 +118,7 @@ class WorkspaceSupervisor:
         self._memory = memory
         self._live: dict[str, Child] = {}
         self._draining: dict[str, Child] = {}
-        self._jobs: OrderedDict[str, JobView] = OrderedDict()
+        self._jobs: OrderedDict[str, JobHandle] = OrderedDict()
         self._is_stopping = False
         self._log = structlog.get_logger(__name__)
         self.n_started = 0
@@ -145,7 +145,7 @@ class WorkspaceSupervisor:
         child = self._live.get(child_key(project_id, None))
         return None if child is None else await self.route(child.project).ask(asked)
 
-    def find_job(self, job_id: str) -> JobView | None:
+    def find_job(self, job_id: str) -> JobHandle | None:
         """Returns a job of this process: a running one, or one of the last KEPT_JOBS; None for an unknown id."""
         return self._jobs.get(job_id)
 
@@ -330,7 +330,7 @@ class WorkspaceSupervisor:
         if not observation.is_working:
             self.trim()
 
-    def _remember(self, job: JobView) -> None:
+    def _remember(self, job: JobHandle) -> None:
         self._jobs[job.state.job_id] = job
         while len(self._jobs) > KEPT_JOBS:
             oldest = next((key for key, view in self._jobs.items() if view.state.has_ended), None)

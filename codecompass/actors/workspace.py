@@ -29,7 +29,7 @@ from msgspec import Struct
 from codecompass.actors.answering import Patience
 from codecompass.actors.freshness import CommitFreshness, Freshness
 from codecompass.actors.job_queue import LONGEST_RETRY_SECONDS, JobQueue
-from codecompass.actors.job_state import JobView
+from codecompass.actors.job_state import JobHandle
 from codecompass.actors.known_index import KnownIndex
 from codecompass.actors.messages import CancelJob, Envelope, Mailbox, Query, Settle, StartJob
 from codecompass.actors.observation import WorkspaceObservation
@@ -72,7 +72,7 @@ class ActorContext(Struct, frozen=True, kw_only=True):
     """Called with the observation after each transition."""
     retire: Callable[[str], None]
     """Retires the workspace, for this reason."""
-    remember: Callable[[JobView], None]
+    remember: Callable[[JobHandle], None]
     """Called with each new job."""
     commit: NamedCommit | None = None
     """The indexed commit, None for the working tree."""

@@ -29,7 +29,7 @@ from codecompass.store.snapshot import Snapshot
 from codecompass.units import MILLISECONDS
 
 if TYPE_CHECKING:
-    from codecompass.actors.job_state import JobView
+    from codecompass.actors.job_state import JobHandle
     from codecompass.projects.caller import TransportName
     from codecompass.scan.git_revisions import NamedCommit
 
@@ -184,7 +184,7 @@ class _Person:
         """Returns False: hints are for agents."""
         return False
 
-    async def follow(self, job: "JobView", seconds: float) -> None:
+    async def follow(self, job: "JobHandle", seconds: float) -> None:
         """Does nothing: no job is waited for."""
 
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from codecompass.actors.answering import timeout_seconds
 from codecompass.actors.asking import Standing, StoredIndex, TimeLimit, ask, ask_status, options_for
 from codecompass.actors.index_answers import caller_has_left
-from codecompass.actors.job_state import JobView
+from codecompass.actors.job_state import JobHandle
 from codecompass.actors.messages import CancelJob, Query, Settle, Settled, StartJob
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.cluster.concerned import concerned
@@ -99,12 +99,12 @@ class RepositoryWorkspace:
     @overload
     async def ask(self, message: Settle, *, request_id: str = "") -> Settled: ...
     @overload
-    async def ask(self, message: StartJob, *, request_id: str = "") -> JobView: ...
+    async def ask(self, message: StartJob, *, request_id: str = "") -> JobHandle: ...
     @overload
     async def ask(self, message: CancelJob, *, request_id: str = "") -> bool: ...
     async def ask(
         self, message: Query | Settle | StartJob | CancelJob, *, request_id: str = ""
-    ) -> Reply | Settled | JobView | bool:
+    ) -> Reply | Settled | JobHandle | bool:
         """Answers a question. Raises IndexNotReady where no worker has published the ref yet, IndexedElsewhere for what needs a
         clone or would index, EngineUnavailable, ProjectNotFound, and what the query raises."""
         match message:

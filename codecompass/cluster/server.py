@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from codecompass.actors.asking import query_settings
 from codecompass.actors.failures import run_again_after_failure
-from codecompass.actors.job_state import JobView
+from codecompass.actors.job_state import JobHandle
 from codecompass.cluster import health
 from codecompass.cluster.access import Tokens
 from codecompass.cluster.answers import AnswerSettings, LibraryAnswers, LibraryCommits, LibraryWorkspaces
@@ -150,7 +150,7 @@ class LibraryServer:
     def tools_listed(self) -> None:
         """Does nothing, because the server is already open."""
 
-    def find_job(self, job_id: str) -> JobView | None:
+    def find_job(self, job_id: str) -> JobHandle | None:
         """Returns None: no jobs run here."""
         return None
 

@@ -4,7 +4,7 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
-from codecompass.actors.job_state import JobView
+from codecompass.actors.job_state import JobHandle
 
 TransportName = Literal["stdio", "http", "sse", "websocket"]
 
@@ -49,5 +49,5 @@ class Caller(Protocol):
     def take_hint(self) -> bool:
         """Returns True the first time in a session: hints are given once."""
 
-    async def follow(self, job: JobView, seconds: float) -> None:
+    async def follow(self, job: JobHandle, seconds: float) -> None:
         """Waits up to `seconds` for the end of `job`, and meanwhile reports its progress to a client that asked for it."""

@@ -13,7 +13,7 @@ import structlog
 import trio
 
 from codecompass.actors.async_registry import AsyncRegistry
-from codecompass.actors.job_state import JobView
+from codecompass.actors.job_state import JobHandle
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.actors.own_registrations import OwnRegistrations
 from codecompass.errors import CodeCompassError, WorkspaceLimitExceeded
@@ -43,7 +43,7 @@ class Workspaces(Protocol):
     def find(self, project_id: str, commit: NamedCommit | None = None) -> WorkspaceObservation | None:
         """Returns the newest observation of one workspace, or of one of its commits; None if it is not live."""
 
-    def find_job(self, job_id: str) -> JobView | None:
+    def find_job(self, job_id: str) -> JobHandle | None:
         """Returns a job of this process; None for an unknown id."""
 
     async def evict(self, project_id: str) -> bool:

@@ -5,34 +5,8 @@ A field that is null if there is no value (`active_job`) has no default, so that
 
 from msgspec import Struct
 
+from codecompass.protocol.job_views import JobView
 from codecompass.protocol.metadata import BareMetadata, FreshnessStatus, Metadata, SchemaStatus
-
-
-class ActiveJob(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A job in progress. Times are ISO 8601 in UTC."""
-
-    job_id: str
-    progress_token: str
-    mode: str
-    status: str
-    files_scanned: int
-    files_indexed: int
-    symbols_extracted: int
-    estimated_completion_pct: int
-    started_at: str
-
-
-class RecentJob(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A finished job. `duration_ms` is wall time, `created_at` ISO 8601 in UTC."""
-
-    job_id: str
-    ref: str
-    mode: str
-    status: str
-    changed_files: int | None = None
-    duration_ms: int | None = None
-    created_at: str
-    error_message: str = ""
 
 
 class InterruptedReport(Struct, frozen=True, kw_only=True):
@@ -97,8 +71,8 @@ class IndexStatusReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     long_lines: int = 0
     """Lines that are left out of the files of the index."""
     file: FileState | None = None
-    active_job: ActiveJob | None
-    recent_jobs: tuple[RecentJob, ...] = ()
+    active_job: JobView | None
+    recent_jobs: tuple[JobView, ...] = ()
     interrupted_recovery_report: InterruptedReport | None = None
     semantic: SemanticReport | None = None
     metadata: Metadata
@@ -218,17 +192,6 @@ class Grammars(Struct, frozen=True):
     missing: tuple[str, ...]
 
 
-class HealthJob(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An index job that is running. `changed_files` is present once the tree has been compared."""
-
-    job_id: str
-    project_id: str
-    mode: str
-    status: str
-    changed_files: int | None = None
-    started_at: str
-
-
 class WarmsetReport(Struct, frozen=True):
     """The recent workspaces that the server prepares at its start. `members` are roots, the most recent first."""
 
@@ -313,7 +276,7 @@ class HealthReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     sqlite_ok: bool
     sqlite_error: str = ""
     grammars: Grammars
-    active_job: HealthJob | None
+    active_job: JobView | None
     interrupted_recovery_report: InterruptedReport | None
     workspace_warmset: WarmsetReport
     prewarm_status: str

@@ -5,19 +5,14 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.formatting import iso_time
-from codecompass.jobs import Interruption, Job
+from codecompass.jobs import Interruption
+from codecompass.protocol.job_views import JobView, active_job, ended_job
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import IndexStatus
-from codecompass.protocol.state_replies import (
-    ActiveJob,
-    FileState,
-    IndexStatusReply,
-    InterruptedReport,
-    RecentJob,
-)
+from codecompass.protocol.state_replies import FileState, IndexStatusReply, InterruptedReport
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.path_globs import plain_path, relative_to_root, without_lines
-from codecompass.store.job_log import JobLog, JobRecord
+from codecompass.store.job_log import JobLog
 from codecompass.store.snapshot import Snapshot
 
 RECENT_JOBS: Final = 5
@@ -27,8 +22,8 @@ RECENT_JOBS: Final = 5
 class JobsState(Struct, frozen=True, kw_only=True):
     """A project's jobs in the registry, the newest first; times are ISO 8601 in UTC."""
 
-    active_job: ActiveJob | None = None
-    recent_jobs: tuple[RecentJob, ...] = ()
+    active_job: JobView | None = None
+    recent_jobs: tuple[JobView, ...] = ()
     interrupted_recovery_report: InterruptedReport | None = None
 
 
@@ -92,7 +87,9 @@ def jobs_state(log: JobLog, project_id: str) -> JobsState:
     active, interruption = log.active(project_id), log.interruption(project_id)
     return JobsState(
         active_job=None if active is None else active_job(active),
-        recent_jobs=tuple(_recent(job) for job in log.recent(project_id, RECENT_JOBS)),
+        recent_jobs=tuple(
+            ended_job(job, job.ref, job.changed_files, job.duration_ms) for job in log.recent(project_id, RECENT_JOBS)
+        ),
         interrupted_recovery_report=None if interruption is None else interrupted_report(interruption),
     )
 
@@ -104,44 +101,4 @@ def interrupted_report(interruption: Interruption) -> InterruptedReport:
         interrupted_jobs=interruption.n_jobs,
         last_interrupted_at=iso_time(interruption.last_at),
         recommended_action="run sync_repo or index_repo for the affected workspace",
-    )
-
-
-def active_job(job: Job) -> ActiveJob:
-    """Returns a job in progress as the protocol shows it."""
-    return ActiveJob(
-        job_id=job.job_id,
-        progress_token=job.progress_token,
-        mode=job.mode,
-        status=job.status,
-        files_scanned=job.progress.files_scanned,
-        files_indexed=job.progress.files_indexed,
-        symbols_extracted=job.progress.symbols_extracted,
-        estimated_completion_pct=job.progress.percentage,
-        started_at=iso_time(job.started_at or job.created_at),
-    )
-
-
-def unpublished_job(job: Job) -> RecentJob:
-    """Returns a job that has ended without publishing as the protocol shows it."""
-    return RecentJob(
-        job_id=job.job_id,
-        ref="",
-        mode=job.mode,
-        status=job.status,
-        created_at=iso_time(job.created_at),
-        error_message=job.error,
-    )
-
-
-def _recent(job: JobRecord) -> RecentJob:
-    return RecentJob(
-        job_id=job.job_id,
-        ref=job.ref,
-        mode=job.mode,
-        status=job.status,
-        changed_files=job.changed_files,
-        duration_ms=job.duration_ms,
-        created_at=iso_time(job.created_at),
-        error_message=job.error,
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from codecompass.actors.job_state import JobState, JobView
+from codecompass.actors.job_state import JobHandle, JobState
 from codecompass.projects.caller import Caller
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class CallOutcome(Struct, frozen=True):
     """
 
     reply: "Reply"
-    job: JobView | None = None
+    job: JobHandle | None = None
     at_end: "Callable[[JobState], Reply] | None" = None
 
 
@@ -61,7 +61,7 @@ class OpenServer(Protocol):
     def tools(self) -> ToolCalls:
         """Its tools."""
 
-    def find_job(self, job_id: str) -> JobView | None:
+    def find_job(self, job_id: str) -> JobHandle | None:
         """Returns the job if it is running or has ended recently. Never waits."""
 
     async def recorded_job(self, job_id: str) -> "JobRecord | None":

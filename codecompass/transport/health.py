@@ -15,14 +15,14 @@ from codecompass.actors.blocking_calls import is_at
 from codecompass.actors.observation import WorkspaceObservation
 from codecompass.errors import REBUILD
 from codecompass.formatting import iso_time
-from codecompass.jobs import Interruption, Job
+from codecompass.jobs import Interruption
 from codecompass.languages import PARSED_LANGUAGES
 from codecompass.projects.storage_cleanup import StorageState
 from codecompass.projects.survey import SurveyedProject, SurveyResult
+from codecompass.protocol.job_views import JobView, job_of_project
 from codecompass.protocol.metadata import BareMetadata, FreshnessStatus, SchemaStatus
 from codecompass.protocol.state_replies import (
     Grammars,
-    HealthJob,
     HealthProject,
     HealthReply,
     IndexCheck,
@@ -67,7 +67,7 @@ class _Standing(Struct, frozen=True, kw_only=True):
     """The state of a project: from its live workspace, else as last seen on disk."""
 
     entry: HealthProject
-    job: HealthJob | None = None
+    job: JobView | None = None
     interruption: Interruption | None = None
     is_damaged: bool = False
     is_newer: bool = False
@@ -143,9 +143,9 @@ def _of_live(seen: WorkspaceObservation, entry: SurveyedProject | None) -> _Stan
     meta = None if entry is None else entry.meta
     is_later = meta is not None and meta.published_at > (seen.last_indexed_at or 0.0)
     last_indexed_at = meta.published_at if meta and is_later else seen.last_indexed_at
-    job = None if seen.active_job is None else _health_job(seen.project_name, seen.active_job)
+    job = None if seen.active_job is None else job_of_project(seen.active_job, seen.project_name)
     if entry is not None and entry.active_job is not None and entry.is_elsewhere and (job is None or job.status == "queued"):
-        job = _health_job(entry.project.name, entry.active_job)
+        job = job_of_project(entry.active_job, entry.project.name)
     state_of_index: IndexState
     is_refused = entry is not None and entry.is_newer and schema == "reindex_required"
     if seen.lifecycle == "failed" or seen.indexing_status == "failed" or schema == "corrupt_manifest" or is_refused:
@@ -186,7 +186,7 @@ def _of_live(seen: WorkspaceObservation, entry: SurveyedProject | None) -> _Stan
 
 
 def _of_disk(known: SurveyedProject) -> _Standing:
-    job = None if known.active_job is None else _health_job(known.project.name, known.active_job)
+    job = None if known.active_job is None else job_of_project(known.active_job, known.project.name)
     is_damaged = known.schema_status == "corrupt_manifest" or (known.schema_status == "compatible" and known.meta is None)
     state: IndexState
     if job is not None:
@@ -223,17 +223,6 @@ def _of_disk(known: SurveyedProject) -> _Standing:
         interruption=known.interruption,
         is_damaged=is_damaged and known.exists,
         is_newer=known.is_newer,
-    )
-
-
-def _health_job(project_name: str, job: Job) -> HealthJob:
-    return HealthJob(
-        job_id=job.job_id,
-        project_id=project_name,
-        mode=job.mode,
-        status=job.status,
-        changed_files=job.progress.files_total or None,
-        started_at=iso_time(job.started_at or job.created_at),
     )
 
 

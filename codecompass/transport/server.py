@@ -26,7 +26,7 @@ from codecompass.actors.child_lifecycle import affordable
 from codecompass.actors.cold_answers import ColdAnswers, open_cold_answers
 from codecompass.actors.commit_workbench import CommitWorkbench
 from codecompass.actors.failures import run_again_after_failure
-from codecompass.actors.job_state import JobView
+from codecompass.actors.job_state import JobHandle
 from codecompass.actors.messages import CancelJob, Query
 from codecompass.actors.own_registrations import OwnRegistrations
 from codecompass.actors.supervisor import SupervisorSettings, WorkspaceSupervisor, open_supervisor
@@ -202,7 +202,7 @@ class Server:
     def tools_listed(self) -> None:
         """Does nothing, as it is open."""
 
-    def find_job(self, job_id: str) -> JobView | None:
+    def find_job(self, job_id: str) -> JobHandle | None:
         """Returns the job if it is running or has ended recently. Never waits."""
         return self.supervisor.find_job(job_id)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from codecompass.actors.job_state import JobView
+from codecompass.actors.job_state import JobHandle
 from codecompass.actors.messages import CancelJob, Query, StartJob
 from codecompass.actors.supervisor import SupervisorSettings, open_supervisor
 from codecompass.protocol.requests import SearchCode
@@ -48,5 +48,5 @@ async def test_messages_are_taken_at_once_while_all_work_of_a_workspace_stands_s
 
         assert trio.current_time() == began
         assert not was_there
-        assert isinstance(job, JobView)
+        assert isinstance(job, JobHandle)
         nursery.cancel_scope.cancel()

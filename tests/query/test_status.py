@@ -5,8 +5,8 @@ import json
 import msgspec
 
 from codecompass.protocol.encode import encode
+from codecompass.protocol.job_views import JobView
 from codecompass.protocol.requests import IndexStatus
-from codecompass.protocol.state_replies import ActiveJob
 from codecompass.query import JobsState, index_status
 
 VERSIONS = {"current_schema_version": 1, "required_schema_version": 1}
@@ -36,7 +36,7 @@ def test_one_file_is_explained(index_of, state):
 
 
 def test_a_running_job_is_shown_and_makes_the_status_indexing(shop, state):
-    job = ActiveJob(
+    job = JobView(
         job_id="abc",
         progress_token="index-job-abc",
         mode="full",

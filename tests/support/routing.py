@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from codecompass.actors.async_registry import AsyncRegistry, open_async_registry
 from codecompass.actors.blocking_calls import BlockingCalls, Limits
-from codecompass.actors.job_state import JobView
+from codecompass.actors.job_state import JobHandle
 from codecompass.actors.observation import WorkspaceObservation
 from codecompass.actors.own_registrations import OwnRegistrations
 from codecompass.projects.caller import TransportName
@@ -40,7 +40,7 @@ class Client:
         taken, self._has_hint = self._has_hint, False
         return taken
 
-    async def follow(self, job: JobView, seconds: float) -> None:
+    async def follow(self, job: JobHandle, seconds: float) -> None:
         import trio
 
         self.n_followed += 1
@@ -62,7 +62,7 @@ class IdleWorkspaces:
     def find(self, project_id: str, commit=None) -> WorkspaceObservation | None:
         return next((each for each in self.seen if each.project_id == project_id), None)
 
-    def find_job(self, job_id: str) -> JobView | None:
+    def find_job(self, job_id: str) -> JobHandle | None:
         return None
 
     def route(self, project):

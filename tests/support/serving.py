@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from codecompass.actors.job_state import JobView
+from codecompass.actors.job_state import JobHandle
 from codecompass.errors import ErrorBody
 from codecompass.identity import canonical_root
 from codecompass.projects.detection import RoutingRules
@@ -38,7 +38,7 @@ class Answer(Struct):
     payload: bytes
     text: str
     error: ErrorBody | None
-    job: JobView | None = None
+    job: JobHandle | None = None
     at_end: Callable[[object], "Answer"] | None = None
 
 

@@ -12,6 +12,14 @@ from codecompass.transport.ui.code_lines import MAX_CHARACTERS, Highlighter, Pla
 from tests.ui.shop import FILES
 
 HOSTILE_LINES = ["cat <<" + chr(0x4E00 + number) + "a" * 1_980 for number in range(49)]
+
+
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch):
+    """A page waits for its colours however busy the machine is; what takes too long is told by its CPU time."""
+    monkeypatch.setattr("codecompass.transport.ui.code_lines.WAIT_SECONDS", 60)
+
+
 """Takes the lexer of shell scripts minutes within one token: for each beginning of a word it searches the rest of the text."""
 
 

@@ -8,10 +8,10 @@ from typing import Final
 
 from codecompass.errors import ErrorBody
 from codecompass.formatting import count, duration, size
+from codecompass.protocol.job_views import JobView
 from codecompass.protocol.metadata import BareMetadata, Metadata
 from codecompass.protocol.replies import NextAction
 from codecompass.protocol.state_replies import (
-    ActiveJob,
     HealthReply,
     IndexRepoReply,
     IndexRepositoryReply,
@@ -196,10 +196,10 @@ def ref_lines(reply: ListRefsReply) -> Iterator[str]:
         yield f"{len(reply.refs)} of {reply.total_refs}; more: a filter, or a larger limit"
 
 
-def _active(job: ActiveJob) -> str:
+def _active(job: JobView) -> str:
     return (
         f"{job.mode} job {job.job_id} {job.status}: {job.estimated_completion_pct} %, "
-        f"{count(job.files_indexed, 'file')}, {count(job.symbols_extracted, 'symbol')} so far"
+        f"{count(job.files_indexed or 0, 'file')}, {count(job.symbols_extracted or 0, 'symbol')} so far"
     )
 
 

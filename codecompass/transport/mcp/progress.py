@@ -12,7 +12,7 @@ from typing import Final
 import trio
 from msgspec import UNSET, Struct, UnsetType, field
 
-from codecompass.actors.job_state import JobState, JobView
+from codecompass.actors.job_state import JobHandle, JobState
 from codecompass.transport.mcp.protocol import META_JOB_ID
 from codecompass.transport.mcp.wire import ProgressToken
 
@@ -45,6 +45,9 @@ class ProgressParams(Struct, frozen=True, kw_only=True, rename="camel", omit_def
     meta: Mapping[str, object] | UnsetType = field(name="_meta", default=UNSET)
 
 
+_ENDINGS: Final = {"published": "complete", "cancelled": "cancelled"}
+
+
 class ProgressTrack:
     """The frames of one job under one token."""
 
@@ -57,16 +60,15 @@ class ProgressTrack:
         # Even a job that reports the same percentage for hours never reaches 100: each step is a fraction of the rest.
         step = min(_SMALLEST_STEP, (TOTAL - self._last) * _SMALLEST_STEP)
         self._last = max(float(state.progress.percentage), self._last + step)
-        text = state.progress.message
-        value = ProgressValue("report", f"Indexing project: {_called(state)}", text, int(self._last))
-        return self._frame(state, self._last, text, value)
+        value = ProgressValue("report", f"Indexing project: {_called(state)}", state.message, int(self._last))
+        return self._frame(state, self._last, state.message, value)
 
     def end(self, state: JobState) -> ProgressParams:
         """Returns the frame of a job that has ended, successfully or not."""
-        title, text = ending(state)
         is_done = state.status == "published"
         progress = float(TOTAL) if is_done else max(0.0, self._last + _SMALLEST_STEP)
-        return self._frame(state, progress, text, ProgressValue("end", title, text))
+        title = f"Indexing {_ENDINGS.get(state.status, 'failed')}: {_called(state)}"
+        return self._frame(state, progress, state.message, ProgressValue("end", title, state.message))
 
     def _frame(self, state: JobState, progress: float, text: str, value: ProgressValue) -> ProgressParams:
         return ProgressParams(
@@ -79,33 +81,13 @@ class ProgressTrack:
         )
 
 
-def ending(state: JobState) -> tuple[str, str]:
-    """Returns the title and the message of a job that has ended."""
-    match state.status:
-        case "published":
-            title, text = "Indexing complete", "Index is up to date"
-            if state.report is not None:
-                report = state.report
-                text = f"Indexed {report.file_count} files, {report.symbol_count} symbols in {report.duration_seconds:.1f}s"
-        case "cancelled":
-            title, text = "Indexing cancelled", "Cancelled. The index is as it was before."
-        case _:
-            title, text = "Indexing failed", f"Error: {state.error or 'the job was interrupted'}"
-    return f"{title}: {_called(state)}", text
-
-
 def _called(state: JobState) -> str:
     """Returns the project's name for people: its alias, else the name of its directory."""
     has_name = state.project_name != state.project_id
     return state.project_name if has_name else PurePath(state.root).name or state.project_name
 
 
-def status_text(state: JobState) -> str:
-    """Returns one line that says how far a job is, or how it ended."""
-    return ending(state)[1] if state.has_ended else state.progress.message
-
-
-async def follow(job: JobView, token: ProgressToken, send: Callable[[ProgressParams], Awaitable[None]]) -> None:
+async def follow(job: JobHandle, token: ProgressToken, send: Callable[[ProgressParams], Awaitable[None]]) -> None:
     """Sends the progress of `job` until it has ended. Cancel it to stop earlier; there is no last frame then."""
     track = ProgressTrack(token)
     state = job.state

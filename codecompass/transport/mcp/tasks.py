@@ -14,7 +14,7 @@ import msgspec
 import trio
 from msgspec import UNSET, Struct
 
-from codecompass.actors.job_state import JobView
+from codecompass.actors.job_state import JobHandle
 from codecompass.formatting import iso_time_ms
 from codecompass.transport.mcp.jsonrpc import Fault
 from codecompass.transport.mcp.protocol import INVALID_PARAMS
@@ -34,7 +34,7 @@ class Watch(Protocol):
 class JobWatch:
     """The changes of a job since this was created."""
 
-    def __init__(self, job: JobView) -> None:
+    def __init__(self, job: JobHandle) -> None:
         self._job = job
         self._seen = job.state
 

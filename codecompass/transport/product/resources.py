@@ -9,16 +9,12 @@ from typing import Final
 from urllib.parse import unquote
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
 
-from codecompass.actors.job_state import JobState
 from codecompass.errors import FileNotFound
-from codecompass.formatting import iso_time_ms
-from codecompass.jobs import Job
+from codecompass.protocol.job_views import JobView, whole_job
 from codecompass.transport.calls import ServerAccess
 from codecompass.transport.mcp.exchange import Exchange
 from codecompass.transport.mcp.jsonrpc import Fault
-from codecompass.transport.mcp.progress import status_text
 from codecompass.transport.mcp.protocol import INTERNAL_ERROR
 from codecompass.transport.mcp.surface import InputRequired, ResourceText
 from codecompass.transport.mcp.tasks import JobWatch
@@ -31,27 +27,6 @@ OUTLINE_PREFIX: Final = "codecompass://outline/"
 JOB_TEMPLATE: Final = JOB_PREFIX + "{job_id}"
 OUTLINE_TEMPLATE: Final = OUTLINE_PREFIX + "{path}"
 _JSON: Final = "application/json"
-
-
-class JobDocument(Struct, frozen=True, kw_only=True):
-    """A job as a resource. Times are ISO 8601 in UTC; percentage is 0..100."""
-
-    job_id: str
-    progress_token: str
-    project_id: str
-    workspace: str | UnsetType = UNSET
-    mode: str
-    status: str
-    message: str
-    percentage: int | UnsetType = UNSET
-    files_total: int | UnsetType = UNSET
-    files_indexed: int | UnsetType = UNSET
-    symbols_extracted: int | UnsetType = UNSET
-    created_at: str
-    started_at: str | UnsetType = UNSET
-    finished_at: str | UnsetType = UNSET
-    error: str | UnsetType = UNSET
-    error_code: str | UnsetType = UNSET
 
 
 class ProductResources:
@@ -139,46 +114,16 @@ class ProductResources:
             return None
         raise Fault(INTERNAL_ERROR, reply.error.message, reason=reply.error.code, uri=uri)
 
-    async def _job(self, job_id: str) -> JobDocument | None:
+    async def _job(self, job_id: str) -> JobView | None:
         server = await self._access.opened()
         live = server.find_job(job_id)
         if live is not None:
-            return _live_document(live.state)
+            job = live.state
+            percentage = 100 if job.status == "published" else job.progress.percentage
+            return whole_job(job, workspace=job.root, percentage=percentage)
         recorded = await server.recorded_job(job_id)
-        if recorded is None:
-            return None
-        return _document(recorded, f"Error: {recorded.error}" if recorded.error else f"The job is {recorded.status}.")
+        return None if recorded is None else whole_job(recorded)
 
 
 def _text(uri: str, payload: bytes) -> ResourceText:
     return ResourceText(contents=(TextResourceContents(uri=uri, mime_type=_JSON, text=payload.decode()),))
-
-
-def _time(seconds: float | None) -> str | UnsetType:
-    return UNSET if seconds is None else iso_time_ms(seconds)
-
-
-def _live_document(job: JobState) -> JobDocument:
-    percentage = 100 if job.status == "published" else job.progress.percentage
-    return _document(job, status_text(job), workspace=job.root, percentage=percentage)
-
-
-def _document(job: Job, message: str, *, workspace: str | UnsetType = UNSET, percentage: int | UnsetType = UNSET) -> JobDocument:
-    return JobDocument(
-        job_id=job.job_id,
-        progress_token=job.progress_token,
-        project_id=job.project_id,
-        workspace=workspace,
-        mode=job.mode,
-        status=job.status,
-        message=message,
-        percentage=percentage,
-        files_total=job.progress.files_total,
-        files_indexed=job.progress.files_indexed,
-        symbols_extracted=job.progress.symbols_extracted,
-        created_at=iso_time_ms(job.created_at),
-        started_at=_time(job.started_at),
-        finished_at=_time(job.finished_at),
-        error=job.error or UNSET,
-        error_code=job.error_code or UNSET,
-    )

@@ -14,7 +14,7 @@ import msgspec
 import trio
 from msgspec import UNSET, Raw, Struct, field
 
-from codecompass.actors.job_state import JobState, JobView
+from codecompass.actors.job_state import JobHandle, JobState
 from codecompass.errors import ProjectNotFound
 from codecompass.projects.caller import Identity, TransportName
 from codecompass.settings import AnswerForm
@@ -23,7 +23,7 @@ from codecompass.transport.mcp import progress
 from codecompass.transport.mcp.client import root_paths
 from codecompass.transport.mcp.exchange import Exchange
 from codecompass.transport.mcp.jsonrpc import decode_params, encode_notification
-from codecompass.transport.mcp.progress import ProgressParams, status_text
+from codecompass.transport.mcp.progress import ProgressParams
 from codecompass.transport.mcp.protocol import META_JOB, META_PART, PROGRESS, ROOTS_LIST, TASKS_EXTENSION
 from codecompass.transport.mcp.surface import InputRequired, TaskStarted, ToolOutcome
 from codecompass.transport.mcp.tasks import JobWatch, TaskState, TaskStatus
@@ -48,7 +48,7 @@ class SessionCaller:
     def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange
         self.misses_roots = False
-        self._followed: JobView | None = None
+        self._followed: JobHandle | None = None
 
     @property
     def transport(self) -> TransportName:
@@ -88,7 +88,7 @@ class SessionCaller:
         exchange = self._exchange
         return exchange.envelope.client.name != HINTED_CLIENT and exchange.client.take_hint()
 
-    async def follow(self, job: JobView, seconds: float) -> None:
+    async def follow(self, job: JobHandle, seconds: float) -> None:
         """Waits up to `seconds` for the job to end, and reports its progress: on the request's token until the answer, on the
         job's token after it."""
         if seconds <= 0:
@@ -102,7 +102,7 @@ class SessionCaller:
             else:
                 await progress.follow(job, token, exchange.report)
 
-    def follow_beyond(self, job: JobView) -> None:
+    def follow_beyond(self, job: JobHandle) -> None:
         """Reports the job's progress on the connection until it ends, if the client declared support for that."""
         client = self._exchange.client
         if self._followed is job:
@@ -126,7 +126,7 @@ class JobTask:
     cancelled job ends as `cancelled`."""
 
     def __init__(
-        self, job: JobView, result_at_end: Callable[[JobState], CallToolResult], stop: Callable[[], Awaitable[bool]]
+        self, job: JobHandle, result_at_end: Callable[[JobState], CallToolResult], stop: Callable[[], Awaitable[bool]]
     ) -> None:
         self._job = job
         self._result_at_end = result_at_end
@@ -146,7 +146,7 @@ class JobTask:
             status=status,
             created_at=job.created_at,
             updated_at=updated_at,
-            message=status_text(job),
+            message=job.message,
             result=self._result_at_end(job) if status == "completed" else None,
         )
 

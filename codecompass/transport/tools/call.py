@@ -5,7 +5,7 @@ job that it waits for, return its reply.
 import trio
 
 from codecompass.actors.answering import asked_ref, require_ref
-from codecompass.actors.job_state import JobView
+from codecompass.actors.job_state import JobHandle
 from codecompass.actors.messages import Query
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.actors.question import QueryRequest
@@ -171,9 +171,9 @@ class _AwaitedJob:
 
     def __init__(self) -> None:
         self.told = trio.Event()
-        self.job: JobView | None = None
+        self.job: JobHandle | None = None
 
-    def tell(self, job: JobView) -> None:
+    def tell(self, job: JobHandle) -> None:
         self.job = job
         self.told.set()
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import trio
 
-from codecompass.actors.job_state import JobView
+from codecompass.actors.job_state import JobHandle
 from codecompass.errors import FileSystemUnresponsive
 from codecompass.projects.caller import TransportName
 from codecompass.protocol.replies import (
@@ -90,7 +90,7 @@ class PageCaller:
         """Returns False: hints are for people who set up a client."""
         return False
 
-    async def follow(self, job: JobView, seconds: float) -> None:
+    async def follow(self, job: JobHandle, seconds: float) -> None:
         """Waits for the end of the job, at most `seconds`. The page shows its progress in another way."""
         with trio.move_on_after(seconds):
             await job.wait_end()

@@ -3,26 +3,16 @@
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from codecompass.jobs import Job, Progress
+from codecompass.jobs import Job
 from codecompass.projects.selection import labels
+from codecompass.protocol.job_views import JobView, whole_job
 from codecompass.protocol.metadata import bare_metadata
 from codecompass.transport.health import Moment, health
-from codecompass.transport.mcp.progress import status_text
 
 if TYPE_CHECKING:
     from codecompass.transport.server import Server
-
-
-class ShownJob(Struct, frozen=True, kw_only=True):
-    """A running or queued job. `percentage` is 0..100; `is_here` says that this server can cancel it."""
-
-    job_id: str
-    mode: str
-    status: str
-    percentage: int
-    message: str
-    is_here: bool
 
 
 class ShownProject(Struct, frozen=True, kw_only=True):
@@ -44,7 +34,13 @@ class ShownProject(Struct, frozen=True, kw_only=True):
     last_error: str
     last_used_at: float
     is_home: bool
-    job: ShownJob | None
+    job: JobView | None
+    """Its running or queued job. This server can cancel one that names its workspace."""
+
+    @property
+    def can_cancel(self) -> bool:
+        """Whether this server can cancel the job."""
+        return self.job is not None and bool(self.job.workspace)
 
 
 def shown_projects(server: "Server") -> tuple[ShownProject, ...]:
@@ -89,25 +85,12 @@ def chosen(projects: tuple[ShownProject, ...], asked: str) -> ShownProject | Non
     return home or max(projects, key=lambda each: each.last_used_at, default=None)
 
 
-def _job(moment: Moment, project_id: str, recorded: Job | None) -> ShownJob | None:
+def _job(moment: Moment, project_id: str, recorded: Job | None) -> JobView | None:
+    """Returns the job of a project: of this server, which can cancel it, else of another process."""
     live = next((each.active_job for each in moment.live if each.project_id == project_id), None)
     if live is not None:
-        return ShownJob(
-            job_id=live.job_id,
-            mode=live.mode,
-            status=live.status,
-            percentage=live.progress.percentage,
-            message=status_text(live),
-            is_here=True,
-        )
+        return whole_job(live, workspace=live.root, percentage=live.progress.percentage)
     if recorded is None or any(each.project_id == project_id for each in moment.live):
         # The job that the last survey found may have ended since; the workspace has the newer state.
         return None
-    return ShownJob(
-        job_id=recorded.job_id,
-        mode=recorded.mode,
-        status=recorded.status,
-        percentage=recorded.progress.percentage,
-        message=recorded.progress.message if isinstance(recorded.progress, Progress) else "another process indexes it",
-        is_here=False,
-    )
+    return replace(whole_job(recorded, percentage=recorded.progress.percentage), message="another process indexes it")

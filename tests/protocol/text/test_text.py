@@ -5,6 +5,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codecompass.errors import AmbiguousSymbol, error_body
+from codecompass.protocol.job_views import JobView
 from codecompass.protocol.metadata import PROTOCOL_VERSION, Metadata, RankingReason, bare_metadata
 from codecompass.protocol.replies import (
     CodeContextReply,
@@ -18,7 +19,7 @@ from codecompass.protocol.replies import (
     Result,
     SearchCodeReply,
 )
-from codecompass.protocol.state_replies import ActiveJob, FileState, IndexRepoReply, IndexStatusReply
+from codecompass.protocol.state_replies import FileState, IndexRepoReply, IndexStatusReply
 from codecompass.protocol.text import render
 
 METADATA = Metadata(
@@ -157,7 +158,7 @@ def test_a_job_says_how_it_stands():
 
 
 def test_a_status_says_what_is_indexed_and_why_a_file_is_not():
-    job = ActiveJob(
+    job = JobView(
         job_id="j1",
         progress_token="t",
         mode="full",
