@@ -93,7 +93,9 @@ async def test_a_connection_with_a_request_under_way_is_never_idle():
     async with serving(core, limits=QUICK) as server, connect(server.port) as client:
         await client.send("POST", "/", call("hold"))
         await wait_holding(tools, 1)
-        await trio.sleep(2 * QUICK.idle)
+        async with connect(server.port) as unused:
+            assert (await unused.request("POST", "/", message("ping"))).status == 200
+            await unused.wait_closed()
         tools.released.set()
         assert (await client.head()).status == 200
 

@@ -72,14 +72,20 @@ async def test_a_session_that_nobody_uses_ends():
 async def test_a_session_that_listens_or_works_is_used():
     core, tools = sample_core()
     limits = HttpLimits(session_idle=0.1, linger=0.1, stop=1)
-    async with serving(core, limits=limits) as server, connect(server.port) as one, connect(server.port) as other:
+    async with (
+        serving(core, limits=limits) as server,
+        connect(server.port) as one,
+        connect(server.port) as other,
+        connect(server.port) as third,
+    ):
         listening, working = await initialize(one), await initialize(other)
         await one.send("GET", "/mcp", mcp_session_id=listening)
         await one.head()
         await other.send("POST", "/mcp", call("hold"), mcp_session_id=working, **JSON)
         await wait_holding(tools, 1)
-        await trio.sleep(5 * limits.session_idle)
-        assert server.transport.load().sessions == 2
+        await initialize(third)
+        await server.wait_load(sessions=2)
+        assert (await third.request("POST", "/mcp", message("ping"), mcp_session_id=working, **JSON)).status == 200
         tools.released.set()
         await other.head()
         await server.wait_load(sessions=1)

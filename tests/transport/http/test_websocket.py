@@ -216,7 +216,8 @@ async def test_a_message_that_is_never_completed_is_given_up():
 async def test_a_socket_on_which_nothing_is_said_stays_open():
     core, _tools = sample_core()
     async with serving(core, limits=HttpLimits(body=0.1, idle=0.1, head=0.1, stop=1)) as server, open_socket(server) as socket:
-        await trio.sleep(0.5)
+        async with connect(server.port) as unused:
+            await unused.wait_closed()  # all of these times are over
         assert await result(socket, message("ping")) == {}
 
 
